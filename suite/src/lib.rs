@@ -8,9 +8,9 @@
 //! Layers, each importing only what stands to its left: `catalog < request, check < target < trial < report < cli`.
 
 pub mod catalog;
-// pub mod check;
+pub mod check;
 // pub mod cli;
 // pub mod report;
-// pub mod request;
+pub mod request;
 // pub mod target;
 // pub mod trial;
