@@ -12,5 +12,5 @@ pub mod check;
 // pub mod cli;
 // pub mod report;
 pub mod request;
-// pub mod target;
+pub mod target;
 // pub mod trial;
