@@ -13,4 +13,4 @@ pub mod check;
 // pub mod report;
 pub mod request;
 pub mod target;
-// pub mod trial;
+pub mod trial;

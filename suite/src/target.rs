@@ -98,6 +98,14 @@ impl Target {
         &self.base
     }
 
+    /// Another target of the same make with nothing in it, if the suite starts its targets itself.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub async fn another(&self) -> Result<Option<Self>, TargetError> {
+        Ok(None)
+    }
+
     /// Asks for anything, to see whether somebody answers.
     ///
     /// # Errors
