@@ -9,8 +9,8 @@
 
 pub mod catalog;
 pub mod check;
-// pub mod cli;
-// pub mod report;
+pub mod cli;
+pub mod report;
 pub mod request;
 pub mod target;
 pub mod trial;

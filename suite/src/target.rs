@@ -82,9 +82,13 @@ impl Target {
     /// # Errors
     /// If the address is none, or the credentials cannot be used.
     pub fn at(url: &str, credentials: &Credentials) -> Result<Self, TargetError> {
-        let parsed = url::Url::parse(url).map_err(|e| TargetError::Address(url.to_owned(), e.to_string()))?;
+        let parsed = url::Url::parse(url)
+            .map_err(|e| TargetError::Address(url.to_owned(), e.to_string()))?;
         if !["http", "https"].contains(&parsed.scheme()) || parsed.host_str().is_none() {
-            return Err(TargetError::Address(url.to_owned(), "it is to begin with http:// or https://".to_owned()));
+            return Err(TargetError::Address(
+                url.to_owned(),
+                "it is to begin with http:// or https://".to_owned(),
+            ));
         }
         Ok(Self {
             base: url.trim_end_matches('/').to_owned(),
@@ -129,9 +133,15 @@ impl Target {
                 }
                 body.extend_from_slice(&chunk);
             }
-            Ok(Answer { status: watch.status, content_type: watch.content_type, body: body.freeze() })
+            Ok(Answer {
+                status: watch.status,
+                content_type: watch.content_type,
+                body: body.freeze(),
+            })
         };
-        tokio::time::timeout(ANSWER, whole).await.unwrap_or_else(|_| Err(TargetError::TooLate(named())))
+        tokio::time::timeout(ANSWER, whole)
+            .await
+            .unwrap_or_else(|_| Err(TargetError::TooLate(named())))
     }
 
     /// Asks, and reads the head of the answer only.
@@ -140,7 +150,10 @@ impl Target {
     /// If no head came in time.
     pub async fn open(&self, request: &Request) -> Result<Stream, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        let mut asked = self.client.request(request.method.clone(), format!("{}{}", self.base, request.target()));
+        let mut asked = self.client.request(
+            request.method.clone(),
+            format!("{}{}", self.base, request.target()),
+        );
         if let Some(authorization) = &self.authorization {
             asked = asked.header(AUTHORIZATION, authorization);
         }
@@ -155,7 +168,10 @@ impl Target {
         }
         match tokio::time::timeout(ANSWER, asked.send()).await {
             Ok(Ok(response)) => Ok(Stream::of(response, named)),
-            Ok(Err(error)) => Err(TargetError::Unreachable { request: named, reason: reason(&error) }),
+            Ok(Err(error)) => Err(TargetError::Unreachable {
+                request: named,
+                reason: reason(&error),
+            }),
             Err(_) => Err(TargetError::TooLate(named)),
         }
     }
@@ -175,13 +191,26 @@ pub struct Stream {
 
 impl Stream {
     fn of(response: reqwest::Response, request: String) -> Self {
-        let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).map(str::to_owned);
-        Self { status: response.status().as_u16(), content_type, response, request, unread: BytesMut::new() }
+        let content_type = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|v| v.to_str().ok())
+            .map(str::to_owned);
+        Self {
+            status: response.status().as_u16(),
+            content_type,
+            response,
+            request,
+            unread: BytesMut::new(),
+        }
     }
 
     /// The next piece of the body; none at its end.
     async fn chunk(&mut self) -> Result<Option<Bytes>, TargetError> {
-        let unreachable = |error: reqwest::Error| TargetError::Unreachable { request: self.request.clone(), reason: reason(&error) };
+        let unreachable = |error: reqwest::Error| TargetError::Unreachable {
+            request: self.request.clone(),
+            reason: reason(&error),
+        };
         self.response.chunk().await.map_err(unreachable)
     }
 
@@ -195,12 +224,17 @@ impl Stream {
                 return Ok(Some(value));
             }
             match self.chunk().await? {
-                Some(chunk) if self.unread.len() + chunk.len() > BODY => return Err(TargetError::TooLarge(self.request.clone())),
+                Some(chunk) if self.unread.len() + chunk.len() > BODY => {
+                    return Err(TargetError::TooLarge(self.request.clone()));
+                }
                 Some(chunk) => self.unread.extend_from_slice(&chunk),
                 None if self.unread.iter().all(u8::is_ascii_whitespace) => return Ok(None),
                 None => {
                     let reason = "it breaks off in the middle of one".to_owned();
-                    return Err(TargetError::Stream { request: self.request.clone(), reason });
+                    return Err(TargetError::Stream {
+                        request: self.request.clone(),
+                        reason,
+                    });
                 }
             }
         }
@@ -217,7 +251,10 @@ impl Stream {
                 Ok(Some(value))
             }
             Some(Err(error)) if error.is_eof() => Ok(None),
-            Some(Err(error)) => Err(TargetError::Stream { request: self.request.clone(), reason: error.to_string() }),
+            Some(Err(error)) => Err(TargetError::Stream {
+                request: self.request.clone(),
+                reason: error.to_string(),
+            }),
         }
     }
 }
@@ -242,7 +279,8 @@ fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
         .connect_timeout(CONNECT)
         .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
     if let Some(authorities) = &credentials.authorities {
-        builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
+        builder = builder
+            .tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
     }
     if let Some(identity) = &credentials.identity {
         builder = builder.identity(reqwest::Identity::from_pem(identity).map_err(failed)?);
@@ -256,7 +294,10 @@ fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
 fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>, TargetError> {
     let value = match (&credentials.token, &credentials.basic) {
         (Some(token), _) => format!("Bearer {token}"),
-        (None, Some(basic)) => format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(basic)),
+        (None, Some(basic)) => format!(
+            "Basic {}",
+            base64::engine::general_purpose::STANDARD.encode(basic)
+        ),
         (None, None) => return Ok(None),
     };
     let mut value = HeaderValue::from_str(&value)

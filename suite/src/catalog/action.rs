@@ -34,7 +34,11 @@ impl Action {
     /// The letter of the object that it is done to.
     pub fn letter(&self) -> &str {
         match self {
-            Self::Create(x) | Self::Change(x) | Self::Relabel(x) | Self::Delete(x) | Self::Remove(x) => x,
+            Self::Create(x)
+            | Self::Change(x)
+            | Self::Relabel(x)
+            | Self::Delete(x)
+            | Self::Remove(x) => x,
             Self::Label(x, _, _) => x,
         }
     }
@@ -53,7 +57,11 @@ impl FromStr for Action {
             ["remove", x] => Ok(Self::Remove((*x).to_owned())),
             ["label", x, label] if label.contains('=') => {
                 let (key, value) = label.split_once('=').unwrap_or((label, ""));
-                Ok(Self::Label((*x).to_owned(), key.to_owned(), value.to_owned()))
+                Ok(Self::Label(
+                    (*x).to_owned(),
+                    key.to_owned(),
+                    value.to_owned(),
+                ))
             }
             _ => Err(ParseWordError {
                 word: text.to_owned(),
