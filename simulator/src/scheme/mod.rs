@@ -1,0 +1,1 @@
+//! Kinds as data: decode, prune, default, validate, encode.
