@@ -169,7 +169,7 @@ impl Status {
 
     /// The object cannot be changed as asked: `why`.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", qualified(resource, group));
+        let message = format!("{} {name:?} cannot be updated: {why}", qualified(resource, group));
         Self { details: about(group, resource, name), ..Self::new(Reason::Conflict, message) }
     }
 
