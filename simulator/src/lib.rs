@@ -7,3 +7,5 @@ pub mod api;
 pub mod clock;
 pub mod profile;
 pub mod scheme;
+pub mod store;
+pub mod watch;
