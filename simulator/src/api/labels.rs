@@ -46,21 +46,29 @@ fn starts_and_ends_with(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u
     text.bytes().next().is_some_and(&outer) && text.bytes().next_back().is_some_and(&outer) && text.bytes().all(inner)
 }
 
-/// Anything that has labels to be looked up.
-pub trait Labels {
-    /// The value of the label `key`.
-    fn label(&self, key: &str) -> Option<&str>;
+/// Names with values, to be looked up: an object's labels, or its selectable fields.
+pub trait Set {
+    /// The value under `name`.
+    fn value(&self, name: &str) -> Option<&str>;
 }
 
-impl Labels for Object {
-    fn label(&self, key: &str) -> Option<&str> {
-        self.get(key).and_then(Value::as_str)
+impl Set for Object {
+    fn value(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Value::as_str)
     }
 }
 
-impl Labels for BTreeMap<String, String> {
-    fn label(&self, key: &str) -> Option<&str> {
-        self.get(key).map(String::as_str)
+impl Set for BTreeMap<String, String> {
+    fn value(&self, name: &str) -> Option<&str> {
+        self.get(name).map(String::as_str)
+    }
+}
+
+/// Pairs in the order of their names.
+impl Set for Box<[(Box<str>, Box<str>)]> {
+    fn value(&self, name: &str) -> Option<&str> {
+        let index = self.binary_search_by(|(n, _)| (**n).cmp(name)).ok()?;
+        self.get(index).map(|(_, value)| &**value)
     }
 }
 
@@ -145,8 +153,8 @@ impl Requirement {
     }
 
     /// Whether `labels` meet it.
-    pub fn matches(&self, labels: &impl Labels) -> bool {
-        let label = labels.label(&self.key);
+    pub fn matches(&self, labels: &impl Set) -> bool {
+        let label = labels.value(&self.key);
         match self.operator {
             Operator::In | Operator::Equals | Operator::DoubleEquals => label.is_some_and(|v| self.values.contains(v)),
             Operator::NotIn | Operator::NotEquals => !label.is_some_and(|v| self.values.contains(v)),
@@ -253,7 +261,7 @@ impl Selector {
     }
 
     /// Whether an object with these labels is selected.
-    pub fn matches(&self, labels: &impl Labels) -> bool {
+    pub fn matches(&self, labels: &impl Set) -> bool {
         !self.nothing && self.requirements.iter().all(|r| r.matches(labels))
     }
 }

@@ -94,6 +94,13 @@ fn a_selector_has_one_normal_form(#[case] text: &str, #[case] normal: &str) {
 }
 
 #[test]
+fn pairs_are_looked_up_by_name() {
+    let pairs: Box<[(Box<str>, Box<str>)]> = Box::new([("app".into(), "web".into()), ("tier".into(), "".into())]);
+    assert_eq!((pairs.value("app"), pairs.value("tier"), pairs.value("b")), (Some("web"), Some(""), None));
+    assert!(Selector::parse("app=web,tier=,!b").unwrap().matches(&pairs));
+}
+
+#[test]
 fn a_label_selector_selects_by_labels_and_expressions() {
     let selector = json!({"matchLabels": {"app": "web"}, "matchExpressions": [
         {"key": "tier", "operator": "In", "values": ["b", "a"]}, {"key": "x", "operator": "DoesNotExist"}]});
