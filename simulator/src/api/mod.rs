@@ -4,6 +4,7 @@
 
 pub mod field;
 pub mod meta;
+pub mod quantity;
 pub mod status;
 
 pub use field::{FieldError, FieldErrorKind, Path};
