@@ -5,7 +5,9 @@
 
 pub mod api;
 pub mod clock;
+pub mod patch;
 pub mod profile;
+pub mod registry;
 pub mod scheme;
 pub mod store;
 pub mod watch;
