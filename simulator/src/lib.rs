@@ -5,5 +5,10 @@
 
 pub mod api;
 pub mod clock;
+pub mod http;
 pub mod profile;
+pub mod registry;
 pub mod scheme;
+mod simulator;
+
+pub use simulator::{Builder, Simulator, StartError};
