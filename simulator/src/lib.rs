@@ -10,5 +10,7 @@ pub mod profile;
 pub mod registry;
 pub mod scheme;
 mod simulator;
+pub mod store;
+pub mod watch;
 
 pub use simulator::{Builder, Simulator, StartError};

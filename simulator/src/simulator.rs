@@ -7,15 +7,16 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::{Ipv4Addr, SocketAddr},
     sync::Arc,
 };
 
 use crate::{
-    clock::Clock,
+    api::Status,
+    clock::{Chance, Clock},
     http::{self, Limits, Service, Stop},
     profile::Profile,
-    registry::Registry,
+    registry::{Cidr, Component, Registry, Settings},
     scheme::Scheme,
 };
 
@@ -36,6 +37,19 @@ pub enum StartError {
         /// Why not.
         source: io::Error,
     },
+    /// What a cluster starts with cannot be created in this one.
+    #[error("the cluster cannot be set up: {0}")]
+    SetUp(#[from] Status),
+}
+
+/// Where the endpoints of the service `kubernetes` say that the server is.
+const SECURE_PORT: u16 = 6443;
+
+/// The components that tell of their health: a bare server has nothing but its store.
+fn components(bare: bool) -> Vec<Component> {
+    let part = |name, port| if bare { Component::refused(name, port) } else { Component::healthy(name) };
+    let store = Component { name: "etcd-0".to_owned(), health: Ok(r#"{"health":"true"}"#.to_owned()) };
+    vec![part("controller-manager", 10252), part("scheduler", 10251), store]
 }
 
 /// What a simulator is to be like; what is not said has the default that each method names.
@@ -46,8 +60,8 @@ pub struct Builder {
     clock: Clock,
     bare: bool,
     listen: SocketAddr,
-    advertise: IpAddr,
-    service_range: String,
+    advertise: Ipv4Addr,
+    service_range: Cidr,
     dial: Vec<(String, String)>,
     limits: Limits,
 }
@@ -60,8 +74,8 @@ impl Default for Builder {
             clock: Clock::default(),
             bare: false,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            advertise: IpAddr::from([10, 99, 0, 1]),
-            service_range: "10.0.0.0/24".to_owned(),
+            advertise: Ipv4Addr::new(10, 99, 0, 1),
+            service_range: Cidr::default(),
             dial: Vec::new(),
             limits: Limits::default(),
         }
@@ -100,14 +114,14 @@ impl Builder {
     }
 
     /// The address that the server says it has; 10.99.0.1 where nothing is said.
-    pub fn advertise_address(mut self, address: IpAddr) -> Self {
+    pub fn advertise_address(mut self, address: Ipv4Addr) -> Self {
         self.advertise = address;
         self
     }
 
-    /// The range that the addresses of services are taken from, as `ADDRESS/BITS`; 10.0.0.0/24 where nothing is said.
-    pub fn service_cluster_ip_range(mut self, range: impl Into<String>) -> Self {
-        self.service_range = range.into();
+    /// The range that services get their addresses from; 10.0.0.0/24 where nothing is said.
+    pub fn service_cluster_ip_range(mut self, range: Cidr) -> Self {
+        self.service_range = range;
         self
     }
 
@@ -132,9 +146,17 @@ impl Builder {
             io::ErrorKind::AddrInUse => StartError::InUse(self.listen),
             _ => StartError::Listen { address: self.listen, source },
         })?;
-        let registry = Arc::new(Registry::default());
+        let settings = Settings {
+            profile: self.profile,
+            advertise_address: self.advertise,
+            secure_port: SECURE_PORT,
+            service_range: self.service_range,
+            components: components(self.bare),
+        };
+        let registry = Arc::new(Registry::in_memory(settings, self.clock, Arc::new(Chance::seeded(self.seed))));
+        registry.bootstrap().await?;
         let stop = Stop::default();
-        let advertised = SocketAddr::new(self.advertise, 443).to_string();
+        let advertised = format!("{}:443", self.advertise);
         let service = Service::new(registry, Scheme::builtin().resources(), self.profile, &advertised, self.limits.clone(), stop.clone());
         http::serve(listener, Arc::new(service));
         Ok(Simulator { address, limits: self.limits, stop })

@@ -7,10 +7,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use crate::{
-    api::{Reason, Status},
-    profile::Profile,
-};
+use crate::{api::Status, profile::Profile};
 
 /// The raw query of a URL, read where it stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,11 +49,7 @@ impl<'a> Query<'a> {
     /// Errors with the recorded text where it is no integer.
     pub(crate) fn timeout(self, profile: Profile) -> Result<Option<Duration>, Status> {
         let Some(value) = self.get("timeoutSeconds") else { return Ok(None) };
-        let seconds = integer(&value).map_err(|why| {
-            let text = format!("strconv.ParseInt: parsing {value:?}: {why}");
-            let code = profile.mistake_code(Reason::BadRequest.code());
-            Status::new(if code == Reason::BadRequest.code() { Reason::BadRequest } else { Reason::Unknown }, text)
-        })?;
+        let seconds = integer(&value).map_err(|why| profile.mistake(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))?;
         Ok(match u64::try_from(seconds) {
             Ok(0) => None,
             Ok(seconds) => Some(Duration::from_secs(seconds)),
@@ -106,6 +99,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::api::Reason;
 
     #[rstest]
     #[case("", false)]

@@ -16,7 +16,7 @@ use super::{
     query::Query,
 };
 use crate::{
-    api::{Reason, Status},
+    api::Status,
     scheme::{encode, yaml},
 };
 
@@ -98,13 +98,7 @@ fn not_acceptable(refusal: &NotAcceptable) -> Response<Body> {
 /// A path's refusal for want of a media type: the code, and nothing more to say.
 pub(crate) fn generic(code: u16) -> Status {
     let text = format!("the server responded with the status code {code} but did not return more information");
-    Status { details: Some(Box::default()), ..Status::new(Reason::Unknown, text).with_code(code) }
-}
-
-/// The path has no such method.
-pub(crate) fn method_not_allowed() -> Status {
-    let text = "the server does not allow this method on the requested resource";
-    Status { details: Some(Box::default()), ..Status::new(Reason::MethodNotAllowed, text) }
+    Status { details: Some(Box::default()), ..Status::unexplained(code, text) }
 }
 
 /// A redirect of a request with `method` to `location`, which is a path, with `query`; it has a page for those who read it.

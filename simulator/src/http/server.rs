@@ -120,10 +120,8 @@ async fn connection(socket: TcpStream, service: Arc<Service>, _place: OwnedSemap
     let _ = socket.set_nodelay(true);
     let io = TokioIo::new(Stall::new(socket, service.limits.write_patience));
     let (limits, stop) = (service.limits.clone(), service.stop.clone());
-    let answer = service_fn(|request: Request<Incoming>| {
-        let service = service.clone();
-        async move { Ok::<_, Infallible>(service.answer(request).await) }
-    });
+    let cut = stop.cut.child_token();
+    let answer = service_fn(|request: Request<Incoming>| async { Ok::<_, Infallible>(service.answer(request, &cut).await) });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_patience)
@@ -135,10 +133,11 @@ async fn connection(socket: TcpStream, service: Arc<Service>, _place: OwnedSemap
         biased;
         // How a connection ends is its peer's business.
         _ = connection.as_mut() => return,
+        () = cut.cancelled() => return,
         () = stop.closing.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     tokio::select! {
         _ = connection => {}
-        () = stop.cut.cancelled() => {}
+        () = cut.cancelled() => {}
     }
 }

@@ -8,15 +8,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::{Stream, stream::unfold};
 use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Limits,
     body::{self, Body},
     discovery::Discovery,
-    metrics::Metrics,
+    metrics::{Metrics, Open},
     negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
     path::{Asked, asked},
     query::Query,
@@ -28,7 +29,7 @@ use super::{
 use crate::{
     api::{Reason, Status},
     profile::Profile,
-    registry::{self, Address, ListOptions, ReadOptions, Registry, Reply},
+    registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
     scheme::Resource,
 };
 
@@ -51,15 +52,15 @@ impl Service {
         Self { registry, profile, table, discovery, limits, metrics: Metrics::new(), stop }
     }
 
-    /// The response to a request.
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    /// The response to a request on a connection that is cut when `cut` is cancelled.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
         let method = request.method().clone();
-        let response = self.respond(request).await;
+        let response = self.respond(request, cut).await;
         self.metrics.count(&method, response.status().as_u16());
         response
     }
 
-    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn respond(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let route = match asked(parts.uri.path()) {
             Asked::Clean(path) => self.table.find(&path),
@@ -69,8 +70,8 @@ impl Service {
         let refusal = match route {
             Route::Page(page) => return self.page(page, &parts),
             Route::Missing => Status::no_such_path().into(),
-            Route::Target(_, methods) if !methods.has(&parts.method) => respond::method_not_allowed().into(),
-            Route::Target(target, _) => match self.target(target, &mut parts, body).await {
+            Route::Target(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
+            Route::Target(target, _) => match self.target(target, &mut parts, body, cut).await {
                 Ok(response) => return response,
                 Err(refusal) => refusal,
             },
@@ -94,7 +95,7 @@ impl Service {
         }
     }
 
-    async fn target(&self, target: Target, parts: &mut Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
+    async fn target(&self, target: Target, parts: &mut Parts, body: Incoming, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
         match target {
             Target::Version => {
                 only(parts, &[JSON])?;
@@ -105,10 +106,10 @@ impl Service {
             Target::Groups => document(parts, &self.discovery.groups),
             Target::Group(place) => document(parts, self.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
             Target::Resources(place) => document(parts, self.discovery.resources.get(place).ok_or_else(Status::no_such_path)?),
-            Target::Resource(address) => self.resource(&address, parts, body).await,
+            Target::Resource(address) => self.resource(&address, parts, body, cut).await,
             Target::Watch(address) => {
                 takes(parts, STREAMS)?;
-                self.watch(&address, parts).await
+                self.watch(&address, parts, cut).await
             }
             Target::Connect(address) => self.connect(address, parts).await,
             Target::Proxy(address) => {
@@ -118,14 +119,14 @@ impl Service {
         }
     }
 
-    async fn resource(&self, address: &Address, parts: &mut Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
+    async fn resource(&self, address: &Address, parts: &mut Parts, body: Incoming, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
         let patch = match parts.method {
             Method::PATCH => Some(negotiation::patch_kind(&parts.headers).ok_or_else(|| generic(415))?),
             _ => None,
         };
         takes(parts, OBJECTS)?;
         let query = query(parts);
-        let reply = match (&parts.method, &address.name) {
+        let reply: Reply = match (&parts.method, &address.name) {
             (&Method::GET, Some(_)) => {
                 let options = ReadOptions { export: query.flag("export", self.profile)?, exact: query.flag("exact", self.profile)? };
                 self.registry.get(address, &options).await?
@@ -133,7 +134,7 @@ impl Service {
             (&Method::GET, None) => {
                 let watch = query.flag("watch", self.profile)?;
                 if watch && address.resource.has_verb("watch") {
-                    return self.watch(address, parts).await;
+                    return self.watch(address, parts, cut).await;
                 }
                 self.registry.list(address, &self.options(query)?).await?
             }
@@ -147,7 +148,7 @@ impl Service {
             }
             _ => match patch {
                 Some(kind) => self.registry.patch(address, kind, &self.read(body).await?).await?,
-                None => return Err(respond::method_not_allowed().into()),
+                None => return Err(Status::method_not_allowed().into()),
             },
         };
         let format = Format::negotiate(&parts.headers, query, OBJECTS)?;
@@ -177,7 +178,7 @@ impl Service {
         })
     }
 
-    async fn watch(&self, address: &Address, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
+    async fn watch(&self, address: &Address, parts: &mut Parts, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
         let query = query(parts);
         query.flag("watch", self.profile)?;
         let mut options = self.options(query)?;
@@ -185,12 +186,9 @@ impl Service {
         if websocket && !self.profile.websocket_is_lenient() {
             options.timeout = None;
         }
-        let frames = self.registry.watch(address, &options).await?;
+        let frames = self.registry.watch(address, &options, cut.clone()).await?;
         Format::negotiate(&parts.headers, query, STREAMS)?;
-        let (open, closing) = (self.metrics.watch(), self.stop.closing.clone());
-        let frames = frames.take_until(closing.cancelled_owned()).inspect(move |_| {
-            let _ = &open;
-        });
+        let frames = stream(frames, self.stop.closing.clone(), self.metrics.watch());
         if websocket {
             return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop));
         }
@@ -206,7 +204,7 @@ impl Service {
         let log = address.subresource.as_deref() == Some("log");
         takes(parts, if log { &[negotiation::JSON, negotiation::YAML, "text/plain"] } else { ANYTHING })?;
         address.subresource = None;
-        let Reply { .. } = self.registry.get(&address, &ReadOptions::default()).await?;
+        self.registry.get(&address, &ReadOptions::default()).await?;
         if log {
             return Ok(respond::text(200, ""));
         }
@@ -221,6 +219,18 @@ impl Service {
         let kind = address.resource.trim_end_matches('s');
         Err(Status::new(Reason::ServiceUnavailable, format!("no endpoints available for {kind} {:?}", address.name)).into())
     }
+}
+
+/// The frames until they end or the server closes; `open` lives as long.
+fn stream(frames: WatchStream, closing: CancellationToken, open: Open) -> impl Stream<Item = Bytes> + Send + 'static {
+    unfold((frames, closing, open), |(mut frames, closing, open)| async move {
+        let frame = tokio::select! {
+            biased;
+            () = closing.cancelled() => None,
+            frame = frames.next() => frame,
+        };
+        frame.map(|frame| (frame, (frames, closing, open)))
+    })
 }
 
 fn query(parts: &Parts) -> Query<'_> {
