@@ -6,6 +6,7 @@
 pub mod api;
 pub mod clock;
 pub mod http;
+pub mod patch;
 pub mod profile;
 pub mod registry;
 pub mod scheme;

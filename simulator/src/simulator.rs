@@ -45,6 +45,11 @@ pub enum StartError {
 /// Where the endpoints of the service `kubernetes` say that the server is.
 const SECURE_PORT: u16 = 6443;
 
+#[expect(clippy::expect_used, reason = "the text is a range")]
+fn default_range() -> Cidr {
+    "10.0.0.0/24".parse().expect("a range")
+}
+
 /// The components that tell of their health: a bare server has nothing but its store.
 fn components(bare: bool) -> Vec<Component> {
     let part = |name, port| if bare { Component::refused(name, port) } else { Component::healthy(name) };
@@ -75,7 +80,7 @@ impl Default for Builder {
             bare: false,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             advertise: Ipv4Addr::new(10, 99, 0, 1),
-            service_range: Cidr::default(),
+            service_range: default_range(),
             dial: Vec::new(),
             limits: Limits::default(),
         }

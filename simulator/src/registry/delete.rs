@@ -63,7 +63,7 @@ impl Registry {
     /// The grace period that a body of delete options asks for, in seconds.
     fn grace_period(&self, body: &Body) -> Result<Option<i64>, Status> {
         let options = Scheme::builtin().kind("v1", "DeleteOptions").ok_or_else(|| Status::internal("there are no DeleteOptions"))?;
-        let options = options.decode_options(&body.bytes, body.syntax).map_err(|text| self.mistake(400, text))?;
+        let options = options.decode_plain(&body.bytes, body.syntax).map_err(|refusal| self.mistake(400, refusal.message))?;
         Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
     }
 
@@ -73,7 +73,11 @@ impl Registry {
         let mut listing = self.listing(at).await?;
         listing.records.retain(|r| selection.sees(r));
         for record in &listing.records {
-            let one = Address { namespace: at.resource.namespaced.then(|| record.key().namespace.to_string()), name: Some(record.key().name.to_string()), ..at.clone() };
+            let one = Address {
+                namespace: at.resource.namespaced.then(|| record.key().namespace.to_string()),
+                name: Some(record.key().name.to_string()),
+                ..at.clone()
+            };
             match self.delete_record(&one, None).await {
                 Err(gone) if gone.code == 404 => {}
                 other => drop(other?),

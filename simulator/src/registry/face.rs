@@ -26,7 +26,7 @@ fn convert(resource: &'static Resource, bytes: &Bytes) -> Bytes {
     let object: Object = serde_json::from_slice(bytes).unwrap_or_default();
     let mut object = stored(resource).convert(resource, object);
     link(resource, &mut object);
-    resource.encode(&resource.canonical(object)).into()
+    resource.encode(&resource.canonical(object))
 }
 
 /// Writes the object's own path into its metadata.

@@ -96,7 +96,7 @@ impl Registry {
 
     /// An object's bytes in `resource`'s form.
     fn encode(&self, resource: &Resource, object: Object) -> Bytes {
-        resource.encode(&resource.canonical(object)).into()
+        resource.encode(&resource.canonical(object))
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) fn encode_list(at: &Address, listing: &Listing) -> Bytes {
         )
         .as_bytes(),
     );
-    if !listing.records.is_empty() || !at.resource.empty_list_omits_items() {
+    if !listing.records.is_empty() || !at.resource.strategy.omit_empty_items {
         out.put_slice(b",\"items\":[");
         for (n, item) in items.enumerate() {
             out.put_slice(if n == 0 { b"{" } else { b",{" });

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     api::{Object, Status, labels, meta},
-    scheme::{Resource, Scheme, Syntax, validate},
+    scheme::{Resource, Scheme, validate},
 };
 
 /// The Scale kind at an address.
@@ -52,7 +52,7 @@ pub(super) async fn patch(registry: &Registry, at: &Address, kind_of_patch: Patc
     let scale = kind(at)?;
     let shown = read(registry, at).await?;
     let patched = registry.apply(scale, kind_of_patch, &shown.body, body)?;
-    let object = scale.decode(patched.to_string().as_bytes(), Syntax::Json)?;
+    let object = scale.decode_value(patched).map_err(|refusal| registry.mistake(400, refusal.message))?;
     write(registry, at, scale, object).await
 }
 
@@ -102,7 +102,7 @@ fn view(at: &Address, scale: &Resource, object: &Object) -> Object {
     status.insert("replicas".into(), count("status.replicas"));
     let selector = meta::lookup(object, "spec.selector").cloned().unwrap_or_default();
     if at.resource.group.is_empty() {
-        let text = labels::Selector::from_map(&selector).to_string();
+        let text = labels::Selector::from_map(selector.as_object().unwrap_or(&Object::new())).to_string();
         status.insert("selector".into(), text.into());
     } else {
         if selector.get("matchExpressions").is_none()

@@ -129,7 +129,8 @@ impl Services {
                 0 => {}
                 asked => {
                     let refused = |why| FieldError::invalid(&path, asked, why);
-                    let asked = u16::try_from(asked).ok().filter(|p| NODE_PORTS.contains(p)).ok_or_else(|| refused("provided port is not in the valid range"))?;
+                    let asked =
+                        u16::try_from(asked).ok().filter(|p| NODE_PORTS.contains(p)).ok_or_else(|| refused("provided port is not in the valid range"))?;
                     if !held.contains(&asked) {
                         if !taken.ports.insert(asked) {
                             return Err(refused("provided port is already allocated"));

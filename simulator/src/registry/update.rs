@@ -14,8 +14,8 @@ use super::{
     strategy,
 };
 use crate::{
-    api::{FieldError, Object, Path, Status, meta},
-    scheme::{Syntax, validate},
+    api::{Object, Status, meta},
+    scheme::validate,
     store::{Expected, Record, StoreError, Write},
 };
 
@@ -65,7 +65,7 @@ impl Registry {
         let mut object = parse(bytes)?;
         let path = format!("{}/{subresource}", meta::text(&object, "metadata.selfLink"));
         meta::set(&mut object, "selfLink", &path);
-        Ok(at.resource.encode(&object).into())
+        Ok(at.resource.encode(&object))
     }
 
     /// Replaces `part` of the object that `at` names by that of `object`, decoded and defaulted in `at`'s version; whether that created it.
@@ -82,7 +82,7 @@ impl Registry {
         } else {
             meta::set(&mut object, "namespace", "");
         }
-        admission::admit_update(self, at, &object).await?;
+        admission::admit_update(self, at, &mut object).await?;
         for _ in 0..TRIES {
             let Some(old) = self.store.get(&self.key(at)?).await? else {
                 return self.create_by_replace(at, part, object).await;
@@ -108,15 +108,11 @@ impl Registry {
         let stored = face::stored(at.resource);
         let existing = parse(old.bytes())?;
         let asked = meta::text(&new, "metadata.resourceVersion").to_owned();
-        let unconditional = (asked.is_empty() || asked == "0") && at.resource.strategy.unconditional_update;
+        let unconditional = (asked.is_empty() || asked == "0") && !(at.resource.strategy.update_needs_version && part == Part::Main);
         if unconditional {
             meta::set(&mut new, "resourceVersion", &old.revision().to_string());
         } else if !asked.is_empty() && asked != old.revision().to_string() {
             return Err(overtaken(at));
-        }
-        if !at.resource.strategy.unconditional_update && part == Part::Main && asked.is_empty() && stored.plural != "services" {
-            let error = FieldError::invalid(&Path::new("metadata.resourceVersion"), 0, "must be specified for an update");
-            return Err(Status::invalid(&stored.group, &stored.plural, meta::text(&new, "metadata.name"), &[error]));
         }
         strategy::prepare_update(stored, part, &mut new, &existing);
         repair(&mut new, &existing);
@@ -176,7 +172,7 @@ impl Registry {
             let old = self.record(at).await?;
             let current = face::face(at.resource).of(&old).clone();
             let patched = self.apply(at.resource, kind, &current, body)?;
-            let mut object = at.resource.decode(patched.to_string().as_bytes(), Syntax::Json)?;
+            let mut object = at.resource.decode_value(patched).map_err(|refusal| self.mistake(400, refusal.message))?;
             at.resource.default(&mut object);
             let bound = meta::text(&object, "metadata.resourceVersion") != old.revision().to_string();
             match self.replace_object(at, part, object).await {

@@ -4,11 +4,7 @@ use bytes::Bytes;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    Address, ListOptions, Registry, face,
-    read::table,
-    select::Selection,
-};
+use super::{Address, ListOptions, Registry, face, read::table, select::Selection};
 use crate::{
     api::{FieldError, Path, Reason, Status},
     watch::{Follower, Interest, Start},

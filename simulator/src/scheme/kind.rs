@@ -159,7 +159,7 @@ impl Resource {
     }
 
     /// What an encoded object begins with, up to the comma.
-    pub(super) fn head(&self) -> &str {
+    pub fn head(&self) -> &str {
         &self.head
     }
 }

@@ -37,8 +37,10 @@ pub(super) struct Select {
 pub struct Strategy {
     /// Whether a PUT creates what is not there.
     pub create_on_update: bool,
-    /// Whether a PUT without a resource version overwrites what is there.
-    pub unconditional_update: bool,
+    /// Whether a PUT has to say the version that it replaces; without one it replaces whatever is there.
+    pub update_needs_version: bool,
+    /// Whether a list of none has no `items`.
+    pub omit_empty_items: bool,
 }
 
 #[derive(Clone, Deserialize)]

@@ -15,6 +15,7 @@ mod scan;
 pub mod time;
 mod top;
 pub mod types;
+pub mod validate;
 pub mod yaml;
 
 pub use body::Syntax;

@@ -24,7 +24,8 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &mut Object
         return Ok(());
     }
     for (_, range) in of_namespace(registry, at, "limitranges").await? {
-        let limits: Vec<Object> = meta::lookup(&range, "spec.limits").and_then(Value::as_array).into_iter().flatten().filter_map(|l| l.as_object().cloned()).collect();
+        let limits: Vec<Object> =
+            meta::lookup(&range, "spec.limits").and_then(Value::as_array).into_iter().flatten().filter_map(|l| l.as_object().cloned()).collect();
         complete(object, &limits);
         let wrong: Vec<String> = limits.iter().flat_map(|limit| check(object, limit)).collect();
         if !wrong.is_empty() {
@@ -86,14 +87,18 @@ fn sum(parts: &[Amounts]) -> Amounts {
     named
         .map(|name| {
             let all = parts.iter().filter_map(|p| quantity(p.get(name)?));
-            let total = if name == "cpu" { Quantity::milli(all.map(Quantity::milli_value).sum(), Format::DecimalSi) } else { Quantity::new(all.map(Quantity::value).sum(), Format::DecimalSi) };
+            let total = if name == "cpu" {
+                Quantity::milli(all.map(Quantity::milli_value).sum(), Format::DecimalSi)
+            } else {
+                Quantity::new(all.map(Quantity::value).sum(), Format::DecimalSi)
+            };
             (name.clone(), total.to_string().into())
         })
         .collect()
 }
 
 fn quantity(value: &Value) -> Option<Quantity> {
-    Quantity::parse(value.as_str()?).ok()
+    value.as_str()?.parse().ok()
 }
 
 fn bounds(limit: &Object, what: &str, (requests, limits): &(Amounts, Amounts)) -> Vec<String> {

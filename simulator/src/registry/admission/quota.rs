@@ -52,7 +52,9 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &Object) ->
                     used.insert(what.clone(), total);
                 }
                 if !over.is_empty() {
-                    let show = |of: &Usage| over.iter().map(|k| format!("{k}={}", of.get(k).map_or("0".to_owned(), ToString::to_string))).collect::<Vec<_>>().join(",");
+                    let show = |of: &Usage| {
+                        over.iter().map(|k| format!("{k}={}", of.get(k).map_or("0".to_owned(), ToString::to_string))).collect::<Vec<_>>().join(",")
+                    };
                     return Err(refuse(format!("Exceeded quota: {named}, requested: {}, used: {}, limited: {}", show(&asked), show(&before), show(&hard))));
                 }
                 let used = used.into_iter().map(|(k, v)| (k, Value::from(v.to_string()))).collect();
@@ -66,7 +68,7 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &Object) ->
 
 fn listed(object: &Object, path: &str) -> Usage {
     let amounts = meta::lookup(object, path).and_then(Value::as_object).into_iter().flatten();
-    amounts.filter_map(|(k, v)| Some((k.clone(), Quantity::parse(v.as_str()?).ok()?))).collect()
+    amounts.filter_map(|(k, v)| Some((k.clone(), v.as_str()?.parse().ok()?))).collect()
 }
 
 /// What an object of a kind uses.
@@ -83,7 +85,7 @@ pub(in crate::registry) fn usage(plural: &str, object: &Object) -> Usage {
             for (field, short) in [("requests", true), ("limits", false)] {
                 let amounts = containers.clone().filter_map(|c| c.get("resources")?.get(field)?.as_object()).flatten();
                 for (name, amount) in amounts.filter(|(k, _)| matches!(k.as_str(), "cpu" | "memory")) {
-                    let Some(amount) = amount.as_str().and_then(|a| Quantity::parse(a).ok()) else { continue };
+                    let Some(amount) = amount.as_str().and_then(|a| a.parse::<Quantity>().ok()) else { continue };
                     for key in [Some(format!("{field}.{name}")), short.then(|| name.clone())].into_iter().flatten() {
                         used.entry(key).and_modify(|u| *u = u.plus(amount)).or_insert(amount);
                     }
@@ -115,7 +117,10 @@ fn in_scope(quota: &Object, plural: &str, object: &Object) -> bool {
     let scopes = meta::lookup(quota, "spec.scopes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let bounded = meta::lookup(object, "spec.activeDeadlineSeconds").and_then(Value::as_i64).is_some();
     let containers = || meta::lookup(object, "spec.containers").and_then(Value::as_array).into_iter().flatten();
-    let best_effort = || containers().all(|c| ["requests", "limits"].iter().all(|f| c.get("resources").and_then(|r| r.get(f)).and_then(Value::as_object).is_none_or(|m| m.is_empty())));
+    let best_effort = || {
+        containers()
+            .all(|c| ["requests", "limits"].iter().all(|f| c.get("resources").and_then(|r| r.get(f)).and_then(Value::as_object).is_none_or(|m| m.is_empty())))
+    };
     scopes.into_iter().all(|scope| match scope {
         _ if plural != "pods" => false,
         "Terminating" => bounded,
