@@ -5,5 +5,6 @@
 
 pub mod api;
 pub mod clock;
+pub mod patch;
 pub mod profile;
 pub mod scheme;
