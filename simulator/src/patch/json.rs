@@ -12,7 +12,7 @@ mod recorded;
 use serde_json::Value;
 
 use super::{MAX_DEPTH, PatchError, depth, json_kind};
-use crate::profile::Profile;
+use crate::{profile::Profile, scheme::check_json};
 
 /// How many operations a patch may have.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -32,8 +32,9 @@ pub fn apply(document: Value, patch: &[u8], profile: Profile) -> Result<Value, P
     if profile.full_json_patch() { Patcher::new(document).run(&operations) } else { recorded::apply(document, &operations) }
 }
 
-fn syntax_error(_patch: &[u8], error: &serde_json::Error) -> PatchError {
-    PatchError::Malformed(error.to_string())
+/// Why `patch` is not JSON, as v1.2 words it.
+fn syntax_error(patch: &[u8], error: &serde_json::Error) -> PatchError {
+    PatchError::Malformed(check_json(patch).err().unwrap_or_else(|| error.to_string()))
 }
 
 /// A JSON pointer: the names and indices that lead to a value.

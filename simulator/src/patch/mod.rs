@@ -30,7 +30,7 @@ pub mod strategic;
 use serde_json::{Map, Value};
 
 use crate::{
-    api::{Object, Reason, Status},
+    api::{Object, Status},
     profile::Profile,
 };
 use strategic::Schema;
@@ -86,13 +86,11 @@ pub enum PatchError {
 impl PatchError {
     /// The answer to the request.
     pub fn status(&self, profile: Profile) -> Status {
-        let reason = match (self, profile.mistake_code(0)) {
-            (Self::Crash, _) => return Status { details: Some(Box::default()), ..Status::internal(self.to_string()) },
-            (Self::Malformed(_), 0) => Reason::BadRequest,
-            (Self::Inapplicable(_), 0) => Reason::Invalid,
-            (_, _) => Reason::Unknown,
-        };
-        Status::new(reason, self.to_string())
+        match self {
+            Self::Malformed(text) => profile.mistake(400, text),
+            Self::Inapplicable(text) => profile.mistake(422, text),
+            Self::Crash => Status { details: Some(Box::default()), ..Status::internal(self.to_string()) },
+        }
     }
 }
 

@@ -12,7 +12,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::PatchError;
-use crate::profile::Profile;
+use crate::{
+    profile::Profile,
+    scheme::{TypeRef, types::Shape},
+};
 
 /// A type of the wire format, as far as merging has to know it.
 pub trait Schema: Copy {
@@ -33,6 +36,34 @@ pub struct FieldSchema<S> {
     pub schema: S,
     /// The member by which the items of a merged list are told apart; lists without one are replaced.
     pub merge_key: Option<&'static str>,
+}
+
+impl Schema for TypeRef {
+    fn field(self, name: &str) -> Option<FieldSchema<Self>> {
+        let field = self.field(name)?;
+        Some(FieldSchema { schema: field.type_ref, merge_key: field.merge_key })
+    }
+
+    fn element(self) -> Option<Self> {
+        self.element()
+    }
+
+    fn is_mergeable(self) -> bool {
+        self.is_struct() || self.is_map()
+    }
+
+    fn name(self) -> &'static str {
+        match self.shape() {
+            Shape::Struct(of) => of.name,
+            Shape::Map(_) => "map",
+            Shape::List(_) | Shape::Bytes => "slice",
+            Shape::Text { .. } => "string",
+            Shape::Bool => "bool",
+            Shape::Int(32) => "int32",
+            Shape::Int(_) => "int64",
+            _ => "struct",
+        }
+    }
 }
 
 /// The name of the directive.

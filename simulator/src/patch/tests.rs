@@ -2,6 +2,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::{strategic::tests::Type, *};
+use crate::scheme::Scheme;
 
 #[rstest]
 #[case("application/json-patch+json", Some(Language::Json))]
@@ -40,4 +41,45 @@ fn only_an_object_comes_out() {
     let whole = r#"[{"op": "replace", "path": "", "value": []}]"#;
     assert!(matches!(with(Language::Json, whole, Profile::Documented), Err(PatchError::Inapplicable(_))));
     assert_eq!(with(Language::Strategic, "{}", Profile::Documented), Ok(original.clone()));
+}
+
+#[derive(serde::Deserialize)]
+struct Recorded {
+    language: String,
+    document: Object,
+    patch: String,
+    /// What the server answered, defaults included.
+    answer: Option<Value>,
+    refusal: Option<String>,
+}
+
+/// Whether what came of a patch is what the server answered: the answer may have more, such as defaults, but nothing of what the patch removed.
+fn answers(answer: &Value, patched: &Value, before: Option<&Value>) -> bool {
+    match (answer, patched) {
+        (Value::Object(answer), Value::Object(patched)) => {
+            let before = |name: &str| before.and_then(|b| b.get(name));
+            let volatile = |name: &str| matches!(name, "resourceVersion" | "generation" | "$patch");
+            patched.iter().all(|(k, v)| volatile(k) || v.is_null() || answer.get(k).is_some_and(|a| answers(a, v, before(k))))
+                && answer.iter().all(|(k, v)| volatile(k) || patched.contains_key(k) || before(k) != Some(v))
+        }
+        (Value::Array(answer), Value::Array(patched)) => answer.len() == patched.len() && answer.iter().zip(patched).all(|(a, p)| answers(a, p, None)),
+        (answer, patched) => answer == patched,
+    }
+}
+
+#[test]
+fn patches_do_what_the_recorded_server_did() {
+    let recorded: Vec<Recorded> = serde_json::from_str(include_str!("../../../fixtures/patches/recorded.json")).unwrap();
+    assert!(recorded.len() > 40);
+    for Recorded { language, document, patch, answer, refusal } in recorded {
+        let language = Language::ALL.into_iter().find(|l| format!("{l:?}").to_lowercase() == language).unwrap();
+        let word = |name: &str| document.get(name).and_then(Value::as_str).unwrap();
+        let schema = Scheme::builtin().kind(word("apiVersion"), word("kind")).unwrap().type_ref();
+        let patched = apply(language, &document, patch.as_bytes(), schema, Profile::Kubernetes12);
+        assert_eq!(patched.as_ref().err().map(ToString::to_string), refusal, "{patch}");
+        if let Some(answer) = answer {
+            let patched = Value::Object(patched.unwrap());
+            assert!(answers(&answer, &patched, Some(&document.clone().into())), "{patch}\nmakes {patched}\nnot   {answer}");
+        }
+    }
 }

@@ -111,6 +111,17 @@ fn the_recorded_server_refuses_in_its_own_words(#[case] patch: Value, #[case] er
     assert_eq!(patched(&document, &patch, Profile::Kubernetes12).unwrap_err().to_string(), error);
 }
 
+#[rstest]
+#[case("", "unexpected end of JSON input")]
+#[case("[{", "unexpected end of JSON input")]
+#[case("{not json", "invalid character 'n' looking for beginning of object key string")]
+#[case("[] x", "invalid character 'x' after top-level value")]
+fn what_is_not_json_is_refused_in_the_recorded_words(#[case] patch: &str, #[case] error: &str) {
+    for profile in Profile::ALL {
+        assert_eq!(apply(json!({}), patch.as_bytes(), profile), Err(PatchError::Malformed(error.to_owned())));
+    }
+}
+
 #[test]
 fn copies_do_not_grow_without_bound() {
     let double = json!({"op": "copy", "from": "/a", "path": "/a/-"});
