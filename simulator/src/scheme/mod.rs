@@ -1,1 +1,3 @@
 //! Kinds as data: decode, prune, default, validate, encode.
+
+pub mod validate;

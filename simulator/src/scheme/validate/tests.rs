@@ -1,0 +1,1 @@
+//! Tables of objects with what is wrong with them.
