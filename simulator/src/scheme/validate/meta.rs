@@ -41,6 +41,7 @@ fn namespace(at: &Cursor, namespaced: bool, errors: &mut Errors) {
 /// Judges a change of metadata from `old` to `new`.
 ///
 /// What v1.2 repairs instead of refusing counts as unchanged: an empty uid, any creation time, an absent deletion grace period.
+/// (Some kinds ask with the two exchanged, after the repair, so an empty uid on either side is no change.)
 pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     let grace = new.at("deletionGracePeriodSeconds");
     if let (Some(now), Some(before)) = (grace.optional_int(), old.at("deletionGracePeriodSeconds").optional_int())
@@ -54,9 +55,9 @@ pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     }
     immutable_text(&new.at("name"), &old.at("name"), errors);
     immutable_text(&new.at("namespace"), &old.at("namespace"), errors);
-    let uid = new.at("uid");
-    if !uid.text().is_empty() {
-        immutable_text(&uid, &old.at("uid"), errors);
+    let [uid, before] = [new, old].map(|meta| meta.at("uid"));
+    if !uid.text().is_empty() && !before.text().is_empty() {
+        immutable_text(&uid, &before, errors);
     }
     labels(&new.at("labels"), errors);
     annotations(&new.at("annotations"), errors);

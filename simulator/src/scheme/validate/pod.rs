@@ -47,17 +47,14 @@ fn deadline_only_shrinks(new: &Cursor, old: &Cursor, errors: &mut Errors) -> boo
     false
 }
 
-/// Whether two specifications with as many containers differ in nothing but images, deadline and (as in v1.2) restart policy.
+/// Whether two specifications with as many containers differ in nothing but images and deadline.
 fn same_but_for_what_may_change(new: &Value, old: &Value) -> bool {
     let [mut new, old] = [new, old].map(forms::internal_spec);
     let taken = |from: &Value, key: &str| from.get(key).cloned().unwrap_or_default();
-    let (deadline, policy) = (taken(&old, "activeDeadlineSeconds"), taken(&old, "restartPolicy"));
+    let deadline = taken(&old, "activeDeadlineSeconds");
     let images: Vec<Value> = old["containers"].as_array().into_iter().flatten().map(|c| taken(c, "image")).collect();
     if let Value::Object(spec) = &mut new {
         spec.insert("activeDeadlineSeconds".to_owned(), deadline);
-        if policy.as_str().is_some_and(|p| !p.is_empty()) {
-            spec.insert("restartPolicy".to_owned(), policy);
-        }
         let containers = spec.get_mut("containers").and_then(Value::as_array_mut).into_iter().flatten();
         for (container, image) in containers.zip(images) {
             if let Value::Object(container) = container {
