@@ -86,6 +86,11 @@ impl Record {
         self.other_face.get_or_init(|| convert(&self.bytes))
     }
 
+    /// Whether `draft` would store the same object again.
+    pub fn is_same_as(&self, draft: &Draft) -> bool {
+        self.bytes[..self.version.start] == draft.head && self.bytes[self.version.end..] == draft.tail
+    }
+
     /// The same object with another revision: what a removal's notification shows.
     pub fn restated(&self, revision: u64) -> Self {
         let draft = Draft {
