@@ -1,0 +1,179 @@
+//! Field paths, and what can be wrong with a field.
+//!
+//! The wordings and reasons are those of Kubernetes v1.2 (`util/validation/field`).
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// Where a field stands in an object: `spec.containers[0].ports[1].name`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path(String);
+
+impl Path {
+    /// A path that starts at `name`.
+    pub fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// The field `name` (which may itself be dotted) below this one.
+    pub fn child(&self, name: &str) -> Self {
+        if self.0.is_empty() { Self::new(name) } else { Self(format!("{}.{name}", self.0)) }
+    }
+
+    /// The list item at `index`.
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    /// The map entry under `key`.
+    pub fn key(&self, key: &str) -> Self {
+        Self(format!("{}[{key}]", self.0))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The ways in which a field can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldErrorKind {
+    /// What the field refers to is not there.
+    NotFound,
+    /// The field has to be given.
+    Required,
+    /// The value stands more than once where it may stand once.
+    Duplicate,
+    /// The value is malformed or out of range.
+    Invalid,
+    /// The value is none of a closed set.
+    NotSupported,
+    /// The field may not be given here.
+    Forbidden,
+    /// The value is longer than allowed.
+    TooLong,
+    /// The check itself failed.
+    Internal,
+}
+
+impl FieldErrorKind {
+    /// The machine-readable reason, as in a cause of a `Status`.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::NotFound => "FieldValueNotFound",
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Invalid => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::Internal => "InternalError",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::NotFound => "Not found",
+            Self::Required => "Required value",
+            Self::Duplicate => "Duplicate value",
+            Self::Invalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::Internal => "Internal error",
+        }
+    }
+}
+
+/// One thing that is wrong with one field of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    /// What is wrong.
+    pub kind: FieldErrorKind,
+    /// Where.
+    pub field: Path,
+    /// The offending value, shown in the text of the kinds that show one.
+    pub value: Value,
+    /// What is expected, in words; may be empty.
+    pub detail: String,
+}
+
+impl FieldError {
+    /// The field at `field` has to be given.
+    pub fn required(field: &Path, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Required, field: field.clone(), value: Value::Null, detail: detail.into() }
+    }
+
+    /// `value` is malformed or out of range.
+    pub fn invalid(field: &Path, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Invalid, field: field.clone(), value: value.into(), detail: detail.into() }
+    }
+
+    /// `value` stands more than once.
+    pub fn duplicate(field: &Path, value: impl Into<Value>) -> Self {
+        Self { kind: FieldErrorKind::Duplicate, field: field.clone(), value: value.into(), detail: String::new() }
+    }
+
+    /// `value` refers to what is not there.
+    pub fn not_found(field: &Path, value: impl Into<Value>) -> Self {
+        Self { kind: FieldErrorKind::NotFound, field: field.clone(), value: value.into(), detail: String::new() }
+    }
+
+    /// The field may not be given here.
+    pub fn forbidden(field: &Path, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Forbidden, field: field.clone(), value: Value::Null, detail: detail.into() }
+    }
+
+    /// `value` is none of `supported`.
+    pub fn not_supported(field: &Path, value: impl Into<Value>, supported: &[&str]) -> Self {
+        let detail = if supported.is_empty() { String::new() } else { format!("supported values: {}", supported.join(", ")) };
+        Self { kind: FieldErrorKind::NotSupported, field: field.clone(), value: value.into(), detail }
+    }
+
+    /// `value` is longer than `limit`.
+    pub fn too_long(field: &Path, value: impl Into<Value>, limit: usize) -> Self {
+        Self { kind: FieldErrorKind::TooLong, field: field.clone(), value: value.into(), detail: format!("must have at most {limit} characters") }
+    }
+
+    /// The text without the field: what stands in a cause of a `Status`.
+    pub fn body(&self) -> String {
+        let mut text = self.kind.words().to_owned();
+        if !matches!(self.kind, FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong | FieldErrorKind::Internal) {
+            text.push_str(": ");
+            text.push_str(&self.value.to_string());
+        }
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.body())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_fields_items_and_entries() {
+        let path = Path::new("spec").child("containers").index(0).child("resources").key("cpu");
+        assert_eq!(path.to_string(), "spec.containers[0].resources[cpu]");
+    }
+
+    #[test]
+    fn only_some_kinds_show_the_value() {
+        let path = Path::new("spec.replicas");
+        assert_eq!(FieldError::invalid(&path, -1, "must be positive").to_string(), "spec.replicas: Invalid value: -1: must be positive");
+        assert_eq!(FieldError::required(&path, "").to_string(), "spec.replicas: Required value");
+        assert_eq!(FieldError::not_supported(&path, "x", &["A", "B"]).body(), "Unsupported value: \"x\": supported values: A, B");
+    }
+}

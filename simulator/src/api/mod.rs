@@ -1,0 +1,16 @@
+//! The vocabulary of the API: statuses, field errors, selectors, quantities, object metadata.
+//!
+//! Everything here is a plain value: no I/O, no state, no clock.
+
+pub mod field;
+pub mod fields;
+pub mod labels;
+pub mod meta;
+pub mod quantity;
+pub mod status;
+
+pub use field::{FieldError, FieldErrorKind, Path};
+pub use status::{Reason, Status};
+
+/// An object as the API exchanges it: a JSON tree whose maps keep their order.
+pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,26 @@
+//! The API over HTTP: listener, negotiation, routes, discovery, watches as chunks or as WebSocket messages.
+//!
+//! - A well-formed request gets an object, a `Status` or the recorded answer; any other gets a 400 and a closed connection.
+//! - Finding a route and answering from the store copies no object.
+//! - Everything that a peer can hold on to is bounded: [`Limits`].
+//!
+//! Limits: HTTP/1.1 and 1.0, without TLS or credentials.
+//! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
+
+mod body;
+mod discovery;
+mod metrics;
+mod negotiation;
+mod path;
+mod query;
+mod respond;
+mod route;
+mod server;
+mod service;
+mod stall;
+mod websocket;
+
+pub use route::ProxyAddress;
+pub use server::Limits;
+pub(crate) use server::{Stop, bind, serve};
+pub(crate) use service::Service;

@@ -1,0 +1,128 @@
+//! One stored object: its bytes, and what was extracted from them.
+
+use std::{ops::Range, sync::OnceLock};
+
+use bytes::{Bytes, BytesMut};
+
+use super::Key;
+
+/// Sorted name-value pairs: labels, or selectable fields.
+pub type Pairs = Box<[(Box<str>, Box<str>)]>;
+
+/// The field that a [`Draft`]'s bytes must carry, once in its metadata, in place of the revision that it will be given.
+const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
+
+/// An object that is about to be stored: encoded, but for its revision.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    head: Bytes,
+    tail: Bytes,
+    labels: Pairs,
+    fields: Pairs,
+}
+
+impl Draft {
+    /// A draft of `encoded`, an object whose metadata says `"resourceVersion":"0"`; `None` where it does not.
+    ///
+    /// In JSON text an unescaped quotation mark cannot stand inside a string, so what is found is a field; metadata comes before any other.
+    pub fn new(encoded: impl Into<Bytes>, labels: Pairs, fields: Pairs) -> Option<Self> {
+        let encoded: Bytes = encoded.into();
+        let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
+        Some(Self { head: encoded.slice(..at), tail: encoded.slice(at + 1..), labels, fields })
+    }
+
+    /// The record that this draft becomes at `revision`.
+    pub(super) fn seal(self, key: Key, revision: u64) -> Record {
+        let digits = revision.to_string();
+        let mut bytes = BytesMut::with_capacity(self.head.len() + digits.len() + self.tail.len());
+        bytes.extend_from_slice(&self.head);
+        bytes.extend_from_slice(digits.as_bytes());
+        bytes.extend_from_slice(&self.tail);
+        let version = self.head.len()..self.head.len() + digits.len();
+        Record { key, revision, bytes: bytes.freeze(), version, labels: self.labels, fields: self.fields, other_face: OnceLock::new() }
+    }
+}
+
+/// A stored object at one revision.
+#[derive(Clone, Debug)]
+pub struct Record {
+    key: Key,
+    revision: u64,
+    bytes: Bytes,
+    version: Range<usize>,
+    labels: Pairs,
+    fields: Pairs,
+    other_face: OnceLock<Bytes>,
+}
+
+impl Record {
+    /// Where it stands.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The revision at which it was written; its resourceVersion.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The object as compact JSON in the version that its kind is stored in.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// Its labels.
+    pub fn labels(&self) -> &Pairs {
+        &self.labels
+    }
+
+    /// Its selectable fields.
+    pub fn fields(&self) -> &Pairs {
+        &self.fields
+    }
+
+    /// The object in the other version of its kind: made by `convert` when first asked for, then shared.
+    pub fn other_face(&self, convert: impl FnOnce(&Bytes) -> Bytes) -> &Bytes {
+        self.other_face.get_or_init(|| convert(&self.bytes))
+    }
+
+    /// Whether `draft` would store the same object again.
+    pub fn is_same_as(&self, draft: &Draft) -> bool {
+        self.bytes[..self.version.start] == draft.head && self.bytes[self.version.end..] == draft.tail
+    }
+
+    /// The same object with another revision: what a removal's notification shows.
+    pub fn restated(&self, revision: u64) -> Self {
+        let draft = Draft {
+            head: self.bytes.slice(..self.version.start),
+            tail: self.bytes.slice(self.version.end..),
+            labels: self.labels.clone(),
+            fields: self.fields.clone(),
+        };
+        draft.seal(self.key.clone(), revision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(json: &'static str) -> Option<Draft> {
+        Draft::new(json.as_bytes(), Pairs::default(), Pairs::default())
+    }
+
+    #[test]
+    fn the_revision_is_put_in_place() {
+        let draft = draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#).unwrap();
+        let record = draft.seal(Key::new("pods", "n", "a"), 1234);
+        assert_eq!(record.bytes(), br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#.as_slice());
+        let later = record.restated(99999);
+        assert_eq!(later.bytes(), br#"{"metadata":{"name":"a","resourceVersion":"99999","labels":{"x":"\"resourceVersion\":\"0\""}}}"#.as_slice());
+        assert_eq!(later.revision(), 99999);
+    }
+
+    #[test]
+    fn a_draft_without_a_place_for_its_revision_is_none() {
+        assert!(draft(r#"{"metadata":{"name":"a","annotations":{"k":"\"resourceVersion\":\"0\""}}}"#).is_none());
+    }
+}

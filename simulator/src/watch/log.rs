@@ -1,0 +1,150 @@
+//! The bounded history of one kind.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use super::{Event, TooOld};
+use crate::store::{Key, Record};
+
+/// The last changes of a kind, and the state that they start from.
+///
+/// Invariant: `base` and then `events` add up to the kind's present objects.
+pub(super) struct Log {
+    base: BTreeMap<Key, Arc<Record>>,
+    events: VecDeque<Arc<Event>>,
+    /// The position of the first kept event; positions count a kind's changes from 0.
+    first: u64,
+    /// How far back a watch may start.
+    depth: usize,
+    /// How many are kept.
+    keep: usize,
+}
+
+impl Log {
+    /// A log that lets watches start `depth` changes back and followers be `lag` changes behind.
+    pub(super) fn new(depth: usize, lag: usize) -> Self {
+        Self { base: BTreeMap::new(), events: VecDeque::new(), first: 0, depth, keep: depth.max(lag) }
+    }
+
+    pub(super) fn push(&mut self, event: Event) {
+        if self.events.len() == self.keep
+            && let Some(oldest) = self.events.pop_front()
+        {
+            self.first += 1;
+            let record = oldest.last();
+            if oldest.removed() {
+                self.base.remove(record.key());
+            } else {
+                self.base.insert(record.key().clone(), record.clone());
+            }
+        }
+        self.events.push_back(Arc::new(event));
+    }
+
+    /// The position of the first kept event.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The position that the next event will have.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    /// Up to `most` events from `position` on; `None` where that is no longer kept.
+    pub(super) fn read(&self, position: u64, most: usize) -> Option<impl Iterator<Item = Arc<Event>>> {
+        let skip = usize::try_from(position.checked_sub(self.first)?).ok()?;
+        Some(self.events.iter().skip(skip).take(most).cloned())
+    }
+
+    /// The position of the first event at or after `revision`; refused where that lies before the oldest a watch may start from.
+    pub(super) fn position_at(&self, revision: u64) -> Result<u64, TooOld> {
+        let hidden = self.events.len().saturating_sub(self.depth);
+        match self.events.get(hidden) {
+            Some(oldest) if revision < oldest.revision() => Err(TooOld { asked: revision, oldest: oldest.revision() }),
+            _ => Ok(self.position_from(revision)),
+        }
+    }
+
+    /// The same where a start is only too old when changes after it were dropped.
+    pub(super) fn position_after(&self, revision: u64) -> Result<u64, TooOld> {
+        let hidden = self.events.len().saturating_sub(self.depth);
+        let dropped = if hidden > 0 { self.events.get(hidden - 1).map(|e| e.revision()) } else { self.dropped() };
+        match dropped {
+            Some(last) if revision < last => Err(TooOld { asked: revision, oldest: last + 1 }),
+            _ => Ok(self.position_from(revision.saturating_add(1))),
+        }
+    }
+
+    fn position_from(&self, revision: u64) -> u64 {
+        self.first + self.events.partition_point(|e| e.revision() < revision) as u64
+    }
+
+    fn dropped(&self) -> Option<u64> {
+        if self.first == 0 { None } else { self.events.front().map(|e| e.revision() - 1) }
+    }
+
+    /// The objects as they were before the first kept event, oldest first.
+    pub(super) fn base(&self) -> Vec<Arc<Record>> {
+        let mut records: Vec<_> = self.base.values().cloned().collect();
+        records.sort_by_key(|r| r.revision());
+        records
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::store::{Change, Draft, Expected, Memory, Pairs, Sink, Store, Write};
+
+    #[derive(Default)]
+    struct Feed(Mutex<Vec<Change>>);
+
+    impl Sink for Feed {
+        fn committed(&self, change: Change) {
+            self.0.lock().push(change);
+        }
+    }
+
+    async fn fed(names: &[&str], depth: usize, lag: usize) -> Log {
+        let feed = Arc::new(Feed::default());
+        let store = Memory::new(feed.clone());
+        for name in names {
+            let key = Key::new("pods", "n", name);
+            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, Pairs::default(), Pairs::default()).unwrap();
+            let at = store.get(&key).await.unwrap().map_or(Expected::Absent, |r| Expected::At(r.revision()));
+            store.commit(&key, at, Write::Put(draft)).await.unwrap();
+        }
+        let mut log = Log::new(depth, lag);
+        for change in feed.0.lock().drain(..) {
+            log.push(Event::new(change).unwrap());
+        }
+        log
+    }
+
+    #[tokio::test]
+    async fn what_is_trimmed_becomes_the_base() {
+        let log = fed(&["a", "b", "a", "c", "d"], 2, 2).await;
+        let base: Vec<_> = log.base().iter().map(|r| (r.key().name.to_string(), r.revision())).collect();
+        assert_eq!(base, [("b".to_owned(), 2), ("a".to_owned(), 3)]);
+        assert_eq!((log.first(), log.end()), (3, 5));
+        assert!(log.read(2, 10).is_none());
+        assert_eq!(log.read(3, 10).unwrap().count(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_start_before_the_oldest_is_refused() {
+        let log = fed(&["a", "b", "c", "d", "e"], 3, 4).await;
+        assert_eq!(log.position_at(2), Err(TooOld { asked: 2, oldest: 3 }));
+        assert_eq!(log.position_at(3), Ok(2));
+        assert_eq!(log.position_at(9), Ok(5));
+        assert_eq!(log.position_after(1), Err(TooOld { asked: 1, oldest: 3 }));
+        assert_eq!(log.position_after(2), Ok(2));
+    }
+}
