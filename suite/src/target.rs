@@ -22,6 +22,9 @@ use serde_json::Value;
 pub use credentials::{Credentials, CredentialsError};
 pub use session::{Exchange, Session};
 
+use stuntdouble_simulator::Simulator;
+
+use crate::catalog::Profile;
 use crate::check::Answer;
 use crate::request::Request;
 
@@ -29,6 +32,8 @@ use crate::request::Request;
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long an answer may take to come whole.
 const ANSWER: Duration = Duration::from_secs(15);
+/// Where chance starts in the simulator.
+const SEED: u64 = 7;
 /// How large a body may be, in bytes.
 const BODY: usize = 64 << 20;
 
@@ -74,6 +79,14 @@ pub struct Target {
     base: String,
     client: reqwest::Client,
     authorization: Option<HeaderValue>,
+    embedded: Option<Embedded>,
+}
+
+/// A simulator that lives as long as the target that it is.
+#[derive(Debug)]
+struct Embedded {
+    profile: Profile,
+    _running: Simulator,
 }
 
 impl Target {
@@ -82,19 +95,30 @@ impl Target {
     /// # Errors
     /// If the address is none, or the credentials cannot be used.
     pub fn at(url: &str, credentials: &Credentials) -> Result<Self, TargetError> {
-        let parsed = url::Url::parse(url)
-            .map_err(|e| TargetError::Address(url.to_owned(), e.to_string()))?;
+        let parsed = url::Url::parse(url).map_err(|e| TargetError::Address(url.to_owned(), e.to_string()))?;
         if !["http", "https"].contains(&parsed.scheme()) || parsed.host_str().is_none() {
-            return Err(TargetError::Address(
-                url.to_owned(),
-                "it is to begin with http:// or https://".to_owned(),
-            ));
+            return Err(TargetError::Address(url.to_owned(), "it is to begin with http:// or https://".to_owned()));
         }
-        Ok(Self {
-            base: url.trim_end_matches('/').to_owned(),
-            client: client(credentials)?,
-            authorization: authorization(credentials)?,
-        })
+        Ok(Self { base: url.trim_end_matches('/').to_owned(), client: client(credentials)?, authorization: authorization(credentials)?, embedded: None })
+    }
+
+    /// A simulator, started for the purpose with a profile; dropping the target stops it.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub async fn simulator(profile: Profile) -> Result<Self, TargetError> {
+        let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
+        let rule = match profile {
+            Profile::Documented => stuntdouble_simulator::profile::Profile::Documented,
+            Profile::Kubernetes12 => stuntdouble_simulator::profile::Profile::Kubernetes12,
+        };
+        // Many worlds at once have more services than the default range has addresses.
+        let services = "10.0.0.0/16".parse::<stuntdouble_simulator::registry::Cidr>().map_err(|e| failed(&e))?;
+        let builder = Simulator::builder().profile(rule).seed(SEED).bare(true).service_cluster_ip_range(services);
+        let running = builder.start().await.map_err(|e| failed(&e))?;
+        let mut target = Self::at(&running.url(), &Credentials::default())?;
+        target.embedded = Some(Embedded { profile, _running: running });
+        Ok(target)
     }
 
     /// Its address.
@@ -107,7 +131,10 @@ impl Target {
     /// # Errors
     /// If it does not start.
     pub async fn another(&self) -> Result<Option<Self>, TargetError> {
-        Ok(None)
+        match &self.embedded {
+            Some(embedded) => Self::simulator(embedded.profile).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Asks for anything, to see whether somebody answers.
@@ -133,15 +160,9 @@ impl Target {
                 }
                 body.extend_from_slice(&chunk);
             }
-            Ok(Answer {
-                status: watch.status,
-                content_type: watch.content_type,
-                body: body.freeze(),
-            })
+            Ok(Answer { status: watch.status, content_type: watch.content_type, body: body.freeze() })
         };
-        tokio::time::timeout(ANSWER, whole)
-            .await
-            .unwrap_or_else(|_| Err(TargetError::TooLate(named())))
+        tokio::time::timeout(ANSWER, whole).await.unwrap_or_else(|_| Err(TargetError::TooLate(named())))
     }
 
     /// Asks, and reads the head of the answer only.
@@ -150,10 +171,7 @@ impl Target {
     /// If no head came in time.
     pub async fn open(&self, request: &Request) -> Result<Stream, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        let mut asked = self.client.request(
-            request.method.clone(),
-            format!("{}{}", self.base, request.target()),
-        );
+        let mut asked = self.client.request(request.method.clone(), format!("{}{}", self.base, request.target()));
         if let Some(authorization) = &self.authorization {
             asked = asked.header(AUTHORIZATION, authorization);
         }
@@ -168,10 +186,7 @@ impl Target {
         }
         match tokio::time::timeout(ANSWER, asked.send()).await {
             Ok(Ok(response)) => Ok(Stream::of(response, named)),
-            Ok(Err(error)) => Err(TargetError::Unreachable {
-                request: named,
-                reason: reason(&error),
-            }),
+            Ok(Err(error)) => Err(TargetError::Unreachable { request: named, reason: reason(&error) }),
             Err(_) => Err(TargetError::TooLate(named)),
         }
     }
@@ -191,26 +206,13 @@ pub struct Stream {
 
 impl Stream {
     fn of(response: reqwest::Response, request: String) -> Self {
-        let content_type = response
-            .headers()
-            .get(CONTENT_TYPE)
-            .and_then(|v| v.to_str().ok())
-            .map(str::to_owned);
-        Self {
-            status: response.status().as_u16(),
-            content_type,
-            response,
-            request,
-            unread: BytesMut::new(),
-        }
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).map(str::to_owned);
+        Self { status: response.status().as_u16(), content_type, response, request, unread: BytesMut::new() }
     }
 
     /// The next piece of the body; none at its end.
     async fn chunk(&mut self) -> Result<Option<Bytes>, TargetError> {
-        let unreachable = |error: reqwest::Error| TargetError::Unreachable {
-            request: self.request.clone(),
-            reason: reason(&error),
-        };
+        let unreachable = |error: reqwest::Error| TargetError::Unreachable { request: self.request.clone(), reason: reason(&error) };
         self.response.chunk().await.map_err(unreachable)
     }
 
@@ -231,10 +233,7 @@ impl Stream {
                 None if self.unread.iter().all(u8::is_ascii_whitespace) => return Ok(None),
                 None => {
                     let reason = "it breaks off in the middle of one".to_owned();
-                    return Err(TargetError::Stream {
-                        request: self.request.clone(),
-                        reason,
-                    });
+                    return Err(TargetError::Stream { request: self.request.clone(), reason });
                 }
             }
         }
@@ -251,10 +250,7 @@ impl Stream {
                 Ok(Some(value))
             }
             Some(Err(error)) if error.is_eof() => Ok(None),
-            Some(Err(error)) => Err(TargetError::Stream {
-                request: self.request.clone(),
-                reason: error.to_string(),
-            }),
+            Some(Err(error)) => Err(TargetError::Stream { request: self.request.clone(), reason: error.to_string() }),
         }
     }
 }
@@ -279,8 +275,7 @@ fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
         .connect_timeout(CONNECT)
         .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
     if let Some(authorities) = &credentials.authorities {
-        builder = builder
-            .tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
+        builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
     }
     if let Some(identity) = &credentials.identity {
         builder = builder.identity(reqwest::Identity::from_pem(identity).map_err(failed)?);
@@ -294,14 +289,10 @@ fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
 fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>, TargetError> {
     let value = match (&credentials.token, &credentials.basic) {
         (Some(token), _) => format!("Bearer {token}"),
-        (None, Some(basic)) => format!(
-            "Basic {}",
-            base64::engine::general_purpose::STANDARD.encode(basic)
-        ),
+        (None, Some(basic)) => format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(basic)),
         (None, None) => return Ok(None),
     };
-    let mut value = HeaderValue::from_str(&value)
-        .map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
+    let mut value = HeaderValue::from_str(&value).map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
     value.set_sensitive(true);
     Ok(Some(value))
 }

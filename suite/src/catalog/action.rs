@@ -34,11 +34,7 @@ impl Action {
     /// The letter of the object that it is done to.
     pub fn letter(&self) -> &str {
         match self {
-            Self::Create(x)
-            | Self::Change(x)
-            | Self::Relabel(x)
-            | Self::Delete(x)
-            | Self::Remove(x) => x,
+            Self::Create(x) | Self::Change(x) | Self::Relabel(x) | Self::Delete(x) | Self::Remove(x) => x,
             Self::Label(x, _, _) => x,
         }
     }
@@ -57,16 +53,9 @@ impl FromStr for Action {
             ["remove", x] => Ok(Self::Remove((*x).to_owned())),
             ["label", x, label] if label.contains('=') => {
                 let (key, value) = label.split_once('=').unwrap_or((label, ""));
-                Ok(Self::Label(
-                    (*x).to_owned(),
-                    key.to_owned(),
-                    value.to_owned(),
-                ))
+                Ok(Self::Label((*x).to_owned(), key.to_owned(), value.to_owned()))
             }
-            _ => Err(ParseWordError {
-                word: text.to_owned(),
-                known: "create x, change x, relabel x, label x key=value, delete x, remove x",
-            }),
+            _ => Err(ParseWordError { word: text.to_owned(), known: "create x, change x, relabel x, label x key=value, delete x, remove x" }),
         }
     }
 }
@@ -106,10 +95,7 @@ impl FromStr for Event {
             ["DELETED", x] => Ok(Self::Deleted((*x).to_owned())),
             ["HISTORY", x] => Ok(Self::History((*x).to_owned())),
             ["OWN", x] => Ok(Self::Own((*x).to_owned())),
-            _ => Err(ParseWordError {
-                word: text.to_owned(),
-                known: "ADDED x, MODIFIED x, DELETED x, HISTORY x, OWN x",
-            }),
+            _ => Err(ParseWordError { word: text.to_owned(), known: "ADDED x, MODIFIED x, DELETED x, HISTORY x, OWN x" }),
         }
     }
 }
@@ -152,10 +138,7 @@ impl FromStr for Kept {
             ["unchanged", x] => Ok(Self::Unchanged((*x).to_owned())),
             ["changed", x] => Ok(Self::Changed((*x).to_owned())),
             ["status", x] => Ok(Self::Status((*x).to_owned())),
-            _ => Err(ParseWordError {
-                word: text.to_owned(),
-                known: "there x, gone x, leaving x, unchanged x, changed x, status x",
-            }),
+            _ => Err(ParseWordError { word: text.to_owned(), known: "there x, gone x, leaving x, unchanged x, changed x, status x" }),
         }
     }
 }

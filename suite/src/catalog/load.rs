@@ -29,10 +29,7 @@ pub enum CatalogError {
 }
 
 fn malformed(file: &str, reason: impl ToString) -> CatalogError {
-    CatalogError::Malformed {
-        file: file.to_owned(),
-        reason: reason.to_string(),
-    }
+    CatalogError::Malformed { file: file.to_owned(), reason: reason.to_string() }
 }
 
 /// An operation and a case of it: what one trial judges.
@@ -108,10 +105,7 @@ impl Catalog {
     /// If a fixture is malformed, which the tests of this crate exclude for those that it was built with.
     pub fn embedded() -> Result<Self, CatalogError> {
         let sets = case_sets()?;
-        let mut catalog = Self {
-            rows: Vec::new(),
-            operations: 0,
-        };
+        let mut catalog = Self { rows: Vec::new(), operations: 0 };
         let mut seen = BTreeSet::new();
         for (path, text) in files(&OPERATIONS) {
             if path.starts_with("cases/") || path == "texts.yaml" {
@@ -125,9 +119,7 @@ impl Catalog {
 
     /// The rows that are asked under a profile, in the order of the files.
     pub fn rows(&self, profile: Profile) -> impl Iterator<Item = &Row> {
-        self.rows
-            .iter()
-            .filter(move |row| row.case.profile.is_none_or(|only| only == profile))
+        self.rows.iter().filter(move |row| row.case.profile.is_none_or(|only| only == profile))
     }
 
     /// How many operations there are.
@@ -135,30 +127,14 @@ impl Catalog {
         self.operations
     }
 
-    fn add(
-        &mut self,
-        file: &str,
-        kind: KindFile,
-        sets: &CaseSets,
-        seen: &mut BTreeSet<String>,
-    ) -> Result<(), CatalogError> {
+    fn add(&mut self, file: &str, kind: KindFile, sets: &CaseSets, seen: &mut BTreeSet<String>) -> Result<(), CatalogError> {
         let sample = kind.object.as_deref().map(sample).transpose()?;
-        let shared = Arc::new(Kind {
-            name: kind.kind,
-            group: kind.group,
-            plural: kind.plural,
-            api_version: kind.api_version,
-            path: kind.path,
-            sample,
-        });
+        let shared = Arc::new(Kind { name: kind.kind, group: kind.group, plural: kind.plural, api_version: kind.api_version, path: kind.path, sample });
         for row in kind.operations {
             let operation = Arc::new(operation(file, &shared, row, sets)?);
             self.operations += 1;
             for case in &operation.cases {
-                let id = format!(
-                    "{}/{}/{}/{}",
-                    shared.group, shared.plural, operation.id, case.id
-                );
+                let id = format!("{}/{}/{}/{}", shared.group, shared.plural, operation.id, case.id);
                 if !seen.insert(id.clone()) {
                     return Err(malformed(file, format!("{id} is there twice")));
                 }
@@ -180,9 +156,7 @@ impl Catalog {
 fn joined(operation: &str, case: &str) -> String {
     let mut places: Vec<&str> = Vec::new();
     for place in case.split("; ").chain(operation.split("; ")) {
-        let said = places
-            .iter()
-            .any(|p| *p == place || place.starts_with(&format!("{p}, ")));
+        let said = places.iter().any(|p| *p == place || place.starts_with(&format!("{p}, ")));
         if !said {
             places.push(place);
         }
@@ -190,45 +164,17 @@ fn joined(operation: &str, case: &str) -> String {
     places.join("; ")
 }
 
-fn operation(
-    file: &str,
-    kind: &Kind,
-    row: OperationRow,
-    sets: &CaseSets,
-) -> Result<Operation, CatalogError> {
-    let (method, path) = row
-        .request
-        .split_once(' ')
-        .ok_or_else(|| malformed(file, format!("{:?} is no request", row.request)))?;
-    let method: Method = method
-        .parse()
-        .map_err(|_| malformed(file, format!("{method:?} is no method")))?;
+fn operation(file: &str, kind: &Kind, row: OperationRow, sets: &CaseSets) -> Result<Operation, CatalogError> {
+    let (method, path) = row.request.split_once(' ').ok_or_else(|| malformed(file, format!("{:?} is no request", row.request)))?;
+    let method: Method = method.parse().map_err(|_| malformed(file, format!("{method:?} is no method")))?;
     let mut cases = Vec::new();
     for set in &row.cases {
-        let set = sets
-            .get(set)
-            .ok_or_else(|| malformed(file, format!("there are no cases {set:?}")))?;
-        cases.extend(
-            set.iter()
-                .filter(|case| !row.without.contains(&case.id))
-                .cloned(),
-        );
+        let set = sets.get(set).ok_or_else(|| malformed(file, format!("there are no cases {set:?}")))?;
+        cases.extend(set.iter().filter(|case| !row.without.contains(&case.id)).cloned());
     }
     for left_out in &row.without {
-        if !row
-            .cases
-            .iter()
-            .filter_map(|set| sets.get(set))
-            .flatten()
-            .any(|case| case.id == *left_out)
-        {
-            return Err(malformed(
-                file,
-                format!(
-                    "{} leaves out {left_out:?}, which it does not have",
-                    row.request
-                ),
-            ));
+        if !row.cases.iter().filter_map(|set| sets.get(set)).flatten().any(|case| case.id == *left_out) {
+            return Err(malformed(file, format!("{} leaves out {left_out:?}, which it does not have", row.request)));
         }
     }
     cases.extend(row.also);
@@ -236,20 +182,8 @@ fn operation(
         check(file, kind, case)?;
     }
     let streams = row.result.as_deref() == Some("json.WatchEvent");
-    let result = row
-        .result
-        .as_deref()
-        .and_then(|name| result_type(name, row.result_version.as_deref(), kind));
-    Ok(Operation {
-        id: row.id,
-        method,
-        path: path.to_owned(),
-        result,
-        streams,
-        source: row.source,
-        pending: row.pending,
-        cases,
-    })
+    let result = row.result.as_deref().and_then(|name| result_type(name, row.result_version.as_deref(), kind));
+    Ok(Operation { id: row.id, method, path: path.to_owned(), result, streams, source: row.source, pending: row.pending, cases })
 }
 
 /// What the texts call `v1.ConfigMapList`, as kind and apiVersion.
@@ -257,14 +191,8 @@ fn result_type(name: &str, version: Option<&str>, kind: &Kind) -> Option<ResultT
     let (package, short) = name.rsplit_once('.').unwrap_or(("", name));
     match (package, short) {
         ("json", _) | ("", "string") => None,
-        ("unversioned", _) => Some(ResultType {
-            kind: short.to_owned(),
-            api_version: "v1".to_owned(),
-        }),
-        _ => Some(ResultType {
-            kind: short.to_owned(),
-            api_version: version.unwrap_or(&kind.api_version).to_owned(),
-        }),
+        ("unversioned", _) => Some(ResultType { kind: short.to_owned(), api_version: "v1".to_owned() }),
+        _ => Some(ResultType { kind: short.to_owned(), api_version: version.unwrap_or(&kind.api_version).to_owned() }),
     }
 }
 
@@ -279,43 +207,17 @@ fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
     {
         return fault(format!("{text:?} stands for no status"));
     }
-    if let Some(Body {
-        sample,
-        current,
-        resource,
-        patch,
-        json,
-        text,
-        ..
-    }) = &case.body
-    {
-        let kinds = [
-            sample.is_some(),
-            current.is_some(),
-            *resource,
-            patch.is_some(),
-            json.is_some(),
-            text.is_some(),
-        ];
+    if let Some(Body { sample, current, resource, patch, json, text, .. }) = &case.body {
+        let kinds = [sample.is_some(), current.is_some(), *resource, patch.is_some(), json.is_some(), text.is_some()];
         if kinds.iter().filter(|given| **given).count() != 1 {
-            return fault(
-                "its body is to be one of sample, current, resource, patch, json and text"
-                    .to_owned(),
-            );
+            return fault("its body is to be one of sample, current, resource, patch, json and text".to_owned());
         }
     }
     if !case.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
         return fault(format!("nobody can make a {}", kind.name));
     }
-    let acted_on = case
-        .before
-        .iter()
-        .chain(&case.during)
-        .map(super::Action::letter);
-    if let Some(stranger) = acted_on
-        .into_iter()
-        .find(|letter| !case.given.contains_key(*letter))
-    {
+    let acted_on = case.before.iter().chain(&case.during).map(super::Action::letter);
+    if let Some(stranger) = acted_on.into_iter().find(|letter| !case.given.contains_key(*letter)) {
         return fault(format!("there is no object {stranger:?}"));
     }
     Ok(())
@@ -323,16 +225,10 @@ fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
 
 fn case_sets() -> Result<CaseSets, CatalogError> {
     let mut sets = CaseSets::new();
-    for (path, text) in files(&OPERATIONS)
-        .into_iter()
-        .filter(|(path, _)| path.starts_with("cases/"))
-    {
+    for (path, text) in files(&OPERATIONS).into_iter().filter(|(path, _)| path.starts_with("cases/")) {
         for (name, cases) in parse::<CaseSets>(&path, text)? {
             if sets.insert(name.clone(), cases).is_some() {
-                return Err(malformed(
-                    &path,
-                    format!("the cases {name:?} are there twice"),
-                ));
+                return Err(malformed(&path, format!("the cases {name:?} are there twice")));
             }
         }
     }
@@ -341,13 +237,8 @@ fn case_sets() -> Result<CaseSets, CatalogError> {
 
 fn sample(name: &str) -> Result<Sample, CatalogError> {
     let path = format!("{name}.yaml");
-    let text = OBJECTS
-        .get_file(&path)
-        .and_then(|file| file.contents_utf8());
-    parse(
-        &path,
-        text.ok_or_else(|| malformed(&path, "there is no such sample"))?,
-    )
+    let text = OBJECTS.get_file(&path).and_then(|file| file.contents_utf8());
+    parse(&path, text.ok_or_else(|| malformed(&path, "there is no such sample"))?)
 }
 
 fn parse<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, CatalogError> {
@@ -381,11 +272,7 @@ mod tests {
     #[test]
     fn there_are_264_operations_and_each_is_there_once() {
         let catalog = catalog();
-        let distinct: BTreeSet<String> = Profile::ALL
-            .iter()
-            .flat_map(|p| catalog.rows(*p))
-            .map(|row| row.operation.request())
-            .collect();
+        let distinct: BTreeSet<String> = Profile::ALL.iter().flat_map(|p| catalog.rows(*p)).map(|row| row.operation.request()).collect();
         assert_eq!(distinct.len(), 264);
         assert_eq!(catalog.operations(), 264);
     }
@@ -393,46 +280,30 @@ mod tests {
     #[test]
     fn the_33_operations_of_the_proxy_and_attach_are_pending_and_no_other() {
         let catalog = catalog();
-        let pending: BTreeSet<String> = catalog
-            .rows(Profile::Documented)
-            .filter(|row| row.pending().is_some())
-            .map(|row| row.operation.request())
-            .collect();
+        let pending: BTreeSet<String> = catalog.rows(Profile::Documented).filter(|row| row.pending().is_some()).map(|row| row.operation.request()).collect();
         assert_eq!(pending.len(), 33);
-        assert!(
-            pending
-                .iter()
-                .all(|request| request.contains("/proxy") || request.ends_with("/attach"))
-        );
+        assert!(pending.iter().all(|request| request.contains("/proxy") || request.ends_with("/attach")));
     }
 
     #[test]
     fn every_operation_has_a_row_under_each_profile() {
         let catalog = catalog();
         for profile in Profile::ALL {
-            let asked: BTreeSet<String> = catalog
-                .rows(profile)
-                .map(|row| row.operation.request())
-                .collect();
+            let asked: BTreeSet<String> = catalog.rows(profile).map(|row| row.operation.request()).collect();
             assert_eq!(asked.len(), 264, "{profile}");
         }
     }
 
     #[test]
     fn every_row_gives_its_source_by_a_heading_of_the_texts() {
-        let text = OPERATIONS
-            .get_file("texts.yaml")
-            .and_then(|f| f.contents_utf8())
-            .unwrap();
+        let text = OPERATIONS.get_file("texts.yaml").and_then(|f| f.contents_utf8()).unwrap();
         let headings: BTreeMap<String, Vec<String>> = serde_saphyr::from_str(text).unwrap();
         for row in catalog().rows {
             for place in row.source.split("; ") {
                 let known = headings.iter().any(|(number, headings)| {
-                    headings.iter().any(|heading| {
-                        place
-                            .strip_prefix(&format!("{number}: {heading}"))
-                            .is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
-                    })
+                    headings
+                        .iter()
+                        .any(|heading| place.strip_prefix(&format!("{number}: {heading}")).is_some_and(|rest| rest.is_empty() || rest.starts_with(", ")))
                 });
                 assert!(known, "{}: {place}", row.id);
             }
@@ -442,21 +313,12 @@ mod tests {
     #[test]
     fn ids_are_lower_case_words_joined_by_slashes() {
         for row in catalog().rows {
-            assert!(
-                row.id
-                    .chars()
-                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/-.".contains(c)),
-                "{}",
-                row.id
-            );
+            assert!(row.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/-.".contains(c)), "{}", row.id);
         }
     }
 
     #[test]
     fn a_place_is_named_once() {
-        assert_eq!(
-            joined("2: Watch paths; 1: Events, 2", "1: Events, 2"),
-            "1: Events, 2; 2: Watch paths"
-        );
+        assert_eq!(joined("2: Watch paths; 1: Events, 2", "1: Events, 2"), "1: Events, 2; 2: Watch paths");
     }
 }

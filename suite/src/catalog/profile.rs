@@ -33,15 +33,7 @@ pub enum Removed {
 }
 
 /// The kinds of which `kubernetes-1.2` answers a deletion with the object.
-const ANSWERED_WITH_THE_OBJECT: [&str; 7] = [
-    "Pod",
-    "Namespace",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "PodTemplate",
-    "ResourceQuota",
-    "ServiceAccount",
-];
+const ANSWERED_WITH_THE_OBJECT: [&str; 7] = ["Pod", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "PodTemplate", "ResourceQuota", "ServiceAccount"];
 
 impl Profile {
     /// Both, in the order of the README.
@@ -129,10 +121,7 @@ impl FromStr for Profile {
     type Err = UnknownProfile;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|p| p.as_str() == text)
-            .ok_or_else(|| UnknownProfile(text.to_owned()))
+        Self::ALL.into_iter().find(|p| p.as_str() == text).ok_or_else(|| UnknownProfile(text.to_owned()))
     }
 }
 
@@ -148,11 +137,7 @@ mod tests {
     #[case("mistake", 400, 500)]
     #[case("unapplicable", 422, 500)]
     #[case("unknown-component", 404, 500)]
-    fn words_stand_for_the_codes_of_their_profile(
-        #[case] word: &str,
-        #[case] documented: u16,
-        #[case] kubernetes: u16,
-    ) {
+    fn words_stand_for_the_codes_of_their_profile(#[case] word: &str, #[case] documented: u16, #[case] kubernetes: u16) {
         let word = StatusWord::Word(word.to_owned());
         assert_eq!(Profile::Documented.status(&word), Some(documented));
         assert_eq!(Profile::Kubernetes12.status(&word), Some(kubernetes));
@@ -160,21 +145,9 @@ mod tests {
 
     #[test]
     fn a_deletion_answers_a_status_as_documented_and_for_seven_kinds_the_object_as_recorded() {
-        assert_eq!(
-            Profile::Documented.removed(Face::Deleted, "Pod"),
-            Removed::Status
-        );
-        assert_eq!(
-            Profile::Kubernetes12.removed(Face::Deleted, "Pod"),
-            Removed::Object
-        );
-        assert_eq!(
-            Profile::Kubernetes12.removed(Face::Deleted, "ConfigMap"),
-            Removed::Status
-        );
-        assert_eq!(
-            Profile::Kubernetes12.removed(Face::Collected, "ConfigMap"),
-            Removed::List
-        );
+        assert_eq!(Profile::Documented.removed(Face::Deleted, "Pod"), Removed::Status);
+        assert_eq!(Profile::Kubernetes12.removed(Face::Deleted, "Pod"), Removed::Object);
+        assert_eq!(Profile::Kubernetes12.removed(Face::Deleted, "ConfigMap"), Removed::Status);
+        assert_eq!(Profile::Kubernetes12.removed(Face::Collected, "ConfigMap"), Removed::List);
     }
 }

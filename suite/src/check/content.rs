@@ -19,16 +19,9 @@ pub fn contains(about: &str, expected: &Value, actual: &Value) -> Option<Mismatc
 /// The part of a value that another one names.
 fn restricted(actual: &Value, by: &Value) -> Value {
     match (actual, by) {
-        (Value::Object(actual), Value::Object(by)) => by
-            .iter()
-            .filter_map(|(key, by)| Some((key.clone(), restricted(actual.get(key)?, by))))
-            .collect(),
+        (Value::Object(actual), Value::Object(by)) => by.iter().filter_map(|(key, by)| Some((key.clone(), restricted(actual.get(key)?, by)))).collect(),
         (Value::Array(actual), Value::Array(by)) => {
-            let mut elements: Vec<Value> = actual
-                .iter()
-                .zip(by)
-                .map(|(a, b)| restricted(a, b))
-                .collect();
+            let mut elements: Vec<Value> = actual.iter().zip(by).map(|(a, b)| restricted(a, b)).collect();
             elements.extend(actual.iter().skip(by.len()).cloned());
             Value::Array(elements)
         }
@@ -75,11 +68,7 @@ pub fn lacks(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatc
 /// The value without some top-level fields.
 pub fn without(value: &Value, fields: &[&str]) -> Value {
     match value {
-        Value::Object(all) => all
-            .iter()
-            .filter(|(k, _)| !fields.contains(&k.as_str()))
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect(),
+        Value::Object(all) => all.iter().filter(|(k, _)| !fields.contains(&k.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect(),
         other => other.clone(),
     }
 }
@@ -100,11 +89,7 @@ mod tests {
     #[case(json!({"a": 1}), json!({"a": 2}), false)]
     #[case(json!({"a": 1}), json!([]), false)]
     #[case(json!({"a": 1}), json!({"a": 1.0}), true)]
-    fn a_value_contains_another_or_not(
-        #[case] expected: Value,
-        #[case] actual: Value,
-        #[case] yes: bool,
-    ) {
+    fn a_value_contains_another_or_not(#[case] expected: Value, #[case] actual: Value, #[case] yes: bool) {
         assert_eq!(contains("x", &expected, &actual).is_none(), yes);
     }
 

@@ -52,16 +52,8 @@ pub struct Mismatch {
 
 impl Mismatch {
     /// A mismatch of two texts.
-    pub fn new(
-        about: impl Into<String>,
-        expected: impl Into<String>,
-        actual: impl Into<String>,
-    ) -> Self {
-        Self {
-            about: about.into(),
-            expected: expected.into(),
-            actual: actual.into(),
-        }
+    pub fn new(about: impl Into<String>, expected: impl Into<String>, actual: impl Into<String>) -> Self {
+        Self { about: about.into(), expected: expected.into(), actual: actual.into() }
     }
 
     /// A mismatch of two values, laid out for reading.
@@ -99,14 +91,10 @@ mod tests {
 
     #[test]
     fn a_diff_marks_what_is_missing_and_what_is_too_much() {
-        let mismatch =
-            Mismatch::of_values("object", &json!({"a": 1, "b": 2}), &json!({"a": 1, "b": 3}));
+        let mismatch = Mismatch::of_values("object", &json!({"a": 1, "b": 2}), &json!({"a": 1, "b": 3}));
         let lines = mismatch.diff();
         assert!(lines.contains(&('-', "  \"b\": 2".to_owned())), "{lines:?}");
         assert!(lines.contains(&('+', "  \"b\": 3".to_owned())), "{lines:?}");
-        assert!(
-            lines.contains(&(' ', "  \"a\": 1,".to_owned())),
-            "{lines:?}"
-        );
+        assert!(lines.contains(&(' ', "  \"a\": 1,".to_owned())), "{lines:?}");
     }
 }

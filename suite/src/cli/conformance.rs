@@ -16,6 +16,7 @@ use crate::trial::{Event, Expectations, Partition, Runner, Selection, Trial};
 const AT_ONCE: usize = 64;
 
 const EXAMPLES: &str = "Examples:
+  stuntdouble conformance
   stuntdouble conformance --target http://127.0.0.1:8080
   stuntdouble conformance --kubeconfig ~/.kube/config --profile kubernetes-1.2 --junit conformance.xml
   stuntdouble conformance --target http://127.0.0.1:8080 core/v1/pods 'POST /api/v1/namespaces/{namespace}/bindings'
@@ -44,8 +45,9 @@ pub(super) struct Arguments {
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
-    /// What is judged: the address of a server
-    #[arg(long, value_name = "URL", required_unless_present_any = ["list", "kubeconfig"])]
+    /// What is judged: the simulator, started for the purpose, or the address of a server [default: simulator, or the
+    /// server of the kubeconfig]
+    #[arg(long, value_name = "simulator|URL")]
     target: Option<String>,
 
     /// By which rule: documented (the texts win) or kubernetes-1.2 (the recorded server wins)
@@ -126,61 +128,41 @@ struct CredentialArguments {
 
 fn level(text: &str) -> Result<Level, String> {
     let known = [Level::Must, Level::Should, Level::May];
-    known
-        .into_iter()
-        .find(|level| level.as_str() == text)
-        .ok_or_else(|| "it is to be must, should or may".to_owned())
+    known.into_iter().find(|level| level.as_str() == text).ok_or_else(|| "it is to be must, should or may".to_owned())
 }
 
 /// Carries out the command.
 pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let catalog = Catalog::embedded().map_err(Trouble::usage)?;
-    let selection = Selection {
-        filters: arguments.filters.clone(),
-        level: Some(arguments.level),
-        partition: arguments.partition,
-    };
+    let selection = Selection { filters: arguments.filters.clone(), level: Some(arguments.level), partition: arguments.partition };
     let trials = selection.of(&catalog, arguments.profile);
     if trials.is_empty() {
         return Err(Trouble::usage("no trial is meant; --list shows them all"));
     }
     if arguments.list {
-        return list(&trials, arguments.format)
-            .map(|()| exit::OK)
-            .map_err(Trouble::usage);
+        return list(&trials, arguments.format).map(|()| exit::OK).map_err(Trouble::usage);
     }
     let expectations = match &arguments.expectations {
         Some(path) => Expectations::read(path).map_err(Trouble::usage)?,
         None => Expectations::default(),
     };
     let mut reports = reports(&arguments)?;
-    let target = target(&arguments)?;
+    let target = target(&arguments).await?;
     target.reach().await.map_err(Trouble::unreachable)?;
-    let runner = Runner {
-        target: &target,
-        run: run_name(),
-        at_once: AT_ONCE,
-        allow_cluster_wide: arguments.allow_cluster_wide,
-        pending_too: false,
-        expectations,
-    };
+    let runner =
+        Runner { target: &target, run: run_name(), at_once: AT_ONCE, allow_cluster_wide: arguments.allow_cluster_wide, pending_too: false, expectations };
     let mut summary = Summary::default();
     let mut trouble = None;
     runner
         .run(trials, arguments.profile, |event| {
             summary.hear(&event);
-            let told = reports
-                .iter_mut()
-                .try_for_each(|report| report.hear(&event));
-            let told =
-                told.and_then(|()| record(arguments.record.as_deref(), &event, target.base()));
+            let told = reports.iter_mut().try_for_each(|report| report.hear(&event));
+            let told = told.and_then(|()| record(arguments.record.as_deref(), &event, target.base()));
             trouble = trouble.take().or(told.err());
         })
         .await;
     match trouble {
-        Some(error) => Err(Trouble::usage(format!(
-            "the report could not be written: {error}"
-        ))),
+        Some(error) => Err(Trouble::usage(format!("the report could not be written: {error}"))),
         None if summary.conforms() => Ok(exit::OK),
         None => Ok(exit::FAILED),
     }
@@ -205,33 +187,20 @@ fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
     }
 }
 
-fn target(arguments: &Arguments) -> Result<Target, Trouble> {
+async fn target(arguments: &Arguments) -> Result<Target, Trouble> {
     let given = &arguments.credentials;
     let (server, mut credentials) = match &given.kubeconfig {
-        Some(path) => Credentials::from_kubeconfig(path)
-            .map(|(server, credentials)| (Some(server), credentials))
-            .map_err(Trouble::usage)?,
-        None => (
-            None,
-            Credentials {
-                token: given.token.clone(),
-                basic: given.basic.clone(),
-                ..Credentials::default()
-            },
-        ),
+        Some(path) => Credentials::from_kubeconfig(path).map(|(server, credentials)| (Some(server), credentials)).map_err(Trouble::usage)?,
+        None => (None, Credentials { token: given.token.clone(), basic: given.basic.clone(), ..Credentials::default() }),
     };
     if let (Some(certificate), Some(key)) = (&given.client_cert, &given.client_key) {
-        credentials = credentials
-            .with_identity(certificate, key)
-            .map_err(Trouble::usage)?;
+        credentials = credentials.with_identity(certificate, key).map_err(Trouble::usage)?;
     }
     credentials.insecure |= given.insecure;
-    let url = arguments
-        .target
-        .clone()
-        .or(server)
-        .ok_or_else(|| Trouble::usage("no target is given"))?;
-    Target::at(&url, &credentials).map_err(Trouble::usage)
+    match arguments.target.clone().or(server).as_deref() {
+        None | Some("simulator") => Target::simulator(arguments.profile).await.map_err(Trouble::unreachable),
+        Some(url) => Target::at(url, &credentials).map_err(Trouble::usage),
+    }
 }
 
 fn reports(arguments: &Arguments) -> Result<Vec<Box<dyn Report>>, Trouble> {
@@ -252,16 +221,13 @@ fn reports(arguments: &Arguments) -> Result<Vec<Box<dyn Report>>, Trouble> {
         reports.push(Box::new(JsonLines::new(create(path)?)));
     }
     if let Some(folder) = &arguments.record {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Trouble::usage(format!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| Trouble::usage(format!("{}: {error}", folder.display())))?;
     }
     Ok(reports)
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>, Trouble> {
-    File::create(path)
-        .map(BufWriter::new)
-        .map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+    File::create(path).map(BufWriter::new).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
 }
 
 /// Writes what was said in a trial.
@@ -278,9 +244,7 @@ fn record(folder: Option<&Path>, event: &Event, base: &str) -> std::io::Result<(
 
 /// A name for this run that another run at the same time has not: the time and the process, in a few letters.
 fn run_name() -> String {
-    let since = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let mut number = (since.as_millis() as u64) ^ (u64::from(std::process::id()) << 24);
     let mut name = String::new();
     for _ in 0..6 {

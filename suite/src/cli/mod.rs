@@ -40,17 +40,11 @@ struct Trouble {
 
 impl Trouble {
     fn usage(message: impl ToString) -> Self {
-        Self {
-            code: exit::USAGE,
-            message: message.to_string(),
-        }
+        Self { code: exit::USAGE, message: message.to_string() }
     }
 
     fn unreachable(message: impl ToString) -> Self {
-        Self {
-            code: exit::UNREACHABLE,
-            message: message.to_string(),
-        }
+        Self { code: exit::UNREACHABLE, message: message.to_string() }
     }
 }
 
@@ -60,11 +54,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are what was asked for; the rest is usage.
-            let code = if error.use_stderr() {
-                exit::USAGE
-            } else {
-                exit::OK
-            };
+            let code = if error.use_stderr() { exit::USAGE } else { exit::OK };
             drop(error.print());
             return ExitCode::from(code);
         }

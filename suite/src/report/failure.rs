@@ -10,34 +10,18 @@ const LINES: usize = 60;
 pub fn explain(outcome: &Outcome, failure: &Failure, style: Style) -> String {
     let row = &outcome.trial.row;
     let mut lines = vec![
-        format!(
-            "  {} {}",
-            style.faint("operation  "),
-            row.operation.request()
-        ),
-        format!(
-            "  {} {} ({})",
-            style.faint("requirement"),
-            row.requirement,
-            row.level().as_str()
-        ),
+        format!("  {} {}", style.faint("operation  "), row.operation.request()),
+        format!("  {} {} ({})", style.faint("requirement"), row.requirement, row.level().as_str()),
         format!("  {} {}", style.faint("source     "), row.source),
     ];
     if let Some(curl) = &failure.curl {
-        lines.extend(
-            curl.lines()
-                .map(|line| format!("  {} {line}", style.faint("$"))),
-        );
+        lines.extend(curl.lines().map(|line| format!("  {} {line}", style.faint("$"))));
     }
     if let Some(answered) = &failure.answered {
         lines.push(format!("  {} {answered}", style.faint("answered")));
     }
     for mismatch in &failure.mismatches {
-        lines.push(format!(
-            "  {} {}",
-            style.strong(&mismatch.about),
-            style.faint("(- expected, + came)")
-        ));
+        lines.push(format!("  {} {}", style.strong(&mismatch.about), style.faint("(- expected, + came)")));
         let diff = mismatch.diff();
         for (mark, line) in diff.iter().take(LINES) {
             let line = format!("    {mark} {line}");

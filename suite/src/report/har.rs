@@ -10,11 +10,7 @@ use crate::trial::Outcome;
 
 /// The archive of one trial. Credentials are not in it.
 pub fn har(outcome: &Outcome, base: &str) -> Value {
-    let entries: Vec<Value> = outcome
-        .exchanges
-        .iter()
-        .map(|exchange| entry(exchange, base))
-        .collect();
+    let entries: Vec<Value> = outcome.exchanges.iter().map(|exchange| entry(exchange, base)).collect();
     json!({"log": {
         "version": "1.2",
         "creator": {"name": "stuntdouble", "version": env!("CARGO_PKG_VERSION")},
@@ -24,34 +20,16 @@ pub fn har(outcome: &Outcome, base: &str) -> Value {
 }
 
 fn started(at: Duration) -> String {
-    let time = SignedDuration::try_from(at)
-        .ok()
-        .and_then(|at| Timestamp::UNIX_EPOCH.checked_add(at).ok());
+    let time = SignedDuration::try_from(at).ok().and_then(|at| Timestamp::UNIX_EPOCH.checked_add(at).ok());
     format!("{:.3}", time.unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
 fn entry(exchange: &Exchange, base: &str) -> Value {
     let (request, answer) = (&exchange.request, &exchange.answer);
-    let header = |name: &str, value: &Option<String>| {
-        value
-            .as_ref()
-            .map(|value| json!({"name": name, "value": value}))
-    };
-    let sent: Vec<Value> = [
-        header("Accept", &request.accept),
-        header("Content-Type", &request.content_type),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let came: Vec<Value> = header("Content-Type", &answer.content_type)
-        .into_iter()
-        .collect();
-    let query: Vec<Value> = request
-        .query
-        .iter()
-        .map(|(name, value)| json!({"name": name, "value": value}))
-        .collect();
+    let header = |name: &str, value: &Option<String>| value.as_ref().map(|value| json!({"name": name, "value": value}));
+    let sent: Vec<Value> = [header("Accept", &request.accept), header("Content-Type", &request.content_type)].into_iter().flatten().collect();
+    let came: Vec<Value> = header("Content-Type", &answer.content_type).into_iter().collect();
+    let query: Vec<Value> = request.query.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
     let took = exchange.took.as_secs_f64() * 1000.0;
     let mut asked = json!({
         "method": request.method.as_str(), "url": format!("{base}{}", request.target()), "httpVersion": "HTTP/1.1",
@@ -81,9 +59,6 @@ mod tests {
 
     #[test]
     fn times_are_counted_from_the_beginning_of_the_trial() {
-        assert_eq!(
-            started(Duration::from_millis(61_250)),
-            "1970-01-01T00:01:01.250Z"
-        );
+        assert_eq!(started(Duration::from_millis(61_250)), "1970-01-01T00:01:01.250Z");
     }
 }

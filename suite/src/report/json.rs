@@ -29,10 +29,7 @@ pub struct JsonLines<W> {
 impl<W: Write> JsonLines<W> {
     /// A report to `out`.
     pub fn new(out: W) -> Self {
-        Self {
-            out,
-            summary: Summary::default(),
-        }
+        Self { out, summary: Summary::default() }
     }
 }
 
@@ -40,11 +37,7 @@ impl<W: Write> Report for JsonLines<W> {
     fn hear(&mut self, event: &Event) -> std::io::Result<()> {
         self.summary.hear(event);
         let line = match event {
-            Event::Started {
-                target,
-                profile,
-                trials,
-            } => {
+            Event::Started { target, profile, trials } => {
                 json!({"event": "started", "version": 1, "target": target, "profile": profile.as_str(), "trials": trials})
             }
             Event::Ended(outcome) => ended(outcome),
@@ -68,21 +61,13 @@ fn ended(outcome: &Outcome) -> Value {
     let more = [
         outcome.verdict.reason().map(|reason| ("reason", json!(reason))),
         outcome.verdict.failure().map(|failure| {
-            let mismatches: Vec<Value> = failure
-                .mismatches
-                .iter()
-                .map(|m| json!({"about": m.about, "expected": m.expected, "actual": m.actual}))
-                .collect();
+            let mismatches: Vec<Value> = failure.mismatches.iter().map(|m| json!({"about": m.about, "expected": m.expected, "actual": m.actual})).collect();
             ("failure", json!({"curl": failure.curl, "answered": failure.answered, "mismatches": mismatches}))
         }),
     ];
     if let (Value::Object(line), Value::Object(trial)) = (&mut line, listed(&outcome.trial)) {
         line.extend(trial);
-        line.extend(
-            more.into_iter()
-                .flatten()
-                .map(|(key, value)| (key.to_owned(), value)),
-        );
+        line.extend(more.into_iter().flatten().map(|(key, value)| (key.to_owned(), value)));
     }
     line
 }

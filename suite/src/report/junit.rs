@@ -18,10 +18,7 @@ pub struct Junit<W> {
 impl<W: Write> Junit<W> {
     /// A report to `out`.
     pub fn new(out: W) -> Self {
-        Self {
-            out,
-            summary: Summary::default(),
-        }
+        Self { out, summary: Summary::default() }
     }
 }
 
@@ -31,33 +28,20 @@ impl<W: Write> Report for Junit<W> {
         if !matches!(event, Event::Finished { .. }) {
             return Ok(());
         }
-        let mut document = Document::new(format!(
-            "stuntdouble conformance, profile {}",
-            self.summary.profile
-        ));
+        let mut document = Document::new(format!("stuntdouble conformance, profile {}", self.summary.profile));
         document.set_time(self.summary.took);
         for (group, kinds) in self.summary.by_kind() {
             for kind in kinds.keys() {
                 let stem = format!("{group}/{kind}");
                 let mut suite = TestSuite::new(stem.clone());
-                let of_it = |o: &&Outcome| {
-                    o.trial.row.kind.group == group && o.trial.row.kind.plural == *kind
-                };
-                let cases: Vec<TestCase> = self
-                    .summary
-                    .outcomes
-                    .values()
-                    .filter(of_it)
-                    .map(|outcome| case(outcome, &stem))
-                    .collect();
+                let of_it = |o: &&Outcome| o.trial.row.kind.group == group && o.trial.row.kind.plural == *kind;
+                let cases: Vec<TestCase> = self.summary.outcomes.values().filter(of_it).map(|outcome| case(outcome, &stem)).collect();
                 suite.set_time(cases.iter().filter_map(|case| case.time).sum());
                 suite.add_test_cases(cases);
                 document.add_test_suite(suite);
             }
         }
-        document
-            .serialize(&mut self.out)
-            .map_err(std::io::Error::other)?;
+        document.serialize(&mut self.out).map_err(std::io::Error::other)?;
         self.out.flush()
     }
 }
@@ -67,11 +51,7 @@ fn case(outcome: &Outcome, suite: &str) -> TestCase {
         Verdict::Passed => TestCaseStatus::success(),
         Verdict::Failed(failure) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            let about: Vec<&str> = failure
-                .mismatches
-                .iter()
-                .map(|m| m.about.as_str())
-                .collect();
+            let about: Vec<&str> = failure.mismatches.iter().map(|m| m.about.as_str()).collect();
             status.set_message(format!("not as expected: {}", about.join(", ")));
             status.set_type(outcome.trial.row.level().as_str());
             status.set_description(explain(outcome, failure, Style::default()));

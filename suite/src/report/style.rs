@@ -36,11 +36,7 @@ impl Style {
     }
 
     fn paint(self, style: Ansi, text: &str) -> String {
-        if self.coloured {
-            format!("{style}{text}{style:#}")
-        } else {
-            text.to_owned()
-        }
+        if self.coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 }
 

@@ -35,10 +35,7 @@ impl Count {
             Verdict::Pending(_) => self.pending += 1,
             Verdict::Skipped(_) => self.skipped += 1,
         }
-        let good = self
-            .operations
-            .entry(outcome.trial.row.operation.request())
-            .or_insert(true);
+        let good = self.operations.entry(outcome.trial.row.operation.request()).or_insert(true);
         *good &= outcome.verdict == Verdict::Passed;
     }
 
@@ -72,17 +69,8 @@ impl Summary {
     /// Hears of an event.
     pub fn hear(&mut self, event: &Event) {
         match event {
-            Event::Started {
-                target,
-                profile,
-                trials,
-            } => {
-                *self = Self {
-                    target: target.clone(),
-                    profile: profile.to_string(),
-                    expected: *trials,
-                    ..Self::default()
-                };
+            Event::Started { target, profile, trials } => {
+                *self = Self { target: target.clone(), profile: profile.to_string(), expected: *trials, ..Self::default() };
             }
             Event::Ended(outcome) => {
                 let mut kept = outcome.as_ref().clone();
@@ -96,9 +84,7 @@ impl Summary {
     /// In all.
     pub fn total(&self) -> Count {
         let mut count = Count::default();
-        self.outcomes
-            .values()
-            .for_each(|outcome| count.add(outcome));
+        self.outcomes.values().for_each(|outcome| count.add(outcome));
         count
     }
 
@@ -107,21 +93,14 @@ impl Summary {
         let mut groups: IndexMap<String, IndexMap<String, Count>> = IndexMap::new();
         for outcome in self.outcomes.values() {
             let kind = &outcome.trial.row.kind;
-            groups
-                .entry(kind.group.clone())
-                .or_default()
-                .entry(kind.plural.clone())
-                .or_default()
-                .add(outcome);
+            groups.entry(kind.group.clone()).or_default().entry(kind.plural.clone()).or_default().add(outcome);
         }
         groups
     }
 
     /// The outcomes that failed and are not known to.
     pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
-        self.outcomes
-            .values()
-            .filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
+        self.outcomes.values().filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
     }
 
     /// The operations whose trials were not tried or may fail, with the number of trials, by verdict and reason.
@@ -129,10 +108,7 @@ impl Summary {
         let mut aside: BTreeMap<(&'static str, String), BTreeSet<String>> = BTreeMap::new();
         for outcome in self.outcomes.values() {
             if let Some(reason) = outcome.verdict.reason() {
-                aside
-                    .entry((outcome.verdict.as_str(), reason.to_owned()))
-                    .or_default()
-                    .insert(outcome.trial.row.id.clone());
+                aside.entry((outcome.verdict.as_str(), reason.to_owned())).or_default().insert(outcome.trial.row.id.clone());
             }
         }
         aside

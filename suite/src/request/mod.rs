@@ -38,14 +38,7 @@ pub struct Request {
 impl Request {
     /// A request without query, headers and body.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
-        Self {
-            method,
-            path: path.into(),
-            query: Vec::new(),
-            accept: None,
-            content_type: None,
-            body: None,
-        }
+        Self { method, path: path.into(), query: Vec::new(), accept: None, content_type: None, body: None }
     }
 
     /// A GET.
@@ -65,9 +58,7 @@ impl Request {
         if self.query.is_empty() {
             return self.path.clone();
         }
-        let query: String = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(&self.query)
-            .finish();
+        let query: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.query).finish();
         format!("{}?{query}", self.path)
     }
 }
@@ -79,12 +70,7 @@ mod tests {
     #[test]
     fn the_query_is_encoded_and_the_path_left_as_it_is() {
         let mut request = Request::get("/api/v1/pods");
-        request
-            .query
-            .push(("labelSelector".into(), "tier in (a,b)".into()));
-        assert_eq!(
-            request.target(),
-            "/api/v1/pods?labelSelector=tier+in+%28a%2Cb%29"
-        );
+        request.query.push(("labelSelector".into(), "tier in (a,b)".into()));
+        assert_eq!(request.target(), "/api/v1/pods?labelSelector=tier+in+%28a%2Cb%29");
     }
 }

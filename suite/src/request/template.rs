@@ -30,10 +30,7 @@ impl Bindings {
     /// # Errors
     /// If it stands for nothing.
     pub fn get(&self, name: &str) -> Result<&str, UnboundName> {
-        self.0
-            .get(name)
-            .map(String::as_str)
-            .ok_or_else(|| UnboundName(name.to_owned()))
+        self.0.get(name).map(String::as_str).ok_or_else(|| UnboundName(name.to_owned()))
     }
 
     /// Fills `${name}` in a text.
@@ -64,18 +61,8 @@ impl Bindings {
     pub fn fill_value(&self, value: &Value) -> Result<Value, UnboundName> {
         Ok(match value {
             Value::String(text) => Value::String(self.fill(text)?),
-            Value::Array(items) => Value::Array(
-                items
-                    .iter()
-                    .map(|item| self.fill_value(item))
-                    .collect::<Result<_, _>>()?,
-            ),
-            Value::Object(fields) => Value::Object(
-                fields
-                    .iter()
-                    .map(|(k, v)| Ok((k.clone(), self.fill_value(v)?)))
-                    .collect::<Result<_, _>>()?,
-            ),
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.fill_value(item)).collect::<Result<_, _>>()?),
+            Value::Object(fields) => Value::Object(fields.iter().map(|(k, v)| Ok((k.clone(), self.fill_value(v)?))).collect::<Result<_, _>>()?),
             other => other.clone(),
         })
     }
@@ -104,26 +91,14 @@ mod tests {
 
     #[test]
     fn names_are_filled_in_values_and_paths() {
-        let bindings = Bindings::default()
-            .with("a.name", "one")
-            .with("namespace", "ns")
-            .with("name", "one");
-        assert_eq!(
-            bindings.fill_value(&json!({"x": ["${a.name}-", 1]})),
-            Ok(json!({"x": ["one-", 1]}))
-        );
-        assert_eq!(
-            bindings.fill_path("/api/v1/namespaces/{namespace}/pods/{name}"),
-            Ok("/api/v1/namespaces/ns/pods/one".into())
-        );
+        let bindings = Bindings::default().with("a.name", "one").with("namespace", "ns").with("name", "one");
+        assert_eq!(bindings.fill_value(&json!({"x": ["${a.name}-", 1]})), Ok(json!({"x": ["one-", 1]})));
+        assert_eq!(bindings.fill_path("/api/v1/namespaces/{namespace}/pods/{name}"), Ok("/api/v1/namespaces/ns/pods/one".into()));
     }
 
     #[test]
     fn an_unbound_name_is_an_error_and_a_lone_dollar_is_not() {
-        assert_eq!(
-            Bindings::default().fill("${b.uid}"),
-            Err(UnboundName("b.uid".into()))
-        );
+        assert_eq!(Bindings::default().fill("${b.uid}"), Err(UnboundName("b.uid".into())));
         assert_eq!(Bindings::default().fill("${b.uid"), Ok("${b.uid".into()));
     }
 }

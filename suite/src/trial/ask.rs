@@ -13,23 +13,13 @@ pub(super) async fn request(world: &World<'_>, row: &Row) -> Result<Request, Wor
     let mut bindings = world.bindings();
     let absent = bindings.get("absent")?.to_owned();
     if let Some(name) = name(case, world)? {
-        bindings.bind(
-            "name",
-            if name == "absent" {
-                absent.clone()
-            } else {
-                name
-            },
-        );
+        bindings.bind("name", if name == "absent" { absent.clone() } else { name });
     }
     if case.namespace.as_deref() == Some("absent") {
         bindings.bind("namespace", absent);
     }
     bindings.bind("path", case.path.clone().unwrap_or_default());
-    let mut request = Request::new(
-        row.operation.method.clone(),
-        bindings.fill_path(&row.operation.path)?,
-    );
+    let mut request = Request::new(row.operation.method.clone(), bindings.fill_path(&row.operation.path)?);
     for (name, value) in &case.query {
         request.query.push((name.clone(), bindings.fill(value)?));
     }
@@ -50,12 +40,7 @@ fn name(case: &Case, world: &World<'_>) -> Result<Option<String>, WorldError> {
     match &case.name {
         Some(name) if case.given.contains_key(name) => world.name_of(name).map(Some),
         Some(name) => Ok(Some(name.clone())),
-        None => case
-            .given
-            .keys()
-            .next()
-            .map(|letter| world.name_of(letter))
-            .transpose(),
+        None => case.given.keys().next().map(|letter| world.name_of(letter)).transpose(),
     }
 }
 
@@ -65,22 +50,11 @@ async fn bytes(world: &World<'_>, body: &Body, path: &str) -> Result<String, Wor
     }
     let first = || world.bindings().get("a.name").map(|_| "a".to_owned());
     let (mut value, letter) = if let Some(letter) = &body.sample {
-        (
-            world.part(letter, crate::catalog::Part::Sample)?,
-            letter.clone(),
-        )
+        (world.part(letter, crate::catalog::Part::Sample)?, letter.clone())
     } else if let Some(letter) = &body.current {
         (world.current(letter).await?, letter.clone())
     } else if body.resource {
-        (
-            world
-                .must(
-                    "reading what is to be replaced",
-                    &Request::new(Method::GET, path),
-                )
-                .await?,
-            first()?,
-        )
+        (world.must("reading what is to be replaced", &Request::new(Method::GET, path)).await?, first()?)
     } else if let Some(parts) = &body.patch {
         let letter = first()?;
         let mut patch = json!({});
@@ -89,12 +63,7 @@ async fn bytes(world: &World<'_>, body: &Body, path: &str) -> Result<String, Wor
         }
         (patch, letter)
     } else {
-        (
-            world
-                .bindings()
-                .fill_value(body.json.as_ref().unwrap_or(&Value::Null))?,
-            String::new(),
-        )
+        (world.bindings().fill_value(body.json.as_ref().unwrap_or(&Value::Null))?, String::new())
     };
     for part in &body.apply {
         merge(&mut value, &world.part(&letter, *part)?);

@@ -52,11 +52,7 @@ pub struct Failure {
 impl Failure {
     /// A trial that could not be played.
     pub fn broken(about: &str, reason: impl Into<String>) -> Self {
-        Self {
-            mismatches: vec![Mismatch::new(about, "no trouble", reason)],
-            curl: None,
-            answered: None,
-        }
+        Self { mismatches: vec![Mismatch::new(about, "no trouble", reason)], curl: None, answered: None }
     }
 }
 
@@ -98,9 +94,7 @@ impl Verdict {
     /// Why it was not tried, or why it may fail.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::KnownFailure(reason, _) | Self::Pending(reason) | Self::Skipped(reason) => {
-                Some(reason)
-            }
+            Self::KnownFailure(reason, _) | Self::Pending(reason) | Self::Skipped(reason) => Some(reason),
             _ => None,
         }
     }

@@ -24,19 +24,11 @@ impl Trial {
             Ok(Ok(None)) => Verdict::Passed,
             Ok(Ok(Some(failure))) => Verdict::Failed(failure),
             Ok(Err(error)) => Verdict::Failed(Failure::broken("the trial", error.to_string())),
-            Err(_) => Verdict::Failed(Failure::broken(
-                "the trial",
-                format!("it had not ended after {} s", WHOLE.as_secs()),
-            )),
+            Err(_) => Verdict::Failed(Failure::broken("the trial", format!("it had not ended after {} s", WHOLE.as_secs()))),
         };
         // What does not go in time stays behind: the verdict stands all the same.
         drop(tokio::time::timeout(REMOVAL, world.remove()).await);
-        Outcome {
-            trial: self.clone(),
-            verdict,
-            took: began.elapsed(),
-            exchanges: session.exchanges(),
-        }
+        Outcome { trial: self.clone(), verdict, took: began.elapsed(), exchanges: session.exchanges() }
     }
 
     async fn judged(&self, world: &World<'_>) -> Result<Option<Failure>, WorldError> {
@@ -55,46 +47,24 @@ impl Trial {
             let answer = world.session().send(&request).await?;
             attempt += 1;
             let to_be_taken = verify::expected_status(row, self.profile)? < 400;
-            let of_what_is_there = row
-                .case
-                .body
-                .as_ref()
-                .is_some_and(|body| body.current.is_some() || body.resource);
+            let of_what_is_there = row.case.body.as_ref().is_some_and(|body| body.current.is_some() || body.resource);
             if answer.status == 409 && to_be_taken && of_what_is_there && attempt < OVERTAKEN {
                 continue;
             }
             let mismatches = verify::answer(world, row, self.profile, &answer)?;
-            if request.method != http::Method::GET
-                && request.method != http::Method::DELETE
-                && (200..300).contains(&answer.status)
-            {
+            if request.method != http::Method::GET && request.method != http::Method::DELETE && (200..300).contains(&answer.status) {
                 self.note(world, &answer);
             }
             break (request, mismatches, answer);
         };
-        let answered = Some(format!(
-            "{} {}",
-            answer.status,
-            answer
-                .content_type
-                .as_deref()
-                .unwrap_or("(no content type)")
-        ));
+        let answered = Some(format!("{} {}", answer.status, answer.content_type.as_deref().unwrap_or("(no content type)")));
         if !mismatches.is_empty() {
-            return Ok(Some(Failure {
-                mismatches,
-                curl: Some(request.curl(world.session().target().base())),
-                answered,
-            }));
+            return Ok(Some(Failure { mismatches, curl: Some(request.curl(world.session().target().base())), answered }));
         }
         for after in &row.case.after {
             if let Some((mismatch, reading)) = verify::afterwards(world, after).await? {
                 let asked = request.curl(world.session().target().base());
-                return Ok(Some(Failure {
-                    mismatches: vec![mismatch],
-                    curl: Some(format!("{asked}\n{reading}")),
-                    answered,
-                }));
+                return Ok(Some(Failure { mismatches: vec![mismatch], curl: Some(format!("{asked}\n{reading}")), answered }));
             }
         }
         Ok(None)
@@ -102,13 +72,8 @@ impl Trial {
 
     /// Takes note of an object that a write answered with, in whichever media type.
     fn note(&self, world: &World<'_>, answer: &Answer) {
-        let media = answer
-            .content_type
-            .as_deref()
-            .and_then(crate::request::Media::of);
-        if let Some(object) =
-            media.and_then(|media| crate::request::decode(&answer.text(), media).ok())
-        {
+        let media = answer.content_type.as_deref().and_then(crate::request::Media::of);
+        if let Some(object) = media.and_then(|media| crate::request::decode(&answer.text(), media).ok()) {
             world.note(&object);
         }
     }

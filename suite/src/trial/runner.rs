@@ -47,25 +47,12 @@ pub struct Runner<'a> {
 
 impl Runner<'_> {
     /// Runs the trials. `tell` hears of everything as it happens; trials end in no particular order.
-    pub async fn run(
-        &self,
-        trials: Vec<Trial>,
-        profile: crate::catalog::Profile,
-        mut tell: impl FnMut(Event),
-    ) {
+    pub async fn run(&self, trials: Vec<Trial>, profile: crate::catalog::Profile, mut tell: impl FnMut(Event)) {
         let began = Instant::now();
-        tell(Event::Started {
-            target: self.target.base().to_owned(),
-            profile,
-            trials: trials.len(),
-        });
+        tell(Event::Started { target: self.target.base().to_owned(), profile, trials: trials.len() });
         // What touches the whole cluster would fell the worlds of the others.
-        let (alone, together): (Vec<Trial>, Vec<Trial>) = trials
-            .into_iter()
-            .partition(|trial| trial.row.case.cluster_wide);
-        let mut running = futures::stream::iter(together)
-            .map(|trial| self.one(trial))
-            .buffer_unordered(self.at_once.max(1));
+        let (alone, together): (Vec<Trial>, Vec<Trial>) = trials.into_iter().partition(|trial| trial.row.case.cluster_wide);
+        let mut running = futures::stream::iter(together).map(|trial| self.one(trial)).buffer_unordered(self.at_once.max(1));
         while let Some(outcome) = running.next().await {
             tell(Event::Ended(Box::new(outcome)));
         }
@@ -73,53 +60,29 @@ impl Runner<'_> {
             let outcome = self.alone(trial).await;
             tell(Event::Ended(Box::new(outcome)));
         }
-        tell(Event::Finished {
-            took: began.elapsed(),
-        });
+        tell(Event::Finished { took: began.elapsed() });
     }
 
     async fn one(&self, trial: Trial) -> Outcome {
         if let Some(reason) = trial.row.pending().filter(|_| !self.pending_too) {
             let verdict = Verdict::Pending(reason.to_owned());
-            return Outcome {
-                trial,
-                verdict,
-                took: Duration::ZERO,
-                exchanges: Vec::new(),
-            };
+            return Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() };
         }
         self.weighed(trial.play(self.target, &self.run).await)
     }
 
     async fn alone(&self, trial: Trial) -> Outcome {
-        let without = |trial, verdict| Outcome {
-            trial,
-            verdict,
-            took: Duration::ZERO,
-            exchanges: Vec::new(),
-        };
+        let without = |trial, verdict| Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() };
         match self.target.another().await {
             Ok(Some(own)) => self.weighed(trial.play(&own, &self.run).await),
-            Ok(None) if self.allow_cluster_wide => {
-                self.weighed(trial.play(self.target, &self.run).await)
-            }
-            Ok(None) => without(
-                trial,
-                Verdict::Skipped(
-                    "it touches the whole cluster; --allow-cluster-wide plays it".to_owned(),
-                ),
-            ),
-            Err(error) => without(
-                trial,
-                Verdict::Failed(Failure::broken("the target", error.to_string())),
-            ),
+            Ok(None) if self.allow_cluster_wide => self.weighed(trial.play(self.target, &self.run).await),
+            Ok(None) => without(trial, Verdict::Skipped("it touches the whole cluster; --allow-cluster-wide plays it".to_owned())),
+            Err(error) => without(trial, Verdict::Failed(Failure::broken("the target", error.to_string()))),
         }
     }
 
     fn weighed(&self, mut outcome: Outcome) -> Outcome {
-        outcome.verdict = self
-            .expectations
-            .weigh(&outcome.trial.row.id, outcome.verdict);
+        outcome.verdict = self.expectations.weigh(&outcome.trial.row.id, outcome.verdict);
         outcome
     }
 }

@@ -25,19 +25,10 @@ pub(super) enum WorldError {
     Target(#[from] TargetError),
     /// The target refused.
     #[error("{what} was answered with {status}: {body}\n{curl}")]
-    Refused {
-        what: String,
-        status: u16,
-        body: String,
-        curl: String,
-    },
+    Refused { what: String, status: u16, body: String, curl: String },
     /// The target answered with no object.
     #[error("{what} was answered with what is no object: {body}\n{curl}")]
-    NoObject {
-        what: String,
-        body: String,
-        curl: String,
-    },
+    NoObject { what: String, body: String, curl: String },
     /// The row names what the world does not have.
     #[error(transparent)]
     Unbound(#[from] UnboundName),
@@ -79,36 +70,18 @@ impl<'a> World<'a> {
         let mut state = State::default();
         let namespaced = row.kind.scope() == Scope::Namespaced;
         for (letter, given) in &row.case.given {
-            let namespace = if given.elsewhere {
-                format!("{stem}-elsewhere")
-            } else {
-                stem.clone()
-            };
-            let thing = Thing {
-                name: format!("{stem}-{letter}"),
-                namespace: namespaced.then_some(namespace),
-                given: given.clone(),
-                versions: Vec::new(),
-            };
+            let namespace = if given.elsewhere { format!("{stem}-elsewhere") } else { stem.clone() };
+            let thing = Thing { name: format!("{stem}-{letter}"), namespace: namespaced.then_some(namespace), given: given.clone(), versions: Vec::new() };
             state.things.insert(letter.clone(), thing);
         }
-        Self {
-            session,
-            row,
-            stem,
-            state: Mutex::new(state),
-        }
+        Self { session, row, stem, state: Mutex::new(state) }
     }
 
     /// Makes the namespaces and what is given.
     pub(super) async fn make(&self) -> Result<(), WorldError> {
         for namespace in self.namespaces() {
             let body = serde_json::json!({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": namespace}});
-            self.must(
-                "creating the namespace",
-                &json(Method::POST, "/api/v1/namespaces".to_owned(), &body),
-            )
-            .await?;
+            self.must("creating the namespace", &json(Method::POST, "/api/v1/namespaces".to_owned(), &body)).await?;
         }
         for (letter, given) in &self.row.case.given {
             if !given.later {
@@ -122,28 +95,14 @@ impl<'a> World<'a> {
     pub(super) async fn remove(&self) {
         let mut paths = self.lock().strays.clone();
         let letters: Vec<String> = self.row.case.given.keys().cloned().collect();
-        paths.extend(
-            letters
-                .iter()
-                .filter_map(|letter| self.path_of(letter).ok()),
-        );
+        paths.extend(letters.iter().filter_map(|letter| self.path_of(letter).ok()));
         let at_once = serde_json::json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
         for path in paths {
-            drop(
-                self.session
-                    .target()
-                    .send(&json(Method::DELETE, path, &at_once))
-                    .await,
-            );
+            drop(self.session.target().send(&json(Method::DELETE, path, &at_once)).await);
         }
         for namespace in self.namespaces() {
             let path = format!("/api/v1/namespaces/{namespace}");
-            drop(
-                self.session
-                    .target()
-                    .send(&json(Method::DELETE, path, &at_once))
-                    .await,
-            );
+            drop(self.session.target().send(&json(Method::DELETE, path, &at_once)).await);
         }
     }
 
@@ -175,11 +134,7 @@ impl<'a> World<'a> {
 
     /// What was answered to the writes of an object, in their order.
     pub(super) fn versions(&self, letter: &str) -> Vec<Value> {
-        self.lock()
-            .things
-            .get(letter)
-            .map(|thing| thing.versions.clone())
-            .unwrap_or_default()
+        self.lock().things.get(letter).map(|thing| thing.versions.clone()).unwrap_or_default()
     }
 
     /// What was answered to all writes.
@@ -194,23 +149,11 @@ impl<'a> World<'a> {
         bindings.bind("absent", format!("{}-absent", self.stem));
         for (letter, thing) in &self.lock().things {
             bindings.bind(format!("{letter}.name"), &thing.name);
-            let text = |object: &Value, field: &str| {
-                object
-                    .pointer(&format!("/metadata/{field}"))
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
+            let text = |object: &Value, field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default().to_owned();
             if let (Some(first), Some(last)) = (thing.versions.first(), thing.versions.last()) {
                 bindings.bind(format!("{letter}.uid"), text(last, "uid"));
-                bindings.bind(
-                    format!("{letter}.resourceVersion"),
-                    text(last, "resourceVersion"),
-                );
-                bindings.bind(
-                    format!("{letter}.first-version"),
-                    text(first, "resourceVersion"),
-                );
+                bindings.bind(format!("{letter}.resourceVersion"), text(last, "resourceVersion"));
+                bindings.bind(format!("{letter}.first-version"), text(first, "resourceVersion"));
             }
         }
         bindings
@@ -218,26 +161,16 @@ impl<'a> World<'a> {
 
     /// One part of the kind's sample file, filled for an object.
     pub(super) fn part(&self, letter: &str, part: Part) -> Result<Value, WorldError> {
-        let sample = self
-            .row
-            .kind
-            .sample
-            .as_ref()
-            .ok_or_else(|| WorldError::Row(format!("{} has no sample", self.row.kind.name)))?;
+        let sample = self.row.kind.sample.as_ref().ok_or_else(|| WorldError::Row(format!("{} has no sample", self.row.kind.name)))?;
         let thing = self.thing(letter)?;
-        let own = self
-            .bindings()
-            .with("namespace", thing.namespace.as_deref().unwrap_or_default());
+        let own = self.bindings().with("namespace", thing.namespace.as_deref().unwrap_or_default());
         let mut value = own.fill_value(sample.part(part))?;
         if part == Part::Sample {
-            merge(
-                &mut value,
-                thing.given.set.as_ref().unwrap_or(&serde_json::json!({})),
-            );
-            merge(
-                &mut value,
-                &serde_json::json!({"metadata": {"name": thing.name, "labels": thing.given.labels}}),
-            );
+            merge(&mut value, thing.given.set.as_ref().unwrap_or(&serde_json::json!({})));
+            merge(&mut value, &serde_json::json!({"metadata": {"name": thing.name}}));
+            if !thing.given.labels.is_empty() {
+                merge(&mut value, &serde_json::json!({"metadata": {"labels": thing.given.labels}}));
+            }
         }
         Ok(value)
     }
@@ -249,15 +182,8 @@ impl<'a> World<'a> {
     }
 
     fn collection_of(&self, thing: &Thing) -> Result<String, WorldError> {
-        let template = self
-            .row
-            .kind
-            .path
-            .as_deref()
-            .ok_or_else(|| WorldError::Row(format!("{} has no path", self.row.kind.name)))?;
-        Ok(Bindings::default()
-            .with("namespace", thing.namespace.as_deref().unwrap_or_default())
-            .fill_path(template)?)
+        let template = self.row.kind.path.as_deref().ok_or_else(|| WorldError::Row(format!("{} has no path", self.row.kind.name)))?;
+        Ok(Bindings::default().with("namespace", thing.namespace.as_deref().unwrap_or_default()).fill_path(template)?)
     }
 
     /// Reads an object.
@@ -269,32 +195,19 @@ impl<'a> World<'a> {
 
     /// The object as it is now.
     pub(super) async fn current(&self, letter: &str) -> Result<Value, WorldError> {
-        self.must(
-            &format!("reading {letter}"),
-            &Request::get(self.path_of(letter)?),
-        )
-        .await
+        self.must(&format!("reading {letter}"), &Request::get(self.path_of(letter)?)).await
     }
 
     /// Takes note of what was answered to a write, if it is an object of this world.
     pub(super) fn note(&self, object: &Value) {
-        let text = |pointer| {
-            object
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         if text("/kind") != self.row.kind.name {
             return;
         }
         let (name, version) = (text("/metadata/name"), text("/metadata/resourceVersion"));
         let mut state = self.lock();
         if let Some(thing) = state.things.values_mut().find(|thing| thing.name == name) {
-            let same = thing
-                .versions
-                .last()
-                .and_then(|last| last.pointer("/metadata/resourceVersion")?.as_str());
+            let same = thing.versions.last().and_then(|last| last.pointer("/metadata/resourceVersion")?.as_str());
             if same != Some(&version) {
                 thing.versions.push(object.clone());
             }
@@ -302,9 +215,7 @@ impl<'a> World<'a> {
         } else if !name.is_empty()
             && name.starts_with(&self.prefix())
             && let Some(template) = &self.row.kind.path
-            && let Ok(collection) = Bindings::default()
-                .with("namespace", &self.stem)
-                .fill_path(template)
+            && let Ok(collection) = Bindings::default().with("namespace", &self.stem).fill_path(template)
         {
             state.strays.push(format!("{collection}/{name}"));
         }
@@ -318,35 +229,22 @@ impl<'a> World<'a> {
                 let change = self.part(letter, Part::Change)?;
                 self.replace(letter, &change).await
             }
-            Action::Relabel(letter) => {
-                self.replace(
-                    letter,
-                    &serde_json::json!({"metadata": {"labels": {"relabelled": "yes"}}}),
-                )
-                .await
-            }
+            Action::Relabel(letter) => self.replace(letter, &serde_json::json!({"metadata": {"labels": {"relabelled": "yes"}}})).await,
             Action::Label(letter, key, value) => {
                 let labels: BTreeMap<&str, &str> = BTreeMap::from([(key.as_str(), value.as_str())]);
-                self.replace(letter, &serde_json::json!({"metadata": {"labels": labels}}))
-                    .await
+                self.replace(letter, &serde_json::json!({"metadata": {"labels": labels}})).await
             }
             Action::Delete(letter) | Action::Remove(letter) => {
                 let at_once = serde_json::json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
                 let request = json(Method::DELETE, self.path_of(letter)?, &at_once);
-                self.must(&format!("deleting {letter}"), &request)
-                    .await
-                    .map(drop)
+                self.must(&format!("deleting {letter}"), &request).await.map(drop)
             }
         }
     }
 
     async fn create(&self, letter: &str) -> Result<(), WorldError> {
         let object = self.part(letter, Part::Sample)?;
-        let request = json(
-            Method::POST,
-            self.collection_of(&self.thing(letter)?)?,
-            &object,
-        );
+        let request = json(Method::POST, self.collection_of(&self.thing(letter)?)?, &object);
         let (attempts, pause) = UNREADY;
         for _ in 0..attempts {
             let answer = self.session.send(&request).await?;
@@ -358,9 +256,7 @@ impl<'a> World<'a> {
             self.note(&self.object(&format!("creating {letter}"), &request, &answer)?);
             return Ok(());
         }
-        self.must(&format!("creating {letter}"), &request)
-            .await
-            .map(|created| self.note(&created))
+        self.must(&format!("creating {letter}"), &request).await.map(|created| self.note(&created))
     }
 
     async fn replace(&self, letter: &str, change: &Value) -> Result<(), WorldError> {
@@ -391,18 +287,9 @@ impl<'a> World<'a> {
         let curl = request.curl(self.session.target().base());
         let what = what.to_owned();
         if !(200..300).contains(&answer.status) {
-            return Err(WorldError::Refused {
-                what,
-                status: answer.status,
-                body: answer.text(),
-                curl,
-            });
+            return Err(WorldError::Refused { what, status: answer.status, body: answer.text(), curl });
         }
-        serde_json::from_slice(&answer.body).map_err(|_| WorldError::NoObject {
-            what,
-            body: answer.text(),
-            curl,
-        })
+        serde_json::from_slice(&answer.body).map_err(|_| WorldError::NoObject { what, body: answer.text(), curl })
     }
 
     fn thing(&self, letter: &str) -> Result<Thing, WorldError> {
