@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     Address, Body, ListOptions, Registry, Reply, face,
-    read::{encode_list, parse},
+    read::{encode_list, object, parse},
     select::Selection,
 };
 use crate::{
@@ -92,7 +92,7 @@ impl Registry {
     async fn delete_record(&self, at: &Address, seconds: Option<i64>) -> Result<Outcome, Status> {
         loop {
             let old = self.record(at).await?;
-            let mut object = parse(old.bytes())?;
+            let mut object = object(&old)?;
             let grace = if at.resource.plural == "pods" { grace(&mut object, seconds, self.clock.now()) } else { Grace::Now };
             let last = match grace {
                 Grace::AsItIs => return Ok(Outcome::Pending(old)),

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::face;
+use super::{face, strategy};
 use crate::{
     api::{FieldError, Object, Path, Status, meta},
     scheme::Resource,
@@ -25,8 +25,9 @@ pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool) -> Re
     match resource.kind.as_str() {
         "Node" if !exact => drop(object.shift_remove("status")),
         "Service" => service(object, exact),
+        "Node" => {}
         "Secret" if !exact => secret(object)?,
-        _ => {}
+        _ => strategy::prepare_create(resource, object),
     }
     face::link(resource, object);
     Ok(())

@@ -6,7 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{Address, ListOptions, ReadOptions, Registry, Reply, export, face, scale, select::Selection};
 use crate::{
-    api::{Object, Status},
+    api::{Object, Status, meta},
     scheme::Resource,
     store::{Key, Listing, Record},
 };
@@ -68,8 +68,15 @@ pub(super) fn table(resource: &'static Resource) -> &'static str {
 }
 
 pub(super) fn not_found(at: &Address) -> Status {
-    let stored = face::stored(at.resource);
-    Status::not_found(&stored.group, &stored.plural, at.name.as_deref().unwrap_or_default())
+    let (group, plural) = face::named(at.resource);
+    Status::not_found(group, plural, at.name.as_deref().unwrap_or_default())
+}
+
+/// The tree of a stored object, with the selfLink that its writer gave it in place of its own.
+pub(super) fn object(record: &Record) -> Result<Object, Status> {
+    let mut object = parse(record.bytes())?;
+    meta::set(&mut object, "selfLink", record.given_link());
+    Ok(object)
 }
 
 /// The tree of a stored object.

@@ -14,7 +14,7 @@ use crate::{
 /// Sets what a client cannot.
 pub(super) fn prepare_create(resource: &Resource, object: &mut Object) {
     match resource.plural.as_str() {
-        "pods" | "persistentvolumes" | "persistentvolumeclaims" => set_status(object, json!({"phase": "Pending"})),
+        "pods" => set_status(object, json!({"phase": "Pending"})),
         "namespaces" => {
             set_status(object, json!({"phase": "Active"}));
             let finalizers = meta::child(object, "spec").entry("finalizers").or_insert(Value::Null);
@@ -25,7 +25,9 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Object) {
                 *finalizers = all.into();
             }
         }
-        "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" => drop(object.shift_remove("status")),
+        "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" | "persistentvolumes" | "persistentvolumeclaims" => {
+            drop(object.shift_remove("status"))
+        }
         "replicationcontrollers" | "replicasets" | "daemonsets" | "deployments" | "ingresses" => {
             object.shift_remove("status");
             set_generation(object, 1);
@@ -74,10 +76,11 @@ fn main(resource: &Resource, new: &mut Object, old: &Object) {
         }
         "replicationcontrollers" | "replicasets" | "daemonsets" | "deployments" | "ingresses" => {
             keep(new, old, "status");
-            let was = meta::lookup(old, "metadata.generation").and_then(Value::as_i64).unwrap_or(0);
-            let annotated = resource.plural == "deployments" && differs(resource, meta_of(new), meta_of(old), "annotations");
-            let grown = i64::from(annotated || spec_differs(resource, new, old));
-            set_generation(new, was + grown);
+            let annotated = resource.plural == "deployments" && differs(meta_of(new), meta_of(old), "annotations");
+            if annotated || spec_differs(resource, new, old) {
+                let was = meta::lookup(old, "metadata.generation").and_then(Value::as_i64).unwrap_or(0);
+                set_generation(new, was + 1);
+            }
         }
         _ => {}
     }
@@ -87,7 +90,7 @@ fn spec_differs(resource: &Resource, new: &Object, old: &Object) -> bool {
     resource.canonical(new.clone()).get("spec") != old.get("spec")
 }
 
-fn differs(_resource: &Resource, new: &Object, old: &Object, field: &str) -> bool {
+fn differs(new: &Object, old: &Object, field: &str) -> bool {
     let given = |o: &Object| o.get(field).filter(|v| v.as_object().is_some_and(|m| !m.is_empty())).cloned();
     given(new) != given(old)
 }

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    canonical, codec, convert, default, encode,
+    canonical, codec, convert, default, encode, internal,
     kind::{Resource, Scheme},
+    mismatch,
     top::{self, TypeMeta},
     yaml,
 };
@@ -58,27 +59,44 @@ impl Resource {
         self.decode_plain(&encode::compact(&tree), Syntax::Json)
     }
 
-    fn read(&self, body: &[u8], syntax: Syntax) -> Result<Object, Refusal> {
+    fn read(&self, original: &[u8], syntax: Syntax) -> Result<Object, Refusal> {
         let json;
         let body = match syntax {
-            Syntax::Json => body,
+            Syntax::Json => original,
             Syntax::Yaml => {
-                json = encode::compact(&yaml::to_value(body).map_err(|e| Refusal::unrecognized(e.to_string()))?);
+                json = encode::compact(&yaml::to_value(original).map_err(|e| Refusal::unrecognized(e.to_string()))?);
                 &json
             }
         };
         let TypeMeta { api_version, kind } =
             top::type_meta(body).map_err(|e| Refusal::unrecognized(format!("couldn't get version/kind; json parse error: {e}")))?;
+        let (group, version) = match api_version.split_once('/') {
+            _ if api_version.is_empty() || api_version == "/" => (self.group.clone(), self.version.clone()),
+            None => (String::new(), api_version),
+            Some((_, rest)) if rest.contains('/') => return Err(Refusal::unrecognized(format!("unexpected GroupVersion string: {api_version}"))),
+            Some((group, "")) if group == self.group => (self.group.clone(), self.version.clone()),
+            Some((group, version)) => (group.to_owned(), version.to_owned()),
+        };
         let kind = if kind.is_empty() { self.kind.clone() } else { kind };
-        let group_version = if api_version.is_empty() { self.group_version() } else { api_version };
-        let version = group_version.rsplit('/').next().unwrap_or_default().to_owned();
         let refuse = |problem: String| Refusal { of: Some((kind.clone(), version.clone())), problem };
-        let of = if kind == self.kind && group_version == self.group_version() { Some(self) } else { Scheme::builtin().kind(&group_version, &kind) };
-        let Some(of) = of else { return Err(refuse(format!("no kind {kind:?} is registered for version {group_version:?}"))) };
-        let fields = codec::decode(body, of.structure()).map_err(&refuse)?;
+        if version.is_empty() {
+            return Err(refuse(format!("Object 'apiVersion' is missing in '{}'", String::from_utf8_lossy(original))));
+        }
+        let group_version = if group.is_empty() { version.clone() } else { format!("{group}/{version}") };
+        let scheme = Scheme::builtin();
+        let of = if kind == self.kind && group_version == self.group_version() { Some(self) } else { scheme.kind(&group_version, &kind) };
+        let Some(of) = of else {
+            return Err(refuse(if scheme.is_registered(&group_version, &kind) {
+                mismatch::refuse_unknown(&version, &kind, self)
+            } else {
+                format!("no kind {kind:?} is registered for version {group_version:?}")
+            }));
+        };
+        let mut fields = codec::decode(body, of.structure()).map_err(&refuse)?;
+        internal::structure(of.structure(), &mut fields).map_err(|problem| refuse(problem.to_owned()))?;
         let object = of.canonical(fields);
         if of.kind != self.kind {
-            return Err(refuse(format!("converting ({}.{}) to (api.{}): type names don't match", of.version, of.kind, self.kind)));
+            return mismatch::convert(of, self, &object).map(|object| self.canonical(object)).map_err(refuse);
         }
         Ok(of.convert(self, object))
     }

@@ -8,8 +8,12 @@ mod codec;
 mod convert;
 mod default;
 pub mod encode;
+mod internal;
 mod kind;
 mod load;
+mod mismatch;
+#[cfg(test)]
+mod recordings;
 mod scalar;
 mod scan;
 pub mod time;

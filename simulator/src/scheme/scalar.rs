@@ -5,6 +5,8 @@
 use base64::Engine;
 use serde_json::Value;
 
+use crate::api::quantity::Quantity;
+
 /// What JSON calls the value that begins so, as Go's errors name it.
 fn json_name(raw: &[u8]) -> &'static str {
     match raw.first() {
@@ -59,7 +61,7 @@ pub(super) fn quantity_json(raw: &[u8]) -> Result<String, String> {
 
 /// An amount in its canonical form.
 pub(super) fn quantity(text: &str) -> Result<String, String> {
-    Ok(text.to_owned())
+    text.parse::<Quantity>().map(|amount| amount.to_string()).map_err(|e| e.to_string())
 }
 
 /// A number or a text from JSON.

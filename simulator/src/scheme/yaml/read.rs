@@ -62,11 +62,9 @@ impl Reader<'_> {
         match self.parser.parse() {
             Ok(event) => Ok(event.data),
             Err(e) => {
-                let mark = e.problem_mark().map(|m| m.line).or_else(|| e.context_mark().map(|m| m.line));
-                error(match mark {
-                    Some(line) => format!("line {}: {}", line + 1, e.problem()),
-                    None => e.problem().to_owned(),
-                })
+                // The reference counts lines from 0, and leaves out line 0.
+                let line = [e.problem_mark(), e.context_mark()].into_iter().flatten().map(|mark| mark.line).find(|line| *line != 0);
+                error(line.map_or_else(|| e.problem().to_owned(), |line| format!("line {line}: {}", e.problem())))
             }
         }
     }
