@@ -2,7 +2,10 @@
 //!
 //! Source of semantics: go-yaml v2 of 2016 for what words, tags, anchors and merges mean; ghodss/yaml for keys that are no text.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use base64::Engine;
 use libyaml_safer::{EventData, Parser};
@@ -33,7 +36,14 @@ fn error<T>(text: impl std::fmt::Display) -> Outcome<T> {
 
 /// Reads the first document of `bytes`, with sorted keys; no document at all is null.
 pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
-    let mut input = bytes;
+    // A backslash is no end of anything, and the parser panics where one ends a quoted text.
+    let closed;
+    let mut input = if bytes.ends_with(b"\\") {
+        closed = [bytes, b"\n"].concat();
+        closed.as_slice()
+    } else {
+        bytes
+    };
     let mut parser = Parser::new();
     parser.set_input_string(&mut input);
     let mut reader = Reader { parser, anchors: HashMap::new(), unfolded: 0 };
@@ -133,9 +143,11 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn event(&mut self) -> Outcome<EventData> {
-        match self.parser.parse() {
-            Ok(event) => Ok(event.data),
-            Err(e) => {
+        // The parser panics on some of what it does not expect; the reference has words for a failure without a name.
+        match catch_unwind(AssertUnwindSafe(|| self.parser.parse())) {
+            Err(_) => error("unknown problem parsing YAML content"),
+            Ok(Ok(event)) => Ok(event.data),
+            Ok(Err(e)) => {
                 // The reference counts lines from 0, and leaves out line 0.
                 let line = [e.problem_mark(), e.context_mark()].into_iter().flatten().map(|mark| mark.line).find(|line| *line != 0);
                 match line {
