@@ -16,6 +16,8 @@ mod mismatch;
 mod recordings;
 mod scalar;
 mod scan;
+#[cfg(test)]
+mod tests;
 pub mod time;
 mod top;
 pub mod types;

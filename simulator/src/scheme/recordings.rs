@@ -186,3 +186,70 @@ fn what_was_refused_is_refused_in_the_recorded_words() {
     assert!(checked > 10, "only {checked}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn both_faces_of_an_object_are_as_recorded() {
+    let mut seen: BTreeMap<(String, String, String), Vec<(String, Object)>> = BTreeMap::new();
+    for exchange in exchanges().iter().filter(|e| e.code < 300) {
+        let Ok(object) = serde_json::from_str::<Object>(&exchange.answer) else { continue };
+        let field = |path: &str| crate::api::meta::text(&object, path).to_owned();
+        if !matches!(field("kind").as_str(), "Job" | "HorizontalPodAutoscaler") {
+            continue;
+        }
+        if field("metadata.uid").is_empty() {
+            continue;
+        }
+        let key = (field("kind"), field("metadata.uid"), field("metadata.resourceVersion"));
+        seen.entry(key).or_default().push((exchange.name.clone(), object));
+    }
+    let mut compared = 0;
+    for faces in seen.values() {
+        for (name, from) in faces {
+            for (other, to) in faces.iter().filter(|(_, to)| to["apiVersion"] != from["apiVersion"]) {
+                let kind = |object: &Object| Scheme::builtin().kind(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap()).unwrap();
+                let mut made = kind(from).convert(kind(to), from.clone());
+                child(&mut made, "metadata").insert("selfLink".into(), to["metadata"]["selfLink"].clone());
+                let (made, wanted) = (Value::Object(made).to_string(), Value::Object(to.clone()).to_string());
+                assert_eq!(made, wanted, "{name} as {other}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 10, "only {compared}");
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn yaml_is_written_as_recorded() {
+    let mut checked = 0;
+    for exchange in exchanges().iter().filter(|e| e.method == "GET" && e.answer.starts_with("apiVersion: ")) {
+        let tree = super::yaml::to_value(exchange.answer.as_bytes()).unwrap();
+        assert_eq!(super::yaml::from_value(&tree), exchange.answer, "{}", exchange.name);
+        checked += 1;
+    }
+    assert!(checked > 20, "only {checked}");
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn what_was_replaced_is_decoded_and_defaulted_as_recorded() {
+    let (mut same, mut wrong) = (0, BTreeMap::new());
+    for exchange in exchanges().iter().filter(|e| e.method == "PUT" && e.code < 300) {
+        let Some((path, _)) = exchange.path.rsplit_once('/') else { continue };
+        let (Some(resource), Ok(mut theirs)) = (resource_at(path), serde_json::from_str::<Object>(&exchange.answer)) else { continue };
+        let mut ours = resource.decode(exchange.body.as_bytes(), Syntax::Json).unwrap();
+        resource.default(&mut ours);
+        without_strategy(&resource.kind, &mut ours);
+        without_strategy(&resource.kind, &mut theirs);
+        let mut found = Vec::new();
+        differences("", &Value::Object(ours), &Value::Object(theirs), &mut found);
+        if found.is_empty() {
+            same += 1;
+        } else {
+            wrong.insert(format!("{} {}", exchange.name, exchange.path), found);
+        }
+    }
+    println!("{same} as recorded");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
