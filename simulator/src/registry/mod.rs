@@ -10,6 +10,7 @@ mod bootstrap;
 mod components;
 mod create;
 mod delete;
+mod endpoints;
 mod export;
 mod face;
 mod patch;

@@ -19,7 +19,7 @@ pub(super) fn structure(of: &Struct, object: &mut Object) {
     }
     for field in &of.fields {
         if let Some(default) = &field.default
-            && object.get(field.name).is_none_or(is_zero)
+            && object.get(field.name).is_none_or(|given| is_unset(&field.shape, given))
         {
             object.insert(field.name.to_owned(), default.clone());
         }
@@ -39,6 +39,11 @@ fn value(shape: &Shape, given: &mut Value) {
         (Shape::List(of), Value::Array(items)) => items.iter_mut().for_each(|item| value(of, item)),
         _ => {}
     }
+}
+
+/// Whether a value counts as not given: a pointer when it points to nothing, any other when it is zero.
+fn is_unset(shape: &Shape, given: &Value) -> bool {
+    if matches!(shape, Shape::Pointer(_)) { given.is_null() } else { is_zero(given) }
 }
 
 fn is_zero(value: &Value) -> bool {
@@ -182,7 +187,7 @@ fn label(object: &mut Object, labels: Value) {
 fn job(job: &mut Object) {
     if let Some(labels) = template_labels(job) {
         let spec = child(job, "spec");
-        if spec.get("autoSelector") != Some(&Value::Bool(true)) && spec.get("selector").is_none_or(Value::is_null) {
+        if spec.get("selector").is_none_or(Value::is_null) {
             spec.insert("selector".into(), json!({ "matchLabels": labels }));
         }
         label(job, labels);
