@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Address, Body, Registry, Reply, admission, binding, face, rollback, services::Allocation, strategy, update::Part};
 use crate::{
     api::{Object, Status, meta},
-    scheme::validate,
+    scheme::{Resource, TypeRef, types::Shape, validate},
     store::{Draft, Expected, Pairs, Record, StoreError, Write},
 };
 
@@ -104,12 +104,12 @@ impl Registry {
         let object = stored.canonical(object);
         let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
         let labels: Pairs = labels.into_iter().flatten().map(|(k, v)| (k.as_str().into(), v.as_str().unwrap_or_default().into())).collect();
-        let fields: Pairs = stored.selectable().iter().map(|(label, path)| (label.as_str().into(), selectable(&object, path).into())).collect();
+        let fields: Pairs = stored.selectable().iter().map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into())).collect();
         Draft::new(stored.encode(&object), labels, fields).ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
     }
 
     /// Events live for an hour from their last change; when that ends stands in their metadata.
-    fn limit_life(&self, stored: &crate::scheme::Resource, object: &mut Object) {
+    fn limit_life(&self, stored: &Resource, object: &mut Object) {
         if stored.plural == "events" {
             let end = self.clock.now().saturating_add(super::EVENT_LIFE).unwrap_or(jiff::Timestamp::MAX);
             meta::set(object, "deletionTimestamp", &crate::clock::stamp(end));
@@ -117,12 +117,20 @@ impl Registry {
     }
 }
 
-/// The text of a field that objects can be selected by.
-fn selectable(object: &Object, path: &str) -> String {
+/// The text of a field that objects can be selected by; where it is left out, that of its type's zero.
+fn selectable(resource: &'static Resource, object: &Object, path: &str) -> String {
     match meta::lookup(object, path) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(flag)) => flag.to_string(),
         Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
+        _ => {
+            let mut parts = path.split('.');
+            let field = parts.try_fold(resource.type_ref(), |at, part| Some(at.field(part)?.type_ref));
+            match field.map(TypeRef::shape) {
+                Some(Shape::Bool) => "false".to_owned(),
+                Some(Shape::Int(_)) => "0".to_owned(),
+                _ => String::new(),
+            }
+        }
     }
 }

@@ -164,10 +164,10 @@ impl Services {
     pub(super) fn settle(&self, allocation: &Allocation, written: bool) {
         let mut taken = self.taken.lock();
         if written {
-            allocation.freed.iter().for_each(|p| drop(taken.ports.remove(p)));
+            taken.ports.retain(|p| !allocation.freed.contains(p));
         } else {
-            allocation.address.iter().for_each(|a| drop(taken.addresses.remove(a)));
-            allocation.ports.iter().for_each(|p| drop(taken.ports.remove(p)));
+            taken.addresses.retain(|a| allocation.address != Some(*a));
+            taken.ports.retain(|p| !allocation.ports.contains(p));
         }
     }
 
@@ -179,7 +179,8 @@ impl Services {
             if let Ok(address) = meta::text(&service, "spec.clusterIP").parse() {
                 taken.addresses.remove(&address);
             }
-            node_ports(&service).iter().for_each(|p| drop(taken.ports.remove(p)));
+            let held = node_ports(&service);
+            taken.ports.retain(|p| !held.contains(p));
         }
         Ok(())
     }

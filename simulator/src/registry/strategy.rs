@@ -34,9 +34,9 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Object) {
     }
 }
 
-/// Completes an object that has its name and uid: a job's selector is made of its uid unless it is set by hand.
+/// Completes an object that has its name and uid: a job's selector is made of its uid if that is asked for.
 pub(super) fn complete(resource: &Resource, object: &mut Object) {
-    if resource.plural != "jobs" || meta::lookup(object, "spec.manualSelector").and_then(Value::as_bool) == Some(true) {
+    if resource.plural != "jobs" || meta::lookup(object, "spec.autoSelector").and_then(Value::as_bool) != Some(true) {
         return;
     }
     let (name, uid) = (meta::text(object, "metadata.name").to_owned(), meta::text(object, "metadata.uid").to_owned());

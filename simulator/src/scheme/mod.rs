@@ -21,4 +21,5 @@ pub mod yaml;
 pub use body::Syntax;
 pub use kind::{Resource, Scheme};
 pub use load::{LoadError, Strategy};
+pub use scan::check as check_json;
 pub use types::{FieldRef, TypeRef};
