@@ -17,7 +17,7 @@ use tokio::{net::TcpListener, sync::broadcast};
 use crate::client::Outcome;
 
 /// Serves the files given, each under its name; what is posted to `/post` comes to whoever asks for `/watch`.
-pub async fn serve(files: &[String]) -> Outcome {
+pub(crate) async fn serve(files: &[String]) -> Outcome {
     let name = |file: &str| format!("/{}", file.rsplit('/').next().unwrap_or_default());
     let bodies: HashMap<String, Bytes> = files.iter().map(|file| Ok((name(file), std::fs::read(file)?.into()))).collect::<Outcome<_>>()?;
     let (bodies, (posted, _)) = (Arc::new(bodies), broadcast::channel::<Bytes>(1024));

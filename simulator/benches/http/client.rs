@@ -5,23 +5,23 @@ use tokio::{
     net::TcpStream,
 };
 
-pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// A connection.
-pub struct Client {
+pub(crate) struct Client {
     socket: TcpStream,
     buffer: Vec<u8>,
     filled: usize,
 }
 
 impl Client {
-    pub async fn connect(address: &str) -> Outcome<Self> {
+    pub(crate) async fn connect(address: &str) -> Outcome<Self> {
         let socket = TcpStream::connect(address).await?;
         socket.set_nodelay(true)?;
         Ok(Self { socket, buffer: vec![0; 1 << 18], filled: 0 })
     }
 
-    pub async fn send(&mut self, method: &str, path: &str, body: &str) -> Outcome {
+    pub(crate) async fn send(&mut self, method: &str, path: &str, body: &str) -> Outcome {
         let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         Ok(self.socket.write_all(head.as_bytes()).await?)
     }
@@ -37,7 +37,7 @@ impl Client {
     }
 
     /// Reads a response's head; what has come behind it stays in the buffer.
-    pub async fn head(&mut self) -> Outcome<String> {
+    pub(crate) async fn head(&mut self) -> Outcome<String> {
         let end = loop {
             if let Some(end) = self.buffer[..self.filled].windows(4).position(|w| w == b"\r\n\r\n") {
                 break end + 4;
@@ -51,7 +51,7 @@ impl Client {
     }
 
     /// Reads a response whose length its head gives: the number of bytes of its body, and the body where `keep`.
-    pub async fn receive(&mut self, keep: bool) -> Outcome<(usize, Vec<u8>)> {
+    pub(crate) async fn receive(&mut self, keep: bool) -> Outcome<(usize, Vec<u8>)> {
         let head = self.head().await?;
         let length = head.split("content-length: ").nth(1).and_then(|t| t.split("\r\n").next()).ok_or("no length")?.parse()?;
         let (mut body, mut left) = (Vec::new(), length);
@@ -68,13 +68,13 @@ impl Client {
         }
     }
 
-    pub async fn ask(&mut self, method: &str, path: &str, body: &str) -> Outcome<Vec<u8>> {
+    pub(crate) async fn ask(&mut self, method: &str, path: &str, body: &str) -> Outcome<Vec<u8>> {
         self.send(method, path, body).await?;
         Ok(self.receive(true).await?.1)
     }
 
     /// Reads a stream until this many frames have come, each of which ends in a brace and a line's end.
-    pub async fn lines(&mut self, mut expected: usize) -> Outcome {
+    pub(crate) async fn lines(&mut self, mut expected: usize) -> Outcome {
         let mut last = 0;
         loop {
             for &byte in &self.buffer[..self.filled] {
