@@ -1,8 +1,6 @@
 //! Applies a patch to what an answer shows.
 
-use serde_json::Value;
-
-use super::{PatchKind, Registry};
+use super::{Registry, read::parse};
 use crate::{
     api::{Object, Status},
     patch::{self, Language},
@@ -10,14 +8,9 @@ use crate::{
 };
 
 impl Registry {
-    /// `current`, an object of `resource`'s version as JSON, with the patch applied.
-    pub(super) fn apply(&self, resource: &'static Resource, kind: PatchKind, current: &[u8], body: &[u8]) -> Result<Value, Status> {
-        let original: Object = serde_json::from_slice(current).map_err(|e| Status::internal(format!("a stored object does not parse: {e}")))?;
-        let language = match kind {
-            PatchKind::Json => Language::Json,
-            PatchKind::Merge => Language::Merge,
-            PatchKind::Strategic => Language::Strategic,
-        };
-        patch::apply(language, &original, body, resource.type_ref(), self.profile).map(Value::Object).map_err(|error| error.status(self.profile))
+    /// `current`, an object of `resource`'s version as JSON, with the patch applied: decoded, not defaulted.
+    pub(super) fn apply(&self, resource: &'static Resource, language: Language, current: &[u8], patch: &[u8]) -> Result<Object, Status> {
+        let patched = patch::apply(language, &parse(current)?, patch, resource.type_ref(), self.profile).map_err(|e| e.status(self.profile))?;
+        resource.decode_value(patched.into()).map_err(|refusal| self.mistake(422, refusal.message))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{
-    Address, Body, PatchKind, Registry, Reply, admission, face,
+    Address, Body, Registry, Reply, admission, face,
     read::{not_found, parse},
     scale,
     services::Allocation,
@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     api::{Object, Status, meta},
+    patch::Language,
     scheme::validate,
     store::{Expected, Record, StoreError, Write},
 };
@@ -77,7 +78,11 @@ impl Registry {
             match meta::text(&object, "metadata.namespace") {
                 "" => meta::set(&mut object, "namespace", namespace),
                 other if other == namespace => {}
-                _ => return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request")),
+                other => {
+                    return Err(Status::bad_request(format!(
+                        "the namespace of the object ({other}) does not match the namespace on the request ({namespace})"
+                    )));
+                }
             }
         } else {
             meta::set(&mut object, "namespace", "");
@@ -163,16 +168,15 @@ impl Registry {
     }
 
     /// Patches an object, or a part of it.
-    pub async fn patch(&self, at: &Address, kind: PatchKind, body: &[u8]) -> Result<Reply, Status> {
+    pub async fn patch(&self, at: &Address, language: Language, body: &[u8]) -> Result<Reply, Status> {
         if at.subresource.as_deref() == Some("scale") {
-            return scale::patch(self, at, kind, body).await;
+            return scale::patch(self, at, language, body).await;
         }
         let part = Part::of(at)?;
         for _ in 0..TRIES {
             let old = self.record(at).await?;
             let current = face::face(at.resource).of(&old).clone();
-            let patched = self.apply(at.resource, kind, &current, body)?;
-            let mut object = at.resource.decode_value(patched).map_err(|refusal| self.mistake(400, refusal.message))?;
+            let mut object = self.apply(at.resource, language, &current, body)?;
             at.resource.default(&mut object);
             let bound = meta::text(&object, "metadata.resourceVersion") != old.revision().to_string();
             match self.replace_object(at, part, object).await {
@@ -201,9 +205,6 @@ pub(super) fn same_name(at: &Address, object: &Object) -> Result<(), Status> {
     let (given, asked) = (meta::text(object, "metadata.name"), at.name.as_deref().unwrap_or_default());
     if given == asked {
         return Ok(());
-    }
-    if given.is_empty() {
-        return Err(Status::bad_request("name must be provided"));
     }
     Err(Status::bad_request(format!("the name of the object ({given}) does not match the name on the URL ({asked})")))
 }
