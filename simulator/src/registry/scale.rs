@@ -52,7 +52,7 @@ pub(super) async fn replace(registry: &Registry, at: &Address, body: &Body) -> R
 pub(super) async fn patch(registry: &Registry, at: &Address, language: Language, body: &[u8]) -> Result<Reply, Status> {
     let scale = kind(at)?;
     let shown = read(registry, at).await?;
-    let object = registry.apply(scale, language, &shown.body, body)?;
+    let object = registry.apply(scale, language, &parse(&shown.body)?, body)?;
     write(registry, at, scale, object).await
 }
 

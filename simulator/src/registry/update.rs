@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::{
     Address, Body, Registry, Reply, admission, face,
-    read::{not_found, parse},
+    read::{not_found, object, parse},
     scale,
     services::Allocation,
     strategy,
@@ -101,8 +101,8 @@ impl Registry {
     }
 
     async fn create_by_replace(&self, at: &Address, part: Part, object: Object) -> Result<(Arc<Record>, bool), Status> {
-        let allowed = at.resource.strategy.create_on_update || (part == Part::Status && at.resource.plural == "services");
-        if !allowed {
+        let strategy = &at.resource.strategy;
+        if !(strategy.create_on_update || strategy.create_on_status_update && part == Part::Status) {
             return Err(not_found(at));
         }
         Ok((self.create_admitted(at, part, object).await?, true))
@@ -113,7 +113,7 @@ impl Registry {
         let stored = face::stored(at.resource);
         let existing = parse(old.bytes())?;
         let asked = meta::text(&new, "metadata.resourceVersion").to_owned();
-        let unconditional = (asked.is_empty() || asked == "0") && !(at.resource.strategy.update_needs_version && part == Part::Main);
+        let unconditional = (asked.is_empty() || asked == "0") && (at.resource.strategy.unconditional_update || part != Part::Main);
         if unconditional {
             meta::set(&mut new, "resourceVersion", &old.revision().to_string());
         } else if !asked.is_empty() && asked != old.revision().to_string() {
@@ -128,7 +128,7 @@ impl Registry {
             Part::Finalize => validate::finalize(&new, &existing),
         };
         if !errors.is_empty() {
-            return Err(Status::invalid(&at.resource.group, &at.resource.kind, meta::text(&new, "metadata.name"), &errors));
+            return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&new, "metadata.name"), &errors));
         }
         let mut new = new;
         let allocated = if part == Part::Main { self.services.allocate(stored, &mut new, Some(&existing))? } else { Allocation::default() };
@@ -141,8 +141,7 @@ impl Registry {
     }
 
     /// Writes `new` in place of `old` unless they are the same; `None` where `old` is no longer what is there.
-    pub(super) async fn write(&self, at: &Address, mut new: Object, old: &Arc<Record>) -> Result<Option<Arc<Record>>, Status> {
-        face::link(face::stored(at.resource), &mut new);
+    pub(super) async fn write(&self, at: &Address, new: Object, old: &Arc<Record>) -> Result<Option<Arc<Record>>, Status> {
         let draft = self.draft(at, new)?;
         if old.is_same_as(&draft) {
             return Ok(Some(old.clone()));
@@ -158,7 +157,7 @@ impl Registry {
     pub(super) async fn modify(&self, at: &Address, mut change: impl FnMut(&mut Object) -> Result<(), Status>) -> Result<Arc<Record>, Status> {
         for _ in 0..TRIES {
             let old = self.record(at).await?;
-            let mut object = parse(old.bytes())?;
+            let mut object = object(&old)?;
             change(&mut object)?;
             if let Some(record) = self.write(at, object, &old).await? {
                 return Ok(record);
@@ -175,7 +174,8 @@ impl Registry {
         let part = Part::of(at)?;
         for _ in 0..TRIES {
             let old = self.record(at).await?;
-            let current = face::face(at.resource).of(&old).clone();
+            let mut current = parse(face::face(at.resource).of(&old))?;
+            meta::set(&mut current, "selfLink", old.given_link());
             let mut object = self.apply(at.resource, language, &current, body)?;
             at.resource.default(&mut object);
             let bound = meta::text(&object, "metadata.resourceVersion") != old.revision().to_string();
@@ -210,7 +210,7 @@ pub(super) fn same_name(at: &Address, object: &Object) -> Result<(), Status> {
 }
 
 pub(super) fn overtaken(at: &Address) -> Status {
-    let stored = face::stored(at.resource);
+    let (group, plural) = face::named(at.resource);
     let why = "the object has been modified; please apply your changes to the latest version and try again";
-    Status::conflict(&stored.group, &stored.plural, at.name.as_deref().unwrap_or_default(), why)
+    Status::conflict(group, plural, at.name.as_deref().unwrap_or_default(), why)
 }
