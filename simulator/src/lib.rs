@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod clock;
+pub mod http;
 pub mod profile;
 pub mod scheme;
 pub mod store;

@@ -1,0 +1,2 @@
+//! HTTP.
+pub mod proxy;
