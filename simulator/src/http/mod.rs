@@ -1,2 +1,5 @@
 //! HTTP.
+pub mod credentials;
+pub mod kubeconfig;
 pub mod proxy;
+pub mod tls;

@@ -202,11 +202,8 @@ impl hyper::body::Body for Changed {
                 continue;
             }
             match ready!(Pin::new(&mut this.inner).poll_frame(context)) {
-                Some(frame) => match frame?.into_data() {
-                    Ok(data) => this.input = data,
-                    // Trailers are the body's last frame; what is still held has to go before them, and they are dropped then.
-                    Err(_) => {}
-                },
+                // Trailers, a body's last frame, are dropped: what is still held would have to go before them.
+                Some(frame) => this.input = frame?.into_data().unwrap_or_default(),
                 None => {
                     let Some(change) = this.change.take() else { return Poll::Ready(None) };
                     let out = change.end()?;
