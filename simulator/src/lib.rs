@@ -6,7 +6,12 @@
 pub mod api;
 pub mod clock;
 pub mod http;
+pub mod patch;
 pub mod profile;
+pub mod registry;
 pub mod scheme;
+mod simulator;
 pub mod store;
 pub mod watch;
+
+pub use simulator::{Builder, Simulator, StartError};

@@ -4,6 +4,8 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::api::{Reason, Status};
+
 /// Whose word counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
@@ -81,14 +83,29 @@ impl Profile {
         !self.recorded()
     }
 
+    /// Whether merge patch is RFC 7386 (else as v1.2's library has it: nulls inside lists are dropped, a list as a patch is taken for the whole object).
+    pub fn full_merge_patch(self) -> bool {
+        !self.recorded()
+    }
+
     /// Whether a query value that is no boolean is refused (else it counts as true).
     pub fn strict_booleans(self) -> bool {
         !self.recorded()
     }
 
-    /// The code for a client's mistake that the recorded server calls a 500, where the text of the answer stays the same.
-    pub fn mistake_code(self, documented: u16) -> u16 {
-        if self.recorded() { 500 } else { documented }
+    /// A client's mistake that the recorded server calls a 500 without a reason; by the documents it has the code `documented`. The text is the same.
+    pub fn mistake(self, documented: u16, text: impl Into<String>) -> Status {
+        let reason = match documented {
+            404 => Reason::NotFound,
+            422 => Reason::Invalid,
+            _ => Reason::BadRequest,
+        };
+        if self.recorded() { Status::unexplained(500, text) } else { Status::new(reason, text) }
+    }
+
+    /// The status code and the `Status` that answer a rollback: the recorded server rolls back and then fails to say so.
+    pub fn rollback(self) -> (u16, Status) {
+        if self.recorded() { (201, Status::unexplained(500, "expected pointer, but got invalid kind")) } else { (200, Status::success()) }
     }
 
     /// The name on the command line.

@@ -3,7 +3,10 @@
 //! Everything here is a plain value: no I/O, no state, no clock.
 
 pub mod field;
+pub mod fields;
+pub mod labels;
 pub mod meta;
+pub mod quantity;
 pub mod status;
 
 pub use field::{FieldError, FieldErrorKind, Path};

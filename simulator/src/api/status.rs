@@ -195,10 +195,14 @@ impl Status {
         Self::new(Reason::BadRequest, message)
     }
 
-    /// The resource does not know this verb.
-    pub fn method_not_supported(group: &str, resource: &str, verb: &str) -> Self {
-        let message = format!("{verb} is not supported on resources of kind {:?}", qualified(resource, group));
-        Self { details: about(group, resource, ""), ..Self::new(Reason::MethodNotAllowed, message) }
+    /// The path is there, and this method is not for it.
+    pub fn method_not_allowed() -> Self {
+        Self { details: Some(Box::default()), ..Self::new(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource") }
+    }
+
+    /// A failure with this code that gives no reason.
+    pub fn unexplained(code: u16, message: impl Into<String>) -> Self {
+        Self { code, ..Self::new(Reason::Unknown, message) }
     }
 
     /// The server failed, in these words.

@@ -1,6 +1,31 @@
-//! HTTP.
-pub mod credentials;
-pub mod kubeconfig;
-pub mod proxy;
-pub mod spdy;
-pub mod tls;
+//! The API over HTTP: listener, negotiation, routes, discovery, watches as chunks or as WebSocket messages.
+//!
+//! - A well-formed request gets an object, a `Status` or the recorded answer; any other gets a 400 and a closed connection.
+//! - Finding a route and answering from the store copies no object.
+//! - Everything that a peer can hold on to is bounded: [`Limits`].
+//!
+//! Limits: HTTP/1.1 and 1.0, without TLS or credentials.
+//! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
+
+mod body;
+pub(crate) mod credentials;
+mod discovery;
+pub(crate) mod kubeconfig;
+mod metrics;
+mod negotiation;
+mod path;
+pub(crate) mod proxy;
+mod query;
+mod respond;
+mod route;
+mod server;
+mod service;
+mod spdy;
+mod stall;
+pub(crate) mod tls;
+mod websocket;
+
+pub use route::ProxyAddress;
+pub use server::Limits;
+pub(crate) use server::{Stop, bind, serve};
+pub(crate) use service::Service;

@@ -4,11 +4,122 @@
 //! other unseen. Limits: everything is one process's; nothing here knows of HTTP.
 //! Source of the semantics: Kubernetes v1.2's generic registry and the strategies of its kinds, as recorded.
 
-use std::time::Duration;
+mod admission;
+mod binding;
+mod bootstrap;
+mod components;
+mod create;
+mod delete;
+mod export;
+mod face;
+mod patch;
+mod read;
+mod rollback;
+mod scale;
+mod select;
+mod services;
+mod strategy;
+mod update;
+mod watch;
+
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use jiff::SignedDuration;
 
-use crate::scheme::{Resource, Syntax};
+use crate::{
+    api::{Object, Reason, Status},
+    clock::{Chance, Clock},
+    profile::Profile,
+    scheme::{Resource, Syntax},
+    store::{Memory, Store, StoreError},
+    watch::Hub,
+};
+
+pub use components::Component;
+pub use services::Cidr;
+pub use watch::WatchStream;
+
+/// How long an event is kept from its last change.
+const EVENT_LIFE: SignedDuration = SignedDuration::from_hours(1);
+
+/// The namespace that is always there.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// What a cluster is set up with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whose word counts.
+    pub profile: Profile,
+    /// The address at which the cluster says its API server is.
+    pub advertise_address: Ipv4Addr,
+    /// The port there.
+    pub secure_port: u16,
+    /// Where services get their addresses from; the first is the API server's own.
+    pub service_range: Cidr,
+    /// What `componentstatuses` tells of.
+    pub components: Vec<Component>,
+}
+
+/// Every kind's objects, and the verbs over them.
+pub struct Registry {
+    settings: Settings,
+    profile: Profile,
+    clock: Clock,
+    chance: Arc<Chance>,
+    store: Arc<dyn Store>,
+    hub: Arc<Hub>,
+    services: services::Services,
+    components: Vec<Component>,
+}
+
+impl Registry {
+    /// An empty registry that keeps its objects in memory. Needs a running tokio runtime.
+    pub fn in_memory(settings: Settings, clock: Clock, chance: Arc<Chance>) -> Self {
+        let profile = settings.profile;
+        let hub = Hub::start(profile);
+        let store = Arc::new(Memory::new(hub.clone()));
+        let services = services::Services::new(settings.service_range, chance.clone());
+        let components = settings.components.clone();
+        Self { settings, profile, clock, chance, store, hub, services, components }
+    }
+
+    /// Whose word counts.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// A client's mistake that the recorded server calls a 500: `documented` is its code by the documents.
+    fn mistake(&self, documented: u16, text: impl Into<String>) -> Status {
+        self.profile.mistake(documented, text)
+    }
+
+    /// An object's bytes in `resource`'s form.
+    fn encode(&self, resource: &Resource, object: Object) -> Bytes {
+        resource.encode(&resource.canonical(object))
+    }
+}
+
+impl Reply {
+    /// An answer with an object or a list.
+    fn ok(body: Bytes) -> Self {
+        Self { code: 200, body }
+    }
+
+    /// An answer with a `Status`.
+    fn status(status: &Status) -> Self {
+        Self { code: status.code, body: status.to_value().to_string().into() }
+    }
+}
+
+impl From<StoreError> for Status {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Status::new(Reason::ServiceUnavailable, error.to_string()),
+            StoreError::Exists(_) | StoreError::Missing(_) | StoreError::Stale { .. } => Status::new(Reason::Conflict, error.to_string()),
+        }
+    }
+}
 
 /// What a path names: a resource, perhaps in a namespace, perhaps one object of it, perhaps a part of that.
 #[derive(Clone, Debug)]
@@ -61,15 +172,4 @@ pub struct ListOptions {
     pub resource_version: String,
     /// When a watch ends by itself.
     pub timeout: Option<Duration>,
-}
-
-/// The three kinds of patch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchKind {
-    /// `application/json-patch+json`, RFC 6902.
-    Json,
-    /// `application/merge-patch+json`, RFC 7386.
-    Merge,
-    /// `application/strategic-merge-patch+json`.
-    Strategic,
 }

@@ -1,1 +1,29 @@
 //! Kinds as data: decode, prune, default, validate, encode.
+//!
+//! Source of semantics: `fixtures/kinds` for what the kinds are; Kubernetes v1.2 and the recordings for how they are read and written.
+
+mod body;
+mod canonical;
+mod codec;
+mod convert;
+mod default;
+pub mod encode;
+mod internal;
+mod kind;
+mod load;
+mod mismatch;
+#[cfg(test)]
+mod recordings;
+mod scalar;
+mod scan;
+pub mod time;
+mod top;
+pub mod types;
+pub mod validate;
+pub mod yaml;
+
+pub use body::Syntax;
+pub use kind::{Resource, Scheme};
+pub use load::{LoadError, Strategy};
+pub use scan::check as check_json;
+pub use types::{FieldRef, TypeRef};

@@ -4,7 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::store::{Change, Record};
+use crate::{
+    scheme::Resource,
+    store::{Change, Record},
+};
 
 /// What a notification says of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +36,13 @@ impl EventType {
 pub enum Face {
     /// The one that the kind is stored in.
     Stored,
-    /// The other, made by this conversion.
-    Other(fn(&Bytes) -> Bytes),
+    /// The other.
+    Other {
+        /// The kind in that version.
+        resource: &'static Resource,
+        /// Makes its bytes of the stored ones.
+        convert: fn(&'static Resource, &Bytes) -> Bytes,
+    },
 }
 
 impl Face {
@@ -42,12 +50,12 @@ impl Face {
     pub fn of(self, record: &Record) -> &Bytes {
         match self {
             Self::Stored => record.bytes(),
-            Self::Other(convert) => record.other_face(convert),
+            Self::Other { resource, convert } => record.other_face(|bytes| convert(resource, bytes)),
         }
     }
 
     fn index(self) -> usize {
-        matches!(self, Self::Other(_)).into()
+        matches!(self, Self::Other { .. }).into()
     }
 }
 

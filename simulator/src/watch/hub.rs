@@ -13,7 +13,10 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{Event, Follower, Interest, LAG, TooOld, log::Log};
-use crate::store::{Change, Record, Sink};
+use crate::{
+    profile::Profile,
+    store::{Change, Record, Sink},
+};
 
 /// Where a watch starts.
 #[derive(Clone, Debug)]
@@ -51,16 +54,16 @@ pub(super) struct Place {
 ///
 /// A commit only appends to a log; a task of the hub's own wakes the followers and ends those that are too far behind.
 pub struct Hub {
-    depth: fn(&str) -> usize,
+    profile: Profile,
     channels: RwLock<HashMap<&'static str, Arc<Channel>>>,
     fed: Arc<Notify>,
 }
 
 impl Hub {
-    /// A hub whose watches may start as many changes back as `depth` says for a table. Needs a running tokio runtime, and ends with its last user.
-    pub fn start(depth: fn(&str) -> usize) -> Arc<Self> {
+    /// A hub that keeps as much history as `profile` has it. Needs a running tokio runtime, and ends with its last user.
+    pub fn start(profile: Profile) -> Arc<Self> {
         let fed = Arc::new(Notify::new());
-        let hub = Arc::new(Self { depth, channels: RwLock::default(), fed: fed.clone() });
+        let hub = Arc::new(Self { profile, channels: RwLock::default(), fed: fed.clone() });
         tokio::spawn(wake(Arc::downgrade(&hub), fed));
         hub
     }
@@ -90,7 +93,7 @@ impl Hub {
         }
         let make = || {
             Arc::new(Channel {
-                log: RwLock::new(Log::new((self.depth)(table), LAG)),
+                log: RwLock::new(Log::new(self.profile.history(table), LAG)),
                 grown: Notify::new(),
                 changed: AtomicBool::new(false),
                 places: Mutex::default(),
@@ -147,13 +150,13 @@ mod tests {
 
     impl Rig {
         fn new() -> Self {
-            let hub = Hub::start(|_| 3);
+            let hub = Hub::start(Profile::Kubernetes12);
             Self { store: Memory::new(hub.clone()), hub }
         }
 
         async fn put(&self, name: &str, label: &str) -> u64 {
             let key = Key::new("pods", "n", name);
-            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, [("app".into(), label.into())].into(), Pairs::default()).unwrap();
+            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, "".into(), [("app".into(), label.into())].into(), Pairs::default()).unwrap();
             let at = self.store.get(&key).await.unwrap().map_or(Expected::Absent, |r| Expected::At(r.revision()));
             self.store.commit(&key, at, Write::Put(draft)).await.unwrap().revision
         }
@@ -212,7 +215,7 @@ mod tests {
     #[tokio::test]
     async fn a_start_that_is_too_old_is_refused() {
         let rig = Rig::new();
-        for _ in 0..5 {
+        for _ in 0..1002 {
             rig.put("a", "x").await;
         }
         assert_eq!(rig.follow(Start::At(2), None).err(), Some(TooOld { asked: 2, oldest: 3 }));

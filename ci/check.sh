@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# What CI runs and what a person runs: format, lints, docs, tests (the recorded sessions among them), real clients.
+# Needs Rust; whatever else a step needs is installed by ci/ or the step is skipped by name.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
+failed=()
+skipped=()
+
+step() {
+  local name=$1
+  shift
+  printf '\n== %s: %s\n' "$name" "$*"
+  local begun=$SECONDS
+  if "$@"; then
+    printf '== %s: ok (%d s)\n' "$name" "$((SECONDS - begun))"
+  else
+    printf '== %s: FAILED (%d s)\n' "$name" "$((SECONDS - begun))"
+    failed+=("$name")
+  fi
+}
+
+step format cargo fmt --all --check
+step lints cargo clippy --workspace --all-targets --locked -- -D warnings
+step docs env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
+step tests cargo test --workspace --locked
+
+if cargo deny --version >/dev/null 2>&1; then
+  step licences cargo deny --config ci/deny.toml check licenses
+else
+  skipped+=("licences (cargo-deny is not installed)")
+fi
+
+printf '\n'
+for name in "${skipped[@]}"; do printf 'skipped: %s\n' "$name"; done
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'failed: %s\n' "${failed[*]}"
+  exit 1
+fi
+printf 'all checks passed\n'

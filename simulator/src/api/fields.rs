@@ -1,0 +1,165 @@
+//! Field selectors: which objects are meant, by a few of their fields.
+//!
+//! A [`Selector`] is terms with commas between them, `name=value`, `name==value` or `name!=value`, all of which have to hold. Nothing is trimmed, names and values
+//! may be empty, and a field that an object does not have counts as empty.
+//! Promises: no text panics; terms stand in the order of their texts, which is the order in which unsupported names are reported.
+//! Limits: there is no escaping; a value cannot contain a comma, nor twice an operator.
+//! Source: `fields` of Kubernetes v1.2, and its functions that convert field labels.
+//!
+//! Which names a kind knows, and how it refuses others, is data of the kind (`select` in `fixtures/kinds`). The facts, for v1.2:
+//!
+//! | kind | names | refusal of another (always 400 `BadRequest`) |
+//! |---|---|---|
+//! | Pod | metadata.name, metadata.namespace, spec.nodeName (also as spec.host), spec.restartPolicy, status.phase; metadata.labels, metadata.annotations and status.podIP are taken and always empty | `field label not supported: NAME` |
+//! | Node | metadata.name, spec.unschedulable (`true`, `false`) | the same |
+//! | ReplicationController | metadata.name, metadata.namespace, status.replicas | the same |
+//! | Event | metadata.name, metadata.namespace, involvedObject.{kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath}, reason, source (the component), type | the same |
+//! | Namespace | metadata.name, status.phase | the same |
+//! | PersistentVolume | metadata.name | the same |
+//! | Secret | metadata.name, metadata.namespace, type | the same |
+//! | Job, in both groups | metadata.name, metadata.namespace, status.successful (the count that status.succeeded says) | the same |
+//! | Endpoints, ResourceQuota, PersistentVolumeClaim, Service, ServiceAccount, ConfigMap | metadata.name, metadata.namespace | `field label "NAME" not supported for "ConfigMap"`, whichever it is |
+//! | DaemonSet, Deployment, Ingress | metadata.name, metadata.namespace | `field label "NAME" not supported for "Ingress"`, whichever it is |
+//! | PodTemplate, LimitRange, ReplicaSet, HorizontalPodAutoscaler in extensions | none | `No field label conversion function found for version VERSION and kind KIND`, where VERSION is `v1` or `extensions/v1beta1` |
+//! | HorizontalPodAutoscaler in autoscaling | none | `No field label conversion function found for version: autoscaling/v1` |
+//!
+//! A malformed selector is refused before that (`invalid selector: ...`): 500 and no reason as recorded, 400 `BadRequest` as documented.
+//! So is a malformed label selector, which is read first.
+
+use std::{fmt, str::FromStr};
+
+use super::labels::Set;
+
+/// One term: a field, and the value that it must have, or must not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Term {
+    name: String,
+    value: String,
+    equal: bool,
+}
+
+/// Conditions on an object's fields, all of which have to hold. The default selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selector(Vec<Term>);
+
+/// The two sides of `operator` in `text`, if it stands there once.
+fn sides<'a>(text: &'a str, operator: &str) -> Option<(&'a str, &'a str)> {
+    text.split_once(operator).filter(|(_, right)| !right.contains(operator))
+}
+
+impl Selector {
+    /// Selects every object.
+    pub fn everything() -> Self {
+        Self::default()
+    }
+
+    /// Reads a selector; the error is the recorded server's text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts: Vec<&str> = text.split(',').filter(|part| !part.is_empty()).collect();
+        parts.sort_unstable();
+        let term = |part: &str| {
+            let (equal, (name, value)) = sides(part, "!=")
+                .map(|sides| (false, sides))
+                .or_else(|| sides(part, "==").or_else(|| sides(part, "=")).map(|sides| (true, sides)))
+                .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
+            Ok(Term { name: name.to_owned(), value: value.to_owned(), equal })
+        };
+        parts.into_iter().map(term).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether it selects every object.
+    pub fn is_everything(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names of the fields it asks for, in the order in which they are checked.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|term| term.name.as_str())
+    }
+
+    /// The value that `name` must have for an object to be selected, if the selector says so.
+    pub fn required(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|term| term.equal && term.name == name).map(|term| term.value.as_str())
+    }
+
+    /// Whether an object with these fields is selected.
+    pub fn matches(&self, fields: &impl Set) -> bool {
+        self.0.iter().all(|term| (fields.value(&term.name).unwrap_or_default() == term.value) == term.equal)
+    }
+}
+
+impl FromStr for Selector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Term { name, value, equal }) in self.0.iter().enumerate() {
+            write!(f, "{}{name}{}{value}", if index == 0 { "" } else { "," }, if *equal { "=" } else { "!=" })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("", true)]
+    #[case("metadata.name=p1", true)]
+    #[case("metadata.name==p1", true)]
+    #[case("metadata.name!=p1", false)]
+    #[case("metadata.name!=p2", true)]
+    #[case("spec.nodeName=", true)]
+    #[case("spec.nodeName!=", false)]
+    #[case("metadata.name=p1,status.phase=Running", true)]
+    #[case("metadata.name=p1,status.phase!=Running", false)]
+    #[case(",metadata.name=p1,", true)]
+    #[case("metadata.name= p1", false)]
+    #[case("metadata.name===p1", false)]
+    fn a_selector_matches_by_its_terms(#[case] text: &str, #[case] expected: bool) {
+        let fields = BTreeMap::from([("metadata.name", "p1"), ("status.phase", "Running")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert_eq!(Selector::parse(text).unwrap().matches(&fields), expected);
+    }
+
+    #[rstest]
+    #[case("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'")]
+    #[case("metadata.name in (p1)", "invalid selector: 'metadata.name in (p1)'; can't understand 'metadata.name in (p1)'")]
+    #[case("b,a", "invalid selector: 'b,a'; can't understand 'a'")]
+    #[case("a=b=c", "invalid selector: 'a=b=c'; can't understand 'a=b=c'")]
+    #[case("a=1,b==2==3", "invalid selector: 'a=1,b==2==3'; can't understand 'b==2==3'")]
+    fn what_is_no_selector_is_refused_in_the_recorded_words(#[case] text: &str, #[case] error: &str) {
+        assert_eq!(Selector::parse(text), Err(error.to_owned()));
+    }
+
+    #[test]
+    fn names_are_checked_in_the_order_of_the_terms_texts() {
+        let selector = Selector::parse("z=1,=x,a!=2").unwrap();
+        assert_eq!(selector.labels().collect::<Vec<_>>(), ["", "a", "z"]);
+        assert_eq!((selector.required("z"), selector.required("a")), (Some("1"), None));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back_as_the_same(text in "[ab.]{0,3}(=|!=)[cd.]{0,3}(,[ab.]{0,3}(=|!=)[cd.]{0,3}){0,3}") {
+            let selector = Selector::parse(&text).unwrap();
+            let again = Selector::parse(&selector.to_string()).unwrap();
+            prop_assert_eq!(again.to_string(), selector.to_string());
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,30}") {
+            let _ = Selector::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Label selectors: which objects are meant, by their labels.
+//!
+//! A [`Selector`] comes from the query language (`app=web,tier in (front,back),!canary,cpus>4`), from a `LabelSelector` in an object, or from a plain map.
+//! Promises: parsing what [`Display`](fmt::Display) writes gives the same selector; requirements stand in the order of their keys; no text panics.
+//! Limits: `>` and `<` compare as floats and match nothing whose label is no number, as v1.2 does it.
+//! Source: `labels` and `api/unversioned` of Kubernetes v1.2, the error texts included.
+
+mod parser;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+};
+
+use serde_json::Value;
+
+use super::Object;
+
+/// What is expected of a label's key, in the words of v1.2.
+pub const QUALIFIED_NAME: &str = "must be a qualified name (at most 63 characters, matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), \
+    with an optional DNS subdomain prefix (at most 253 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) \
+    and slash (/): e.g. \"MyName\" or \"example.com/MyName\"";
+
+/// What is expected of a label's value, in the words of v1.2.
+pub const LABEL_VALUE: &str = "must have at most 63 characters, matching regex (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?: e.g. \"MyValue\" or \"\"";
+
+/// Whether `text` can be a label's key: a name of at most 63 characters, with an optional DNS subdomain and slash before it.
+pub fn is_qualified_name(text: &str) -> bool {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    prefix.is_none_or(is_dns_subdomain) && !name.is_empty() && is_label_value(name)
+}
+
+/// Whether `text` can be a label's value.
+pub fn is_label_value(text: &str) -> bool {
+    text.len() <= 63 && (text.is_empty() || starts_and_ends_with(text, |b| b.is_ascii_alphanumeric(), |b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)))
+}
+
+/// Whether `text` is a DNS subdomain: labels of lower-case letters, digits and hyphens with dots between them, at most 253 characters.
+pub fn is_dns_subdomain(text: &str) -> bool {
+    let outer = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    text.len() <= 253 && text.split('.').all(|label| starts_and_ends_with(label, outer, |b| outer(b) || b == b'-'))
+}
+
+fn starts_and_ends_with(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
+    text.bytes().next().is_some_and(&outer) && text.bytes().next_back().is_some_and(&outer) && text.bytes().all(inner)
+}
+
+/// Names with values, to be looked up: an object's labels, or its selectable fields.
+pub trait Set {
+    /// The value under `name`.
+    fn value(&self, name: &str) -> Option<&str>;
+}
+
+impl Set for Object {
+    fn value(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Value::as_str)
+    }
+}
+
+impl Set for BTreeMap<String, String> {
+    fn value(&self, name: &str) -> Option<&str> {
+        self.get(name).map(String::as_str)
+    }
+}
+
+/// Pairs in the order of their names.
+impl Set for Box<[(Box<str>, Box<str>)]> {
+    fn value(&self, name: &str) -> Option<&str> {
+        let index = self.binary_search_by(|(n, _)| (**n).cmp(name)).ok()?;
+        self.get(index).map(|(_, value)| &**value)
+    }
+}
+
+/// How a requirement relates a label to its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// `key in (a,b)`
+    In,
+    /// `key notin (a,b)`; true as well where there is no such label
+    NotIn,
+    /// `key=a`
+    Equals,
+    /// `key==a`, the same as `=` but for how it is written
+    DoubleEquals,
+    /// `key!=a`; true as well where there is no such label
+    NotEquals,
+    /// `key`
+    Exists,
+    /// `!key`
+    DoesNotExist,
+    /// `key>1`
+    GreaterThan,
+    /// `key<1`
+    LessThan,
+}
+
+/// One condition on one label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    key: String,
+    operator: Operator,
+    values: BTreeSet<String>,
+}
+
+/// A number as v1.2 reads it: out of range is no number.
+fn number(text: &str) -> Option<f64> {
+    let value: f64 = text.parse().ok()?;
+    (value.is_finite() || !text.contains(|c: char| c.is_ascii_digit())).then_some(value)
+}
+
+impl Requirement {
+    /// A requirement, if key and values are valid and the operator takes as many values as there are.
+    pub fn new(key: &str, operator: Operator, values: BTreeSet<String>) -> Result<Self, String> {
+        if !is_qualified_name(key) {
+            return Err(format!("invalid label key: {QUALIFIED_NAME}"));
+        }
+        match operator {
+            Operator::In | Operator::NotIn if values.is_empty() => return Err("for 'in', 'notin' operators, values set can't be empty".to_owned()),
+            Operator::Equals | Operator::DoubleEquals | Operator::NotEquals if values.len() != 1 => {
+                return Err("exact-match compatibility requires one single value".to_owned());
+            }
+            Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
+                return Err("values set must be empty for exists and does not exist".to_owned());
+            }
+            Operator::GreaterThan | Operator::LessThan if values.len() != 1 => {
+                return Err("for 'Gt', 'Lt' operators, exactly one value is required".to_owned());
+            }
+            Operator::GreaterThan | Operator::LessThan if values.iter().any(|v| number(v).is_none()) => {
+                return Err("for 'Gt', 'Lt' operators, the value must be a number".to_owned());
+            }
+            _ => {}
+        }
+        if !values.iter().all(|v| is_label_value(v)) {
+            return Err(format!("invalid label value: {LABEL_VALUE}"));
+        }
+        Ok(Self { key: key.to_owned(), operator, values })
+    }
+
+    /// The label it is about.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How the label relates to the values.
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// The values, sorted.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(String::as_str)
+    }
+
+    /// Whether `labels` meet it.
+    pub fn matches(&self, labels: &impl Set) -> bool {
+        let label = labels.value(&self.key);
+        match self.operator {
+            Operator::In | Operator::Equals | Operator::DoubleEquals => label.is_some_and(|v| self.values.contains(v)),
+            Operator::NotIn | Operator::NotEquals => !label.is_some_and(|v| self.values.contains(v)),
+            Operator::Exists => label.is_some(),
+            Operator::DoesNotExist => label.is_none(),
+            Operator::GreaterThan => self.compare(label, |a, b| a > b),
+            Operator::LessThan => self.compare(label, |a, b| a < b),
+        }
+    }
+
+    fn compare(&self, label: Option<&str>, holds: impl Fn(f64, f64) -> bool) -> bool {
+        let bound = self.values.first().and_then(|v| number(v));
+        label.and_then(number).zip(bound).is_some_and(|(a, b)| holds(a, b))
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, operator, values } = self;
+        let list = values.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+        match operator {
+            Operator::In => write!(f, "{key} in ({list})"),
+            Operator::NotIn => write!(f, "{key} notin ({list})"),
+            Operator::Equals => write!(f, "{key}={list}"),
+            Operator::DoubleEquals => write!(f, "{key}=={list}"),
+            Operator::NotEquals => write!(f, "{key}!={list}"),
+            Operator::Exists => f.write_str(key),
+            Operator::DoesNotExist => write!(f, "!{key}"),
+            Operator::GreaterThan => write!(f, "{key}>{list}"),
+            Operator::LessThan => write!(f, "{key}<{list}"),
+        }
+    }
+}
+
+/// Conditions on an object's labels, all of which have to hold. The default selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    requirements: Vec<Requirement>,
+    nothing: bool,
+}
+
+impl Selector {
+    /// Selects every object.
+    pub fn everything() -> Self {
+        Self::default()
+    }
+
+    /// Selects no object.
+    pub fn nothing() -> Self {
+        Self { requirements: Vec::new(), nothing: true }
+    }
+
+    /// All of `requirements`.
+    pub fn new(mut requirements: Vec<Requirement>) -> Self {
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
+        Self { requirements, nothing: false }
+    }
+
+    /// Reads the query language; the error is the recorded server's text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        parser::parse(text).map(Self::new)
+    }
+
+    /// Each label of `map` with its value, as a service or a replication controller selects. What cannot be a label is left out; an empty map selects everything.
+    pub fn from_map(map: &Object) -> Self {
+        let requirement = |(key, value): (&String, &Value)| {
+            let value = value.as_str().unwrap_or_default().to_owned();
+            Requirement::new(key, Operator::Equals, BTreeSet::from([value])).ok()
+        };
+        Self::new(map.iter().filter_map(requirement).collect())
+    }
+
+    /// What a `LabelSelector` (matchLabels, matchExpressions) selects: nothing where it is null, everything where it is empty.
+    pub fn from_label_selector(selector: &Value) -> Result<Self, String> {
+        let Value::Object(selector) = selector else { return Ok(Self::nothing()) };
+        let mut requirements = Vec::new();
+        for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
+            let value = value.as_str().unwrap_or_default().to_owned();
+            requirements.push(Requirement::new(key, Operator::Equals, BTreeSet::from([value]))?);
+        }
+        for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+            let text = |field| expression.get(field).and_then(Value::as_str).unwrap_or_default();
+            let operator = match text("operator") {
+                "In" => Operator::In,
+                "NotIn" => Operator::NotIn,
+                "Exists" => Operator::Exists,
+                "DoesNotExist" => Operator::DoesNotExist,
+                other => return Err(format!("{other:?} is not a valid pod selector operator")),
+            };
+            let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+            requirements.push(Requirement::new(text("key"), operator, values.filter_map(Value::as_str).map(str::to_owned).collect())?);
+        }
+        Ok(Self::new(requirements))
+    }
+
+    /// Whether it selects every object.
+    pub fn is_everything(&self) -> bool {
+        !self.nothing && self.requirements.is_empty()
+    }
+
+    /// The single conditions, in the order of their keys.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
+    /// Whether an object with these labels is selected.
+    pub fn matches(&self, labels: &impl Set) -> bool {
+        !self.nothing && self.requirements.iter().all(|r| r.matches(labels))
+    }
+}
+
+impl FromStr for Selector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.nothing {
+            return f.write_str("<null>");
+        }
+        for (index, requirement) in self.requirements.iter().enumerate() {
+            write!(f, "{}{requirement}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

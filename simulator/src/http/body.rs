@@ -1,0 +1,118 @@
+//! Bodies: what is sent, and how what comes in is bounded.
+//!
+//! - A whole body is sent from the bytes it is kept in; nothing is copied.
+//! - A stream's frames go out as they come, one chunk each.
+//! - What comes in is bounded in size and time: [`Limits`](super::Limits).
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use futures::{Stream, StreamExt};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+
+use crate::api::{Reason, Status};
+
+/// What goes wrong while a body is being produced; the connection is cut then.
+pub(crate) type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of a response.
+pub(crate) struct Body(Content);
+
+enum Content {
+    Whole { bytes: Bytes, newline: bool },
+    Frames(Pin<Box<dyn Stream<Item = Result<Bytes, BodyError>> + Send>>),
+}
+
+const NEWLINE: Bytes = Bytes::from_static(b"\n");
+
+impl Body {
+    /// Nothing.
+    pub(crate) fn empty() -> Self {
+        Self::whole(Bytes::new())
+    }
+
+    /// These bytes.
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self(Content::Whole { bytes: bytes.into(), newline: false })
+    }
+
+    /// These bytes and a line's end, as compact JSON is sent.
+    pub(crate) fn line(bytes: Bytes) -> Self {
+        Self(Content::Whole { bytes, newline: true })
+    }
+
+    /// One chunk for each item, sent when it comes.
+    pub(crate) fn frames(frames: impl Stream<Item = Bytes> + Send + 'static) -> Self {
+        Self(Content::Frames(Box::pin(frames.map(Ok::<_, Infallible>).map(|frame| frame.map_err(|never| match never {})))))
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match &mut self.0 {
+            Content::Whole { bytes, .. } if !bytes.is_empty() => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Content::Whole { newline, .. } => Poll::Ready(std::mem::take(newline).then(|| Ok(Frame::data(NEWLINE)))),
+            Content::Frames(frames) => frames.as_mut().poll_next(context).map(|next| next.map(|frame| frame.map(Frame::data))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Content::Whole { bytes, newline } => bytes.is_empty() && !newline,
+            Content::Frames(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Content::Whole { bytes, newline } => SizeHint::with_exact(bytes.len() as u64 + u64::from(*newline)),
+            Content::Frames(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// Reads a request's body of at most `limit` bytes, which may take `patience`.
+///
+/// Errors with 413 over the limit, 408 when the patience is over and 400 where the body breaks off or is malformed.
+pub(crate) async fn read(mut body: Incoming, limit: usize, patience: Duration) -> Result<Bytes, Status> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let too_large = || Status::new(Reason::RequestEntityTooLarge, format!("Request entity too large: limit is {limit}"));
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large());
+    }
+    let collect = async {
+        let (mut first, mut all) = (Bytes::new(), BytesMut::new());
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| Status::bad_request(format!("the body of the request cannot be read: {error}")))?;
+            let Ok(data) = frame.into_data() else { continue };
+            if first.len() + all.len() + data.len() > limit {
+                return Err(too_large());
+            }
+            if first.is_empty() && all.is_empty() {
+                first = data;
+            } else {
+                all.extend_from_slice(&std::mem::take(&mut first));
+                all.extend_from_slice(&data);
+            }
+        }
+        Ok(if all.is_empty() { first } else { all.freeze() })
+    };
+    match tokio::time::timeout(patience, collect).await {
+        Ok(read) => read,
+        Err(_) => {
+            let text = format!("the body of the request did not arrive within {} s", patience.as_secs_f32());
+            Err(Status::new(Reason::Timeout, text).with_code(408))
+        }
+    }
+}

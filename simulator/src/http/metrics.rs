@@ -1,0 +1,115 @@
+//! What the server counts of itself, in the text form that Prometheus scrapes.
+//!
+//! Limits: requests by method and code, open connections, open watches; no durations.
+
+use std::{
+    fmt::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use http::Method;
+
+const METHODS: [(&str, Method); 7] = [
+    ("GET", Method::GET),
+    ("PUT", Method::PUT),
+    ("POST", Method::POST),
+    ("PATCH", Method::PATCH),
+    ("DELETE", Method::DELETE),
+    ("HEAD", Method::HEAD),
+    ("OPTIONS", Method::OPTIONS),
+];
+const CODES: usize = 600;
+
+/// The counters of one server.
+pub(crate) struct Metrics {
+    /// By method, those of unknown methods last, and code.
+    requests: Vec<AtomicU64>,
+    connections: Arc<AtomicU64>,
+    watches: Arc<AtomicU64>,
+}
+
+/// Counts something as open until it is dropped.
+pub(crate) struct Open(Arc<AtomicU64>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn open(gauge: &Arc<AtomicU64>) -> Open {
+    gauge.fetch_add(1, Ordering::Relaxed);
+    Open(gauge.clone())
+}
+
+impl Metrics {
+    /// Counters at zero.
+    pub(crate) fn new() -> Self {
+        let requests = (0..(METHODS.len() + 1) * CODES).map(|_| AtomicU64::new(0)).collect();
+        Self { requests, connections: Arc::default(), watches: Arc::default() }
+    }
+
+    /// Counts a request that was answered with `code`.
+    pub(crate) fn count(&self, method: &Method, code: u16) {
+        let row = METHODS.iter().position(|(_, known)| known == method).unwrap_or(METHODS.len());
+        if let Some(counter) = self.requests.get(row * CODES + usize::from(code).min(CODES - 1)) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A connection, as long as the value lives.
+    pub(crate) fn connection(&self) -> Open {
+        open(&self.connections)
+    }
+
+    /// A watch, as long as the value lives.
+    pub(crate) fn watch(&self) -> Open {
+        open(&self.watches)
+    }
+
+    /// Sets the requests back to zero.
+    pub(crate) fn reset(&self) {
+        self.requests.iter().for_each(|counter| counter.store(0, Ordering::Relaxed));
+    }
+
+    /// Everything, as text.
+    pub(crate) fn text(&self) -> String {
+        let mut out = String::from("# HELP apiserver_request_count Requests by method and status code.\n# TYPE apiserver_request_count counter\n");
+        for (place, counter) in self.requests.iter().enumerate() {
+            let count = counter.load(Ordering::Relaxed);
+            if count > 0 {
+                let verb = METHODS.get(place / CODES).map_or("other", |(name, _)| name);
+                let _ = writeln!(out, "apiserver_request_count{{verb=\"{verb}\",code=\"{}\"}} {count}", place % CODES);
+            }
+        }
+        for (name, what, gauge) in [("connections", "Open connections.", &self.connections), ("watches", "Open watches.", &self.watches)] {
+            let _ = writeln!(out, "# HELP apiserver_{name} {what}\n# TYPE apiserver_{name} gauge\napiserver_{name} {}", gauge.load(Ordering::Relaxed));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_and_what_is_open_is_gauged() {
+        let metrics = Metrics::new();
+        metrics.count(&Method::GET, 200);
+        metrics.count(&Method::GET, 200);
+        metrics.count(&Method::from_bytes(b"BREW").unwrap(), 405);
+        let watch = metrics.watch();
+        let text = metrics.text();
+        assert!(text.contains("apiserver_request_count{verb=\"GET\",code=\"200\"} 2\n"), "{text}");
+        assert!(text.contains("apiserver_request_count{verb=\"other\",code=\"405\"} 1\n"), "{text}");
+        assert!(text.contains("apiserver_watches 1\n"), "{text}");
+        drop(watch);
+        metrics.reset();
+        let text = metrics.text();
+        assert!(!text.contains("code=") && text.contains("apiserver_watches 0\n"), "{text}");
+    }
+}

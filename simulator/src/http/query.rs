@@ -1,0 +1,167 @@
+//! The query of a request: parameters by name, and their conversion to booleans and numbers.
+//!
+//! - The first of repeated parameters counts; a pair that does not decode is passed over.
+//! - Nothing is allocated for a parameter that needs no decoding.
+//!
+//! Source: Kubernetes v1.2's query conversion as recorded (`watches.har`), `net/url` for the syntax.
+
+use std::{borrow::Cow, time::Duration};
+
+use crate::{api::Status, profile::Profile};
+
+/// The raw query of a URL, read where it stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Query<'a>(&'a str);
+
+impl<'a> Query<'a> {
+    /// The query of a URL without its question mark.
+    pub(crate) fn new(raw: &'a str) -> Self {
+        Self(raw)
+    }
+
+    /// The first value of the parameter `name`, decoded; empty for a bare `name`.
+    pub(crate) fn get(self, name: &str) -> Option<Cow<'a, str>> {
+        self.pairs().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    fn pairs(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
+        self.0.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((unescape(key, true)?, unescape(value, true)?))
+        })
+    }
+
+    /// Whether the flag `name` is set: absent is false, and an empty value is true.
+    ///
+    /// Errors where a value is no boolean and `profile` minds.
+    pub(crate) fn flag(self, name: &str, profile: Profile) -> Result<bool, Status> {
+        let Some(value) = self.get(name) else { return Ok(false) };
+        match value.to_ascii_lowercase().as_str() {
+            "false" | "0" => Ok(false),
+            "" | "true" | "1" => Ok(true),
+            _ if !profile.strict_booleans() => Ok(true),
+            _ => Err(Status::bad_request(format!("invalid value {value:?} of the query parameter {name}: a boolean is true, false, 1 or 0"))),
+        }
+    }
+
+    /// The duration in the parameter `timeoutSeconds`; `None` where it is absent or 0, zero where it is negative.
+    ///
+    /// Errors with the recorded text where it is no integer.
+    pub(crate) fn timeout(self, profile: Profile) -> Result<Option<Duration>, Status> {
+        let Some(value) = self.get("timeoutSeconds") else { return Ok(None) };
+        let seconds = integer(&value).map_err(|why| profile.mistake(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))?;
+        Ok(match u64::try_from(seconds) {
+            Ok(0) => None,
+            Ok(seconds) => Some(Duration::from_secs(seconds)),
+            Err(_) => Some(Duration::ZERO),
+        })
+    }
+
+    /// Whether output is to be pretty-printed; `None` where the query does not say.
+    pub(crate) fn pretty(self) -> Option<bool> {
+        let value = self.get("pretty").filter(|value| !value.is_empty())?;
+        Some(matches!(&*value, "1" | "t" | "T" | "TRUE" | "true" | "True"))
+    }
+}
+
+/// A decimal integer with an optional sign, and what is wrong with what is none.
+fn integer(text: &str) -> Result<i64, &'static str> {
+    text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
+        std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
+        _ => "invalid syntax",
+    })
+}
+
+/// Undoes percent-encoding, and `+` for a space where `plus`; `None` where a `%` is not followed by two hexadecimal digits.
+///
+/// Bytes that are not UTF-8 become replacement characters.
+pub(crate) fn unescape(text: &str, plus: bool) -> Option<Cow<'_, str>> {
+    if !text.bytes().any(|b| b == b'%' || (plus && b == b'+')) {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
+            }
+            b'+' if plus => b' ',
+            other => other,
+        });
+    }
+    Some(Cow::Owned(String::from_utf8(out).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::api::Reason;
+
+    #[rstest]
+    #[case("", false)]
+    #[case("watch", true)]
+    #[case("watch=", true)]
+    #[case("watch=true", true)]
+    #[case("watch=1", true)]
+    #[case("watch=False", false)]
+    #[case("watch=0", false)]
+    #[case("watch=0&watch=1", false)]
+    #[case("wat%63h=%31", true)]
+    #[case("watch=%zz&watch=0", false)]
+    fn a_flag_is_false_only_where_it_is_absent_or_says_so(#[case] query: &str, #[case] expected: bool) {
+        for profile in Profile::ALL {
+            assert_eq!(Query::new(query).flag("watch", profile), Ok(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_boolean_is_refused_or_true_by_profile() {
+        let query = Query::new("watch=maybe");
+        assert_eq!(query.flag("watch", Profile::Kubernetes12), Ok(true));
+        assert_eq!(query.flag("watch", Profile::Documented).unwrap_err().code, 400);
+    }
+
+    #[rstest]
+    #[case("timeoutSeconds=4", Some(Duration::from_secs(4)))]
+    #[case("timeoutSeconds=-5", Some(Duration::ZERO))]
+    #[case("timeoutSeconds=0", None)]
+    #[case("x=1", None)]
+    fn a_timeout_is_in_seconds(#[case] query: &str, #[case] expected: Option<Duration>) {
+        assert_eq!(Query::new(query).timeout(Profile::Documented), Ok(expected));
+    }
+
+    #[rstest]
+    #[case("timeoutSeconds=x", r#"strconv.ParseInt: parsing "x": invalid syntax"#)]
+    #[case("timeoutSeconds=", r#"strconv.ParseInt: parsing "": invalid syntax"#)]
+    #[case("timeoutSeconds=99999999999999999999", r#"strconv.ParseInt: parsing "99999999999999999999": value out of range"#)]
+    fn a_timeout_that_is_no_integer_is_refused_in_the_recorded_words(#[case] query: &str, #[case] text: &str) {
+        let recorded = Query::new(query).timeout(Profile::Kubernetes12).unwrap_err();
+        assert_eq!((recorded.code, recorded.reason, recorded.message.as_str()), (500, Reason::Unknown, text));
+        let documented = Query::new(query).timeout(Profile::Documented).unwrap_err();
+        assert_eq!((documented.code, documented.reason, documented.message.as_str()), (400, Reason::BadRequest, text));
+    }
+
+    #[rstest]
+    #[case("pretty=true", Some(true))]
+    #[case("pretty=1", Some(true))]
+    #[case("pretty=false", Some(false))]
+    #[case("pretty=yes", Some(false))]
+    #[case("pretty", None)]
+    #[case("", None)]
+    fn pretty_counts_only_where_it_has_a_value(#[case] query: &str, #[case] expected: Option<bool>) {
+        assert_eq!(Query::new(query).pretty(), expected);
+    }
+
+    #[test]
+    fn escapes_are_undone_and_malformed_ones_refused() {
+        assert_eq!(unescape("a%2Fb+c", true).as_deref(), Some("a/b c"));
+        assert_eq!(unescape("a+c", false).as_deref(), Some("a+c"));
+        assert_eq!(unescape("%ff", false).as_deref(), Some("\u{fffd}"));
+        assert_eq!(unescape("%f", false), None);
+        assert_eq!(unescape("%+1", false), None);
+    }
+}

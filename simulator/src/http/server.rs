@@ -1,0 +1,143 @@
+//! The listener and its connections.
+//!
+//! - Everything that a peer can hold on to is bounded: connections, heads, bodies, and the time that each of them takes ([`Limits`]).
+//! - A request that is no HTTP gets a 400, and its connection is closed.
+//! - At shutdown nothing new is accepted, streams end, requests under way are answered, and what is still open after the grace is cut.
+//!
+//! Limits: HTTP/1.1 and 1.0.
+
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::sleep,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{service::Service, stall::Stall};
+
+/// What a peer may use up.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of a request's body; more is a 413.
+    pub body: usize,
+    /// Bytes of a request's line and headers; more is a 431, or a 414.
+    pub head: usize,
+    /// Connections at a time; more wait to be accepted.
+    pub connections: usize,
+    /// The time for a request's head to arrive, from when the connection is free; then it is closed.
+    pub head_patience: Duration,
+    /// The time for a request's body to arrive; then the answer is a 408.
+    pub body_patience: Duration,
+    /// The time that a write may make no progress; then the connection is cut.
+    pub write_patience: Duration,
+    /// The time that requests under way are given at shutdown.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    /// 3 MiB of body, 64 KiB of head, 4,096 connections; a minute for a head or a body, half of one for a write, two seconds of grace.
+    fn default() -> Self {
+        Self {
+            body: 3 << 20,
+            head: 64 << 10,
+            connections: 4096,
+            head_patience: Duration::from_secs(60),
+            body_patience: Duration::from_secs(60),
+            write_patience: Duration::from_secs(30),
+            grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// When to stop: first politely, then at once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop {
+    /// Accept nothing new, and end streams.
+    pub(crate) closing: CancellationToken,
+    /// Cut what is still open.
+    pub(crate) cut: CancellationToken,
+    /// Everything that is to end.
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Stop {
+    /// Stops at once.
+    pub(crate) fn now(&self) {
+        self.closing.cancel();
+        self.cut.cancel();
+        self.tasks.close();
+    }
+
+    /// Stops politely, and at once after the grace.
+    pub(crate) async fn gracefully(&self, grace: Duration) {
+        self.closing.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
+            self.cut.cancel();
+            self.tasks.wait().await;
+        }
+    }
+}
+
+/// Listens on `address`.
+pub(crate) async fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// Serves what comes in until it is stopped.
+pub(crate) fn serve(listener: TcpListener, service: Arc<Service>) {
+    let stop = service.stop.clone();
+    stop.tasks.clone().spawn(async move {
+        tokio::select! {
+            () = stop.closing.cancelled() => {}
+            () = accept(listener, service) => {}
+        }
+    });
+}
+
+async fn accept(listener: TcpListener, service: Arc<Service>) {
+    let room = Arc::new(Semaphore::new(service.limits.connections));
+    loop {
+        let Ok(place) = room.clone().acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((socket, _)) => {
+                service.stop.tasks.spawn(connection(socket, service.clone(), place));
+            }
+            // Out of file descriptors, or a peer that is gone again: what is open goes on, and the next one is tried a little later.
+            Err(_) => sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+async fn connection(socket: TcpStream, service: Arc<Service>, _place: OwnedSemaphorePermit) {
+    let _open = service.metrics.connection();
+    let _ = socket.set_nodelay(true);
+    let io = TokioIo::new(Stall::new(socket, service.limits.write_patience));
+    let (limits, stop) = (service.limits.clone(), service.stop.clone());
+    let cut = stop.cut.child_token();
+    let answer = service_fn(|request: Request<Incoming>| async { Ok::<_, Infallible>(service.answer(request, &cut).await) });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_patience)
+        .max_buf_size(limits.head)
+        .serve_connection(io, answer)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        biased;
+        // How a connection ends is its peer's business.
+        _ = connection.as_mut() => return,
+        () = cut.cancelled() => return,
+        () = stop.closing.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    tokio::select! {
+        _ = connection => {}
+        () = cut.cancelled() => {}
+    }
+}

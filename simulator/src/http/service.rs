@@ -1,0 +1,261 @@
+//! From a request to its response.
+//!
+//! - The order of refusals is the recorded server's: path, method, Content-Type where the path minds it, Accept, then what the verb finds wrong.
+//! - Every request is answered; what cannot be is a `Status`.
+//!
+//! Limits: what stands behind the proxy and the containers is for [`proxy`](super::proxy) and others to say.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::{Stream, stream::unfold};
+use http::{HeaderValue, Method, Request, Response, header, request::Parts};
+use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Limits,
+    body::{self, Body},
+    discovery::Discovery,
+    metrics::{Metrics, Open},
+    negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
+    path::{Asked, asked},
+    query::Query,
+    respond::{self, Refusal, generic, refuse},
+    route::{Page, ProxyAddress, Route, Table, Target},
+    server::Stop,
+    websocket,
+};
+use crate::{
+    api::{Reason, Status},
+    profile::Profile,
+    registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
+    scheme::Resource,
+};
+
+/// Answers requests out of a registry.
+pub(crate) struct Service {
+    registry: Arc<Registry>,
+    profile: Profile,
+    table: Table,
+    discovery: Discovery,
+    pub(super) limits: Limits,
+    pub(super) metrics: Metrics,
+    pub(super) stop: Stop,
+}
+
+impl Service {
+    /// A service over `registry` for these resources, that says it is reached at `address`, which is `HOST:PORT`.
+    pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], profile: Profile, address: &str, limits: Limits, stop: Stop) -> Self {
+        let table = Table::new(resources);
+        let discovery = Discovery::new(&table, resources, address);
+        Self { registry, profile, table, discovery, limits, metrics: Metrics::new(), stop }
+    }
+
+    /// The response to a request on a connection that is cut when `cut` is cancelled.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
+        let method = request.method().clone();
+        let response = self.respond(request, cut).await;
+        self.metrics.count(&method, response.status().as_u16());
+        response
+    }
+
+    async fn respond(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
+        let (mut parts, body) = request.into_parts();
+        let route = match asked(parts.uri.path()) {
+            Asked::Clean(path) => self.table.find(&path),
+            Asked::Moved(to) => return respond::redirect(&parts.method, 301, &to, parts.uri.query()),
+            Asked::Malformed => return malformed(&parts),
+        };
+        let refusal = match route {
+            Route::Page(page) => return self.page(page, &parts),
+            Route::Missing => Status::no_such_path().into(),
+            Route::Target(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
+            Route::Target(target, _) => match self.target(target, &mut parts, body, cut).await {
+                Ok(response) => return response,
+                Err(refusal) => refusal,
+            },
+        };
+        refuse(refusal, &parts.headers, query(&parts))
+    }
+
+    fn page(&self, page: Page, parts: &Parts) -> Response<Body> {
+        match page {
+            Page::Index => respond::json(200, self.discovery.paths.clone()),
+            Page::Unknown => respond::json(404, self.discovery.paths.clone()),
+            Page::Health => respond::text(200, "ok"),
+            Page::Metrics => respond::text(200, self.metrics.text()),
+            Page::ResetMetrics => {
+                self.metrics.reset();
+                respond::text(200, "metrics reset\n")
+            }
+            Page::Directory(with_slash) => respond::redirect(&parts.method, 301, with_slash, parts.uri.query()),
+            Page::Ui => respond::redirect(&parts.method, 307, "/api/v1/proxy/namespaces/kube-system/services/kubernetes-dashboard", None),
+            Page::Logs | Page::SwaggerUi => respond::text(404, "404 page not found\n"),
+        }
+    }
+
+    async fn target(&self, target: Target, parts: &mut Parts, body: Incoming, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
+        match target {
+            Target::Version => {
+                only(parts, &[JSON])?;
+                Ok(respond::json(200, self.discovery.version.clone()))
+            }
+            Target::SwaggerApi => Err(Status::no_such_path().into()),
+            Target::Versions => document(parts, &self.discovery.versions),
+            Target::Groups => document(parts, &self.discovery.groups),
+            Target::Group(place) => document(parts, self.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
+            Target::Resources(place) => document(parts, self.discovery.resources.get(place).ok_or_else(Status::no_such_path)?),
+            Target::Resource(address) => self.resource(&address, parts, body, cut).await,
+            Target::Watch(address) => {
+                takes(parts, STREAMS)?;
+                self.watch(&address, parts, cut).await
+            }
+            Target::Connect(address) => self.connect(address, parts).await,
+            Target::Proxy(address) => {
+                takes(parts, ANYTHING)?;
+                self.proxy(&address)
+            }
+        }
+    }
+
+    async fn resource(&self, address: &Address, parts: &mut Parts, body: Incoming, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
+        let patch = match parts.method {
+            Method::PATCH => Some(negotiation::patch_kind(&parts.headers).ok_or_else(|| generic(415))?),
+            _ => None,
+        };
+        takes(parts, OBJECTS)?;
+        let query = query(parts);
+        let reply: Reply = match (&parts.method, &address.name) {
+            (&Method::GET, Some(_)) => {
+                let options = ReadOptions { export: query.flag("export", self.profile)?, exact: query.flag("exact", self.profile)? };
+                self.registry.get(address, &options).await?
+            }
+            (&Method::GET, None) => {
+                let watch = query.flag("watch", self.profile)?;
+                if watch && address.resource.has_verb("watch") {
+                    return self.watch(address, parts, cut).await;
+                }
+                self.registry.list(address, &self.options(query)?).await?
+            }
+            (&Method::POST, _) => self.registry.create(address, &self.object(parts, body).await?).await?,
+            (&Method::PUT, _) => self.registry.replace(address, &self.object(parts, body).await?).await?,
+            (&Method::DELETE, None) => self.registry.delete_collection(address, &self.options(query)?).await?,
+            (&Method::DELETE, Some(_)) => {
+                let bytes = self.read(body).await?;
+                let options = if bytes.is_empty() { None } else { Some(self.typed(parts, bytes)?) };
+                self.registry.delete(address, options.as_ref()).await?
+            }
+            _ => match patch {
+                Some(kind) => self.registry.patch(address, kind, &self.read(body).await?).await?,
+                None => return Err(Status::method_not_allowed().into()),
+            },
+        };
+        let format = Format::negotiate(&parts.headers, query, OBJECTS)?;
+        Ok(respond::object(reply.code, reply.body, format))
+    }
+
+    async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
+        body::read(body, self.limits.body, self.limits.body_patience).await
+    }
+
+    async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::Body, Status> {
+        let bytes = self.read(body).await?;
+        self.typed(parts, bytes)
+    }
+
+    fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::Body, Status> {
+        Ok(registry::Body { syntax: syntax(&parts.headers, &bytes, self.profile)?, bytes })
+    }
+
+    fn options(&self, query: Query<'_>) -> Result<ListOptions, Status> {
+        let text = |name| query.get(name).unwrap_or_default().into_owned();
+        Ok(ListOptions {
+            label_selector: text("labelSelector"),
+            field_selector: text("fieldSelector"),
+            resource_version: text("resourceVersion"),
+            timeout: query.timeout(self.profile)?,
+        })
+    }
+
+    async fn watch(&self, address: &Address, parts: &mut Parts, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
+        let query = query(parts);
+        query.flag("watch", self.profile)?;
+        let mut options = self.options(query)?;
+        let websocket = websocket::is_asked_for(&parts.headers);
+        if websocket && !self.profile.websocket_is_lenient() {
+            options.timeout = None;
+        }
+        let frames = self.registry.watch(address, &options, cut.clone()).await?;
+        Format::negotiate(&parts.headers, query, STREAMS)?;
+        let frames = stream(frames, self.stop.closing.clone(), self.metrics.watch());
+        if websocket {
+            return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop));
+        }
+        let mut response = Response::new(Body::frames(frames));
+        if let Some(media_type) = self.profile.watch_media_type() {
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        }
+        Ok(response)
+    }
+
+    /// Attach, exec, log and portforward: what can be said before there are containers.
+    async fn connect(&self, mut address: Address, parts: &Parts) -> Result<Response<Body>, Refusal> {
+        let log = address.subresource.as_deref() == Some("log");
+        takes(parts, if log { &[negotiation::JSON, negotiation::YAML, "text/plain"] } else { ANYTHING })?;
+        address.subresource = None;
+        self.registry.get(&address, &ReadOptions::default()).await?;
+        if log {
+            return Ok(respond::text(200, ""));
+        }
+        if !websocket::upgrades(&parts.headers) {
+            return Err(Status::bad_request("Upgrade request required").into());
+        }
+        let pod = address.name.as_deref().unwrap_or_default();
+        Err(Status::bad_request(format!("pod {pod} does not have a host assigned")).into())
+    }
+
+    fn proxy(&self, address: &ProxyAddress) -> Result<Response<Body>, Refusal> {
+        let kind = address.resource.trim_end_matches('s');
+        Err(Status::new(Reason::ServiceUnavailable, format!("no endpoints available for {kind} {:?}", address.name)).into())
+    }
+}
+
+/// The frames until they end or the server closes; `open` lives as long.
+fn stream(frames: WatchStream, closing: CancellationToken, open: Open) -> impl Stream<Item = Bytes> + Send + 'static {
+    unfold((frames, closing, open), |(mut frames, closing, open)| async move {
+        let frame = tokio::select! {
+            biased;
+            () = closing.cancelled() => None,
+            frame = frames.next() => frame,
+        };
+        frame.map(|frame| (frame, (frames, closing, open)))
+    })
+}
+
+fn query(parts: &Parts) -> Query<'_> {
+    Query::new(parts.uri.query().unwrap_or_default())
+}
+
+/// Refuses a client that takes nothing of what a path offers.
+fn takes(parts: &Parts, offered: &[&str]) -> Result<(), Status> {
+    if accepts(&parts.headers, offered) { Ok(()) } else { Err(generic(406)) }
+}
+
+/// Refuses a client that sends or takes anything but these media types.
+fn only(parts: &Parts, media_types: &[&str]) -> Result<(), Status> {
+    if consumes(&parts.headers, media_types) { takes(parts, media_types) } else { Err(generic(415)) }
+}
+
+fn document(parts: &Parts, json: &Bytes) -> Result<Response<Body>, Refusal> {
+    only(parts, OBJECTS)?;
+    Ok(respond::object(200, json.clone(), Format::negotiate(&parts.headers, query(parts), OBJECTS)?))
+}
+
+/// The answer to a request whose target is no path: a 400, and the connection is closed.
+fn malformed(parts: &Parts) -> Response<Body> {
+    let status = Status::bad_request(format!("invalid path {:?} of the request", parts.uri.path()));
+    let mut response = refuse(status.into(), &parts.headers, query(parts));
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}

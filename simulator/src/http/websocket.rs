@@ -1,0 +1,121 @@
+//! A watch over WebSocket: one text message for each frame.
+//!
+//! - What the client sends is read and dropped; when it goes, or the watch ends, the connection is closed.
+//! - Under `kubernetes-1.2` there has to be an `Origin`, and at most one sub-protocol; it is answered as it was asked for.
+//!
+//! Source: RFC 6455; Kubernetes v1.2 (`pkg/apiserver/watch.go`) over `golang.org/x/net/websocket`, as recorded (`websocket-watch.json`).
+
+use bytes::Bytes;
+use futures::{SinkExt, Stream, StreamExt};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header, request::Parts};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Message, Utf8Bytes,
+        handshake::derive_accept_key,
+        protocol::{Role, WebSocketConfig},
+    },
+};
+
+use super::{body::Body, negotiation, server::Stop};
+use crate::profile::Profile;
+
+/// The largest message that is taken from a client, which has nothing to say.
+const INCOMING: usize = 64 << 10;
+
+/// Whether the client asks for another protocol on its connection.
+pub(crate) fn upgrades(headers: &HeaderMap) -> bool {
+    headers.get_all(header::CONNECTION).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(|v| v.trim().eq_ignore_ascii_case("upgrade"))
+}
+
+/// Whether the client asks for a WebSocket.
+pub(crate) fn is_asked_for(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::UPGRADE)
+        && upgrades(headers)
+        && negotiation::header(headers, header::UPGRADE).is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
+}
+
+/// Answers the handshake, and sends `frames` as messages when it is done.
+pub(crate) fn upgrade(parts: &mut Parts, frames: impl Stream<Item = Bytes> + Send + 'static, profile: Profile, stop: &Stop) -> Response<Body> {
+    let (mut response, fine) = handshake(&parts.headers, profile);
+    match parts.extensions.remove::<OnUpgrade>() {
+        Some(upgrading) if fine => {
+            let cut = stop.cut.clone();
+            stop.tasks.spawn(async move {
+                tokio::select! {
+                    () = send(upgrading, frames) => {}
+                    () = cut.cancelled() => {}
+                }
+            });
+        }
+        None if fine => *response.status_mut() = StatusCode::BAD_REQUEST,
+        _ => {}
+    }
+    response
+}
+
+/// The response to a handshake, and whether it accepts.
+fn handshake(headers: &HeaderMap, profile: Profile) -> (Response<Body>, bool) {
+    let refused = |code| {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = code;
+        (response, false)
+    };
+    if headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != "13") {
+        let (mut response, fine) = refused(StatusCode::BAD_REQUEST);
+        response.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        return (response, fine);
+    }
+    let Some(key) = headers.get(header::SEC_WEBSOCKET_KEY) else { return refused(StatusCode::BAD_REQUEST) };
+    let origin = negotiation::header(headers, header::ORIGIN).unwrap_or_default();
+    let strict = !profile.websocket_is_lenient();
+    if strict && url::Url::parse(origin).is_err() {
+        return refused(StatusCode::FORBIDDEN);
+    }
+    let mut protocols = negotiation::header(headers, header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default().split(',').map(str::trim).filter(|p| !p.is_empty());
+    let protocol = protocols.next();
+    if strict && protocols.next().is_some() {
+        return refused(StatusCode::BAD_REQUEST);
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let fields = response.headers_mut();
+    fields.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    fields.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    if let Ok(accept) = HeaderValue::from_str(&derive_accept_key(key.as_bytes())) {
+        fields.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
+    }
+    if let Some(protocol) = protocol.and_then(|p| HeaderValue::from_str(p).ok()) {
+        fields.insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
+    }
+    (response, true)
+}
+
+async fn send(upgrading: OnUpgrade, frames: impl Stream<Item = Bytes>) {
+    let Ok(upgraded) = upgrading.await else { return };
+    let config = WebSocketConfig::default().max_message_size(Some(INCOMING)).max_frame_size(Some(INCOMING));
+    let socket: WebSocketStream<TokioIo<Upgraded>> = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+    let (mut sink, mut incoming) = socket.split();
+    let mut frames = std::pin::pin!(frames);
+    loop {
+        tokio::select! {
+            frame = frames.next() => {
+                let Some(frame) = frame else { break };
+                let line = frame.strip_suffix(b"\n").map_or(frame.len(), <[u8]>::len);
+                let Ok(text) = Utf8Bytes::try_from(frame.slice(..line)) else { break };
+                if sink.send(Message::Text(text)).await.is_err() {
+                    return;
+                }
+            }
+            message = incoming.next() => match message {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => break,
+                Some(Ok(_)) => {}
+            },
+        }
+    }
+    // The peer may be gone already.
+    let _ = sink.send(Message::Close(None)).await;
+    let _ = sink.close().await;
+}

@@ -1,0 +1,53 @@
+//! Bindings: putting a pod on a node.
+//!
+//! Source: v1.2's pod binding, and `subresources` of the recordings.
+
+use serde_json::Value;
+
+use super::{Address, Body, Registry, Reply, admission};
+use crate::{
+    api::{Status, meta},
+    scheme::{Scheme, validate},
+};
+
+/// Binds the pod that the body names.
+pub(super) async fn bind(registry: &Registry, at: &Address, body: &Body) -> Result<Reply, Status> {
+    let scheme = Scheme::builtin();
+    let (kind, pods) = scheme.kind("v1", "Binding").zip(scheme.resource("", "v1", "pods")).ok_or_else(Status::no_such_path)?;
+    let binding = kind.decode(&body.bytes, body.syntax)?;
+    let namespace = meta::text(&binding, "metadata.namespace");
+    if !namespace.is_empty() && Some(namespace) != at.namespace.as_deref() {
+        return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+    }
+    admission::namespace_accepts(registry, at, kind, meta::text(&binding, "metadata.name")).await?;
+    if let Some(error) = validate::binding(&binding).into_iter().next() {
+        return Err(registry.mistake(400, error.to_string()));
+    }
+    let name = meta::text(&binding, "metadata.name").to_owned();
+    let node = meta::text(&binding, "target.name").to_owned();
+    let pod = Address { resource: pods, name: Some(name.clone()), subresource: None, ..at.clone() };
+    registry
+        .modify(&pod, |object| {
+            let conflict = |why: String| Status::conflict("", "pods/binding", &name, &why);
+            if !meta::text(object, "metadata.deletionTimestamp").is_empty() {
+                return Err(conflict(format!("pod {name} is being deleted, cannot be assigned to a host")));
+            }
+            let bound = meta::text(object, "spec.nodeName");
+            if !bound.is_empty() {
+                return Err(conflict(format!("pod {name} is already assigned to node {bound:?}")));
+            }
+            meta::child(object, "spec").insert("nodeName".into(), node.clone().into());
+            if let Some(annotations) = meta::lookup(&binding, "metadata.annotations").and_then(Value::as_object) {
+                let kept = meta::child(meta::metadata(object), "annotations");
+                kept.extend(annotations.iter().map(|(k, v)| (k.clone(), v.clone())));
+            }
+            *object = pods.canonical(std::mem::take(object));
+            Ok(())
+        })
+        .await?;
+    let code = registry.profile.created_code();
+    if registry.profile.binding_answers_itself() {
+        return Ok(Reply { code, body: registry.encode(kind, binding) });
+    }
+    Ok(Reply::status(&Status::success().with_code(code)))
+}

@@ -1,0 +1,51 @@
+//! What a new cluster starts with: the namespace `default`, and the API server's own service and endpoints.
+
+use serde_json::{Value, json};
+
+use super::{Address, Registry};
+use crate::{
+    api::{Object, Status},
+    scheme::{Resource, Scheme},
+};
+
+impl Registry {
+    /// Creates what every cluster starts with, unless it is there already.
+    pub async fn bootstrap(&self) -> Result<(), Status> {
+        let labels = json!({"component": "apiserver", "provider": "kubernetes"});
+        let (service_address, advertised) = (self.settings.service_range.at(1).to_string(), self.settings.advertise_address.to_string());
+        let ports = json!([{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 443}]);
+        self.seed("namespaces", None, json!({"metadata": {"name": "default"}})).await?;
+        let service = json!({
+            "metadata": {"name": "kubernetes", "labels": labels},
+            "spec": {"ports": ports, "clusterIP": service_address, "type": "ClusterIP", "sessionAffinity": "None"},
+        });
+        self.seed("services", Some("default"), service).await?;
+        let subsets = json!([{"addresses": [{"ip": advertised}], "ports": [{"name": "https", "port": self.settings.secure_port, "protocol": "TCP"}]}]);
+        self.seed("endpoints", Some("default"), json!({"metadata": {"name": "kubernetes"}, "subsets": subsets})).await
+    }
+
+    async fn seed(&self, plural: &str, namespace: Option<&str>, object: Value) -> Result<(), Status> {
+        let (Some(resource), Value::Object(object)) = (core(plural), object) else {
+            return Err(Status::internal(format!("there is no core resource {plural}")));
+        };
+        let at = Address { resource, namespace: namespace.map(str::to_owned), name: None, subresource: None };
+        match self.create_from(&at, object).await {
+            Ok(_) => Ok(()),
+            Err(status) if status.code == 409 => Ok(()),
+            Err(status) => Err(status),
+        }
+    }
+
+    /// Creates an object of the cluster's own making as if it had been posted to `at`.
+    pub async fn create_from(&self, at: &Address, mut object: Object) -> Result<(), Status> {
+        object.insert("kind".into(), at.resource.kind.clone().into());
+        object.insert("apiVersion".into(), at.resource.group_version().into());
+        let mut object = at.resource.decode_value(Value::Object(object))?;
+        at.resource.default(&mut object);
+        self.create_object(at, object).await.map(drop)
+    }
+}
+
+fn core(plural: &str) -> Option<&'static Resource> {
+    Scheme::builtin().resource("", "v1", plural)
+}

@@ -1,0 +1,138 @@
+//! Creating objects.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Address, Body, Registry, Reply, admission, binding, face, rollback, services::Allocation, strategy, update::Part};
+use crate::{
+    api::{Object, Status, meta},
+    scheme::{Resource, TypeRef, types::Shape, validate},
+    store::{Draft, Expected, Pairs, Record, StoreError, Write},
+};
+
+/// The longest a name is made from a prefix: 63 characters less the 5 that are appended.
+const LONGEST_PREFIX: usize = 58;
+
+impl Registry {
+    /// Creates an object from a request's body; or does what a POST to a sub-resource does.
+    pub async fn create(&self, at: &Address, body: &Body) -> Result<Reply, Status> {
+        match (at.resource.plural.as_str(), at.subresource.as_deref()) {
+            ("bindings", None) | ("pods", Some("binding")) => binding::bind(self, at, body).await,
+            ("deployments", Some("rollback")) => rollback::roll_back(self, at, body).await,
+            (_, None) => {
+                let mut object = at.resource.decode(&body.bytes, body.syntax)?;
+                at.resource.default(&mut object);
+                let record = self.create_object(at, object).await?;
+                Ok(Reply { code: self.profile.created_code(), body: face::face(at.resource).of(&record).clone() })
+            }
+            _ => Err(Status::method_not_allowed()),
+        }
+    }
+
+    /// Creates `object`, decoded and defaulted in `at`'s version.
+    pub(super) async fn create_object(&self, at: &Address, object: Object) -> Result<Arc<Record>, Status> {
+        let mut object = at.resource.convert(face::stored(at.resource), object);
+        if at.resource.namespaced && meta::text(&object, "metadata.namespace").is_empty() {
+            meta::set(&mut object, "namespace", at.namespace.as_deref().unwrap_or_default());
+        }
+        admission::admit_create(self, at, &mut object).await?;
+        self.create_admitted(at, Part::Main, object).await
+    }
+
+    /// Creates `object`, of the stored version, without asking admission. One that comes by its status is allocated nothing.
+    pub(super) async fn create_admitted(&self, at: &Address, part: Part, mut object: Object) -> Result<Arc<Record>, Status> {
+        let stored = face::stored(at.resource);
+        if at.resource.namespaced {
+            if meta::text(&object, "metadata.namespace") != at.namespace.as_deref().unwrap_or_default() {
+                return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+            }
+        } else {
+            meta::set(&mut object, "namespace", "");
+        }
+        strategy::prepare_create(stored, &mut object);
+        self.fill_system_fields(&mut object);
+        strategy::complete(stored, &mut object);
+        let mut object = stored.canonical(object);
+        let errors = validate::create(&stored.kind, &at.resource.group, &object);
+        if !errors.is_empty() {
+            return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&object, "metadata.name"), &errors));
+        }
+        stored.default(&mut object);
+        let asked = meta::text(&object, "metadata.resourceVersion");
+        if !asked.is_empty() && asked != "0" {
+            return Err(self.mistake(400, "resourceVersion may not be set on objects to be created"));
+        }
+        let allocated = if part == Part::Main { self.services.allocate(stored, &mut object, None)? } else { Allocation::default() };
+        let inserted = self.insert(at, object).await;
+        self.services.settle(&allocated, inserted.is_ok());
+        inserted
+    }
+
+    async fn insert(&self, at: &Address, object: Object) -> Result<Arc<Record>, Status> {
+        let (group, plural) = face::named(at.resource);
+        let name = meta::text(&object, "metadata.name").to_owned();
+        let at = Address { name: Some(name.clone()), ..at.clone() };
+        let key = self.key(&at)?;
+        let draft = self.draft(&at, object)?;
+        match self.store.commit(&key, Expected::Absent, Write::Put(draft)).await {
+            Ok(change) => change.after.ok_or_else(|| Status::internal("a created object was not stored")),
+            Err(StoreError::Exists(_)) => Err(Status::already_exists(group, plural, &name)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn fill_system_fields(&self, object: &mut Object) {
+        for field in ["selfLink", "deletionTimestamp"] {
+            meta::set(object, field, "");
+        }
+        meta::metadata(object).shift_remove("deletionGracePeriodSeconds");
+        meta::set(object, "creationTimestamp", &self.clock.stamp());
+        meta::set(object, "uid", &self.chance.uid());
+        let prefix = meta::text(object, "metadata.generateName").to_owned();
+        if meta::text(object, "metadata.name").is_empty() && !prefix.is_empty() {
+            let kept: String = prefix.chars().take(LONGEST_PREFIX).collect();
+            meta::set(object, "name", &format!("{kept}{}", self.chance.suffix()));
+        }
+    }
+
+    /// What is to be stored of `object`, which is of the stored version: its bytes, and what can be selected by.
+    pub(super) fn draft(&self, at: &Address, mut object: Object) -> Result<Draft, Status> {
+        let stored = face::stored(at.resource);
+        self.limit_life(stored, &mut object);
+        meta::set(&mut object, "resourceVersion", "0");
+        let given_link = meta::text(&object, "metadata.selfLink").into();
+        face::link(stored, &mut object);
+        let object = stored.canonical(object);
+        let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
+        let labels: Pairs = labels.into_iter().flatten().map(|(k, v)| (k.as_str().into(), v.as_str().unwrap_or_default().into())).collect();
+        let fields: Pairs = stored.selectable().iter().map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into())).collect();
+        Draft::new(stored.encode(&object), given_link, labels, fields).ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
+    }
+
+    /// Events live for an hour from their last change; when that ends stands in their metadata.
+    fn limit_life(&self, stored: &Resource, object: &mut Object) {
+        if stored.plural == "events" {
+            let end = self.clock.now().saturating_add(super::EVENT_LIFE).unwrap_or(jiff::Timestamp::MAX);
+            meta::set(object, "deletionTimestamp", &crate::clock::stamp(end));
+        }
+    }
+}
+
+/// The text of a field that objects can be selected by; where it is left out, that of its type's zero.
+fn selectable(resource: &'static Resource, object: &Object, path: &str) -> String {
+    match meta::lookup(object, path) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Bool(flag)) => flag.to_string(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => {
+            let mut parts = path.split('.');
+            let field = parts.try_fold(resource.type_ref(), |at, part| Some(at.field(part)?.type_ref));
+            match field.map(TypeRef::shape) {
+                Some(Shape::Bool) => "false".to_owned(),
+                Some(Shape::Int(_)) => "0".to_owned(),
+                _ => String::new(),
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Deleting objects, at once or gracefully, one or a collection.
+//!
+//! Source: v1.2's generic delete. A pod that runs on a node is given its grace period; every other object goes at once. A namespace goes
+//! when it has no finalizers left.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::{
+    Address, Body, ListOptions, Registry, Reply, face,
+    read::{encode_list, object, parse},
+    select::Selection,
+};
+use crate::{
+    api::{Object, Status, meta},
+    clock::stamp,
+    scheme::Scheme,
+    store::{Expected, Listing, Record, StoreError, Write},
+};
+
+/// What became of an object.
+enum Outcome {
+    /// It is to go when its time is over.
+    Pending(Arc<Record>),
+    /// It is gone; this was its last state.
+    Gone(Arc<Record>),
+}
+
+/// What graceful deletion comes to.
+enum Grace {
+    /// The object goes at once, as it is.
+    Now,
+    /// It is on its way and stays as it is.
+    AsItIs,
+    /// It is marked as on its way, with this many seconds left.
+    Marked(i64),
+}
+
+impl Registry {
+    /// Deletes an object.
+    pub async fn delete(&self, at: &Address, body: Option<&Body>) -> Result<Reply, Status> {
+        if at.subresource.is_some() {
+            return Err(Status::method_not_allowed());
+        }
+        let seconds = match body {
+            Some(body) if !body.bytes.is_empty() && at.resource.plural != "services" => self.grace_period(body)?,
+            _ => None,
+        };
+        let record = match at.resource.plural.as_str() {
+            "namespaces" => self.delete_namespace(at).await?,
+            _ => match self.delete_record(at, seconds).await? {
+                Outcome::Pending(record) | Outcome::Gone(record) => record,
+            },
+        };
+        if self.profile.delete_answers_objects() && answers_itself(&at.resource.plural) {
+            return Ok(Reply::ok(face::face(at.resource).of(&record).clone()));
+        }
+        Ok(Reply::status(&Status::success()))
+    }
+
+    /// The grace period that a body of delete options asks for, in seconds.
+    fn grace_period(&self, body: &Body) -> Result<Option<i64>, Status> {
+        let options = Scheme::builtin().kind("v1", "DeleteOptions").ok_or_else(|| Status::internal("there are no DeleteOptions"))?;
+        let options = options.decode_plain(&body.bytes, body.syntax).map_err(|refusal| self.mistake(400, refusal.message))?;
+        Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
+    }
+
+    /// Deletes every selected object of a collection.
+    pub async fn delete_collection(&self, at: &Address, options: &ListOptions) -> Result<Reply, Status> {
+        let selection = Selection::parse(at, options, self.profile)?;
+        let mut listing = self.listing(at).await?;
+        listing.records.retain(|r| selection.sees(r));
+        for record in &listing.records {
+            let one = Address {
+                namespace: at.resource.namespaced.then(|| record.key().namespace.to_string()),
+                name: Some(record.key().name.to_string()),
+                ..at.clone()
+            };
+            match self.delete_record(&one, None).await {
+                Err(gone) if gone.code == 404 => {}
+                other => drop(other?),
+            }
+        }
+        if self.profile.delete_answers_objects() {
+            return Ok(Reply::ok(encode_list(at, &Listing { revision: listing.revision, records: listing.records })));
+        }
+        Ok(Reply::status(&Status::success()))
+    }
+
+    async fn delete_record(&self, at: &Address, seconds: Option<i64>) -> Result<Outcome, Status> {
+        loop {
+            let old = self.record(at).await?;
+            let mut object = object(&old)?;
+            let grace = if at.resource.plural == "pods" { grace(&mut object, seconds, self.clock.now()) } else { Grace::Now };
+            let last = match grace {
+                Grace::AsItIs => return Ok(Outcome::Pending(old)),
+                Grace::Now => old,
+                Grace::Marked(left) => match self.write(at, object, &old).await? {
+                    Some(marked) if left > 0 => return Ok(Outcome::Pending(marked)),
+                    Some(marked) => marked,
+                    None => continue,
+                },
+            };
+            match self.store.commit(last.key(), Expected::At(last.revision()), Write::Remove).await {
+                Ok(_) => {
+                    self.services.forget(&last)?;
+                    return Ok(Outcome::Gone(last));
+                }
+                Err(StoreError::Stale { .. } | StoreError::Missing(_)) => continue,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The first delete of a namespace ends it; one when no finalizer is left removes it.
+    async fn delete_namespace(&self, at: &Address) -> Result<Arc<Record>, Status> {
+        let name = at.name.as_deref().unwrap_or_default();
+        if name == super::DEFAULT_NAMESPACE {
+            return Err(Status::forbidden("", "namespaces", name, "this namespace may not be deleted"));
+        }
+        let old = self.record(at).await?;
+        let object = parse(old.bytes())?;
+        if meta::text(&object, "metadata.deletionTimestamp").is_empty() {
+            let now = self.clock.stamp();
+            return self
+                .modify(at, |namespace| {
+                    meta::set(namespace, "deletionTimestamp", &now);
+                    meta::child(namespace, "status").insert("phase".into(), "Terminating".into());
+                    Ok(())
+                })
+                .await;
+        }
+        if meta::lookup(&object, "spec.finalizers").and_then(Value::as_array).is_some_and(|f| !f.is_empty()) {
+            let why = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
+            return Err(Status::conflict("", "namespaces", name, why));
+        }
+        match self.delete_record(at, None).await? {
+            Outcome::Pending(record) | Outcome::Gone(record) => Ok(record),
+        }
+    }
+}
+
+/// Whether DELETE answers with the object itself where the profile lets it.
+fn answers_itself(plural: &str) -> bool {
+    matches!(plural, "pods" | "namespaces" | "persistentvolumes" | "persistentvolumeclaims" | "podtemplates" | "resourcequotas" | "serviceaccounts")
+}
+
+/// Decides how a pod goes, and marks it so.
+fn grace(pod: &mut Object, asked: Option<i64>, now: Timestamp) -> Grace {
+    let number = |path: &str| meta::lookup(pod, path).and_then(Value::as_i64);
+    let set = number("metadata.deletionGracePeriodSeconds");
+    if let Ok(end) = meta::text(pod, "metadata.deletionTimestamp").parse::<Timestamp>() {
+        return match (set, asked) {
+            (None, _) => Grace::Now,
+            (Some(_), None) => Grace::AsItIs,
+            (Some(set), Some(asked)) if asked > set => Grace::AsItIs,
+            (Some(set), Some(asked)) => {
+                mark(pod, later(end, asked - set), asked);
+                Grace::Marked(asked)
+            }
+        };
+    }
+    let finished = matches!(meta::text(pod, "status.phase"), "Failed" | "Succeeded");
+    let unbound = meta::text(pod, "spec.nodeName").is_empty();
+    let seconds = if finished || unbound { 0 } else { asked.or(number("spec.terminationGracePeriodSeconds")).unwrap_or(0) };
+    mark(pod, later(now, seconds), seconds);
+    Grace::Marked(seconds)
+}
+
+fn later(from: Timestamp, seconds: i64) -> Timestamp {
+    from.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(from)
+}
+
+fn mark(pod: &mut Object, end: Timestamp, seconds: i64) {
+    meta::set(pod, "deletionTimestamp", &stamp(end));
+    meta::metadata(pod).insert("deletionGracePeriodSeconds".into(), seconds.into());
+}

@@ -1,0 +1,71 @@
+//! The version that a kind is stored in, and the other that some kinds have.
+//!
+//! Jobs and autoscalers are served in two groups and stored in `extensions/v1beta1`; errors name that group's resource.
+//! Source: v1.2's storage versions, and the recordings of both faces.
+
+use bytes::Bytes;
+
+use crate::{
+    api::{Object, meta},
+    scheme::{Resource, Scheme},
+    watch::Face,
+};
+
+/// The resource in whose version `resource` is stored: itself, but for the second face of a kind.
+pub(super) fn stored(resource: &'static Resource) -> &'static Resource {
+    Scheme::builtin().resource("extensions", "v1beta1", &resource.plural).filter(|_| !resource.group.is_empty()).unwrap_or(resource)
+}
+
+/// The group and the resource that errors name.
+pub(super) fn named(resource: &'static Resource) -> (&'static str, &'static str) {
+    let stored = stored(resource);
+    (stored.strategy.error_group.as_deref().unwrap_or(&stored.group), &stored.plural)
+}
+
+/// The group that a failed validation names: of a kind of two groups always the one that it is not stored in.
+pub(super) fn invalid_group(resource: &'static Resource) -> &'static str {
+    match resource.plural.as_str() {
+        "jobs" => "batch",
+        "horizontalpodautoscalers" => "autoscaling",
+        _ => &resource.group,
+    }
+}
+
+/// How to show a stored object as `resource` has it.
+pub(super) fn face(resource: &'static Resource) -> Face {
+    if std::ptr::eq(stored(resource), resource) { Face::Stored } else { Face::Other { resource, convert } }
+}
+
+/// Turns the stored bytes of an object into `resource`'s version.
+fn convert(resource: &'static Resource, bytes: &Bytes) -> Bytes {
+    let object: Object = serde_json::from_slice(bytes).unwrap_or_default();
+    let mut object = stored(resource).convert(resource, object);
+    link(resource, &mut object);
+    resource.encode(&resource.canonical(object))
+}
+
+/// Writes the object's own path into its metadata.
+///
+/// An object that has lost its namespace, as an exported one does, gets the path that v1.2 gives it: one with the namespace left out.
+pub(super) fn link(resource: &Resource, object: &mut Object) {
+    let (namespace, name) = (meta::text(object, "metadata.namespace"), meta::text(object, "metadata.name"));
+    let path = match (resource.namespaced, namespace) {
+        (false, _) => format!("{}/{}/{name}", root(resource), resource.plural),
+        (true, "") => format!("{}/namespaces/{}/{name}", root(resource), resource.plural),
+        (true, namespace) => format!("{}/namespaces/{namespace}/{}/{name}", root(resource), resource.plural),
+    };
+    meta::set(object, "selfLink", &path);
+}
+
+/// The path of a resource's group and version.
+pub(super) fn root(resource: &Resource) -> String {
+    if resource.group.is_empty() { format!("/api/{}", resource.version) } else { format!("/apis/{}/{}", resource.group, resource.version) }
+}
+
+/// The path of a collection, as a list's selfLink says it.
+pub(super) fn collection(resource: &Resource, namespace: Option<&str>) -> String {
+    match namespace {
+        Some(namespace) => format!("{}/namespaces/{namespace}/{}", root(resource), resource.plural),
+        None => format!("{}/{}", root(resource), resource.plural),
+    }
+}

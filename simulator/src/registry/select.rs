@@ -1,0 +1,45 @@
+//! Which objects a list, a watch or a delete of a collection is about.
+
+use crate::{
+    api::{Status, fields, labels},
+    profile::Profile,
+    scheme::Resource,
+    store::Record,
+};
+
+use super::{Address, ListOptions};
+
+/// A label selector and a field selector, parsed, and the place they are asked of.
+pub(super) struct Selection {
+    namespace: Option<Box<str>>,
+    name: Option<Box<str>>,
+    labels: labels::Selector,
+    fields: fields::Selector,
+}
+
+impl Selection {
+    /// The selection of `options` at `at`; refused as the profile has it where a selector is malformed or asks for a field that cannot be selected by.
+    pub(super) fn parse(at: &Address, options: &ListOptions, profile: Profile) -> Result<Self, Status> {
+        let malformed = |text: String| profile.mistake(400, text);
+        let labels = labels::Selector::parse(&options.label_selector).map_err(malformed)?;
+        let fields = fields::Selector::parse(&options.field_selector).map_err(malformed)?;
+        supported(at.resource, &fields)?;
+        Ok(Self { namespace: at.namespace.as_deref().map(Into::into), name: at.name.as_deref().map(Into::into), labels, fields })
+    }
+
+    /// Whether `record` is one of them.
+    pub(super) fn sees(&self, record: &Record) -> bool {
+        self.namespace.as_deref().is_none_or(|n| *n == *record.key().namespace)
+            && self.name.as_deref().is_none_or(|n| *n == *record.key().name)
+            && self.labels.matches(record.labels())
+            && self.fields.matches(record.fields())
+    }
+}
+
+fn supported(resource: &Resource, selector: &fields::Selector) -> Result<(), Status> {
+    let known = |label: &str| resource.selectable().iter().any(|(name, _)| name == label);
+    match selector.labels().find(|label| !known(label)) {
+        Some(label) => Err(Status::bad_request(resource.unsupported_label(label))),
+        None => Ok(()),
+    }
+}

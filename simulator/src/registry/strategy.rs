@@ -1,0 +1,116 @@
+//! What each kind does to an object before it is created or replaced.
+//!
+//! Objects are of the stored version. Rules that a table can say stand with the kind in `fixtures/kinds`; here are the others.
+//! Source: the strategies of v1.2's registries, and the recordings.
+
+use serde_json::{Value, json};
+
+use super::update::Part;
+use crate::{
+    api::{Object, meta},
+    scheme::Resource,
+};
+
+/// Sets what a client cannot.
+pub(super) fn prepare_create(resource: &Resource, object: &mut Object) {
+    match resource.plural.as_str() {
+        "pods" => set_status(object, json!({"phase": "Pending"})),
+        "namespaces" => {
+            set_status(object, json!({"phase": "Active"}));
+            let finalizers = meta::child(object, "spec").entry("finalizers").or_insert(Value::Null);
+            let present = finalizers.as_array().is_some_and(|f| f.iter().any(|f| f == "kubernetes"));
+            if !present {
+                let mut all = finalizers.as_array().cloned().unwrap_or_default();
+                all.push("kubernetes".into());
+                *finalizers = all.into();
+            }
+        }
+        "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" | "persistentvolumes" | "persistentvolumeclaims" => {
+            drop(object.shift_remove("status"))
+        }
+        "replicationcontrollers" | "replicasets" | "daemonsets" | "deployments" | "ingresses" => {
+            object.shift_remove("status");
+            set_generation(object, 1);
+        }
+        _ => {}
+    }
+}
+
+/// Completes an object that has its name and uid: a job's selector is made of its uid if that is asked for.
+pub(super) fn complete(resource: &Resource, object: &mut Object) {
+    if resource.plural != "jobs" || meta::lookup(object, "spec.autoSelector").and_then(Value::as_bool) != Some(true) {
+        return;
+    }
+    let (name, uid) = (meta::text(object, "metadata.name").to_owned(), meta::text(object, "metadata.uid").to_owned());
+    let spec = meta::child(object, "spec");
+    let labels = meta::child(meta::metadata(meta::child(spec, "template")), "labels");
+    labels.entry("job-name").or_insert(name.into());
+    labels.entry("controller-uid").or_insert(uid.clone().into());
+    meta::child(meta::child(spec, "selector"), "matchLabels").entry("controller-uid").or_insert(uid.into());
+}
+
+/// Keeps what a replacement of `part` cannot change.
+pub(super) fn prepare_update(resource: &Resource, part: Part, new: &mut Object, old: &Object) {
+    match part {
+        Part::Main => main(resource, new, old),
+        Part::Status => {
+            keep(new, old, "spec");
+            match resource.plural.as_str() {
+                "pods" => drop(meta::metadata(new).shift_remove("deletionTimestamp")),
+                "deployments" => keep(meta::metadata(new), meta_of(old), "labels"),
+                _ => {}
+            }
+        }
+        Part::Finalize => keep(new, old, "status"),
+    }
+}
+
+fn main(resource: &Resource, new: &mut Object, old: &Object) {
+    match resource.plural.as_str() {
+        "pods" | "persistentvolumes" | "persistentvolumeclaims" | "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" | "nodes" => {
+            keep(new, old, "status");
+        }
+        "namespaces" => {
+            keep(new, old, "status");
+            keep(new, old, "spec");
+        }
+        "replicationcontrollers" | "replicasets" | "daemonsets" | "deployments" | "ingresses" => {
+            keep(new, old, "status");
+            let annotated = resource.plural == "deployments" && differs(meta_of(new), meta_of(old), "annotations");
+            if annotated || spec_differs(resource, new, old) {
+                let was = meta::lookup(old, "metadata.generation").and_then(Value::as_i64).unwrap_or(0);
+                set_generation(new, was + 1);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn spec_differs(resource: &Resource, new: &Object, old: &Object) -> bool {
+    resource.canonical(new.clone()).get("spec") != old.get("spec")
+}
+
+fn differs(new: &Object, old: &Object, field: &str) -> bool {
+    let given = |o: &Object| o.get(field).filter(|v| v.as_object().is_some_and(|m| !m.is_empty())).cloned();
+    given(new) != given(old)
+}
+
+fn meta_of(object: &Object) -> &Object {
+    static NONE: std::sync::LazyLock<Object> = std::sync::LazyLock::new(Object::new);
+    object.get("metadata").and_then(Value::as_object).unwrap_or(&NONE)
+}
+
+fn keep(new: &mut Object, old: &Object, field: &str) {
+    match old.get(field) {
+        Some(value) => drop(new.insert(field.to_owned(), value.clone())),
+        None => drop(new.shift_remove(field)),
+    }
+}
+
+fn set_status(object: &mut Object, status: Value) {
+    object.insert("status".to_owned(), status);
+}
+
+fn set_generation(object: &mut Object, generation: i64) {
+    meta::metadata(object).insert("generation".to_owned(), generation.into());
+}

@@ -1,0 +1,68 @@
+//! Starting a watch, and its stream of frames.
+
+use bytes::Bytes;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::{Address, ListOptions, Registry, face, read::table, select::Selection};
+use crate::{
+    api::{FieldError, Path, Reason, Status},
+    watch::{Follower, Interest, Start},
+};
+
+/// The frames of one watch, each a line of JSON.
+pub struct WatchStream {
+    follower: Follower,
+    end: Option<Instant>,
+}
+
+impl WatchStream {
+    /// The next frame; `None` at the end: when the time is over, or when it has fallen too far behind. Safe to drop while it waits.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        match self.end {
+            None => self.follower.next().await,
+            Some(end) => tokio::select! {
+                biased;
+                frame = self.follower.next() => frame,
+                () = sleep_until(end) => None,
+            },
+        }
+    }
+}
+
+/// The revision that a query's resourceVersion names; 0 for none. The error is its text.
+pub(super) fn version(text: &str) -> Result<u64, String> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    match text.parse() {
+        Ok(version) if digits => Ok(version),
+        _ if digits => Err(format!("strconv.ParseUint: parsing {text:?}: value out of range")),
+        _ => Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax")),
+    }
+}
+
+impl Registry {
+    /// Watches what is selected. `cut` is cancelled if the watcher never reads and has to be cut off.
+    pub async fn watch(&self, at: &Address, options: &ListOptions, cut: CancellationToken) -> Result<WatchStream, Status> {
+        let selection = Selection::parse(at, options, self.profile)?;
+        let revision = version(&options.resource_version).map_err(|text| {
+            let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
+            Status::invalid("", "", "", &[error])
+        })?;
+        let start = match (revision, self.profile.watch_starts_from_present(), self.profile.watch_repeats_start()) {
+            (0, false, _) => Start::Beginning,
+            (0, true, _) => {
+                let listing = self.listing(at).await?;
+                Start::Present { records: listing.records, revision: listing.revision }
+            }
+            (revision, _, true) => Start::At(revision),
+            (revision, _, false) => Start::After(revision),
+        };
+        let after = if self.profile.watch_repeats_start() { 0 } else { revision };
+        let interest = Interest { sees: Box::new(move |record| selection.sees(record)), face: face::face(at.resource), after };
+        let follower = self.hub.follow(table(at.resource), start, interest, cut).map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
+        Ok(WatchStream { follower, end: options.timeout.map(|t| Instant::now() + t) })
+    }
+}

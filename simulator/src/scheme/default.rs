@@ -1,0 +1,233 @@
+//! What a field that is not given becomes.
+//!
+//! Plain defaults stand beside their fields in `fixtures/kinds`; those with a condition are the functions here, named by a type's `@default`.
+//! Promises: a parent's defaults come before its parts', and defaulting what is defaulted changes nothing.
+//! Source of semantics: Kubernetes v1.2's defaulting functions.
+
+use serde_json::{Map, Value, json};
+
+use super::types::{Shape, Struct};
+use crate::api::{
+    Object,
+    meta::{self, child, lookup, text},
+};
+
+/// Fills in what is not given in an object of type `of`.
+pub(super) fn structure(of: &Struct, object: &mut Object) {
+    if let Some(rule) = of.default {
+        rule(object);
+    }
+    for field in &of.fields {
+        if let Some(default) = &field.default
+            && object.get(field.name).is_none_or(is_zero)
+        {
+            object.insert(field.name.to_owned(), default.clone());
+        }
+        if let Shape::Struct(inner) = &field.shape {
+            structure(inner, child(object, field.name));
+        } else if let Some(given) = object.get_mut(field.name) {
+            value(&field.shape, given);
+        }
+    }
+}
+
+fn value(shape: &Shape, given: &mut Value) {
+    match (shape, given) {
+        (_, Value::Null) => {}
+        (Shape::Pointer(of), given) => value(of, given),
+        (Shape::Struct(of), Value::Object(fields)) => structure(of, fields),
+        (Shape::List(of), Value::Array(items)) => items.iter_mut().for_each(|item| value(of, item)),
+        _ => {}
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_i64() == Some(0),
+        _ => false,
+    }
+}
+
+/// A default with a condition.
+pub(super) type DefaultRule = fn(&mut Object);
+
+/// The rule that `fixtures/kinds` knows by this name.
+pub(super) fn rule(name: &str) -> Option<DefaultRule> {
+    Some(match name {
+        "allocatable" => allocatable,
+        "external_id" => external_id,
+        "host_ports" => host_ports,
+        "image_pull_policy" => image_pull_policy,
+        "job" => job,
+        "job_counts" => job_counts,
+        "labels_of_template" => labels_of_template,
+        "labels_of_template_map" => labels_of_template_map,
+        "limit_range_item" => limit_range_item,
+        "requests_from_limits" => requests_from_limits,
+        "rolling_update" => rolling_update,
+        "target_port" => target_port,
+        "volume_source" => volume_source,
+        _ => return None,
+    })
+}
+
+fn is_given(object: &Object, field: &str) -> bool {
+    match object.get(field) {
+        None | Some(Value::Null) => false,
+        Some(Value::Object(map)) => !map.is_empty(),
+        Some(_) => true,
+    }
+}
+
+/// The image's tag decides whether it is always pulled.
+fn image_pull_policy(container: &mut Object) {
+    if text(container, "imagePullPolicy").is_empty() {
+        let image = text(container, "image");
+        let (name, digest) = image.split_once('@').map_or((image, false), |(name, _)| (name, true));
+        let tag = name.rsplit('/').next().and_then(|last| last.split_once(':')).map_or("", |(_, tag)| tag);
+        let always = tag == "latest" || (tag.is_empty() && !digest);
+        container.insert("imagePullPolicy".into(), if always { "Always" } else { "IfNotPresent" }.into());
+    }
+}
+
+/// A service's port leads to the same port, unless it says to which.
+fn target_port(port: &mut Object) {
+    let given = port.get("targetPort").is_some_and(|target| !is_zero(target));
+    if !given {
+        let same = port.get("port").cloned().unwrap_or(Value::from(0));
+        port.insert("targetPort".into(), same);
+    }
+}
+
+/// A volume of no kind is an empty directory.
+fn volume_source(volume: &mut Object) {
+    if volume.iter().all(|(name, source)| name == "name" || source.is_null()) {
+        volume.insert("emptyDir".into(), json!({}));
+    }
+}
+
+/// A node is known outside by its own name.
+fn external_id(node: &mut Object) {
+    let name = text(node, "metadata.name").to_owned();
+    let spec = child(node, "spec");
+    if text(spec, "externalID").is_empty() && !name.is_empty() {
+        spec.insert("externalID".into(), name.into());
+    }
+}
+
+/// What is limited is requested up to the limit.
+fn requests_from_limits(pod: &mut Object) {
+    let Some(Value::Array(containers)) = child(pod, "spec").get_mut("containers") else { return };
+    for container in containers.iter_mut().filter_map(Value::as_object_mut) {
+        let Some(limits) = lookup(container, "resources.limits").and_then(Value::as_object).cloned() else { continue };
+        let requests = child(child(container, "resources"), "requests");
+        for (name, amount) in limits {
+            requests.entry(name).or_insert(amount);
+        }
+    }
+}
+
+/// In the host's network, a container's port is the host's.
+fn host_ports(spec: &mut Object) {
+    if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
+        return;
+    }
+    let Some(Value::Array(containers)) = spec.get_mut("containers") else { return };
+    for port in containers.iter_mut().filter_map(|c| c.get_mut("ports")?.as_array_mut()).flatten().filter_map(Value::as_object_mut) {
+        if port.get("hostPort").is_none_or(is_zero)
+            && let Some(same) = port.get("containerPort").cloned()
+        {
+            port.insert("hostPort".into(), same);
+        }
+    }
+}
+
+/// The labels of an object's pod template, if it has any.
+fn template_labels(object: &Object) -> Option<Value> {
+    lookup(object, "spec.template.metadata.labels").filter(|labels| labels.as_object().is_some_and(|l| !l.is_empty())).cloned()
+}
+
+/// A controller selects by, and is labelled with, its template's labels.
+fn labels_of_template(object: &mut Object) {
+    if let Some(labels) = template_labels(object) {
+        let spec = child(object, "spec");
+        if spec.get("selector").is_none_or(Value::is_null) {
+            spec.insert("selector".into(), json!({ "matchLabels": labels }));
+        }
+        label(object, labels);
+    }
+}
+
+/// The same, where the selector is a plain map, of which an empty one is none.
+fn labels_of_template_map(object: &mut Object) {
+    if let Some(labels) = template_labels(object) {
+        let spec = child(object, "spec");
+        if !is_given(spec, "selector") {
+            spec.insert("selector".into(), labels.clone());
+        }
+        label(object, labels);
+    }
+}
+
+fn label(object: &mut Object, labels: Value) {
+    let metadata = meta::metadata(object);
+    if !is_given(metadata, "labels") {
+        metadata.insert("labels".into(), labels);
+    }
+}
+
+/// A job that makes no selector of its own selects by, and is labelled with, its template's labels.
+fn job(job: &mut Object) {
+    if let Some(labels) = template_labels(job) {
+        let spec = child(job, "spec");
+        if spec.get("autoSelector") != Some(&Value::Bool(true)) && spec.get("selector").is_none_or(Value::is_null) {
+            spec.insert("selector".into(), json!({ "matchLabels": labels }));
+        }
+        label(job, labels);
+    }
+    job_counts(job);
+}
+
+/// What of a node can be allotted is all of it, unless it says otherwise.
+fn allocatable(status: &mut Object) {
+    if !is_given(status, "allocatable")
+        && let Some(capacity) = status.get("capacity").filter(|c| !c.is_null()).cloned()
+    {
+        status.insert("allocatable".into(), capacity);
+    }
+}
+
+/// One pod at a time and one in all, unless either is said.
+fn job_counts(job: &mut Object) {
+    let spec = child(job, "spec");
+    let given = |spec: &Map<String, Value>, field: &str| spec.get(field).is_some_and(|v| !v.is_null());
+    if !given(spec, "completions") && !given(spec, "parallelism") {
+        spec.insert("completions".into(), 1.into());
+    }
+    if !given(spec, "parallelism") {
+        spec.insert("parallelism".into(), 1.into());
+    }
+}
+
+/// A rolling update has its parameters.
+fn rolling_update(strategy: &mut Object) {
+    if matches!(text(strategy, "type"), "" | "RollingUpdate") {
+        child(strategy, "rollingUpdate");
+    }
+}
+
+/// Limits of containers: no default is no more than the most, no request than the default, or else the least.
+fn limit_range_item(item: &mut Object) {
+    if text(item, "type") != "Container" {
+        return;
+    }
+    for (to, from) in [("default", "max"), ("defaultRequest", "default"), ("defaultRequest", "min")] {
+        let Some(Value::Object(amounts)) = item.get(from).cloned() else { continue };
+        let into = child(item, to);
+        for (name, amount) in amounts {
+            into.entry(name).or_insert(amount);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Points in time on the wire: RFC 3339, in UTC, to the second.
+//!
+//! Source of semantics: Go 1.5's `time.Parse` and its errors.
+
+use jiff::{Timestamp, civil, tz};
+
+const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
+
+/// A cursor over the text of a time.
+struct Clock<'a> {
+    whole: &'a str,
+    rest: &'a str,
+}
+
+impl Clock<'_> {
+    fn misfit<T>(&self, element: &str) -> Result<T, String> {
+        Err(format!("parsing time {:?} as {LAYOUT:?}: cannot parse {:?} as {element:?}", self.whole, self.rest))
+    }
+
+    fn number(&mut self, digits: usize, element: &str) -> Result<i16, String> {
+        match self.rest.get(..digits) {
+            Some(text) if text.bytes().all(|c| c.is_ascii_digit()) => {
+                let value = text.parse().or_else(|_| self.misfit(element))?;
+                self.rest = self.rest.get(digits..).unwrap_or_default();
+                Ok(value)
+            }
+            _ => self.misfit(element),
+        }
+    }
+
+    fn exactly(&mut self, separator: &str) -> Result<(), String> {
+        match self.rest.strip_prefix(separator) {
+            Some(rest) => {
+                self.rest = rest;
+                Ok(())
+            }
+            None => self.misfit(separator),
+        }
+    }
+
+    fn in_range(&self, ok: bool, what: &str) -> Result<(), String> {
+        if ok { Ok(()) } else { Err(format!("parsing time {:?}: {what} out of range", self.whole)) }
+    }
+}
+
+/// The canonical form of a time; the reference's words for what is wrong with it, where it is none.
+pub(super) fn parse(text: &str) -> Result<String, String> {
+    let mut clock = Clock { whole: text, rest: text };
+    let year = clock.number(4, "2006")?;
+    clock.exactly("-")?;
+    let month = clock.number(2, "01")?;
+    clock.in_range((1..=12).contains(&month), "month")?;
+    clock.exactly("-")?;
+    let day = clock.number(2, "02")?;
+    clock.exactly("T")?;
+    let hour = clock.number(2, "15")?;
+    clock.in_range(hour < 24, "hour")?;
+    clock.exactly(":")?;
+    let minute = clock.number(2, "04")?;
+    clock.in_range(minute < 60, "minute")?;
+    clock.exactly(":")?;
+    let second = clock.number(2, "05")?;
+    clock.in_range(second < 60, "second")?;
+    if let Some(fraction) = clock.rest.strip_prefix('.') {
+        let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 {
+            clock.rest = fraction.get(digits..).unwrap_or_default();
+        }
+    }
+    let offset = offset(&mut clock)?;
+    if !clock.rest.is_empty() {
+        return Err(format!("parsing time {text:?}: extra text: {}", clock.rest));
+    }
+    let narrow = |n: i16| i8::try_from(n).unwrap_or(-1);
+    let Ok(civil) = civil::DateTime::new(year, narrow(month), narrow(day), narrow(hour), narrow(minute), narrow(second), 0) else {
+        return Err(format!("parsing time {text:?}: day out of range"));
+    };
+    let instant = tz::Offset::from_seconds(offset).and_then(|offset| offset.to_timestamp(civil)).map_err(|e| format!("parsing time {text:?}: {e}"))?;
+    Ok(format(instant))
+}
+
+/// Seconds east of Greenwich.
+fn offset(clock: &mut Clock<'_>) -> Result<i32, String> {
+    if let Some(rest) = clock.rest.strip_prefix('Z') {
+        clock.rest = rest;
+        return Ok(0);
+    }
+    let at = clock.rest;
+    let sign = match at.as_bytes().first() {
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        _ => return clock.misfit("Z07:00"),
+    };
+    let digits = |range: std::ops::Range<usize>| at.get(range).filter(|t| t.bytes().all(|c| c.is_ascii_digit())).and_then(|t| t.parse::<i32>().ok());
+    match (digits(1..3), at.get(3..4), digits(4..6)) {
+        (Some(hours), Some(":"), Some(minutes)) => {
+            clock.rest = at.get(6..).unwrap_or_default();
+            Ok(sign * (hours * 3600 + minutes * 60))
+        }
+        _ => clock.misfit("Z07:00"),
+    }
+}
+
+/// A point in time as the wire has it.
+pub fn format(instant: Timestamp) -> String {
+    instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("2015-06-26T12:00:00Z", "2015-06-26T12:00:00Z")]
+    #[case("2015-06-26T12:00:00.123456Z", "2015-06-26T12:00:00Z")]
+    #[case("2015-06-26T12:00:00+02:00", "2015-06-26T10:00:00Z")]
+    #[case("2015-01-01T00:00:00+00:30", "2014-12-31T23:30:00Z")]
+    fn a_time_is_kept_in_utc_to_the_second(#[case] given: &str, #[case] kept: &str) {
+        assert_eq!(parse(given), Ok(kept.to_owned()));
+    }
+
+    #[rstest]
+    #[case("", "parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\"")]
+    #[case("now", "parsing time \"now\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"now\" as \"2006\"")]
+    #[case("2015-06-26 12:00:00Z", "parsing time \"2015-06-26 12:00:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \" 12:00:00Z\" as \"T\"")]
+    #[case("2015-13-01T00:00:00Z", "parsing time \"2015-13-01T00:00:00Z\": month out of range")]
+    #[case("2015-02-30T00:00:00Z", "parsing time \"2015-02-30T00:00:00Z\": day out of range")]
+    #[case("2015-02-20T00:00:00Zx", "parsing time \"2015-02-20T00:00:00Zx\": extra text: x")]
+    fn what_is_no_time_is_refused_in_the_reference_words(#[case] given: &str, #[case] problem: &str) {
+        assert_eq!(parse(given), Err(problem.to_owned()));
+    }
+}

@@ -1,0 +1,117 @@
+//! Rules for horizontal pod autoscalers, of both faces. Faults are reported by the field names of the older face, which is the internal one.
+
+use serde_json::Value;
+
+use super::cursor::{Cursor, Errors};
+use super::name::{self, NameRule};
+use super::{forms, internal, meta};
+use crate::api::FieldError;
+
+const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
+
+/// Judges an autoscaler that is about to be made.
+pub(super) fn create(autoscaler: &Cursor, errors: &mut Errors) {
+    meta::create(&autoscaler.at("metadata"), true, NameRule::DnsSubdomain, errors);
+    spec(autoscaler, errors);
+    custom_metrics(&autoscaler.at("metadata").at("annotations"), errors);
+}
+
+/// Judges a change.
+pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
+    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
+    spec(new, errors);
+}
+
+/// Judges a change of status. (One field name is misspelt in v1.2.)
+pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
+    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
+    let status = new.at("status");
+    status.at("currentReplicas").require_nonnegative(errors);
+    status.at("desiredReplicas").shown_as(status.path(), "desiredReplicasa").require_nonnegative(errors);
+}
+
+fn spec(autoscaler: &Cursor, errors: &mut Errors) {
+    let at = autoscaler.at("spec");
+    let (least, most) = (at.at("minReplicas"), at.at("maxReplicas"));
+    let utilization = match at.at("cpuUtilization") {
+        older if older.is_set() => older.at("targetPercentage"),
+        _ => at.at("targetCPUUtilizationPercentage").shown_as(at.path(), "cpuUtilization.targetPercentage"),
+    };
+    positive(&least, least.optional_int(), errors);
+    positive(&most, Some(most.int()), errors);
+    if least.optional_int().is_some_and(|least| most.int() < least) {
+        errors.push(most.invalid(most.int(), "must be greater than or equal to `minReplicas`"));
+    }
+    positive(&utilization, utilization.is_set().then(|| utilization.int()), errors);
+    target(autoscaler, &at, errors);
+}
+
+fn positive(at: &Cursor, number: Option<i64>, errors: &mut Errors) {
+    if let Some(number) = number.filter(|number| *number < 1) {
+        errors.push(at.invalid(number, "must be greater than 0"));
+    }
+}
+
+/// Judges what is scaled. The newer face has no field for the sub-resource; it always means `scale`.
+fn target(autoscaler: &Cursor, spec: &Cursor, errors: &mut Errors) {
+    let newer = spec.at("scaleTargetRef");
+    let is_newer = newer.is_set() || autoscaler.at("apiVersion").text().starts_with("autoscaling/");
+    let reference = if is_newer { newer.shown_as(spec.path(), "scaleRef") } else { spec.at("scaleRef") };
+    let before = errors.len();
+    for field in ["kind", "name"] {
+        segment(&reference.at(field), errors);
+    }
+    if is_newer {
+        return;
+    }
+    let sub_resource = reference.at("subresource");
+    segment(&sub_resource, errors);
+    if errors.len() == before && sub_resource.text() != "scale" {
+        errors.push(sub_resource.not_supported(&["scale"]));
+    }
+}
+
+fn segment(at: &Cursor, errors: &mut Errors) {
+    if at.text().is_empty() {
+        errors.push(at.required(""));
+    } else if let Err(want) = name::path_segment(at.text()) {
+        errors.push(at.invalid(at.text(), want));
+    }
+}
+
+/// Judges the targets for custom metrics, which are JSON in one of the annotations at `at`.
+fn custom_metrics(at: &Cursor, errors: &mut Errors) {
+    let Some(text) = at.member(TARGETS).and_then(Value::as_str) else { return };
+    let Some(targets) = serde_json::from_str::<Value>(text).ok().filter(is_target_list) else {
+        errors.push(at.invalid(internal::show(&forms::LABELS, at.value()), "failed to parse custom metrics target annotation"));
+        return;
+    };
+    let items = Cursor::new(at.path().child("items"), targets.get("items"));
+    if items.is_empty() {
+        errors.push(items.required("custom metrics target must not be empty"));
+    }
+    for item in items.items() {
+        if item.at("name").text().is_empty() {
+            errors.push(FieldError::required(&items.path().child("name"), "missing custom metric target name"));
+        }
+        let value = internal::amount(item.at("value").value());
+        if value.milli_value() <= 0 {
+            errors.push(FieldError::invalid(&items.path().child("value"), value.to_string(), "custom metric target value must be greater than 0"));
+        }
+    }
+}
+
+/// Whether `value` has the types of a list of targets.
+fn is_target_list(value: &Value) -> bool {
+    let Some(list) = value.as_object() else { return value.is_null() };
+    let is_target = |item: &Value| {
+        let text_or_nothing = |v: Option<&Value>| v.is_none_or(|v| v.is_null() || v.is_string());
+        item.is_object() && text_or_nothing(item.get("name")) && item.get("value").is_none_or(is_quantity)
+    };
+    list.get("items").is_none_or(|items| items.is_null() || items.as_array().is_some_and(|items| items.iter().all(is_target)))
+}
+
+fn is_quantity(value: &Value) -> bool {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    text.parse::<crate::api::quantity::Quantity>().is_ok()
+}
