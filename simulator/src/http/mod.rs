@@ -8,16 +8,21 @@
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
 
 mod body;
+pub(crate) mod credentials;
 mod discovery;
+pub(crate) mod kubeconfig;
 mod metrics;
 mod negotiation;
 mod path;
+pub(crate) mod proxy;
 mod query;
 mod respond;
 mod route;
 mod server;
 mod service;
+mod spdy;
 mod stall;
+pub(crate) mod tls;
 mod websocket;
 
 pub use route::ProxyAddress;

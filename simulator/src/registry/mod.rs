@@ -13,6 +13,7 @@ mod delete;
 mod endpoints;
 mod export;
 mod face;
+mod listed;
 mod patch;
 mod read;
 mod rollback;
@@ -71,6 +72,7 @@ pub struct Registry {
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
     services: services::Services,
+    listed: listed::Listed,
     components: Vec<Component>,
 }
 
@@ -82,7 +84,7 @@ impl Registry {
         let store = Arc::new(Memory::new(hub.clone()));
         let services = services::Services::new(settings.service_range, chance.clone());
         let components = settings.components.clone();
-        Self { settings, profile, clock, chance, store, hub, services, components }
+        Self { settings, profile, clock, chance, store, hub, services, listed: listed::Listed::default(), components }
     }
 
     /// Whose word counts.
