@@ -301,7 +301,7 @@ impl<'a> Codec<'a> {
                 b'n' => self.rest_of("ull")?,
                 b't' => self.rest_of("rue")?,
                 b'f' => self.rest_of("alse")?,
-                _ => drop(self.number()?),
+                _ => self.number().map(|_| ())?,
             }
             if open.is_empty() {
                 self.at = was;
@@ -430,7 +430,7 @@ impl Number {
         if after_dot {
             self.exponent = self.exponent.wrapping_sub(1);
         }
-        if self.mantissa >= u64::MAX / 10 + 1 {
+        if self.mantissa > u64::MAX / 10 {
             self.overflow = true;
             return;
         }

@@ -19,7 +19,7 @@ pub(super) fn structure(of: &Struct, object: &mut Object) {
     }
     for field in &of.fields {
         if let Some(default) = &field.default
-            && object.get(field.name).is_none_or(is_zero)
+            && object.get(field.name).is_none_or(|given| given.is_null() || (!matches!(field.shape, Shape::Pointer(_)) && is_zero(given)))
         {
             object.insert(field.name.to_owned(), default.clone());
         }
