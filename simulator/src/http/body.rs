@@ -13,13 +13,13 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 
 use crate::api::{Reason, Status};
 
 /// What goes wrong while a body is being produced; the connection is cut then.
-pub(crate) type BodyError = Box<dyn std::error::Error + Send + Sync>;
+pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of a response.
 pub(crate) struct Body(Content);
@@ -27,6 +27,7 @@ pub(crate) struct Body(Content);
 enum Content {
     Whole { bytes: Bytes, newline: bool },
     Frames(Pin<Box<dyn Stream<Item = Result<Bytes, BodyError>> + Send>>),
+    Proxied(UnsyncBoxBody<Bytes, BodyError>),
 }
 
 const NEWLINE: Bytes = Bytes::from_static(b"\n");
@@ -53,6 +54,12 @@ impl Body {
     }
 }
 
+impl From<UnsyncBoxBody<Bytes, BodyError>> for Body {
+    fn from(body: UnsyncBoxBody<Bytes, BodyError>) -> Self {
+        Self(Content::Proxied(body))
+    }
+}
+
 impl http_body::Body for Body {
     type Data = Bytes;
     type Error = BodyError;
@@ -62,6 +69,7 @@ impl http_body::Body for Body {
             Content::Whole { bytes, .. } if !bytes.is_empty() => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Content::Whole { newline, .. } => Poll::Ready(std::mem::take(newline).then(|| Ok(Frame::data(NEWLINE)))),
             Content::Frames(frames) => frames.as_mut().poll_next(context).map(|next| next.map(|frame| frame.map(Frame::data))),
+            Content::Proxied(body) => Pin::new(body).poll_frame(context),
         }
     }
 
@@ -69,6 +77,7 @@ impl http_body::Body for Body {
         match &self.0 {
             Content::Whole { bytes, newline } => bytes.is_empty() && !newline,
             Content::Frames(_) => false,
+            Content::Proxied(body) => body.is_end_stream(),
         }
     }
 
@@ -76,6 +85,7 @@ impl http_body::Body for Body {
         match &self.0 {
             Content::Whole { bytes, newline } => SizeHint::with_exact(bytes.len() as u64 + u64::from(*newline)),
             Content::Frames(_) => SizeHint::default(),
+            Content::Proxied(body) => body.size_hint(),
         }
     }
 }

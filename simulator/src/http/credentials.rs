@@ -33,6 +33,11 @@ pub struct User {
 pub struct Secret(String);
 
 impl Secret {
+    /// Keeps a text from being shown.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
     /// The text itself.
     pub fn reveal(&self) -> &str {
         &self.0

@@ -30,7 +30,7 @@ pub fn config(url: &str, tls: Option<&Tls>, credentials: &Credentials) -> Value 
         let client = tls.client_certificate();
         cluster["certificate-authority-data"] = BASE64_STANDARD.encode(tls.authority()).into();
         user["client-certificate-data"] = BASE64_STANDARD.encode(&client.certificate).into();
-        user["client-key-data"] = BASE64_STANDARD.encode(&client.key).into();
+        user["client-key-data"] = BASE64_STANDARD.encode(client.key.reveal()).into();
         if let Some(token) = credentials.token() {
             user["token"] = token.reveal().into();
         }

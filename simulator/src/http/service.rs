@@ -20,14 +20,15 @@ use super::{
     metrics::{Metrics, Open},
     negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
     path::{Asked, asked},
+    proxy::{Objects, Proxy},
     query::Query,
     respond::{self, Refusal, generic, refuse},
     route::{Page, ProxyAddress, Route, Table, Target},
-    server::Stop,
+    server::{Peer, Stop},
     websocket,
 };
 use crate::{
-    api::{Reason, Status},
+    api::Status,
     profile::Profile,
     registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
     scheme::Resource,
@@ -37,6 +38,7 @@ use crate::{
 pub(crate) struct Service {
     registry: Arc<Registry>,
     profile: Profile,
+    proxy: Proxy,
     table: Table,
     discovery: Discovery,
     pub(super) limits: Limits,
@@ -44,12 +46,26 @@ pub(crate) struct Service {
     pub(super) stop: Stop,
 }
 
+/// What a service is set up with, beside its registry.
+pub(crate) struct Setup {
+    /// Where it says that it is reached, `HOST:PORT`.
+    pub(crate) address: String,
+    /// What stands before services, pods and nodes.
+    pub(crate) proxy: Proxy,
+    /// What a peer may use up.
+    pub(crate) limits: Limits,
+    /// When to stop.
+    pub(crate) stop: Stop,
+}
+
 impl Service {
-    /// A service over `registry` for these resources, that says it is reached at `address`, which is `HOST:PORT`.
-    pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], profile: Profile, address: &str, limits: Limits, stop: Stop) -> Self {
+    /// A service over `registry` for these resources.
+    pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], setup: Setup) -> Self {
+        let Setup { address, proxy, limits, stop } = setup;
         let table = Table::new(resources);
-        let discovery = Discovery::new(&table, resources, address);
-        Self { registry, profile, table, discovery, limits, metrics: Metrics::new(), stop }
+        let discovery = Discovery::new(&table, resources, &address);
+        let profile = registry.profile();
+        Self { registry, profile, proxy, table, discovery, limits, metrics: Metrics::new(), stop }
     }
 
     /// The response to a request on a connection that is cut when `cut` is cancelled.
@@ -114,7 +130,7 @@ impl Service {
             Target::Connect(address) => self.connect(address, parts).await,
             Target::Proxy(address) => {
                 takes(parts, ANYTHING)?;
-                self.proxy(&address)
+                self.proxy(&address, parts, body).await
             }
         }
     }
@@ -215,9 +231,10 @@ impl Service {
         Err(Status::bad_request(format!("pod {pod} does not have a host assigned")).into())
     }
 
-    fn proxy(&self, address: &ProxyAddress) -> Result<Response<Body>, Refusal> {
-        let kind = address.resource.trim_end_matches('s');
-        Err(Status::new(Reason::ServiceUnavailable, format!("no endpoints available for {kind} {:?}", address.name)).into())
+    async fn proxy(&self, address: &ProxyAddress, parts: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
+        let client = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+        let request = Request::from_parts(parts.clone(), body);
+        Ok(self.proxy.answer(&Objects(&self.registry), address, request, client).await?.map(Body::from))
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Source: the secure port of Kubernetes v1.2 (`--tls-cert-file`, `--client-ca-file`: the user is the certificate's common name).
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use jiff::Timestamp;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
@@ -24,10 +24,10 @@ use tokio_rustls::{
     },
 };
 
-use super::credentials::User;
+use super::credentials::{Secret, User};
 
 /// What the server shows who it is with.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Identity {
     /// A certificate made for these names and addresses.
     Made {
@@ -39,7 +39,7 @@ pub enum Identity {
         /// The certificate, and its chain.
         certificate: String,
         /// The private key.
-        key: String,
+        key: Secret,
     },
 }
 
@@ -78,12 +78,12 @@ pub enum TlsError {
 }
 
 /// A certificate and its key, both PEM.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ClientCertificate {
     /// The certificate.
     pub certificate: String,
     /// Its private key.
-    pub key: String,
+    pub key: Secret,
 }
 
 /// TLS, ready to listen with.
@@ -93,6 +93,12 @@ pub struct Tls {
     authority: String,
     client: ClientCertificate,
     verifier: Arc<dyn ClientCertVerifier>,
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls").field("client", &self.client).finish_non_exhaustive()
+    }
 }
 
 /// The user whom the certificate made for clients is for.
@@ -117,7 +123,7 @@ impl Tls {
         }
         let provider = Arc::new(ring::default_provider());
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()?;
-        let key = PrivateKeyDer::from_pem_slice(served.key.as_bytes()).map_err(|error| TlsError::Pem("key", error))?;
+        let key = PrivateKeyDer::from_pem_slice(served.key.reveal().as_bytes()).map_err(|error| TlsError::Pem("key", error))?;
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(Arc::new(AnyClient(Arc::clone(&verifier))))
@@ -179,7 +185,7 @@ fn issue(
     params.use_authority_key_identifier_extension = true;
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, authority)?;
-    Ok(ClientCertificate { certificate: certificate.pem(), key: key.serialize_pem() })
+    Ok(ClientCertificate { certificate: certificate.pem(), key: Secret::new(key.serialize_pem()) })
 }
 
 /// Lets every client through the handshake: what its certificate is worth is asked afterwards, so that it can be told with a 401.
@@ -236,9 +242,9 @@ mod tests {
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions().unwrap();
         let config = config.with_root_certificates(roots);
         let config = match shown {
-            Some(ClientCertificate { certificate, key }) => {
-                config.with_client_auth_cert(certificates("shown", certificate).unwrap(), PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap()).unwrap()
-            }
+            Some(ClientCertificate { certificate, key }) => config
+                .with_client_auth_cert(certificates("shown", certificate).unwrap(), PrivateKeyDer::from_pem_slice(key.reveal().as_bytes()).unwrap())
+                .unwrap(),
             None => config.with_no_client_auth(),
         };
         let (near, far) = tokio::io::duplex(64 * 1024);

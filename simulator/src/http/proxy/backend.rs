@@ -1,6 +1,6 @@
 //! Servers inside this process, reached without a connection.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use futures::future::BoxFuture;
 use hyper::{Request, Response};
@@ -28,6 +28,12 @@ where
 /// The servers inside this process by their address, `HOST:PORT`.
 #[derive(Clone, Default)]
 pub struct Backends(Arc<RwLock<HashMap<String, Arc<dyn Backend>>>>);
+
+impl fmt::Debug for Backends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.read().keys()).finish()
+    }
+}
 
 impl Backends {
     /// Lets `backend` answer at `address`, in the place of what did before.

@@ -35,16 +35,11 @@ use tokio_rustls::{
 /// How long a connection may take to come about.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Addresses that are sent elsewhere: `FROM=TO`, each `HOST:PORT`.
+/// Addresses that are sent elsewhere.
 #[derive(Clone, Debug, Default)]
-pub struct Dial(HashMap<String, String>);
+pub(crate) struct Dial(HashMap<String, String>);
 
 impl Dial {
-    /// Sends what goes to `from` to `to`.
-    pub fn insert(&mut self, from: impl Into<String>, to: impl Into<String>) {
-        self.0.insert(from.into(), to.into());
-    }
-
     fn target<'a>(&'a self, address: &'a str) -> &'a str {
         self.0.get(address).map_or(address, String::as_str)
     }

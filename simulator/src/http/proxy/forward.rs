@@ -15,16 +15,17 @@ use hyper_util::{
 };
 
 use super::{
+    super::{route::ProxyAddress, websocket},
     Body, BodyError,
     backend::Backends,
-    call::{self, Call},
+    call,
     coding::{Change, Changed, Coding},
     dial::{Connector, Dial, DialError, TIMEOUT},
     headers,
     html::Page,
     link::Links,
     path,
-    resolve::{Lookup, Resolver, Server},
+    resolve::{Lookup, Resolver, Resource, Server},
 };
 use crate::{
     api::{Reason, Status},
@@ -70,25 +71,28 @@ impl Proxy {
         Ok(Self { client, resolver: Resolver::default(), backends: settings.backends, profile: settings.profile })
     }
 
-    /// Answers the request that `call` was taken from, made by `client`.
+    /// Answers a request for what `address` names, made by `client`.
     ///
     /// # Errors
     /// A refusal where the name stands for no server; a server that cannot be reached is a response.
-    pub async fn answer<B>(&self, lookup: &dyn Lookup, call: &Call, request: Request<B>, client: Option<IpAddr>) -> Result<Response<Body>, Status>
+    pub(crate) async fn answer<B>(
+        &self,
+        lookup: &dyn Lookup,
+        address: &ProxyAddress,
+        request: Request<B>,
+        client: Option<IpAddr>,
+    ) -> Result<Response<Body>, Status>
     where
         B: hyper::body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BodyError>,
     {
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-        if !call::takes(request.method()) {
-            let refusal = Status::new(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource");
-            return Err(Status { details: Some(Box::default()), ..refusal });
-        }
-        let server = self.resolver.resolve(lookup, call.resource, &call.namespace, &call.id).await?;
-        let (path, query) = call.asks_for(request.uri().query().unwrap_or_default(), self.profile);
-        let target = Target { server, path, query, prefix: call.prefix() };
+        let resource = Resource::named(address.resource).ok_or_else(Status::no_such_path)?;
+        let server = self.resolver.resolve(lookup, resource, &address.namespace, &address.name).await?;
+        let (path, query) = call::asks_for(address, request.uri().query().unwrap_or_default(), self.profile);
+        let target = Target { server, path, query, prefix: address.root.clone() };
         target.check_port()?;
-        if call::is_upgrade(&request) {
+        if websocket::upgrades(request.headers()) {
             return self.upgrade(request, &target).await;
         }
         if target.path.is_empty() {

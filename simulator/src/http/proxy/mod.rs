@@ -16,6 +16,7 @@ mod forward;
 mod headers;
 mod html;
 mod link;
+mod objects;
 mod path;
 mod resolve;
 #[cfg(test)]
@@ -26,14 +27,14 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 pub use self::{
     backend::{Backend, Backends},
-    call::{Call, Form, is_upgrade, takes},
-    dial::{Dial, Redial, TIMEOUT},
-    forward::{Proxy, Settings},
-    resolve::{Lookup, NODE_AGENT_PORT, Resolver, Resource, Server},
+    dial::Redial,
 };
-
-/// What goes wrong while a body is being produced; the connection is cut then.
-pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) use self::{
+    forward::{Proxy, Settings},
+    objects::Objects,
+    resolve::Lookup,
+};
+pub use super::body::BodyError;
 
 /// A body on its way through the proxy.
 pub type Body = UnsyncBoxBody<Bytes, BodyError>;
