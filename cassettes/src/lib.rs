@@ -14,6 +14,10 @@
 //! | show | [`format::contents`] |
 //! | open, save | [`format::read`], [`format::write`] |
 
+pub mod bindings;
+pub mod differ;
 pub mod format;
 pub mod har;
 pub mod interaction;
+pub mod transport;
+pub mod verifier;
