@@ -19,5 +19,7 @@ pub mod differ;
 pub mod format;
 pub mod har;
 pub mod interaction;
+pub mod matcher;
+pub mod replayer;
 pub mod transport;
 pub mod verifier;

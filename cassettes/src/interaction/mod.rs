@@ -7,9 +7,12 @@
 
 mod clock;
 mod exchange;
+mod placeholder;
 
 pub use clock::{Clock, millis, to_millis};
 pub use exchange::{Answer, Data, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request, Sender};
+
+pub use placeholder::{is_placeholder, number, placeholder, placeholders};
 
 use jiff::Timestamp;
 use std::time::Duration;

@@ -7,11 +7,13 @@
 
 mod client;
 mod coding;
+mod forward;
 mod server;
 mod tls;
 
 pub use client::{Client, failure};
 pub use coding::{Coding, decode};
+pub use forward::{forward, restore};
 pub use server::{Exchange, Gone, Server, Tasks};
 pub use tls::{Credentials, TransportError};
 
