@@ -20,6 +20,8 @@ pub mod format;
 pub mod har;
 pub mod interaction;
 pub mod matcher;
+pub mod recorder;
+pub mod redactor;
 pub mod replayer;
 pub mod transport;
 pub mod verifier;

@@ -113,6 +113,16 @@ pub(super) fn frame(out: &mut String, frame: &Frame) {
     entry(out, 4, "at_ms", &time(frame.at));
 }
 
+/// A piece of a body that was too long to be held whole, and has no structure of its own.
+pub(super) fn piece(out: &mut String, frame: &Frame) {
+    out.reserve(frame.data.len() + frame.data.len() / 16 + 100);
+    listed(out, |out| match std::str::from_utf8(&frame.data) {
+        Ok(text) => text_entry(out, 4, "text", text),
+        Err(_) => base64(out, 4, "base64", &frame.data),
+    });
+    entry(out, 4, "at_ms", &time(frame.at));
+}
+
 pub(super) fn message(out: &mut String, message: &Message) {
     let from = match message.from {
         Sender::Client => "client",

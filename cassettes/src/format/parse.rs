@@ -27,7 +27,7 @@ pub(super) enum Document {
 /// More of an interaction whose document was ended before it was.
 pub(super) struct More {
     pub(super) of: u64,
-    pub(super) payload: Payload,
+    pub(super) payload: Option<Payload>,
     pub(super) took: Option<Duration>,
     pub(super) cut: Option<String>,
 }
@@ -68,7 +68,6 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
     let payload = streamed(node)?;
     if let Some(of) = node.get("stream_of") {
         let of = whole(of).ok_or("`stream_of` is no number of an interaction")?;
-        let payload = payload.unwrap_or(Payload::Stream(Vec::new()));
         return Ok(Document::More(More { of, payload, took, cut }));
     }
     let id = node.get("id").and_then(whole).ok_or("an interaction has no `id`")?;
@@ -152,6 +151,10 @@ fn streamed(node: &Node<'_>) -> Result<Option<Payload>, Wrong> {
     };
     if let Some(items) = list("stream")? {
         return Ok(Some(Payload::Stream(items.iter().map(frame).collect::<Result<_, _>>()?)));
+    }
+    if let Some(items) = list("pieces")? {
+        let pieces = items.iter().map(frame).collect::<Result<Vec<_>, _>>()?;
+        return Ok(Some(Payload::Body(Payload::Stream(pieces).bytes())));
     }
     if let Some(items) = list("messages")? {
         return Ok(Some(Payload::Messages(items.iter().map(message).collect::<Result<_, _>>()?)));

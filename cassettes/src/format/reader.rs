@@ -79,9 +79,10 @@ fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
         return Err(format!("more of interaction {}, which had no answer", more.of));
     };
     match (&mut answer.payload, more.payload) {
-        (Payload::Stream(frames), Payload::Stream(others)) => frames.extend(others),
-        (Payload::Messages(messages), Payload::Messages(others)) => messages.extend(others),
-        (Payload::Messages(_), Payload::Stream(none)) if none.is_empty() => {}
+        (Payload::Stream(frames), Some(Payload::Stream(others))) => frames.extend(others),
+        (Payload::Messages(messages), Some(Payload::Messages(others))) => messages.extend(others),
+        (Payload::Body(body), Some(Payload::Body(other))) => *body = [&body[..], &other[..]].concat().into(),
+        (_, None) => {}
         _ => return Err(format!("more of interaction {}, which is no such stream", more.of)),
     }
     whole.took = more.took.or(whole.took);
@@ -96,7 +97,7 @@ fn intact(text: &str) -> Option<&str> {
     if last.starts_with("took_ms:") {
         return Some(lines);
     }
-    let marker = ["\nstream:\n", "\nmessages:\n"].into_iter().find_map(|key| Some(lines.find(key)? + key.len()))?;
+    let marker = ["\nstream:\n", "\nmessages:\n", "\npieces:\n"].into_iter().find_map(|key| Some(lines.find(key)? + key.len()))?;
     let frames = lines.get(marker..)?;
     // Nothing inside a frame stands at this indentation, so this can only be the end of one.
     let end = match frames.rfind("\n    at_ms: ") {

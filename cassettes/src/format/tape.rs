@@ -3,7 +3,7 @@
 //! Promises: when a call returns, what it was given is in the file (the system's, not the disk's); calls from many
 //! threads leave whole documents and whole frames; memory is bounded by what one call is given.
 
-use super::document::{frame, head, header, message, tail};
+use super::document::{frame, head, header, message, piece, tail};
 use super::FormatError;
 use crate::interaction::{Cassette, Frame, Header, Interaction, Message, Payload};
 use parking_lot::Mutex;
@@ -78,6 +78,28 @@ impl Tape {
         let mut text = String::new();
         frame(&mut text, of);
         self.write(&text, Some((id, "stream:\n")), Some(id))
+    }
+
+    /// Appends an interaction whose body is too long to be held whole, and comes in pieces: none is there yet. It stays
+    /// open for [`Tape::piece`] and [`Tape::end`].
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn begin(&self, interaction: &Interaction) -> Result<(), FormatError> {
+        let mut text = String::from(BEGIN);
+        head(&mut text, interaction);
+        text.push_str("pieces:\n");
+        self.write(&text, None, Some(interaction.id))
+    }
+
+    /// Appends a piece to the body of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn piece(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
+        let mut text = String::new();
+        piece(&mut text, of);
+        self.write(&text, Some((id, "pieces:\n")), Some(id))
     }
 
     /// Appends a message to an upgraded connection of an interaction.
