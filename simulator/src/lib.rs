@@ -1,1 +1,3 @@
 //! Stuntdouble simulator.
+
+pub mod search;
