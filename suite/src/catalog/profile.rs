@@ -35,6 +35,10 @@ pub enum Removed {
 /// The kinds of which `kubernetes-1.2` answers a deletion with the object.
 const ANSWERED_WITH_THE_OBJECT: [&str; 7] = ["Pod", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "PodTemplate", "ResourceQuota", "ServiceAccount"];
 
+/// The kinds of which `kubernetes-1.2` tells nothing to who watches one object: it looks for the name in a field that
+/// these do not have.
+const WATCHED_ALONE_IN_VAIN: [&str; 3] = ["HorizontalPodAutoscaler", "LimitRange", "PodTemplate"];
+
 impl Profile {
     /// Both, in the order of the README.
     pub const ALL: [Self; 2] = [Self::Documented, Self::Kubernetes12];
@@ -98,6 +102,11 @@ impl Profile {
     /// Whether a watch without a version tells the history of an object, rather than its present state as an add.
     pub fn watch_tells_history(self) -> bool {
         self == Self::Documented
+    }
+
+    /// Whether the watch of one object of the kind tells anything.
+    pub fn watch_of_one_tells(self, kind: &str) -> bool {
+        self == Self::Documented || !WATCHED_ALONE_IN_VAIN.contains(&kind)
     }
 
     /// Whether a watch from a version tells of that version itself.

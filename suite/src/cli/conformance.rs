@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
@@ -147,10 +148,16 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
         None => Expectations::default(),
     };
     let mut reports = reports(&arguments)?;
-    let target = target(&arguments).await?;
+    let target = Arc::new(target(&arguments).await?);
     target.reach().await.map_err(Trouble::unreachable)?;
-    let runner =
-        Runner { target: &target, run: run_name(), at_once: AT_ONCE, allow_cluster_wide: arguments.allow_cluster_wide, pending_too: false, expectations };
+    let runner = Runner {
+        target: Arc::clone(&target),
+        run: run_name(),
+        at_once: AT_ONCE,
+        allow_cluster_wide: arguments.allow_cluster_wide,
+        pending_too: false,
+        expectations,
+    };
     let mut summary = Summary::default();
     let mut trouble = None;
     runner

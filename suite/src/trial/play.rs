@@ -14,35 +14,56 @@ const REMOVAL: Duration = Duration::from_secs(30);
 /// How often a request is asked again that somebody else's write overtook.
 const OVERTAKEN: usize = 5;
 
+/// How often a trial is played whose watch begins at a version that the target has forgotten. On a busy target history
+/// is short: a hundred changes of a kind, with the recorded server.
+const FORGOTTEN: usize = 3;
+
+/// What came of one play.
+enum Played {
+    Fine,
+    Failed(Failure),
+    Forgotten(Failure),
+}
+
 impl Trial {
     /// Plays the trial on a target, whether it is pending or not. `run` sets the names of its world apart from others'.
     pub async fn play(&self, target: &Target, run: &str) -> Outcome {
         let began = Instant::now();
         let session = Session::with(target);
-        let world = World::named(&session, &self.row, format!("sd-{run}-{}", self.number));
-        let verdict = match tokio::time::timeout(WHOLE, self.judged(&world)).await {
-            Ok(Ok(None)) => Verdict::Passed,
-            Ok(Ok(Some(failure))) => Verdict::Failed(failure),
-            Ok(Err(error)) => Verdict::Failed(Failure::broken("the trial", error.to_string())),
-            Err(_) => Verdict::Failed(Failure::broken("the trial", format!("it had not ended after {} s", WHOLE.as_secs()))),
-        };
-        // What does not go in time stays behind: the verdict stands all the same.
-        drop(tokio::time::timeout(REMOVAL, world.remove()).await);
+        let mut verdict = Verdict::Passed;
+        for attempt in 0..FORGOTTEN {
+            let stem = format!("sd-{run}-{}{}", self.number, "x".repeat(attempt));
+            let world = World::named(&session, &self.row, stem);
+            let played = tokio::time::timeout(WHOLE, self.judged(&world)).await;
+            // What does not go in time stays behind: the verdict stands all the same.
+            drop(tokio::time::timeout(REMOVAL, world.remove()).await);
+            verdict = match played {
+                Ok(Ok(Played::Fine)) => Verdict::Passed,
+                Ok(Ok(Played::Failed(failure))) => Verdict::Failed(failure),
+                Ok(Ok(Played::Forgotten(failure))) => {
+                    verdict = Verdict::Failed(failure);
+                    continue;
+                }
+                Ok(Err(error)) => Verdict::Failed(Failure::broken("the trial", error.to_string())),
+                Err(_) => Verdict::Failed(Failure::broken("the trial", format!("it had not ended after {} s", WHOLE.as_secs()))),
+            };
+            break;
+        }
         Outcome { trial: self.clone(), verdict, took: began.elapsed(), exchanges: session.exchanges() }
     }
 
-    async fn judged(&self, world: &World<'_>) -> Result<Option<Failure>, WorldError> {
+    async fn judged(&self, world: &World<'_>) -> Result<Played, WorldError> {
         let row = &self.row;
         world.make().await?;
         for action in &row.case.before {
             world.act(action).await?;
         }
         let mut attempt = 0;
-        let (request, mismatches, answer) = loop {
+        let (request, mismatches, answer, forgotten) = loop {
             let request = ask::request(world, row).await?;
             if row.case.expect.events.is_some() {
-                let (mismatches, answer) = watch::watch(world, row, self.profile, &request).await?;
-                break (request, mismatches, answer);
+                let watched = watch::watch(world, row, self.profile, &request).await?;
+                break (request, watched.found, watched.answer, watched.forgotten);
             }
             let answer = world.session().send(&request).await?;
             attempt += 1;
@@ -55,19 +76,20 @@ impl Trial {
             if request.method != http::Method::GET && request.method != http::Method::DELETE && (200..300).contains(&answer.status) {
                 self.note(world, &answer);
             }
-            break (request, mismatches, answer);
+            break (request, mismatches, answer, false);
         };
         let answered = Some(format!("{} {}", answer.status, answer.content_type.as_deref().unwrap_or("(no content type)")));
         if !mismatches.is_empty() {
-            return Ok(Some(Failure { mismatches, curl: Some(request.curl(world.session().target().base())), answered }));
+            let failure = Failure { mismatches, curl: Some(request.curl(world.session().target().base())), answered };
+            return Ok(if forgotten { Played::Forgotten(failure) } else { Played::Failed(failure) });
         }
         for after in &row.case.after {
             if let Some((mismatch, reading)) = verify::afterwards(world, after).await? {
                 let asked = request.curl(world.session().target().base());
-                return Ok(Some(Failure { mismatches: vec![mismatch], curl: Some(format!("{asked}\n{reading}")), answered }));
+                return Ok(Played::Failed(Failure { mismatches: vec![mismatch], curl: Some(format!("{asked}\n{reading}")), answered }));
             }
         }
-        Ok(None)
+        Ok(Played::Fine)
     }
 
     /// Takes note of an object that a write answered with, in whichever media type.

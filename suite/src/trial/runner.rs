@@ -1,6 +1,9 @@
 //! Many trials at once, told of as they end.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures::StreamExt;
 
@@ -30,9 +33,9 @@ pub enum Event {
 
 /// How trials are run.
 #[derive(Debug)]
-pub struct Runner<'a> {
+pub struct Runner {
     /// The target.
-    pub target: &'a Target,
+    pub target: Arc<Target>,
     /// What sets the names of this run apart from others': a few lower-case letters and digits.
     pub run: String,
     /// How many trials are played at once.
@@ -45,7 +48,7 @@ pub struct Runner<'a> {
     pub expectations: Expectations,
 }
 
-impl Runner<'_> {
+impl Runner {
     /// Runs the trials. `tell` hears of everything as it happens; trials end in no particular order.
     pub async fn run(&self, trials: Vec<Trial>, profile: crate::catalog::Profile, mut tell: impl FnMut(Event)) {
         let began = Instant::now();
@@ -68,14 +71,22 @@ impl Runner<'_> {
             let verdict = Verdict::Pending(reason.to_owned());
             return Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() };
         }
-        self.weighed(trial.play(self.target, &self.run).await)
+        let (target, run, played) = (Arc::clone(&self.target), self.run.clone(), trial.clone());
+        // A task of its own, so that trials run on every processor.
+        match tokio::spawn(async move { played.play(&target, &run).await }).await {
+            Ok(outcome) => self.weighed(outcome),
+            Err(error) => {
+                let verdict = Verdict::Failed(Failure::broken("the trial", error.to_string()));
+                Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() }
+            }
+        }
     }
 
     async fn alone(&self, trial: Trial) -> Outcome {
         let without = |trial, verdict| Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() };
         match self.target.another().await {
             Ok(Some(own)) => self.weighed(trial.play(&own, &self.run).await),
-            Ok(None) if self.allow_cluster_wide => self.weighed(trial.play(self.target, &self.run).await),
+            Ok(None) if self.allow_cluster_wide => self.weighed(trial.play(&self.target, &self.run).await),
             Ok(None) => without(trial, Verdict::Skipped("it touches the whole cluster; --allow-cluster-wide plays it".to_owned())),
             Err(error) => without(trial, Verdict::Failed(Failure::broken("the target", error.to_string()))),
         }

@@ -12,13 +12,27 @@ use crate::check::{Answer, Mismatch, Notification, Tale, judge};
 use crate::request::{Media, Request};
 use crate::target::Stream;
 
+/// The status, and the code of an error in a stream, of a version that is too old.
+const GONE: u16 = 410;
 /// How long the head of a stream is waited for before things begin to happen.
 const HEAD: Duration = Duration::from_millis(500);
-/// How long a notification that is due may take.
+/// How long a notification that is due may take, while nothing else is told.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it may take at all.
+const LIMIT: Duration = Duration::from_secs(20);
 
-/// Everything about a watch that is not as the row expects, and what came as an answer.
-pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, request: &Request) -> Result<(Vec<Mismatch>, Answer), WorldError> {
+/// What came of a watch.
+pub(super) struct Watched {
+    /// Everything that is not as the row expects.
+    pub(super) found: Vec<Mismatch>,
+    /// What was answered.
+    pub(super) answer: Answer,
+    /// Whether the target says that it has forgotten what happened since the version that the watch began at.
+    pub(super) forgotten: bool,
+}
+
+/// Watches while things happen, and judges what is told.
+pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, request: &Request) -> Result<Watched, WorldError> {
     let before: Before = row.case.given.keys().map(|letter| (letter.clone(), world.versions(letter).len())).collect();
     let asked = Instant::now();
     let mut acting = std::pin::pin!(act(world, row));
@@ -45,7 +59,9 @@ pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, reques
     let body: String = hearing.heard.iter().map(|n| format!("{}\n", serde_json::json!({"type": n.event, "object": n.object}))).collect();
     let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), body: Bytes::from(body) };
     world.session().keep(request, &answer, asked);
-    Ok((found, answer))
+    let error = |n: &Notification| n.event == "ERROR" && n.object.get("code").and_then(serde_json::Value::as_u64) == Some(u64::from(GONE));
+    let forgotten = stream.status == GONE || hearing.heard.iter().any(error);
+    Ok(Watched { found, answer, forgotten })
 }
 
 async fn act(world: &World<'_>, row: &Row) -> Result<(), WorldError> {
@@ -102,6 +118,7 @@ impl Hearing<'_> {
         let prefix = self.world.prefix();
         let mut unfinished = None;
         let mut news = true;
+        let limit = tokio::time::Instant::now() + LIMIT + timeout.unwrap_or_default();
         loop {
             // There may be thousands of notifications of strangers between two of the trial's own.
             if std::mem::take(&mut news) {
@@ -120,14 +137,17 @@ impl Hearing<'_> {
                     deadline = deadline.max(tokio::time::Instant::now() + PATIENCE);
                 }
                 item = stream.next() => match item? {
-                    Some(item) => match Notification::read(&item) {
-                        Ok(notification) if notification.concerns(&prefix) => {
+                    Some(item) => {
+                        let notification = match Notification::read(&item) {
+                            Ok(notification) => notification,
+                            Err(mismatch) => return Ok(vec![mismatch]),
+                        };
+                        deadline = deadline.max(tokio::time::Instant::now() + PATIENCE).min(limit);
+                        if notification.concerns(&prefix) {
                             self.heard.push(notification);
                             news = true;
                         }
-                        Ok(_) => {}
-                        Err(mismatch) => return Ok(vec![mismatch]),
-                    },
+                    }
                     None => return Ok(self.ended(unfinished, timeout)),
                 },
                 () = tokio::time::sleep_until(deadline) => {
@@ -139,7 +159,9 @@ impl Hearing<'_> {
     }
 
     fn judged(&self, writing: bool) -> Result<Tale, WorldError> {
-        let events = self.row.case.expect.events.as_deref().unwrap_or_default();
+        let of_one = self.row.operation.streams && self.row.operation.path.ends_with("{name}");
+        let in_vain = of_one && !self.profile.watch_of_one_tells(&self.row.kind.name);
+        let events = self.row.case.expect.events.as_deref().filter(|_| !in_vain).unwrap_or_default();
         let told = tale(self.world, events, &self.before, self.profile)?;
         Ok(judge(&self.world.prefix(), &told, &self.heard, &self.world.written(), writing))
     }
