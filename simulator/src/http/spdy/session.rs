@@ -317,7 +317,7 @@ impl Receiving {
             self.tell(Control::Reset { stream, status: Reset::InUse as u32 }).await;
             return Ok(());
         }
-        if stream % 2 == 0 || stream < self.last {
+        if stream.is_multiple_of(2) || stream < self.last {
             return Err(FrameError::Number(stream).into());
         }
         self.last = stream;
