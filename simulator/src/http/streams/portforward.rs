@@ -102,3 +102,46 @@ async fn talk(data: Stream, far: Box<dyn Duplex>) -> std::io::Result<()> {
         Err(error) = there => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::spdy::peer::{Peer, Seen};
+
+    #[tokio::test]
+    async fn a_pair_of_streams_is_a_connection_to_a_port() {
+        let connect: Connect = Arc::new(|port| {
+            Box::pin(async move {
+                if port != 80 {
+                    return Err(format!("nothing listens on {port}"));
+                }
+                let (near, mut far) = tokio::io::duplex(64);
+                tokio::spawn(async move {
+                    let mut heard = [0; 4];
+                    far.read_exact(&mut heard).await.unwrap();
+                    far.write_all(b"pong").await.unwrap();
+                });
+                Ok(Box::new(near) as Box<dyn Duplex>)
+            })
+        });
+        let (mut peer, far) = Peer::new();
+        tokio::spawn(forward_ports(far, connect));
+        for (stream, port) in [(1, "80"), (3, "81")] {
+            peer.open_with(stream, &[("streamtype", "error"), ("port", port), ("requestID", port)]).await;
+            peer.reply(stream).await;
+        }
+        let data = |stream, text: &str| Seen::Data { stream, fin: false, bytes: text.into() };
+        let end = |stream| Seen::Data { stream, fin: true, bytes: Vec::new() };
+        peer.open_with(5, &[("streamtype", "data"), ("port", "80"), ("requestID", "80")]).await;
+        peer.reply(5).await;
+        peer.data(5, false, b"ping").await;
+        for seen in [data(5, "pong"), end(5), end(1)] {
+            assert_eq!(peer.next().await, seen);
+        }
+        peer.open_with(7, &[("streamtype", "data"), ("port", "81"), ("requestID", "81")]).await;
+        peer.reply(7).await;
+        for seen in [end(7), data(3, "an error occurred forwarding 81: nothing listens on 81"), end(3)] {
+            assert_eq!(peer.next().await, seen);
+        }
+    }
+}

@@ -150,7 +150,66 @@ async fn drain(mut from: mpsc::Receiver<Bytes>, to: Option<Writer>) -> io::Resul
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+    use tokio::sync::oneshot;
+
     use super::*;
+    use crate::http::spdy::peer::{Peer, Seen};
+
+    const ALL: Attachment = Attachment { stdin: true, stdout: true, stderr: true, tty: false };
+
+    fn data(stream: u32, text: &str) -> Seen {
+        Seen::Data { stream, fin: false, bytes: text.into() }
+    }
+
+    fn end(stream: u32) -> Seen {
+        Seen::Data { stream, fin: true, bytes: Vec::new() }
+    }
+
+    #[rstest]
+    #[case("", None)]
+    #[case("channel.k8s.io", None)]
+    #[case("v2.channel.k8s.io", None)]
+    #[case("v4.channel.k8s.io", Some("{\"metadata\":{},\"status\":\"Success\"}"))]
+    #[tokio::test]
+    async fn every_stream_carries_its_part(#[case] version: &'static str, #[case] outcome: Option<&str>) {
+        let ((stdin, mut input), (out, stdout), (err, stderr), (resize, _sizes)) = (mpsc::channel(4), mpsc::channel(4), mpsc::channel(4), mpsc::channel(4));
+        let (ended, exit) = oneshot::channel();
+        let (mut peer, far) = Peer::new();
+        tokio::spawn(run(far, Upgrade::Spdy { version }, ALL, Ok(Process { stdin, stdout, stderr, resize, exit })));
+        for (stream, kind) in [(1, "error"), (3, "stdin"), (5, "stdout"), (7, "stderr")] {
+            peer.open(stream, kind).await;
+            peer.reply(stream).await;
+        }
+        peer.data(3, true, b"in").await;
+        assert_eq!((input.recv().await.unwrap(), input.recv().await), (Bytes::from_static(b"in"), None));
+        out.send(Bytes::from_static(b"out")).await.unwrap();
+        assert_eq!(peer.next().await, data(5, "out"));
+        err.send(Bytes::from_static(b"err")).await.unwrap();
+        assert_eq!(peer.next().await, data(7, "err"));
+        drop(out);
+        assert_eq!(peer.next().await, end(5));
+        ended.send(Exit::Code(0)).unwrap();
+        drop(err);
+        assert_eq!(peer.next().await, end(7));
+        if let Some(outcome) = outcome {
+            assert_eq!(peer.next().await, data(1, outcome));
+        }
+        assert_eq!(peer.next().await, end(1));
+    }
+
+    #[tokio::test]
+    async fn a_container_that_cannot_be_had_is_told_on_the_error_stream() {
+        let (mut peer, far) = Peer::new();
+        let wanted = Attachment { stdout: true, ..Attachment::default() };
+        tokio::spawn(run(far, Upgrade::Spdy { version: "v2.channel.k8s.io" }, wanted, Err("gone".to_owned())));
+        for (stream, kind) in [(1, "error"), (3, "stdout")] {
+            peer.open(stream, kind).await;
+            peer.reply(stream).await;
+        }
+        assert_eq!(peer.next().await, data(1, "gone"));
+        assert_eq!(peer.next().await, end(1));
+    }
 
     #[test]
     fn sizes_are_taken_as_they_become_whole() {

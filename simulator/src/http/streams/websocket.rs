@@ -17,7 +17,7 @@ use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
         Message,
-        protocol::{Role, WebSocketConfig},
+        protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode},
     },
 };
 
@@ -83,7 +83,11 @@ pub(super) async fn run(io: impl AsyncRead + AsyncWrite + Unpin, protocol: &str,
     let config = WebSocketConfig::default().max_message_size(Some(MESSAGE)).max_frame_size(Some(MESSAGE));
     let framing = Framing::of(protocol);
     let (mut sink, mut incoming) = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await.split();
-    let first = if wanted.stdout { STDOUT } else { if wanted.stderr { STDERR } else { ERROR } };
+    let first = match wanted {
+        Attachment { stdout: true, .. } => STDOUT,
+        Attachment { stderr: true, .. } => STDERR,
+        _ => ERROR,
+    };
     sink.send(framing.write(first, b"")).await.map_err(io::Error::other)?;
     let exit = match process {
         Err(why) => Exit::Failed(why),
@@ -123,8 +127,9 @@ pub(super) async fn run(io: impl AsyncRead + AsyncWrite + Unpin, protocol: &str,
     if let Some(message) = outcome::message(&exit, framing.status) {
         sink.send(framing.write(ERROR, &message)).await.map_err(io::Error::other)?;
     }
-    // The client may have gone already.
-    let _ = sink.send(Message::Close(None)).await;
+    // Clients take an end without a code for a failure. The client may have gone already.
+    let normal = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+    let _ = sink.send(Message::Close(Some(normal))).await;
     let _ = sink.close().await;
     Ok(())
 }
@@ -144,5 +149,97 @@ async fn take(framing: Framing, channel: u8, bytes: Bytes, stdin: &mut Option<mp
         }
         CLOSE if framing.closes && bytes.first() == Some(&STDIN) => *stdin = None,
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use tokio::{io::DuplexStream, sync::oneshot};
+
+    use super::*;
+
+    /// The container's ends of a process.
+    struct Inside {
+        stdin: mpsc::Receiver<Bytes>,
+        stdout: mpsc::Sender<Bytes>,
+        stderr: mpsc::Sender<Bytes>,
+        resize: mpsc::Receiver<Size>,
+        exit: oneshot::Sender<Exit>,
+    }
+
+    fn process() -> (Process, Inside) {
+        let ((stdin, input), (out, stdout), (err, stderr), (resize, sizes)) = (mpsc::channel(4), mpsc::channel(4), mpsc::channel(4), mpsc::channel(4));
+        let (ended, exit) = oneshot::channel();
+        (Process { stdin, stdout, stderr, resize, exit }, Inside { stdin: input, stdout: out, stderr: err, resize: sizes, exit: ended })
+    }
+
+    const ALL: Attachment = Attachment { stdin: true, stdout: true, stderr: true, tty: false };
+
+    async fn client(protocol: &'static str, process: Result<Process, String>) -> WebSocketStream<DuplexStream> {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        tokio::spawn(async move { run(far, protocol, ALL, process).await });
+        WebSocketStream::from_raw_socket(near, Role::Client, None).await
+    }
+
+    fn frame(base64: bool, channel: u8, text: &str) -> Message {
+        if base64 { Message::text(format!("{channel}{}", BASE64_STANDARD.encode(text))) } else { Message::binary([&[channel], text.as_bytes()].concat()) }
+    }
+
+    #[rstest]
+    #[case("", false)]
+    #[case("channel.k8s.io", false)]
+    #[case("base64.channel.k8s.io", true)]
+    #[case("v4.channel.k8s.io", false)]
+    #[case("v4.base64.channel.k8s.io", true)]
+    #[case("v5.channel.k8s.io", false)]
+    #[tokio::test]
+    async fn every_channel_carries_its_stream(#[case] protocol: &'static str, #[case] base64: bool) {
+        let (process, mut inside) = process();
+        let mut client = client(protocol, Ok(process)).await;
+        assert_eq!(client.next().await.unwrap().unwrap(), frame(base64, 1, ""));
+        client.send(frame(base64, 0, "in")).await.unwrap();
+        assert_eq!(inside.stdin.recv().await.unwrap(), "in");
+        client.send(frame(base64, 4, r#"{"Width":80,"Height":24}"#)).await.unwrap();
+        assert_eq!(inside.resize.recv().await.unwrap(), Size { width: 80, height: 24 });
+        inside.stdout.send(Bytes::from_static(b"out")).await.unwrap();
+        assert_eq!(client.next().await.unwrap().unwrap(), frame(base64, 1, "out"));
+        inside.stderr.send(Bytes::from_static(b"err")).await.unwrap();
+        assert_eq!(client.next().await.unwrap().unwrap(), frame(base64, 2, "err"));
+        inside.exit.send(Exit::Code(0)).unwrap();
+        drop((inside.stdout, inside.stderr));
+        if protocol.starts_with('v') {
+            assert_eq!(client.next().await.unwrap().unwrap(), frame(base64, 3, r#"{"metadata":{},"status":"Success"}"#));
+        }
+        let Message::Close(Some(close)) = client.next().await.unwrap().unwrap() else { panic!("no close") };
+        assert_eq!(close.code, CloseCode::Normal);
+    }
+
+    #[tokio::test]
+    async fn only_the_fifth_version_ends_input() {
+        let (process, mut inside) = process();
+        let mut talking = client("v5.channel.k8s.io", Ok(process)).await;
+        talking.send(Message::binary(vec![CLOSE, STDIN])).await.unwrap();
+        assert_eq!(inside.stdin.recv().await, None);
+        let (process, mut inside) = self::process();
+        let mut talking = client("v4.channel.k8s.io", Ok(process)).await;
+        talking.send(Message::binary(vec![CLOSE, STDIN])).await.unwrap();
+        talking.send(frame(false, 0, "still")).await.unwrap();
+        assert_eq!(inside.stdin.recv().await.unwrap(), "still");
+    }
+
+    #[tokio::test]
+    async fn a_container_that_cannot_be_had_is_told_on_the_error_channel() {
+        let mut client = client("channel.k8s.io", Err("container not found".to_owned())).await;
+        assert_eq!(client.next().await.unwrap().unwrap(), frame(false, 1, ""));
+        assert_eq!(client.next().await.unwrap().unwrap(), frame(false, 3, "container not found"));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_goes_away_lets_go_of_the_process() {
+        let (process, inside) = process();
+        let mut client = client("", Ok(process)).await;
+        client.close(None).await.unwrap();
+        inside.stdout.closed().await;
     }
 }
