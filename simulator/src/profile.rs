@@ -88,6 +88,11 @@ impl Profile {
         !self.recorded()
     }
 
+    /// Whether a watch of one object sees nothing of the kinds whose name is no field.
+    pub fn forgets_names(self) -> bool {
+        self.recorded()
+    }
+
     /// Whether a query value that is no boolean is refused (else it counts as true).
     pub fn strict_booleans(self) -> bool {
         !self.recorded()

@@ -143,7 +143,7 @@ impl FieldError {
         let mut text = self.kind.words().to_owned();
         if !matches!(self.kind, FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong | FieldErrorKind::Internal) {
             text.push_str(": ");
-            text.push_str(&self.value.to_string());
+            text.push_str(&shown(&self.value));
         }
         if !self.detail.is_empty() {
             text.push_str(": ");
@@ -151,6 +151,17 @@ impl FieldError {
         }
         text
     }
+}
+
+/// A value as texts show it: JSON, with what could be taken for markup escaped, as Go writes it.
+fn shown(value: &Value) -> String {
+    let mut text = value.to_string();
+    for (letter, escaped) in [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
+        if text.contains(letter) {
+            text = text.replace(letter, escaped);
+        }
+    }
+    text
 }
 
 impl fmt::Display for FieldError {
@@ -174,6 +185,7 @@ mod tests {
         let path = Path::new("spec.replicas");
         assert_eq!(FieldError::invalid(&path, -1, "must be positive").to_string(), "spec.replicas: Invalid value: -1: must be positive");
         assert_eq!(FieldError::required(&path, "").to_string(), "spec.replicas: Required value");
+        assert_eq!(FieldError::invalid(&path, "<a & b>", "").body(), r#"Invalid value: "\u003ca \u0026 b\u003e""#);
         assert_eq!(FieldError::not_supported(&path, "x", &["A", "B"]).body(), "Unsupported value: \"x\": supported values: A, B");
     }
 }

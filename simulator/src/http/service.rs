@@ -5,10 +5,10 @@
 //!
 //! Limits: what stands behind the proxy and in containers is for [`proxy`](super::proxy) and [`connect`](super::connect) to say.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
-use futures::{Stream, stream::unfold};
+use futures::{FutureExt, Stream, stream::unfold};
 use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
@@ -79,7 +79,7 @@ impl Service {
     /// The response to a request on a connection that is cut when `cut` is cancelled.
     pub(crate) async fn answer(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
         let method = request.method().clone();
-        let response = self.respond(request, cut).await;
+        let response = AssertUnwindSafe(self.respond(request, cut)).catch_unwind().await.unwrap_or_else(|_| failed());
         self.metrics.count(&method, response.status().as_u16());
         response
     }
@@ -259,6 +259,12 @@ fn only(parts: &Parts, media_types: &[&str]) -> Result<(), Status> {
 fn document(parts: &Parts, json: &Bytes) -> Result<Response<Body>, Refusal> {
     only(parts, OBJECTS)?;
     Ok(respond::object(200, json.clone(), Format::negotiate(&parts.headers, query(parts), OBJECTS)?))
+}
+
+/// The answer to a request that the server fails at: a defect of its own, which is said on standard error and takes nothing else down.
+fn failed() -> Response<Body> {
+    let status = Status::internal("the server has failed at this request; what is wrong with it is said on its standard error");
+    respond::object(status.code, status.to_value().to_string().into(), Format::Compact)
 }
 
 /// The answer to a request whose target is no path: a 400, and the connection is closed.

@@ -50,7 +50,7 @@ impl Registry {
         } else {
             meta::set(&mut object, "namespace", "");
         }
-        strategy::prepare_create(stored, &mut object);
+        strategy::prepare_create(stored, &mut object, &self.chance);
         self.fill_system_fields(&mut object);
         strategy::complete(stored, &mut object);
         let mut object = stored.canonical(object);
@@ -58,7 +58,8 @@ impl Registry {
         if !errors.is_empty() {
             return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&object, "metadata.name"), &errors));
         }
-        stored.default(&mut object);
+        strategy::canonicalize(stored, &mut object);
+        strategy::settle(stored, &mut object);
         let asked = meta::text(&object, "metadata.resourceVersion");
         if !asked.is_empty() && asked != "0" {
             return Err(self.mistake(400, "resourceVersion may not be set on objects to be created"));
@@ -106,8 +107,9 @@ impl Registry {
         let object = stored.canonical(object);
         let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
         let labels: Pairs = labels.into_iter().flatten().map(|(k, v)| (k.as_str().into(), v.as_str().unwrap_or_default().into())).collect();
-        let fields: Pairs = stored.selectable().iter().map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into())).collect();
-        Draft::new(stored.encode(&object), given_link, labels, fields).ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
+        let mut fields: Vec<_> = stored.selectable().iter().map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into())).collect();
+        fields.sort();
+        Draft::new(stored.encode(&object), given_link, labels, fields.into()).ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
     }
 
     /// Events live for an hour from their last change; when that ends stands in their metadata.

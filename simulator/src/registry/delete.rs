@@ -17,7 +17,7 @@ use crate::{
     api::{Object, Status, meta},
     clock::stamp,
     scheme::Scheme,
-    store::{Expected, Listing, Record, StoreError, Write},
+    store::{Expected, Record, StoreError, Write},
 };
 
 /// What became of an object.
@@ -84,7 +84,7 @@ impl Registry {
             }
         }
         if self.profile.delete_answers_objects() {
-            return Ok(Reply::ok(encode_list(at, &Listing { revision: listing.revision, records: listing.records })));
+            return Ok(Reply::ok(encode_list(at, Some(listing.revision), &listing.records)));
         }
         Ok(Reply::status(&Status::success()))
     }

@@ -7,11 +7,12 @@ use serde_json::Value;
 use super::{face, strategy};
 use crate::{
     api::{FieldError, Object, Path, Status, meta},
+    clock::Chance,
     scheme::Resource,
 };
 
 /// Strips `object`; with `exact` what belongs to this cluster stays.
-pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool) -> Result<(), Status> {
+pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool, chance: &Chance) -> Result<(), Status> {
     let generated = !meta::text(object, "metadata.generateName").is_empty();
     for field in ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"] {
         meta::set(object, field, "");
@@ -27,7 +28,7 @@ pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool) -> Re
         "Service" => service(object, exact),
         "Node" => {}
         "Secret" if !exact => secret(object)?,
-        _ => strategy::prepare_create(resource, object),
+        _ => strategy::prepare_create(resource, object, chance),
     }
     face::link(resource, object);
     Ok(())

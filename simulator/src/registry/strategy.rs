@@ -5,15 +5,17 @@
 
 use serde_json::{Value, json};
 
-use super::update::Part;
+use super::{endpoints, update::Part};
 use crate::{
     api::{Object, meta},
+    clock::Chance,
     scheme::Resource,
 };
 
 /// Sets what a client cannot.
-pub(super) fn prepare_create(resource: &Resource, object: &mut Object) {
+pub(super) fn prepare_create(resource: &Resource, object: &mut Object, chance: &Chance) {
     match resource.plural.as_str() {
+        "limitranges" if meta::text(object, "metadata.name").is_empty() => meta::set(object, "name", &chance.uid()),
         "pods" => set_status(object, json!({"phase": "Pending"})),
         "namespaces" => {
             set_status(object, json!({"phase": "Active"}));
@@ -49,6 +51,20 @@ pub(super) fn complete(resource: &Resource, object: &mut Object) {
     meta::child(meta::child(spec, "selector"), "matchLabels").entry("controller-uid").or_insert(uid.into());
 }
 
+/// Sets what a stored object is read back with: a volume's phase, which creating it has reset.
+pub(super) fn settle(resource: &Resource, object: &mut Object) {
+    if matches!(resource.plural.as_str(), "persistentvolumes" | "persistentvolumeclaims") {
+        set_status(object, json!({"phase": "Pending"}));
+    }
+}
+
+/// Brings what passed validation into the one form that it is stored in.
+pub(super) fn canonicalize(resource: &Resource, object: &mut Object) {
+    if resource.plural == "endpoints" {
+        endpoints::repack(object);
+    }
+}
+
 /// Keeps what a replacement of `part` cannot change.
 pub(super) fn prepare_update(resource: &Resource, part: Part, new: &mut Object, old: &Object) {
     match part {
@@ -67,7 +83,7 @@ pub(super) fn prepare_update(resource: &Resource, part: Part, new: &mut Object, 
 
 fn main(resource: &Resource, new: &mut Object, old: &Object) {
     match resource.plural.as_str() {
-        "pods" | "persistentvolumes" | "persistentvolumeclaims" | "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" | "nodes" => {
+        "pods" | "persistentvolumes" | "persistentvolumeclaims" | "services" | "resourcequotas" | "jobs" | "nodes" => {
             keep(new, old, "status");
         }
         "namespaces" => {

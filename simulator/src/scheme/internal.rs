@@ -33,7 +33,9 @@ pub(super) fn structure(of: &Struct, object: &mut Object) -> Result<(), &'static
         rule(object)?;
     }
     for field in &of.fields {
-        if let Some(given) = object.get_mut(field.name) {
+        if let Shape::Struct(inner) = &field.shape {
+            structure(inner, child(object, field.name))?;
+        } else if let Some(given) = object.get_mut(field.name) {
             value(&field.shape, given)?;
         }
     }

@@ -6,6 +6,7 @@ mod body;
 mod canonical;
 mod codec;
 mod convert;
+mod cursor;
 mod default;
 pub mod encode;
 mod internal;
@@ -16,6 +17,8 @@ mod mismatch;
 mod recordings;
 mod scalar;
 mod scan;
+#[cfg(test)]
+mod tests;
 pub mod time;
 mod top;
 pub mod types;

@@ -3,9 +3,28 @@
 use serde_json::Value;
 
 use super::cursor::{Cursor, Errors};
+use super::json::{self, Type};
 use super::selector;
 
 const KEY: &str = "scheduler.alpha.kubernetes.io/affinity";
+
+const REQUIREMENT: Type = Type::Struct(
+    "api.NodeSelectorRequirement",
+    &[("key", &Type::Text("string")), ("operator", &Type::Text("api.NodeSelectorOperator")), ("values", &Type::List(&Type::Text("string")))],
+);
+const TERM: Type = Type::Struct("api.NodeSelectorTerm", &[("matchExpressions", &Type::List(&REQUIREMENT))]);
+const REQUIRED: Type = Type::Struct("api.NodeSelector", &[("nodeSelectorTerms", &Type::List(&TERM))]);
+const PREFERRED: Type = Type::Struct("api.PreferredSchedulingTerm", &[("weight", &Type::Int), ("preference", &TERM)]);
+const AFFINITY: Type = Type::Struct(
+    "api.Affinity",
+    &[(
+        "nodeAffinity",
+        &Type::Struct(
+            "api.NodeAffinity",
+            &[("requiredDuringSchedulingIgnoredDuringExecution", &REQUIRED), ("preferredDuringSchedulingIgnoredDuringExecution", &Type::List(&PREFERRED))],
+        ),
+    )],
+);
 
 /// Judges the affinity among the annotations at `at`; its fields are reported as if they were fields of the annotations.
 pub(super) fn validate(at: &Cursor, errors: &mut Errors) {
@@ -13,10 +32,10 @@ pub(super) fn validate(at: &Cursor, errors: &mut Errors) {
     if text.is_empty() {
         return;
     }
-    let affinity: Value = match serde_json::from_str(text) {
+    let affinity = match json::decode(&AFFINITY, text.as_bytes()) {
         Ok(value) => value,
-        Err(error) => {
-            errors.push(at.invalid(KEY, error.to_string()));
+        Err(why) => {
+            errors.push(at.invalid(KEY, why));
             return;
         }
     };

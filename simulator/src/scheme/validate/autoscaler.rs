@@ -3,11 +3,14 @@
 use serde_json::Value;
 
 use super::cursor::{Cursor, Errors};
+use super::json::{self, Type};
 use super::name::{self, NameRule};
 use super::{forms, internal, meta};
 use crate::api::FieldError;
 
 const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
+const TARGET: Type = Type::Struct("extensions.CustomMetricTarget", &[("name", &Type::Text("string")), ("value", &Type::Quantity)]);
+const TARGET_LIST: Type = Type::Struct("extensions.CustomMetricTargetList", &[("items", &Type::List(&TARGET))]);
 
 /// Judges an autoscaler that is about to be made.
 pub(super) fn create(autoscaler: &Cursor, errors: &mut Errors) {
@@ -82,7 +85,7 @@ fn segment(at: &Cursor, errors: &mut Errors) {
 /// Judges the targets for custom metrics, which are JSON in one of the annotations at `at`.
 fn custom_metrics(at: &Cursor, errors: &mut Errors) {
     let Some(text) = at.member(TARGETS).and_then(Value::as_str) else { return };
-    let Some(targets) = serde_json::from_str::<Value>(text).ok().filter(is_target_list) else {
+    let Ok(targets) = json::decode(&TARGET_LIST, text.as_bytes()) else {
         errors.push(at.invalid(internal::show(&forms::LABELS, at.value()), "failed to parse custom metrics target annotation"));
         return;
     };
@@ -99,19 +102,4 @@ fn custom_metrics(at: &Cursor, errors: &mut Errors) {
             errors.push(FieldError::invalid(&items.path().child("value"), value.to_string(), "custom metric target value must be greater than 0"));
         }
     }
-}
-
-/// Whether `value` has the types of a list of targets.
-fn is_target_list(value: &Value) -> bool {
-    let Some(list) = value.as_object() else { return value.is_null() };
-    let is_target = |item: &Value| {
-        let text_or_nothing = |v: Option<&Value>| v.is_none_or(|v| v.is_null() || v.is_string());
-        item.is_object() && text_or_nothing(item.get("name")) && item.get("value").is_none_or(is_quantity)
-    };
-    list.get("items").is_none_or(|items| items.is_null() || items.as_array().is_some_and(|items| items.iter().all(is_target)))
-}
-
-fn is_quantity(value: &Value) -> bool {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    text.parse::<crate::api::quantity::Quantity>().is_ok()
 }

@@ -47,6 +47,11 @@ impl<'a> Cursor<'a> {
         self.members.and_then(|m| m.get(key)).filter(|v| !v.is_null())
     }
 
+    /// The members of the map here, if there is one.
+    pub(super) fn members(&self) -> Option<&'a Object> {
+        self.members
+    }
+
     /// The path.
     pub(super) fn path(&self) -> &Path {
         &self.path

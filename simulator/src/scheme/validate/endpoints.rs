@@ -3,10 +3,12 @@
 use serde_json::Value;
 
 use super::cursor::{Cursor, Errors};
+use super::json::{self, Type};
 use super::name::{self, NameRule};
 use super::{container, meta, service};
 
 const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
+const RECORDS: Type = Type::Map(&Type::Struct("endpoints.HostRecord", &[("HostName", &Type::Text("string"))]));
 
 /// Judges endpoints that are about to be made.
 pub(super) fn create(endpoints: &Cursor, errors: &mut Errors) {
@@ -60,19 +62,17 @@ fn port_name(at: &Cursor, required: bool, errors: &mut Errors) {
 /// Judges the names of the hosts behind the addresses, which are JSON in an annotation.
 fn host_names(endpoints: &Cursor, errors: &mut Errors) {
     let Some(text) = endpoints.at("metadata").at("annotations").member(HOST_NAMES).and_then(Value::as_str) else { return };
-    if !serde_json::from_str(text).is_ok_and(|names| are_host_names(&names)) {
+    if !json::decode(&RECORDS, text.as_bytes()).is_ok_and(|records| are_host_names(&records)) {
         let want = r#"must be a valid json representation of map[string(IP)][HostRecord] e.g. "{"10.245.1.6":{"HostName":"my-webserver"}}""#;
         errors.push(endpoints.at("annotations").invalid(HOST_NAMES, want));
     }
 }
 
-/// Whether `value` is a map from addresses to records with a host name. (A key matches in any case, as Go reads it.)
-fn are_host_names(value: &Value) -> bool {
-    let Some(map) = value.as_object() else { return value.is_null() };
-    map.iter().all(|(address, record)| {
-        let record = record.as_object().into_iter().flatten();
-        let host = record.filter(|(key, _)| key.eq_ignore_ascii_case("HostName")).last();
-        let host = host.and_then(|(_, name)| name.as_str()).unwrap_or_default();
+/// Whether `records` maps addresses to names of hosts.
+fn are_host_names(records: &Value) -> bool {
+    let mut entries = records.as_object().into_iter().flatten();
+    entries.all(|(address, record)| {
+        let host = record.get("HostName").and_then(Value::as_str).unwrap_or_default();
         name::dns_label(host).is_ok() && name::ip(address).is_some()
     })
 }

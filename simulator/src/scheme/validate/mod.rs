@@ -20,6 +20,7 @@ mod forms;
 mod ingress;
 mod internal;
 mod job;
+mod json;
 mod limit_range;
 mod meta;
 pub mod name;

@@ -4,36 +4,19 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use crate::api::labels;
+
 /// `Ok`, or what is expected, in words.
 pub type Verdict = Result<(), &'static str>;
 
-macro_rules! dns_label_form {
-    () => {
-        "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-    };
-}
-macro_rules! dns_subdomain_form {
-    () => {
-        concat!(dns_label_form!(), "(\\.", dns_label_form!(), ")*")
-    };
-}
-
-const DNS_LABEL: &str = concat!("must be a DNS label (at most 63 characters, matching regex ", dns_label_form!(), "): e.g. \"my-name\"");
-const DNS_SUBDOMAIN: &str = concat!("must be a DNS subdomain (at most 253 characters, matching regex ", dns_subdomain_form!(), "): e.g. \"example.com\"");
+const DNS_LABEL: &str = "must be a DNS label (at most 63 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
+const DNS_SUBDOMAIN: &str = "must be a DNS subdomain (at most 253 characters, \
+    matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*): e.g. \"example.com\"";
 const DNS_952_LABEL: &str = "must be a DNS 952 label (at most 24 characters, matching regex [a-z]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
-const QUALIFIED_NAME: &str = concat!(
-    "must be a qualified name (at most 63 characters, matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), ",
-    "with an optional DNS subdomain prefix (at most 253 characters, matching regex ",
-    dns_subdomain_form!(),
-    ") and slash (/): e.g. \"MyName\" or \"example.com/MyName\""
-);
-const LABEL_VALUE: &str = "must have at most 63 characters, matching regex (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?: e.g. \"MyValue\" or \"\"";
-const PORT_NAME: &str = concat!(
-    "must be an IANA_SVC_NAME (at most 15 characters, matching regex [a-z0-9]([a-z0-9-]*[a-z0-9])*, ",
-    "it must contain at least one letter [a-z], and hyphens cannot be adjacent to other hyphens): e.g. \"http\""
-);
+const PORT_NAME: &str = "must be an IANA_SVC_NAME (at most 15 characters, matching regex [a-z0-9]([a-z0-9-]*[a-z0-9])*, \
+    it must contain at least one letter [a-z], and hyphens cannot be adjacent to other hyphens): e.g. \"http\"";
 const C_IDENTIFIER: &str = "must be a C identifier (matching regex [A-Za-z_][A-Za-z0-9_]*): e.g. \"my_name\" or \"MyName\"";
-const DATA_KEY: &str = concat!("must have at most 253 characters and match regex \\.?", dns_subdomain_form!());
+const DATA_KEY: &str = "must have at most 253 characters and match regex \\.?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 const HTTP_HEADER_NAME: &str = "name must match [-A-Za-z0-9]+";
 const PORT: &str = "must be between 1 and 65535, inclusive";
 
@@ -59,10 +42,6 @@ fn subdomain_shaped(text: &str) -> bool {
     text.split('.').all(label_shaped)
 }
 
-fn word_shaped(text: &str) -> bool {
-    framed(text, |b| b.is_ascii_alphanumeric(), |b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-}
-
 /// A DNS label (RFC 1123).
 pub fn dns_label(text: &str) -> Verdict {
     verdict(text.len() <= 63 && label_shaped(text), DNS_LABEL)
@@ -70,7 +49,7 @@ pub fn dns_label(text: &str) -> Verdict {
 
 /// A DNS subdomain (RFC 1123): labels with dots between.
 pub fn dns_subdomain(text: &str) -> Verdict {
-    verdict(text.len() <= 253 && subdomain_shaped(text), DNS_SUBDOMAIN)
+    verdict(labels::is_dns_subdomain(text), DNS_SUBDOMAIN)
 }
 
 /// A DNS label as of RFC 952: short, beginning with a letter.
@@ -80,16 +59,12 @@ pub fn dns_952_label(text: &str) -> Verdict {
 
 /// A word, with an optional DNS subdomain and a slash before it: the key of a label, the name of a resource or finalizer.
 pub fn qualified_name(text: &str) -> Verdict {
-    let holds = match text.split_once('/') {
-        Some((prefix, word)) => dns_subdomain(prefix).is_ok() && word.len() <= 63 && word_shaped(word),
-        None => text.len() <= 63 && word_shaped(text),
-    };
-    verdict(holds, QUALIFIED_NAME)
+    verdict(labels::is_qualified_name(text), labels::QUALIFIED_NAME)
 }
 
 /// The value of a label: a word, or nothing.
 pub fn label_value(text: &str) -> Verdict {
-    verdict(text.is_empty() || (text.len() <= 63 && word_shaped(text)), LABEL_VALUE)
+    verdict(labels::is_label_value(text), labels::LABEL_VALUE)
 }
 
 /// The name of a port.

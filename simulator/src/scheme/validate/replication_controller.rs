@@ -3,6 +3,7 @@
 use super::cursor::{Cursor, Errors};
 use super::name::NameRule;
 use super::{meta, pod_spec, selector};
+use crate::api::Object;
 
 /// Judges a controller that is about to be made.
 pub(super) fn create(controller: &Cursor, errors: &mut Errors) {
@@ -27,13 +28,13 @@ pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
 
 fn spec(at: &Cursor, errors: &mut Errors) {
     let (wanted, template, replicas) = (at.at("selector"), at.at("template"), at.at("replicas"));
-    let blank = selector::map_is_blank(&wanted);
-    if blank {
+    let selector = selector::of_map(&wanted);
+    if selector.is_everything() {
         errors.push(wanted.required(""));
     }
     replicas.require_nonnegative(errors);
     if template.is_set() {
-        let matched = blank || selector::map_matches(&wanted, &template.at("metadata.labels"));
+        let matched = selector.matches(template.at("metadata.labels").members().unwrap_or(&Object::new()));
         pod_spec::replicated_template(&template, matched, replicas.int(), errors);
     } else {
         errors.push(template.required(""));

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::cursor::{Cursor, Errors, IMMUTABLE};
-use super::meta;
 use super::name::{self, NameRule};
+use super::{json, meta};
 use crate::api::{FieldError, Path};
 
 /// The most bytes that all values of an object can have together.
@@ -71,8 +71,8 @@ fn json_under(data: &Cursor, key: &str, errors: &mut Errors) {
     match data.member(key) {
         None => errors.push(FieldError::required(&path, "")),
         Some(value) => {
-            if let Err(error) = serde_json::from_slice::<serde_json::Map<String, Value>>(&bytes(value)) {
-                errors.push(FieldError::invalid(&path, "<secret contents redacted>", error.to_string()));
+            if let Err(why) = json::decode(&json::OBJECT, &bytes(value)) {
+                errors.push(FieldError::invalid(&path, "<secret contents redacted>", why));
             }
         }
     }
