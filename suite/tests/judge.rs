@@ -1,5 +1,7 @@
 //! The judge judged: against a small server whose answers the test bends.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicU64, Ordering},

@@ -1,5 +1,7 @@
 //! The layers of the suite: each imports only what stands to its left, and only two name the simulator.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
 use std::path::{Path, PathBuf};
 
 /// From left to right; `request` and `check` stand beside each other, and neither imports the other.

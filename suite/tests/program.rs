@@ -1,5 +1,7 @@
 //! The program `stuntdouble` as a person runs it: exit codes, lists, reports.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
