@@ -214,6 +214,7 @@ mod tests {
         let ports = containers.type_ref.element().and_then(|c| c.field("ports")).unwrap();
         assert_eq!(ports.merge_key, Some("containerPort"));
         assert!(pods.type_ref().field("nope").is_none());
+        assert!(pods.type_ref().field("kind").is_some() && containers.type_ref.element().and_then(|c| c.field("kind")).is_none());
     }
 
     #[test]
