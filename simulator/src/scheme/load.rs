@@ -215,10 +215,12 @@ impl Resolver {
             None => (rest, false),
         };
         let shape = self.shape(kind)?;
-        let default = default.map(|text| match shape.pointee() {
-            Shape::Text { .. } => Value::from(text),
-            _ => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
-        });
+        let default = match (default, shape.pointee()) {
+            (None, _) => None,
+            (Some(text), Shape::Text { .. }) => Some(Value::from(text)),
+            (Some(text), Shape::IntOrString) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
+            (Some(text), _) => Some(serde_json::from_str(text).map_err(|e| self.error(format!("{name} = {text}: {e}")))?),
+        };
         Ok(Field { name: leak(name), shape, omit_empty, merge_key, default })
     }
 
