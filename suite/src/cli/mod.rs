@@ -1,0 +1,93 @@
+//! The program `stuntdouble`: its commands, each in a module of its own.
+//!
+//! Promises: exit codes are those of [`exit`]; what goes wrong is said on standard error in one sentence; colours and
+//! progress appear on a terminal only.
+//!
+//! Limits: none beyond those of the commands.
+//!
+//! Source of its semantics: the design's section "The program".
+
+mod conformance;
+pub mod exit;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// A stunt double for your cluster: it stands in for the cluster's HTTP API, judges servers that claim to be one, and
+/// remembers what they said.
+#[derive(Debug, Parser)]
+#[command(name = "stuntdouble", version, max_term_width = 110, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes:\n  0  all is as it should be\n  1  a check failed\n  2  usage\n  3  the target could not be reached";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Judge a server, operation by operation.
+    Conformance(Box<conformance::Arguments>),
+}
+
+/// Why a command could not be carried out.
+#[derive(Debug)]
+struct Trouble {
+    code: u8,
+    message: String,
+}
+
+impl Trouble {
+    fn usage(message: impl ToString) -> Self {
+        Self { code: exit::USAGE, message: message.to_string() }
+    }
+
+    fn unreachable(message: impl ToString) -> Self {
+        Self { code: exit::UNREACHABLE, message: message.to_string() }
+    }
+}
+
+/// Carries out the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are what was asked for; the rest is usage.
+            let code = if error.use_stderr() { exit::USAGE } else { exit::OK };
+            drop(error.print());
+            return ExitCode::from(code);
+        }
+    };
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("stuntdouble: {error}");
+            return ExitCode::from(exit::UNREACHABLE);
+        }
+    };
+    let done = runtime.block_on(async {
+        match cli.command {
+            Command::Conformance(arguments) => conformance::conformance(*arguments).await,
+        }
+    });
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(trouble) => {
+            eprintln!("stuntdouble: {}", trouble.message);
+            ExitCode::from(trouble.code)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

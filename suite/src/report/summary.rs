@@ -1,0 +1,121 @@
+//! What a run comes to: counts by group and kind, and in all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use indexmap::IndexMap;
+
+use crate::trial::{Event, Outcome, Verdict};
+
+/// How many trials came to what.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Count {
+    /// All.
+    pub trials: usize,
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Failed, and known to.
+    pub known: usize,
+    /// Pending.
+    pub pending: usize,
+    /// Skipped.
+    pub skipped: usize,
+    operations: BTreeMap<String, bool>,
+}
+
+impl Count {
+    fn add(&mut self, outcome: &Outcome) {
+        self.trials += 1;
+        match outcome.verdict {
+            Verdict::Passed => self.passed += 1,
+            Verdict::Failed(_) => self.failed += 1,
+            Verdict::KnownFailure(..) => self.known += 1,
+            Verdict::Pending(_) => self.pending += 1,
+            Verdict::Skipped(_) => self.skipped += 1,
+        }
+        let good = self.operations.entry(outcome.trial.row.operation.request()).or_insert(true);
+        *good &= outcome.verdict == Verdict::Passed;
+    }
+
+    /// How many operations there are.
+    pub fn operations(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// How many operations there are of which every trial passed.
+    pub fn operations_passed(&self) -> usize {
+        self.operations.values().filter(|good| **good).count()
+    }
+}
+
+/// A run, as far as it was heard of.
+#[derive(Debug, Clone, Default)]
+pub struct Summary {
+    /// The address of the target.
+    pub target: String,
+    /// The name of the profile.
+    pub profile: String,
+    /// How many trials the run has.
+    pub expected: usize,
+    /// How long the run took.
+    pub took: Duration,
+    /// What came out, by the number of the trial.
+    pub outcomes: BTreeMap<usize, Outcome>,
+}
+
+impl Summary {
+    /// Hears of an event.
+    pub fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Started { target, profile, trials } => {
+                *self = Self { target: target.clone(), profile: profile.to_string(), expected: *trials, ..Self::default() };
+            }
+            Event::Ended(outcome) => {
+                let mut kept = outcome.as_ref().clone();
+                kept.exchanges = Vec::new();
+                self.outcomes.insert(kept.trial.number, kept);
+            }
+            Event::Finished { took } => self.took = *took,
+        }
+    }
+
+    /// In all.
+    pub fn total(&self) -> Count {
+        let mut count = Count::default();
+        self.outcomes.values().for_each(|outcome| count.add(outcome));
+        count
+    }
+
+    /// By group and, in it, by the path name of the kind; in the order of the catalog.
+    pub fn by_kind(&self) -> IndexMap<String, IndexMap<String, Count>> {
+        let mut groups: IndexMap<String, IndexMap<String, Count>> = IndexMap::new();
+        for outcome in self.outcomes.values() {
+            let kind = &outcome.trial.row.kind;
+            groups.entry(kind.group.clone()).or_default().entry(kind.plural.clone()).or_default().add(outcome);
+        }
+        groups
+    }
+
+    /// The outcomes that failed and are not known to.
+    pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
+        self.outcomes.values().filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
+    }
+
+    /// The operations whose trials were not tried or may fail, with the number of trials, by verdict and reason.
+    pub fn set_aside(&self) -> BTreeMap<(&'static str, String), BTreeSet<String>> {
+        let mut aside: BTreeMap<(&'static str, String), BTreeSet<String>> = BTreeMap::new();
+        for outcome in self.outcomes.values() {
+            if let Some(reason) = outcome.verdict.reason() {
+                aside.entry((outcome.verdict.as_str(), reason.to_owned())).or_default().insert(outcome.trial.row.id.clone());
+            }
+        }
+        aside
+    }
+
+    /// Whether nothing failed.
+    pub fn conforms(&self) -> bool {
+        self.failures().next().is_none()
+    }
+}
