@@ -7,7 +7,6 @@ use super::super::*;
 use super::{changed, created, lines, metadata, template};
 
 const MISMATCH: &str = "spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`";
-const DISK: &str = "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only";
 
 /// A sound object of `kind`.
 fn sound(kind: &str) -> Value {
