@@ -83,6 +83,16 @@ impl Profile {
         !self.recorded()
     }
 
+    /// Whether merge patch is RFC 7386 (else as v1.2's library has it: nulls inside lists are dropped, a list as a patch is taken for the whole object).
+    pub fn full_merge_patch(self) -> bool {
+        !self.recorded()
+    }
+
+    /// Whether a watch of one object sees nothing of the kinds whose name is no field.
+    pub fn forgets_names(self) -> bool {
+        self.recorded()
+    }
+
     /// Whether a query value that is no boolean is refused (else it counts as true).
     pub fn strict_booleans(self) -> bool {
         !self.recorded()

@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{
     clock::{Chance, Clock},
+    patch::Language,
     profile::Profile,
-    registry::{Address, Body, ListOptions, PatchKind, ReadOptions, Registry, Settings, WatchStream},
+    registry::{Address, Body, ListOptions, ReadOptions, Registry, Settings, WatchStream},
     scheme::{Scheme, Syntax},
 };
 use tokio_util::sync::CancellationToken;
@@ -68,7 +69,7 @@ impl Rig {
             Operation::Replace(n, v) => self.registry.replace(&Self::at(Some(*n)), &Self::body(*n, *v)).await,
             Operation::Patch(n, v) => {
                 let patch = json!({"metadata": {"labels": {"l": v.to_string()}}}).to_string();
-                self.registry.patch(&Self::at(Some(*n)), PatchKind::Merge, patch.as_bytes()).await
+                self.registry.patch(&Self::at(Some(*n)), Language::Merge, patch.as_bytes()).await
             }
             Operation::Delete(n) => self.registry.delete(&Self::at(Some(*n)), None).await,
             Operation::DeleteLabelled(v) => self.registry.delete_collection(&Self::at(None), &selecting(&format!("l={v}"), "")).await,

@@ -79,8 +79,7 @@ fn head(kind: &str, group: &str) -> Map<String, Value> {
 
 /// A group: its name, versions and preferred version.
 fn describe(table: &Table, group: &str, mut out: Map<String, Value>, addresses: Value) -> Map<String, Value> {
-    let versions: Vec<Value> =
-        table.versions().iter().filter(|v| v.group == group).map(|v| json!({"groupVersion": name(v), "version": v.version})).collect();
+    let versions: Vec<Value> = table.versions().iter().filter(|v| v.group == group).map(|v| json!({"groupVersion": name(v), "version": v.version})).collect();
     out.insert("name".to_owned(), group.into());
     out.insert("preferredVersion".to_owned(), versions.first().cloned().unwrap_or_default());
     out.insert("versions".to_owned(), versions.into());

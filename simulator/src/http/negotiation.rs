@@ -10,8 +10,8 @@ use http::{HeaderMap, header};
 use super::query::Query;
 use crate::{
     api::{Reason, Status},
+    patch::Language,
     profile::Profile,
-    registry::PatchKind,
     scheme::Syntax,
 };
 
@@ -168,11 +168,11 @@ fn looks_like_json(body: &[u8]) -> bool {
 }
 
 /// The kind of patch that Content-Type names; `None` for any other, and for none.
-pub(crate) fn patch_kind(headers: &HeaderMap) -> Option<PatchKind> {
+pub(crate) fn patch_kind(headers: &HeaderMap) -> Option<Language> {
     header(headers, header::CONTENT_TYPE)?.split(',').find_map(|each| match essence(each) {
-        "application/json-patch+json" => Some(PatchKind::Json),
-        "application/merge-patch+json" => Some(PatchKind::Merge),
-        "application/strategic-merge-patch+json" => Some(PatchKind::Strategic),
+        "application/json-patch+json" => Some(Language::Json),
+        "application/merge-patch+json" => Some(Language::Merge),
+        "application/strategic-merge-patch+json" => Some(Language::Strategic),
         _ => None,
     })
 }
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_patch_is_of_one_of_three_kinds() {
         let kind = |value| patch_kind(&headers(&[(header::CONTENT_TYPE, value)]));
-        assert_eq!(kind("application/merge-patch+json; charset=utf-8"), Some(PatchKind::Merge));
+        assert_eq!(kind("application/merge-patch+json; charset=utf-8"), Some(Language::Merge));
         assert_eq!(kind("application/json"), None);
         assert_eq!(patch_kind(&HeaderMap::new()), None);
     }

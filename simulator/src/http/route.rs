@@ -225,9 +225,7 @@ impl Table {
             ["watch", "namespaces", namespace, plural, name] => watch(version.namespaced(plural)?, Some(namespace), Some(name)),
             ["watch", plural] => watch(version.entries.get(plural)?, None, None),
             ["watch", plural, name] => watch(version.cluster_wide(plural)?, None, Some(name)),
-            ["proxy", "namespaces", namespace, plural @ ("services" | "pods"), name, ..] => {
-                proxy(version.namespaced(plural)?, namespace, name, path, 7, true)
-            }
+            ["proxy", "namespaces", namespace, plural @ ("services" | "pods"), name, ..] => proxy(version.namespaced(plural)?, namespace, name, path, 7, true),
             ["proxy", plural @ "nodes", name, ..] => proxy(version.cluster_wide(plural)?, "", name, path, 5, true),
             ["namespaces", namespace, plural] if let Some(e) = version.namespaced(plural) => {
                 Some((Target::Resource(address(e, Some(namespace), None, None)), e.collection))
@@ -274,12 +272,7 @@ fn part_methods(part: &str) -> Methods {
 }
 
 fn address(entry: &Entry, namespace: Option<&str>, name: Option<&str>, part: Option<&str>) -> Address {
-    Address {
-        resource: entry.resource,
-        namespace: namespace.map(str::to_owned),
-        name: name.map(str::to_owned),
-        subresource: part.map(str::to_owned),
-    }
+    Address { resource: entry.resource, namespace: namespace.map(str::to_owned), name: name.map(str::to_owned), subresource: part.map(str::to_owned) }
 }
 
 fn watch(entry: &Entry, namespace: Option<&str>, name: Option<&str>) -> Option<(Target, Methods)> {

@@ -1,27 +1,136 @@
-//! Interim.
-use crate::{api::Status, profile::Profile};
-use serde_json::Value;
-pub struct PatchError;
+//! Patches: changes written down instead of made.
+//!
+//! [`apply`] turns an object's JSON and the body of a PATCH request into the changed JSON. Three languages: [`json`] (RFC 6902), [`merge`] (RFC 7386), [`strategic`]
+//! (merging that knows the types).
+//! Promises: the original is not touched; a patch takes effect whole or not at all; no body makes it panic, nest deeper than [`MAX_DEPTH`] or grow beyond the bounds of its
+//! language. Limits: bodies are JSON, never YAML; what the patched JSON means is for the scheme to decode, and whether it may be stored for the registry to say.
+//! Source of semantics: the two RFCs under the documented profile; what Kubernetes v1.2 made of them under the recorded one; the error texts are always the recorded ones.
+//!
+//! # What happens around it
+//! Facts about v1.2's handler, for whoever calls this:
+//! 1. The media type decides the language, its parameters are ignored (`application/merge-patch+json; charset=utf-8`); any other is 415. There is no size limit but the server's own.
+//! 2. What is patched is the current object in the version of the request's path, as a GET would show it, defaults included. An object that is not there is 404
+//!    before the body is looked at.
+//! 3. What comes out is decoded like a body of that kind, defaulted, and has to keep its name: 400 `the name of the object (NEW) does not match the name on the URL (OLD)`,
+//!    NEW being empty where the name was removed (`"metadata":null`). A namespace, if given, has to be the request's. What does not decode is refused with the decoder's words
+//!    alone and no reason, code 500 (`no kind "ConfigMap" is registered for version "v9"`); [`PatchError::Inapplicable`] words it for either profile. A changed `kind` is
+//!    decoded as that kind: the words are those of the other kind's fields, or of the failing conversion.
+//! 4. Then it is an update like any PUT: admission, validation, immutable fields (a changed `metadata.uid` is 422 `field is immutable`), and no write where nothing changed
+//!    (the resourceVersion stays).
+//! 5. `metadata.resourceVersion` in the patched object is the condition of the update. A patch that does not name one carries the version that it was applied to.
+//! 6. On a conflict the current object is read again; if it does not differ from the first one where the patch changes it, the patch (made strategic) is applied
+//!    to it and the update is tried again, five times at most. A patch that names a version that is not the current one therefore ends, after its five tries,
+//!    in 409 `RESOURCE "NAME" cannot be updated: the object has been modified; please apply your changes to the latest version and try again`.
+//! 7. Sub-resources (`status`) are patched the same way, the update being that of the sub-resource.
+
+pub mod json;
+pub mod merge;
+pub mod strategic;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    api::{Object, Status},
+    profile::Profile,
+};
+use strategic::Schema;
+
+/// How deep a patched object may nest.
+pub const MAX_DEPTH: usize = 512;
+
+/// The three languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Operations on the document: RFC 6902.
+    Json,
+    /// A document of what differs: RFC 7386.
+    Merge,
+    /// The same, for documents whose types are known.
+    Strategic,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Merge, Self::Strategic];
+
+    /// The media type of its patches.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json-patch+json",
+            Self::Merge => "application/merge-patch+json",
+            Self::Strategic => "application/strategic-merge-patch+json",
+        }
+    }
+
+    /// The language of patches of this media type, whatever its parameters.
+    pub fn of_media_type(media_type: &str) -> Option<Self> {
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
+        Self::ALL.into_iter().find(|language| language.media_type() == essence)
+    }
+}
+
+/// Why a patch has no effect; the texts are the recorded server's where it has one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatchError {
+    /// It is no patch.
+    #[error("{0}")]
+    Malformed(String),
+    /// It is one, but cannot be applied to this object.
+    #[error("{0}")]
+    Inapplicable(String),
+    /// The recorded server failed over it.
+    #[error("an error on the server has prevented the request from succeeding")]
+    Crash,
+}
+
 impl PatchError {
-    pub fn status(self, _: Profile) -> Status {
-        Status::bad_request("interim")
+    /// The answer to the request.
+    pub fn status(&self, profile: Profile) -> Status {
+        match self {
+            Self::Malformed(text) => profile.mistake(400, text),
+            Self::Inapplicable(text) => profile.mistake(422, text),
+            Self::Crash => Status { details: Some(Box::default()), ..Status::internal(self.to_string()) },
+        }
     }
 }
-pub mod json {
-    use super::*;
-    pub fn apply(_: &Value, _: &[u8], _: Profile) -> Result<Value, PatchError> {
-        Err(PatchError)
+
+/// `original` as changed by `patch`, a request's body in `language`; `schema` is the type of the object.
+///
+/// What comes out is an object. Where a patch makes it something else, the documented profile refuses it, and the recorded one takes a list for an object without fields.
+pub fn apply(language: Language, original: &Object, patch: &[u8], schema: impl Schema, profile: Profile) -> Result<Object, PatchError> {
+    let original = Value::Object(original.clone());
+    let patched = match language {
+        Language::Json => json::apply(original, patch, profile)?,
+        Language::Merge => merge::apply(original, patch, profile)?,
+        Language::Strategic => strategic::apply(original, patch, schema, profile)?,
+    };
+    match patched {
+        Value::Object(object) => Ok(object),
+        Value::Array(_) if !profile.full_merge_patch() => Ok(Map::new()),
+        _ => Err(PatchError::Inapplicable("the patched document is not an object".to_owned())),
     }
 }
-pub mod merge {
-    use super::*;
-    pub fn apply(_: &Value, _: &[u8]) -> Result<Value, PatchError> {
-        Err(PatchError)
+
+/// How deep `value` nests: 0 for what holds nothing.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(|item| 1 + depth(item)).max().unwrap_or(0),
+        Value::Object(map) => map.values().map(|item| 1 + depth(item)).max().unwrap_or(0),
+        _ => 0,
     }
 }
-pub mod strategic {
-    use super::*;
-    pub fn apply(_: &Value, _: &[u8], _: crate::scheme::TypeRef) -> Result<Value, PatchError> {
-        Err(PatchError)
+
+/// What Go calls the kind of a JSON value.
+fn json_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Address, Body, Registry, Reply, admission, binding, face, rollback, services::Allocation, strategy, update::Part};
 use crate::{
     api::{Object, Status, meta},
-    scheme::validate,
+    scheme::{Resource, TypeRef, types::Shape, validate},
     store::{Draft, Expected, Pairs, Record, StoreError, Write},
 };
 
@@ -50,14 +50,15 @@ impl Registry {
         } else {
             meta::set(&mut object, "namespace", "");
         }
-        strategy::prepare_create(stored, &mut object);
+        strategy::prepare_create(stored, &mut object, &self.chance);
         self.fill_system_fields(&mut object);
         strategy::complete(stored, &mut object);
         let mut object = stored.canonical(object);
         let errors = validate::create(&stored.kind, &at.resource.group, &object);
         if !errors.is_empty() {
-            return Err(Status::invalid(&at.resource.group, &at.resource.kind, meta::text(&object, "metadata.name"), &errors));
+            return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&object, "metadata.name"), &errors));
         }
+        strategy::settle(stored, &mut object);
         let asked = meta::text(&object, "metadata.resourceVersion");
         if !asked.is_empty() && asked != "0" {
             return Err(self.mistake(400, "resourceVersion may not be set on objects to be created"));
@@ -68,16 +69,15 @@ impl Registry {
         inserted
     }
 
-    async fn insert(&self, at: &Address, mut object: Object) -> Result<Arc<Record>, Status> {
-        let stored = face::stored(at.resource);
-        face::link(stored, &mut object);
+    async fn insert(&self, at: &Address, object: Object) -> Result<Arc<Record>, Status> {
+        let (group, plural) = face::named(at.resource);
         let name = meta::text(&object, "metadata.name").to_owned();
         let at = Address { name: Some(name.clone()), ..at.clone() };
         let key = self.key(&at)?;
         let draft = self.draft(&at, object)?;
         match self.store.commit(&key, Expected::Absent, Write::Put(draft)).await {
             Ok(change) => change.after.ok_or_else(|| Status::internal("a created object was not stored")),
-            Err(StoreError::Exists(_)) => Err(Status::already_exists(&stored.group, &stored.plural, &name)),
+            Err(StoreError::Exists(_)) => Err(Status::already_exists(group, plural, &name)),
             Err(error) => Err(error.into()),
         }
     }
@@ -101,15 +101,18 @@ impl Registry {
         let stored = face::stored(at.resource);
         self.limit_life(stored, &mut object);
         meta::set(&mut object, "resourceVersion", "0");
+        let given_link = meta::text(&object, "metadata.selfLink").into();
+        face::link(stored, &mut object);
         let object = stored.canonical(object);
         let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
         let labels: Pairs = labels.into_iter().flatten().map(|(k, v)| (k.as_str().into(), v.as_str().unwrap_or_default().into())).collect();
-        let fields: Pairs = stored.selectable().iter().map(|(label, path)| (label.as_str().into(), selectable(&object, path).into())).collect();
-        Draft::new(stored.encode(&object), labels, fields).ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
+        let mut fields: Vec<_> = stored.selectable().iter().map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into())).collect();
+        fields.sort();
+        Draft::new(stored.encode(&object), given_link, labels, fields.into()).ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
     }
 
     /// Events live for an hour from their last change; when that ends stands in their metadata.
-    fn limit_life(&self, stored: &crate::scheme::Resource, object: &mut Object) {
+    fn limit_life(&self, stored: &Resource, object: &mut Object) {
         if stored.plural == "events" {
             let end = self.clock.now().saturating_add(super::EVENT_LIFE).unwrap_or(jiff::Timestamp::MAX);
             meta::set(object, "deletionTimestamp", &crate::clock::stamp(end));
@@ -117,12 +120,20 @@ impl Registry {
     }
 }
 
-/// The text of a field that objects can be selected by.
-fn selectable(object: &Object, path: &str) -> String {
+/// The text of a field that objects can be selected by; where it is left out, that of its type's zero.
+fn selectable(resource: &'static Resource, object: &Object, path: &str) -> String {
     match meta::lookup(object, path) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(flag)) => flag.to_string(),
         Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
+        _ => {
+            let mut parts = path.split('.');
+            let field = parts.try_fold(resource.type_ref(), |at, part| Some(at.field(part)?.type_ref));
+            match field.map(TypeRef::shape) {
+                Some(Shape::Bool) => "false".to_owned(),
+                Some(Shape::Int(_)) => "0".to_owned(),
+                _ => String::new(),
+            }
+        }
     }
 }

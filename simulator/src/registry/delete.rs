@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use super::{
     Address, Body, ListOptions, Registry, Reply, face,
-    read::{encode_list, parse},
+    read::{encode_list, object, parse},
     select::Selection,
 };
 use crate::{
     api::{Object, Status, meta},
     clock::stamp,
     scheme::Scheme,
-    store::{Expected, Listing, Record, StoreError, Write},
+    store::{Expected, Record, StoreError, Write},
 };
 
 /// What became of an object.
@@ -84,7 +84,7 @@ impl Registry {
             }
         }
         if self.profile.delete_answers_objects() {
-            return Ok(Reply::ok(encode_list(at, &Listing { revision: listing.revision, records: listing.records })));
+            return Ok(Reply::ok(encode_list(at, Some(listing.revision), &listing.records)));
         }
         Ok(Reply::status(&Status::success()))
     }
@@ -92,7 +92,7 @@ impl Registry {
     async fn delete_record(&self, at: &Address, seconds: Option<i64>) -> Result<Outcome, Status> {
         loop {
             let old = self.record(at).await?;
-            let mut object = parse(old.bytes())?;
+            let mut object = object(&old)?;
             let grace = if at.resource.plural == "pods" { grace(&mut object, seconds, self.clock.now()) } else { Grace::Now };
             let last = match grace {
                 Grace::AsItIs => return Ok(Outcome::Pending(old)),

@@ -4,14 +4,15 @@
 
 use serde_json::Value;
 
-use super::face;
+use super::{face, strategy};
 use crate::{
     api::{FieldError, Object, Path, Status, meta},
+    clock::Chance,
     scheme::Resource,
 };
 
 /// Strips `object`; with `exact` what belongs to this cluster stays.
-pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool) -> Result<(), Status> {
+pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool, chance: &Chance) -> Result<(), Status> {
     let generated = !meta::text(object, "metadata.generateName").is_empty();
     for field in ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"] {
         meta::set(object, field, "");
@@ -25,8 +26,9 @@ pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool) -> Re
     match resource.kind.as_str() {
         "Node" if !exact => drop(object.shift_remove("status")),
         "Service" => service(object, exact),
+        "Node" => {}
         "Secret" if !exact => secret(object)?,
-        _ => {}
+        _ => strategy::prepare_create(resource, object, chance),
     }
     face::link(resource, object);
     Ok(())

@@ -16,6 +16,21 @@ pub(super) fn stored(resource: &'static Resource) -> &'static Resource {
     Scheme::builtin().resource("extensions", "v1beta1", &resource.plural).filter(|_| !resource.group.is_empty()).unwrap_or(resource)
 }
 
+/// The group and the resource that errors name.
+pub(super) fn named(resource: &'static Resource) -> (&'static str, &'static str) {
+    let stored = stored(resource);
+    (stored.strategy.error_group.as_deref().unwrap_or(&stored.group), &stored.plural)
+}
+
+/// The group that a failed validation names: of a kind of two groups always the one that it is not stored in.
+pub(super) fn invalid_group(resource: &'static Resource) -> &'static str {
+    match resource.plural.as_str() {
+        "jobs" => "batch",
+        "horizontalpodautoscalers" => "autoscaling",
+        _ => &resource.group,
+    }
+}
+
 /// How to show a stored object as `resource` has it.
 pub(super) fn face(resource: &'static Resource) -> Face {
     if std::ptr::eq(stored(resource), resource) { Face::Stored } else { Face::Other { resource, convert } }

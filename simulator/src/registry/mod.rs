@@ -173,14 +173,3 @@ pub struct ListOptions {
     /// When a watch ends by itself.
     pub timeout: Option<Duration>,
 }
-
-/// The three kinds of patch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchKind {
-    /// `application/json-patch+json`, RFC 6902.
-    Json,
-    /// `application/merge-patch+json`, RFC 7386.
-    Merge,
-    /// `application/strategic-merge-patch+json`.
-    Strategic,
-}

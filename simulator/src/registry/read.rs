@@ -6,7 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{Address, ListOptions, ReadOptions, Registry, Reply, export, face, scale, select::Selection};
 use crate::{
-    api::{Object, Status},
+    api::{Object, Status, meta},
     scheme::Resource,
     store::{Key, Listing, Record},
 };
@@ -23,7 +23,7 @@ impl Registry {
                     return Ok(Reply::ok(bytes));
                 }
                 let mut object = parse(&bytes)?;
-                export::strip(at.resource, &mut object, options.exact)?;
+                export::strip(at.resource, &mut object, options.exact, &self.chance)?;
                 Ok(Reply::ok(self.encode(at.resource, object)))
             }
             Some("scale") => scale::read(self, at).await,
@@ -41,8 +41,10 @@ impl Registry {
         }
         let selection = Selection::parse(at, options, self.profile)?;
         let mut listing = self.listing(at).await?;
+        let looked_up = selection.only().filter(|_| at.resource.strategy.lists_by_name && at.namespace.is_some() == at.resource.namespaced);
+        let version = looked_up.is_none_or(|name| listing.records.iter().any(|r| *r.key().name == *name)).then_some(listing.revision);
         listing.records.retain(|r| selection.sees(r));
-        Ok(Reply::ok(encode_list(at, &listing)))
+        Ok(Reply::ok(encode_list(at, version, &listing.records)))
     }
 
     pub(super) async fn listing(&self, at: &Address) -> Result<Listing, Status> {
@@ -68,8 +70,15 @@ pub(super) fn table(resource: &'static Resource) -> &'static str {
 }
 
 pub(super) fn not_found(at: &Address) -> Status {
-    let stored = face::stored(at.resource);
-    Status::not_found(&stored.group, &stored.plural, at.name.as_deref().unwrap_or_default())
+    let (group, plural) = face::named(at.resource);
+    Status::not_found(group, plural, at.name.as_deref().unwrap_or_default())
+}
+
+/// The tree of a stored object, with the selfLink that its writer gave it in place of its own.
+pub(super) fn object(record: &Record) -> Result<Object, Status> {
+    let mut object = parse(record.bytes())?;
+    meta::set(&mut object, "selfLink", record.given_link());
+    Ok(object)
 }
 
 /// The tree of a stored object.
@@ -77,24 +86,24 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
     serde_json::from_slice(bytes).map_err(|e| Status::internal(format!("a stored object does not parse: {e}")))
 }
 
-/// The list of `listing`'s objects: their stored bytes side by side, without the kind and version that each would repeat.
-pub(super) fn encode_list(at: &Address, listing: &Listing) -> Bytes {
+/// The list of `records`, at a version if it has one: their stored bytes side by side, without the kind and version that each would repeat.
+pub(super) fn encode_list(at: &Address, version: Option<u64>, records: &[Arc<Record>]) -> Bytes {
     let face = face::face(at.resource);
     let skip = at.resource.head().len() + 1;
-    let items = listing.records.iter().map(|r| face.of(r).slice(skip..));
+    let items = records.iter().map(|r| face.of(r).slice(skip..));
     let size: usize = items.clone().map(|i| i.len() + 2).sum();
     let mut out = BytesMut::with_capacity(size + 256);
     out.put_slice(
         format!(
-            r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"selfLink":"{}","resourceVersion":"{}"}}"#,
+            r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"selfLink":"{}"{}}}"#,
             at.resource.kind,
             at.resource.group_version(),
             face::collection(at.resource, at.namespace.as_deref()),
-            listing.revision
+            version.map_or(String::new(), |v| format!(r#","resourceVersion":"{v}""#))
         )
         .as_bytes(),
     );
-    if !listing.records.is_empty() || !at.resource.strategy.omit_empty_items {
+    if !records.is_empty() || !at.resource.strategy.omit_empty_items {
         out.put_slice(b",\"items\":[");
         for (n, item) in items.enumerate() {
             out.put_slice(if n == 0 { b"{" } else { b",{" });

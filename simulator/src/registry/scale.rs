@@ -6,12 +6,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    Address, Body, PatchKind, Registry, Reply,
+    Address, Body, Registry, Reply,
     read::parse,
     update::{overtaken, same_name},
 };
 use crate::{
     api::{Object, Status, labels, meta},
+    patch::Language,
     scheme::{Resource, Scheme, validate},
 };
 
@@ -48,11 +49,10 @@ pub(super) async fn replace(registry: &Registry, at: &Address, body: &Body) -> R
     write(registry, at, scale, object).await
 }
 
-pub(super) async fn patch(registry: &Registry, at: &Address, kind_of_patch: PatchKind, body: &[u8]) -> Result<Reply, Status> {
+pub(super) async fn patch(registry: &Registry, at: &Address, language: Language, body: &[u8]) -> Result<Reply, Status> {
     let scale = kind(at)?;
     let shown = read(registry, at).await?;
-    let patched = registry.apply(scale, kind_of_patch, &shown.body, body)?;
-    let object = scale.decode_value(patched).map_err(|refusal| registry.mistake(400, refusal.message))?;
+    let object = registry.apply(scale, language, &parse(&shown.body)?, body)?;
     write(registry, at, scale, object).await
 }
 

@@ -15,6 +15,7 @@ pub(super) struct Selection {
     name: Option<Box<str>>,
     labels: labels::Selector,
     fields: fields::Selector,
+    nothing: bool,
 }
 
 impl Selection {
@@ -24,12 +25,19 @@ impl Selection {
         let labels = labels::Selector::parse(&options.label_selector).map_err(malformed)?;
         let fields = fields::Selector::parse(&options.field_selector).map_err(malformed)?;
         supported(at.resource, &fields)?;
-        Ok(Self { namespace: at.namespace.as_deref().map(Into::into), name: at.name.as_deref().map(Into::into), labels, fields })
+        let nothing = at.name.is_some() && at.resource.strategy.name_is_no_field && profile.forgets_names();
+        Ok(Self { namespace: at.namespace.as_deref().map(Into::into), name: at.name.as_deref().map(Into::into), labels, fields, nothing })
+    }
+
+    /// The one name that it asks for, if it does.
+    pub(super) fn only(&self) -> Option<&str> {
+        self.fields.required("metadata.name")
     }
 
     /// Whether `record` is one of them.
     pub(super) fn sees(&self, record: &Record) -> bool {
-        self.namespace.as_deref().is_none_or(|n| *n == *record.key().namespace)
+        !self.nothing
+            && self.namespace.as_deref().is_none_or(|n| *n == *record.key().namespace)
             && self.name.as_deref().is_none_or(|n| *n == *record.key().name)
             && self.labels.matches(record.labels())
             && self.fields.matches(record.fields())

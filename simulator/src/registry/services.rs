@@ -142,9 +142,6 @@ impl Services {
         }
         let kept = node_ports(service);
         allocation.freed = held.into_iter().filter(|p| !kept.contains(p)).collect();
-        if old.is_some() && meta::text(service, "spec.type") != "LoadBalancer" {
-            service.insert("status".into(), serde_json::json!({"loadBalancer": {}}));
-        }
         Ok(())
     }
 

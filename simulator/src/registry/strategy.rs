@@ -8,13 +8,15 @@ use serde_json::{Value, json};
 use super::update::Part;
 use crate::{
     api::{Object, meta},
+    clock::Chance,
     scheme::Resource,
 };
 
 /// Sets what a client cannot.
-pub(super) fn prepare_create(resource: &Resource, object: &mut Object) {
+pub(super) fn prepare_create(resource: &Resource, object: &mut Object, chance: &Chance) {
     match resource.plural.as_str() {
-        "pods" | "persistentvolumes" | "persistentvolumeclaims" => set_status(object, json!({"phase": "Pending"})),
+        "limitranges" if meta::text(object, "metadata.name").is_empty() => meta::set(object, "name", &chance.uid()),
+        "pods" => set_status(object, json!({"phase": "Pending"})),
         "namespaces" => {
             set_status(object, json!({"phase": "Active"}));
             let finalizers = meta::child(object, "spec").entry("finalizers").or_insert(Value::Null);
@@ -25,7 +27,9 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Object) {
                 *finalizers = all.into();
             }
         }
-        "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" => drop(object.shift_remove("status")),
+        "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" | "persistentvolumes" | "persistentvolumeclaims" => {
+            drop(object.shift_remove("status"))
+        }
         "replicationcontrollers" | "replicasets" | "daemonsets" | "deployments" | "ingresses" => {
             object.shift_remove("status");
             set_generation(object, 1);
@@ -34,9 +38,9 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Object) {
     }
 }
 
-/// Completes an object that has its name and uid: a job's selector is made of its uid unless it is set by hand.
+/// Completes an object that has its name and uid: a job's selector is made of its uid if that is asked for.
 pub(super) fn complete(resource: &Resource, object: &mut Object) {
-    if resource.plural != "jobs" || meta::lookup(object, "spec.manualSelector").and_then(Value::as_bool) == Some(true) {
+    if resource.plural != "jobs" || meta::lookup(object, "spec.autoSelector").and_then(Value::as_bool) != Some(true) {
         return;
     }
     let (name, uid) = (meta::text(object, "metadata.name").to_owned(), meta::text(object, "metadata.uid").to_owned());
@@ -45,6 +49,13 @@ pub(super) fn complete(resource: &Resource, object: &mut Object) {
     labels.entry("job-name").or_insert(name.into());
     labels.entry("controller-uid").or_insert(uid.clone().into());
     meta::child(meta::child(spec, "selector"), "matchLabels").entry("controller-uid").or_insert(uid.into());
+}
+
+/// Sets what a stored object is read back with: a volume's phase, which creating it has reset.
+pub(super) fn settle(resource: &Resource, object: &mut Object) {
+    if matches!(resource.plural.as_str(), "persistentvolumes" | "persistentvolumeclaims") {
+        set_status(object, json!({"phase": "Pending"}));
+    }
 }
 
 /// Keeps what a replacement of `part` cannot change.
@@ -65,7 +76,7 @@ pub(super) fn prepare_update(resource: &Resource, part: Part, new: &mut Object, 
 
 fn main(resource: &Resource, new: &mut Object, old: &Object) {
     match resource.plural.as_str() {
-        "pods" | "persistentvolumes" | "persistentvolumeclaims" | "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" | "nodes" => {
+        "pods" | "persistentvolumes" | "persistentvolumeclaims" | "services" | "resourcequotas" | "jobs" | "nodes" => {
             keep(new, old, "status");
         }
         "namespaces" => {
@@ -74,10 +85,11 @@ fn main(resource: &Resource, new: &mut Object, old: &Object) {
         }
         "replicationcontrollers" | "replicasets" | "daemonsets" | "deployments" | "ingresses" => {
             keep(new, old, "status");
-            let was = meta::lookup(old, "metadata.generation").and_then(Value::as_i64).unwrap_or(0);
-            let annotated = resource.plural == "deployments" && differs(resource, meta_of(new), meta_of(old), "annotations");
-            let grown = i64::from(annotated || spec_differs(resource, new, old));
-            set_generation(new, was + grown);
+            let annotated = resource.plural == "deployments" && differs(meta_of(new), meta_of(old), "annotations");
+            if annotated || spec_differs(resource, new, old) {
+                let was = meta::lookup(old, "metadata.generation").and_then(Value::as_i64).unwrap_or(0);
+                set_generation(new, was + 1);
+            }
         }
         _ => {}
     }
@@ -87,7 +99,7 @@ fn spec_differs(resource: &Resource, new: &Object, old: &Object) -> bool {
     resource.canonical(new.clone()).get("spec") != old.get("spec")
 }
 
-fn differs(_resource: &Resource, new: &Object, old: &Object, field: &str) -> bool {
+fn differs(new: &Object, old: &Object, field: &str) -> bool {
     let given = |o: &Object| o.get(field).filter(|v| v.as_object().is_some_and(|m| !m.is_empty())).cloned();
     given(new) != given(old)
 }

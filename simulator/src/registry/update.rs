@@ -7,14 +7,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{
-    Address, Body, PatchKind, Registry, Reply, admission, face,
-    read::{not_found, parse},
+    Address, Body, Registry, Reply, admission, face,
+    read::{not_found, object, parse},
     scale,
     services::Allocation,
     strategy,
 };
 use crate::{
     api::{Object, Status, meta},
+    patch::Language,
     scheme::validate,
     store::{Expected, Record, StoreError, Write},
 };
@@ -77,7 +78,11 @@ impl Registry {
             match meta::text(&object, "metadata.namespace") {
                 "" => meta::set(&mut object, "namespace", namespace),
                 other if other == namespace => {}
-                _ => return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request")),
+                other => {
+                    return Err(Status::bad_request(format!(
+                        "the namespace of the object ({other}) does not match the namespace on the request ({namespace})"
+                    )));
+                }
             }
         } else {
             meta::set(&mut object, "namespace", "");
@@ -96,8 +101,8 @@ impl Registry {
     }
 
     async fn create_by_replace(&self, at: &Address, part: Part, object: Object) -> Result<(Arc<Record>, bool), Status> {
-        let allowed = at.resource.strategy.create_on_update || (part == Part::Status && at.resource.plural == "services");
-        if !allowed {
+        let strategy = &at.resource.strategy;
+        if !(strategy.create_on_update || strategy.create_on_status_update && part == Part::Status) {
             return Err(not_found(at));
         }
         Ok((self.create_admitted(at, part, object).await?, true))
@@ -108,7 +113,7 @@ impl Registry {
         let stored = face::stored(at.resource);
         let existing = parse(old.bytes())?;
         let asked = meta::text(&new, "metadata.resourceVersion").to_owned();
-        let unconditional = (asked.is_empty() || asked == "0") && !(at.resource.strategy.update_needs_version && part == Part::Main);
+        let unconditional = (asked.is_empty() || asked == "0") && (at.resource.strategy.unconditional_update || part != Part::Main);
         if unconditional {
             meta::set(&mut new, "resourceVersion", &old.revision().to_string());
         } else if !asked.is_empty() && asked != old.revision().to_string() {
@@ -123,7 +128,7 @@ impl Registry {
             Part::Finalize => validate::finalize(&new, &existing),
         };
         if !errors.is_empty() {
-            return Err(Status::invalid(&at.resource.group, &at.resource.kind, meta::text(&new, "metadata.name"), &errors));
+            return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&new, "metadata.name"), &errors));
         }
         let mut new = new;
         let allocated = if part == Part::Main { self.services.allocate(stored, &mut new, Some(&existing))? } else { Allocation::default() };
@@ -136,8 +141,7 @@ impl Registry {
     }
 
     /// Writes `new` in place of `old` unless they are the same; `None` where `old` is no longer what is there.
-    pub(super) async fn write(&self, at: &Address, mut new: Object, old: &Arc<Record>) -> Result<Option<Arc<Record>>, Status> {
-        face::link(face::stored(at.resource), &mut new);
+    pub(super) async fn write(&self, at: &Address, new: Object, old: &Arc<Record>) -> Result<Option<Arc<Record>>, Status> {
         let draft = self.draft(at, new)?;
         if old.is_same_as(&draft) {
             return Ok(Some(old.clone()));
@@ -153,7 +157,7 @@ impl Registry {
     pub(super) async fn modify(&self, at: &Address, mut change: impl FnMut(&mut Object) -> Result<(), Status>) -> Result<Arc<Record>, Status> {
         for _ in 0..TRIES {
             let old = self.record(at).await?;
-            let mut object = parse(old.bytes())?;
+            let mut object = object(&old)?;
             change(&mut object)?;
             if let Some(record) = self.write(at, object, &old).await? {
                 return Ok(record);
@@ -163,16 +167,16 @@ impl Registry {
     }
 
     /// Patches an object, or a part of it.
-    pub async fn patch(&self, at: &Address, kind: PatchKind, body: &[u8]) -> Result<Reply, Status> {
+    pub async fn patch(&self, at: &Address, language: Language, body: &[u8]) -> Result<Reply, Status> {
         if at.subresource.as_deref() == Some("scale") {
-            return scale::patch(self, at, kind, body).await;
+            return scale::patch(self, at, language, body).await;
         }
         let part = Part::of(at)?;
         for _ in 0..TRIES {
             let old = self.record(at).await?;
-            let current = face::face(at.resource).of(&old).clone();
-            let patched = self.apply(at.resource, kind, &current, body)?;
-            let mut object = at.resource.decode_value(patched).map_err(|refusal| self.mistake(400, refusal.message))?;
+            let mut current = parse(face::face(at.resource).of(&old))?;
+            meta::set(&mut current, "selfLink", old.given_link());
+            let mut object = self.apply(at.resource, language, &current, body)?;
             at.resource.default(&mut object);
             let bound = meta::text(&object, "metadata.resourceVersion") != old.revision().to_string();
             match self.replace_object(at, part, object).await {
@@ -202,14 +206,11 @@ pub(super) fn same_name(at: &Address, object: &Object) -> Result<(), Status> {
     if given == asked {
         return Ok(());
     }
-    if given.is_empty() {
-        return Err(Status::bad_request("name must be provided"));
-    }
     Err(Status::bad_request(format!("the name of the object ({given}) does not match the name on the URL ({asked})")))
 }
 
 pub(super) fn overtaken(at: &Address) -> Status {
-    let stored = face::stored(at.resource);
+    let (group, plural) = face::named(at.resource);
     let why = "the object has been modified; please apply your changes to the latest version and try again";
-    Status::conflict(&stored.group, &stored.plural, at.name.as_deref().unwrap_or_default(), why)
+    Status::conflict(group, plural, at.name.as_deref().unwrap_or_default(), why)
 }

@@ -7,12 +7,14 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    canonical, codec, convert, default, encode,
+    canonical, codec, convert, default, encode, internal,
     kind::{Resource, Scheme},
+    mismatch,
     top::{self, TypeMeta},
+    types::Shape,
     yaml,
 };
-use crate::api::{Object, Reason, Status};
+use crate::api::{Object, Reason, Status, meta};
 
 /// The notation of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,50 +39,88 @@ impl Refusal {
     }
 }
 
+/// The tree with the names in all its objects sorted, as the reference writes what a patch leaves.
+fn sorted(tree: Value) -> Value {
+    match tree {
+        Value::Object(entries) => {
+            let mut entries: Vec<(String, Value)> = entries.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
+
 impl Resource {
     /// Reads an object of this kind from a request's body.
     pub fn decode(&self, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        self.read(body, syntax).map_err(|refusal| {
+        let (given, object) = self.read(body, syntax).map_err(|refusal| {
             Status::bad_request(match refusal.of {
                 Some((kind, version)) => format!("{kind} in version {version:?} cannot be handled as a {}: {}", self.kind, refusal.problem),
                 None => format!("the object provided is unrecognized (must be of type {}): {}", self.kind, refusal.problem),
             })
-        })
+        })?;
+        let wanted = self.group_version();
+        if given == wanted {
+            Ok(object)
+        } else {
+            Err(Status::bad_request(format!("the API version in the data ({given}) does not match the expected API version ({wanted})")))
+        }
     }
 
     /// Reads an object of this kind from a body whose refusal is the server's own words and code 500: options of a delete.
     pub fn decode_plain(&self, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        self.read(body, syntax).map_err(|refusal| Status::new(Reason::Unknown, refusal.problem))
+        self.read(body, syntax).map(|(_, object)| object).map_err(|refusal| Status::new(Reason::Unknown, refusal.problem))
     }
 
     /// Reads an object of this kind from a tree, such as a patch leaves; refusals as of [`Resource::decode_plain`].
     pub fn decode_value(&self, tree: Value) -> Result<Object, Status> {
-        self.decode_plain(&encode::compact(&tree), Syntax::Json)
+        self.decode_plain(&encode::compact(&sorted(tree)), Syntax::Json)
     }
 
-    fn read(&self, body: &[u8], syntax: Syntax) -> Result<Object, Refusal> {
+    /// The group and version that a body says it is of, and what it holds as an object of this kind.
+    fn read(&self, original: &[u8], syntax: Syntax) -> Result<(String, Object), Refusal> {
         let json;
         let body = match syntax {
-            Syntax::Json => body,
+            Syntax::Json => original,
             Syntax::Yaml => {
-                json = encode::compact(&yaml::to_value(body).map_err(|e| Refusal::unrecognized(e.to_string()))?);
+                json = encode::compact(&yaml::to_value(original).map_err(|e| Refusal::unrecognized(e.to_string()))?);
                 &json
             }
         };
         let TypeMeta { api_version, kind } =
             top::type_meta(body).map_err(|e| Refusal::unrecognized(format!("couldn't get version/kind; json parse error: {e}")))?;
+        let (group, version) = match api_version.split_once('/') {
+            _ if api_version.is_empty() || api_version == "/" => (self.group.clone(), self.version.clone()),
+            None => (String::new(), api_version),
+            Some((_, rest)) if rest.contains('/') => return Err(Refusal::unrecognized(format!("unexpected GroupVersion string: {api_version}"))),
+            Some((group, "")) if group == self.group => (self.group.clone(), self.version.clone()),
+            Some((group, version)) => (group.to_owned(), version.to_owned()),
+        };
         let kind = if kind.is_empty() { self.kind.clone() } else { kind };
-        let group_version = if api_version.is_empty() { self.group_version() } else { api_version };
-        let version = group_version.rsplit('/').next().unwrap_or_default().to_owned();
         let refuse = |problem: String| Refusal { of: Some((kind.clone(), version.clone())), problem };
-        let of = if kind == self.kind && group_version == self.group_version() { Some(self) } else { Scheme::builtin().kind(&group_version, &kind) };
-        let Some(of) = of else { return Err(refuse(format!("no kind {kind:?} is registered for version {group_version:?}"))) };
-        let fields = codec::decode(body, of.structure()).map_err(&refuse)?;
+        if version.is_empty() {
+            return Err(refuse(format!("Object 'apiVersion' is missing in '{}'", String::from_utf8_lossy(original))));
+        }
+        let group_version = if group.is_empty() { version.clone() } else { format!("{group}/{version}") };
+        let scheme = Scheme::builtin();
+        let of = if kind == self.kind && group_version == self.group_version() { Some(self) } else { scheme.kind(&group_version, &kind) };
+        let Some(of) = of else {
+            return Err(refuse(if scheme.is_registered(&group_version, &kind) {
+                mismatch::refuse_unknown(&version, &kind, self)
+            } else {
+                format!("no kind {kind:?} is registered for version {group_version:?}")
+            }));
+        };
+        let mut fields = codec::decode(body, of.structure()).map_err(&refuse)?;
+        internal::structure(of.structure(), &mut fields).map_err(|problem| refuse(problem.to_owned()))?;
         let object = of.canonical(fields);
         if of.kind != self.kind {
-            return Err(refuse(format!("converting ({}.{}) to (api.{}): type names don't match", of.version, of.kind, self.kind)));
+            let object = mismatch::convert(of, self, &object).map_err(refuse)?;
+            return Ok((group_version, self.canonical(object)));
         }
-        Ok(of.convert(self, object))
+        Ok((group_version, of.convert(self, object)))
     }
 
     /// Fills in what is not given.
@@ -102,15 +142,43 @@ impl Resource {
     pub fn encode(&self, object: &Object) -> Bytes {
         let mut out = Vec::with_capacity(1024);
         out.extend_from_slice(self.head().as_bytes());
-        let rest: Object = object.iter().filter(|(key, _)| *key != "kind" && *key != "apiVersion").map(|(k, v)| (k.clone(), v.clone())).collect();
-        let rest = encode::compact(&Value::Object(rest));
-        if rest.len() > 2 {
-            out.push(b',');
-            out.extend_from_slice(rest.get(1..).unwrap_or_default());
-        } else {
+        let brace = out.len();
+        encode::fields(object, &["kind", "apiVersion"], &mut out);
+        if out.len() == brace + 2 {
+            out.truncate(brace);
             out.push(b'}');
+        } else if let Some(brace) = out.get_mut(brace) {
+            *brace = b',';
         }
         out.into()
+    }
+
+    /// The values of the fields that can be selected by, as a field selector compares them.
+    pub fn field_values(&self, object: &Object) -> Vec<(&str, String)> {
+        self.selectable().iter().map(|(label, path)| (label.as_str(), self.field_text(object, path))).collect()
+    }
+
+    fn field_text(&self, object: &Object, path: &str) -> String {
+        match meta::lookup(object, path) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null) | None => self.empty_text(path).to_owned(),
+            Some(other) => other.to_string(),
+        }
+    }
+
+    /// What an absent field counts as: a number as 0, a flag as false, anything else as nothing.
+    fn empty_text(&self, path: &str) -> &'static str {
+        let mut parts = path.split('.');
+        let first = parts.next().and_then(|name| self.structure().field(name)).map(|field| field.shape.pointee());
+        let last = parts.fold(first, |shape, name| match shape {
+            Some(Shape::Struct(of)) => of.field(name).map(|field| field.shape.pointee()),
+            _ => None,
+        });
+        match last {
+            Some(Shape::Int(_)) => "0",
+            Some(Shape::Bool) => "false",
+            _ => "",
+        }
     }
 
     /// The object as the kind `to` shows it, where both are faces of one thing.

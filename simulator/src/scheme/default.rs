@@ -14,8 +14,8 @@ use crate::api::{
 
 /// Fills in what is not given in an object of type `of`.
 pub(super) fn structure(of: &Struct, object: &mut Object) {
-    if let Some(rule) = of.rule {
-        apply(rule, object);
+    if let Some(rule) = of.default {
+        rule(object);
     }
     for field in &of.fields {
         if let Some(default) = &field.default
@@ -50,21 +50,27 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-fn apply(rule: &str, object: &mut Object) {
-    match rule {
-        "image_pull_policy" => image_pull_policy(object),
-        "target_port" => target_port(object),
-        "volume_source" => volume_source(object),
-        "external_id" => external_id(object),
-        "requests_from_limits" => requests_from_limits(object),
-        "host_ports" => host_ports(object),
-        "labels_of_template_map" => labels_of_template(object, |labels| labels),
-        "labels_of_template" => labels_of_template(object, |labels| json!({ "matchLabels": labels })),
-        "job" => job(object),
-        "rolling_update" => rolling_update(object),
-        "limit_range_item" => limit_range_item(object),
-        _ => {}
-    }
+/// A default with a condition.
+pub(super) type DefaultRule = fn(&mut Object);
+
+/// The rule that `fixtures/kinds` knows by this name.
+pub(super) fn rule(name: &str) -> Option<DefaultRule> {
+    Some(match name {
+        "allocatable" => allocatable,
+        "external_id" => external_id,
+        "host_ports" => host_ports,
+        "image_pull_policy" => image_pull_policy,
+        "job" => job,
+        "job_counts" => job_counts,
+        "labels_of_template" => labels_of_template,
+        "labels_of_template_map" => labels_of_template_map,
+        "limit_range_item" => limit_range_item,
+        "requests_from_limits" => requests_from_limits,
+        "rolling_update" => rolling_update,
+        "target_port" => target_port,
+        "volume_source" => volume_source,
+        _ => return None,
+    })
 }
 
 fn is_given(object: &Object, field: &str) -> bool {
@@ -138,14 +144,31 @@ fn host_ports(spec: &mut Object) {
     }
 }
 
+/// The labels of an object's pod template, if it has any.
+fn template_labels(object: &Object) -> Option<Value> {
+    lookup(object, "spec.template.metadata.labels").filter(|labels| labels.as_object().is_some_and(|l| !l.is_empty())).cloned()
+}
+
 /// A controller selects by, and is labelled with, its template's labels.
-fn labels_of_template(object: &mut Object, selector: impl FnOnce(Value) -> Value) {
-    let Some(labels) = lookup(object, "spec.template.metadata.labels").filter(|l| l.as_object().is_some_and(|l| !l.is_empty())).cloned() else { return };
-    let spec = child(object, "spec");
-    if !is_given(spec, "selector") {
-        spec.insert("selector".into(), selector(labels.clone()));
+fn labels_of_template(object: &mut Object) {
+    if let Some(labels) = template_labels(object) {
+        let spec = child(object, "spec");
+        if spec.get("selector").is_none_or(Value::is_null) {
+            spec.insert("selector".into(), json!({ "matchLabels": labels }));
+        }
+        label(object, labels);
     }
-    label(object, labels);
+}
+
+/// The same, where the selector is a plain map, of which an empty one is none.
+fn labels_of_template_map(object: &mut Object) {
+    if let Some(labels) = template_labels(object) {
+        let spec = child(object, "spec");
+        if !is_given(spec, "selector") {
+            spec.insert("selector".into(), labels.clone());
+        }
+        label(object, labels);
+    }
 }
 
 fn label(object: &mut Object, labels: Value) {
@@ -155,8 +178,29 @@ fn label(object: &mut Object, labels: Value) {
     }
 }
 
-/// One pod at a time and one in all, unless either is said.
+/// A job that makes no selector of its own selects by, and is labelled with, its template's labels.
 fn job(job: &mut Object) {
+    if let Some(labels) = template_labels(job) {
+        let spec = child(job, "spec");
+        if spec.get("autoSelector") != Some(&Value::Bool(true)) && spec.get("selector").is_none_or(Value::is_null) {
+            spec.insert("selector".into(), json!({ "matchLabels": labels }));
+        }
+        label(job, labels);
+    }
+    job_counts(job);
+}
+
+/// What of a node can be allotted is all of it, unless it says otherwise.
+fn allocatable(status: &mut Object) {
+    if !is_given(status, "allocatable")
+        && let Some(capacity) = status.get("capacity").filter(|c| !c.is_null()).cloned()
+    {
+        status.insert("allocatable".into(), capacity);
+    }
+}
+
+/// One pod at a time and one in all, unless either is said.
+fn job_counts(job: &mut Object) {
     let spec = child(job, "spec");
     let given = |spec: &Map<String, Value>, field: &str| spec.get(field).is_some_and(|v| !v.is_null());
     if !given(spec, "completions") && !given(spec, "parallelism") {

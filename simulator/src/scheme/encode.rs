@@ -11,6 +11,8 @@ use serde_json::{
     ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer},
 };
 
+use crate::api::Object;
+
 /// Writes text as Go does, around any other way of laying things out.
 struct GoText<F>(F);
 
@@ -72,7 +74,21 @@ impl<F: Formatter> Formatter for GoText<F> {
     }
 }
 
-fn write(value: &Value, out: &mut Vec<u8>, formatter: impl Formatter) {
+/// An object without some of its fields.
+struct Without<'a>(&'a Object, &'a [&'a str]);
+
+impl Serialize for Without<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().filter(|(name, _)| !self.1.contains(&name.as_str())))
+    }
+}
+
+/// Appends an object without some of its fields, compact.
+pub(super) fn fields(object: &Object, without: &[&str], out: &mut Vec<u8>) {
+    write(&Without(object, without), out, CompactFormatter);
+}
+
+fn write(value: &impl Serialize, out: &mut Vec<u8>, formatter: impl Formatter) {
     // Writing a tree of text keys to memory cannot fail.
     let _ = value.serialize(&mut Serializer::with_formatter(out, GoText(formatter)));
 }

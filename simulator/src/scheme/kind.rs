@@ -6,7 +6,7 @@ use include_dir::{Dir, DirEntry, include_dir};
 use serde_json::{Map, Value};
 
 use super::{
-    load::{self, Kind, LoadError, Strategy},
+    load::{self, Kind, LoadError, Registered, Strategy},
     types::{Shape, Struct, TypeRef},
 };
 
@@ -33,6 +33,8 @@ pub struct Resource {
     pub strategy: Strategy,
     selectable: Vec<(String, String)>,
     unsupported: String,
+    internal: Vec<(String, Vec<String>)>,
+    also: Vec<String>,
     head: String,
     root: Shape,
     structure: &'static Struct,
@@ -44,6 +46,7 @@ pub struct Scheme {
     resources: Vec<Resource>,
     index: HashMap<(String, String, String), usize>,
     kinds: HashMap<(String, String), usize>,
+    registered: Registered,
     served: usize,
 }
 
@@ -59,12 +62,18 @@ impl Scheme {
 
     /// The kinds in these files, given as name and content.
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<Self, LoadError> {
-        let mut resources: Vec<Resource> = load::load(files)?.into_iter().map(Resource::new).collect();
+        let (kinds, registered) = load::load(files)?;
+        let mut resources: Vec<Resource> = kinds.into_iter().map(Resource::new).collect();
         resources.sort_by(|a, b| (a.plural.is_empty(), &a.group, &a.plural).cmp(&(b.plural.is_empty(), &b.group, &b.plural)));
         let served = resources.iter().filter(|r| !r.plural.is_empty()).count();
         let index = resources.iter().enumerate().map(|(at, r)| ((r.group.clone(), r.version.clone(), r.plural.clone()), at)).collect();
-        let kinds = resources.iter().enumerate().map(|(at, r)| ((r.group_version(), r.kind.clone()), at)).collect();
-        Ok(Self { resources, index, kinds, served })
+        let mut kinds = HashMap::new();
+        for (at, resource) in resources.iter().enumerate() {
+            for group_version in resource.also.iter().cloned().chain([resource.group_version()]) {
+                kinds.insert((group_version, resource.kind.clone()), at);
+            }
+        }
+        Ok(Self { resources, index, kinds, registered, served })
     }
 
     /// Every resource, ordered as discovery lists them.
@@ -86,6 +95,13 @@ impl Scheme {
     }
 }
 
+impl Scheme {
+    /// Whether the reference knows the kind, if only by name.
+    pub(super) fn is_registered(&self, group_version: &str, kind: &str) -> bool {
+        self.registered.get(group_version).is_some_and(|kinds| kinds.iter().any(|k| k == kind))
+    }
+}
+
 fn files<'a>(dir: &'a Dir<'a>) -> impl Iterator<Item = (&'a str, &'a [u8])> + Clone {
     let mut found = Vec::new();
     let mut open = vec![dir];
@@ -98,6 +114,11 @@ fn files<'a>(dir: &'a Dir<'a>) -> impl Iterator<Item = (&'a str, &'a [u8])> + Cl
         }
     }
     found.into_iter()
+}
+
+/// The texts in a list.
+fn words(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 impl Resource {
@@ -116,6 +137,8 @@ impl Resource {
             strategy: file.strategy,
             selectable: texts(&file.select.labels),
             unsupported: file.select.unsupported,
+            internal: file.internal.iter().map(|(name, parts)| (name.clone(), words(parts))).collect(),
+            also: file.also,
             head: String::new(),
             root: Shape::Struct(kind.root),
             structure: kind.root,
@@ -156,6 +179,11 @@ impl Resource {
 
     pub(super) fn structure(&self) -> &'static Struct {
         self.structure
+    }
+
+    /// The Go fields of the reference's internal type, in its order, with those of their parts that decide.
+    pub(super) fn internal(&self) -> &[(String, Vec<String>)] {
+        &self.internal
     }
 
     /// What an encoded object begins with, up to the comma.

@@ -9,7 +9,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::types::{Field, Shape, Struct};
+use super::{
+    default, internal,
+    types::{Field, Shape, Struct},
+};
 
 /// A file of kinds that does not make sense.
 #[derive(Debug, thiserror::Error)]
@@ -37,10 +40,18 @@ pub(super) struct Select {
 pub struct Strategy {
     /// Whether a PUT creates what is not there.
     pub create_on_update: bool,
-    /// Whether a PUT has to say the version that it replaces; without one it replaces whatever is there.
-    pub update_needs_version: bool,
+    /// The group that errors name the resource in, where that is not its own.
+    pub error_group: Option<String>,
+    /// Whether a list by a name that nothing has is of no version: v1.2 looks only for that one object then.
+    pub lists_by_name: bool,
+    /// Whether v1.2 has forgotten the name among the fields of this kind, so that a watch of one object sees nothing.
+    pub name_is_no_field: bool,
     /// Whether a list of none has no `items`.
     pub omit_empty_items: bool,
+    /// Whether a PUT of the status creates what is not there.
+    pub create_on_status_update: bool,
+    /// Whether a PUT without a resource version overwrites what is there.
+    pub unconditional_update: bool,
 }
 
 #[derive(Clone, Deserialize)]
@@ -62,6 +73,10 @@ pub(super) struct KindFile {
     pub select: Select,
     #[serde(default)]
     pub strategy: Strategy,
+    #[serde(default)]
+    pub also: Vec<String>,
+    #[serde(default)]
+    pub internal: Map<String, Value>,
     fields: Map<String, Value>,
     #[serde(default)]
     types: Map<String, Value>,
@@ -74,7 +89,12 @@ struct TypesFile {
     strings: Vec<String>,
     #[serde(default)]
     types: Map<String, Value>,
+    #[serde(default)]
+    registered: Registered,
 }
+
+/// Kinds of which only the names are known, by group and version.
+pub(super) type Registered = HashMap<String, Vec<String>>;
 
 /// A kind with its type resolved.
 pub(super) struct Kind {
@@ -97,11 +117,13 @@ struct Resolver {
 }
 
 /// Loads kinds from files, given as name and content; the files below `types/` are for all kinds.
-pub(super) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<Vec<Kind>, LoadError> {
+pub(super) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<(Vec<Kind>, Registered), LoadError> {
+    let mut registered = Registered::new();
     let mut shared = Resolver { file: String::new(), strings: Vec::new(), raw: HashMap::new(), done: HashMap::new(), pending: Vec::new() };
     for (name, content) in files.clone().filter(|(name, _)| name.starts_with("types/")) {
         let file: TypesFile = parse(name, content)?;
         shared.strings.extend(file.strings);
+        registered.extend(file.registered);
         shared.add(name, file.types)?;
     }
     let mut names: Vec<String> = shared.raw.keys().cloned().collect();
@@ -119,7 +141,7 @@ pub(super) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone)
         let root = resolver.structure(&file.kind.clone())?;
         kinds.push(Kind { file, root });
     }
-    Ok(kinds)
+    Ok((kinds, registered))
 }
 
 fn parse<T: for<'d> Deserialize<'d>>(name: &str, content: &[u8]) -> Result<T, LoadError> {
@@ -152,11 +174,13 @@ impl Resolver {
         }
         let Some(raw) = self.raw.get(name).cloned() else { return Err(self.error(format!("no type {name}"))) };
         self.pending.push(name.to_owned());
-        let (mut fields, mut rule) = (Vec::new(), None);
+        let (mut fields, mut default, mut internal) = (Vec::new(), None, None);
         for (key, notation) in &raw {
             let Some(notation) = notation.as_str() else { return Err(self.error(format!("{name}.{key} is no text"))) };
             if key == "@default" {
-                rule = Some(leak(notation));
+                default = Some(default::rule(notation).ok_or_else(|| self.error(format!("no default {notation}")))?);
+            } else if key == "@internal" {
+                internal = Some(internal::rule(notation).ok_or_else(|| self.error(format!("no internal rule {notation}")))?);
             } else if let Some(embedded) = key.strip_prefix('+') {
                 fields.extend(self.structure(embedded)?.fields.iter().cloned());
             } else {
@@ -164,7 +188,7 @@ impl Resolver {
             }
         }
         self.pending.pop();
-        let made: &'static Struct = Box::leak(Box::new(Struct::new(leak(name), fields, rule)));
+        let made: &'static Struct = Box::leak(Box::new(Struct::new(leak(name), fields, default, internal)));
         self.done.insert(name.to_owned(), made);
         Ok(made)
     }

@@ -8,10 +8,16 @@ mod codec;
 mod convert;
 mod default;
 pub mod encode;
+mod internal;
 mod kind;
 mod load;
+mod mismatch;
+#[cfg(test)]
+mod recordings;
 mod scalar;
 mod scan;
+#[cfg(test)]
+mod tests;
 pub mod time;
 mod top;
 pub mod types;
@@ -21,4 +27,5 @@ pub mod yaml;
 pub use body::Syntax;
 pub use kind::{Resource, Scheme};
 pub use load::{LoadError, Strategy};
+pub use scan::check as check_json;
 pub use types::{FieldRef, TypeRef};

@@ -148,7 +148,7 @@ impl Scanner<'_> {
 }
 
 /// Whether `bytes` are one JSON value and nothing else; the text of the first thing that is wrong, if not.
-pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
+pub fn check(bytes: &[u8]) -> Result<(), String> {
     let mut scanner = Scanner { bytes, at: 0 };
     let mut open: Vec<u8> = Vec::new();
     let mut expect = Expect::Value;

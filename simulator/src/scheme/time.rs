@@ -6,6 +6,9 @@ use jiff::{Timestamp, civil, tz};
 
 const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 
+/// The time that counts as none.
+pub(super) const ZERO: &str = "0001-01-01T00:00:00Z";
+
 /// A cursor over the text of a time.
 struct Clock<'a> {
     whole: &'a str,

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::{default::DefaultRule, internal::InternalRule};
+
 /// What a value on the wire is.
 #[derive(Clone, Debug)]
 pub enum Shape {
@@ -47,8 +49,10 @@ pub struct Struct {
     pub name: &'static str,
     /// Its fields in wire order, those of embedded types in their places.
     pub fields: Vec<Field>,
-    /// The default that no table can say, by its name in `default.rs`.
-    pub rule: Option<&'static str>,
+    /// The default that no table can say.
+    pub(super) default: Option<DefaultRule>,
+    /// What passing through the reference's internal type does to it.
+    pub(super) internal: Option<InternalRule>,
     index: HashMap<&'static str, usize>,
 }
 
@@ -68,9 +72,9 @@ pub struct Field {
 }
 
 impl Struct {
-    pub(super) fn new(name: &'static str, fields: Vec<Field>, rule: Option<&'static str>) -> Self {
+    pub(super) fn new(name: &'static str, fields: Vec<Field>, default: Option<DefaultRule>, internal: Option<InternalRule>) -> Self {
         let index = fields.iter().enumerate().map(|(at, field)| (field.name, at)).collect();
-        Self { name, fields, rule, index }
+        Self { name, fields, default, internal, index }
     }
 
     /// The field of that name; names are told apart by case.

@@ -17,6 +17,7 @@ const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 pub struct Draft {
     head: Bytes,
     tail: Bytes,
+    given_link: Box<str>,
     labels: Pairs,
     fields: Pairs,
 }
@@ -24,11 +25,12 @@ pub struct Draft {
 impl Draft {
     /// A draft of `encoded`, an object whose metadata says `"resourceVersion":"0"`; `None` where it does not.
     ///
+    /// `given_link` is the selfLink that its writer gave it, which v1.2 stores (though it shows the true one), so that another one is a change.
     /// In JSON text an unescaped quotation mark cannot stand inside a string, so what is found is a field; metadata comes before any other.
-    pub fn new(encoded: impl Into<Bytes>, labels: Pairs, fields: Pairs) -> Option<Self> {
+    pub fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
-        Some(Self { head: encoded.slice(..at), tail: encoded.slice(at + 1..), labels, fields })
+        Some(Self { head: encoded.slice(..at), tail: encoded.slice(at + 1..), given_link, labels, fields })
     }
 
     /// The record that this draft becomes at `revision`.
@@ -39,7 +41,16 @@ impl Draft {
         bytes.extend_from_slice(digits.as_bytes());
         bytes.extend_from_slice(&self.tail);
         let version = self.head.len()..self.head.len() + digits.len();
-        Record { key, revision, bytes: bytes.freeze(), version, labels: self.labels, fields: self.fields, other_face: OnceLock::new() }
+        Record {
+            key,
+            revision,
+            bytes: bytes.freeze(),
+            version,
+            given_link: self.given_link,
+            labels: self.labels,
+            fields: self.fields,
+            other_face: OnceLock::new(),
+        }
     }
 }
 
@@ -50,6 +61,7 @@ pub struct Record {
     revision: u64,
     bytes: Bytes,
     version: Range<usize>,
+    given_link: Box<str>,
     labels: Pairs,
     fields: Pairs,
     other_face: OnceLock<Bytes>,
@@ -71,6 +83,11 @@ impl Record {
         &self.bytes
     }
 
+    /// The selfLink that its writer gave it; empty for none.
+    pub fn given_link(&self) -> &str {
+        &self.given_link
+    }
+
     /// Its labels.
     pub fn labels(&self) -> &Pairs {
         &self.labels
@@ -88,7 +105,7 @@ impl Record {
 
     /// Whether `draft` would store the same object again.
     pub fn is_same_as(&self, draft: &Draft) -> bool {
-        self.bytes[..self.version.start] == draft.head && self.bytes[self.version.end..] == draft.tail
+        self.given_link == draft.given_link && self.bytes[..self.version.start] == draft.head && self.bytes[self.version.end..] == draft.tail
     }
 
     /// The same object with another revision: what a removal's notification shows.
@@ -96,6 +113,7 @@ impl Record {
         let draft = Draft {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),
+            given_link: self.given_link.clone(),
             labels: self.labels.clone(),
             fields: self.fields.clone(),
         };
@@ -108,7 +126,7 @@ mod tests {
     use super::*;
 
     fn draft(json: &'static str) -> Option<Draft> {
-        Draft::new(json.as_bytes(), Pairs::default(), Pairs::default())
+        Draft::new(json.as_bytes(), "".into(), Pairs::default(), Pairs::default())
     }
 
     #[test]

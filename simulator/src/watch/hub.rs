@@ -156,7 +156,7 @@ mod tests {
 
         async fn put(&self, name: &str, label: &str) -> u64 {
             let key = Key::new("pods", "n", name);
-            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, [("app".into(), label.into())].into(), Pairs::default()).unwrap();
+            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, "".into(), [("app".into(), label.into())].into(), Pairs::default()).unwrap();
             let at = self.store.get(&key).await.unwrap().map_or(Expected::Absent, |r| Expected::At(r.revision()));
             self.store.commit(&key, at, Write::Put(draft)).await.unwrap().revision
         }

@@ -117,7 +117,7 @@ mod tests {
         let store = Memory::new(feed.clone());
         for name in names {
             let key = Key::new("pods", "n", name);
-            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, Pairs::default(), Pairs::default()).unwrap();
+            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, "".into(), Pairs::default(), Pairs::default()).unwrap();
             let at = store.get(&key).await.unwrap().map_or(Expected::Absent, |r| Expected::At(r.revision()));
             store.commit(&key, at, Write::Put(draft)).await.unwrap();
         }

@@ -1,34 +1,52 @@
 //! From YAML to a tree.
+//!
+//! Source of semantics: go-yaml v2 of 2016 for what words, tags, anchors and merges mean; ghodss/yaml for keys that are no text.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
-use libyaml_safer::{EventData, Parser, ScalarStyle};
-use serde_json::{Map, Value};
+use base64::Engine;
+use libyaml_safer::{EventData, Parser};
+use serde_json::{Map, Number, Value};
 
-use super::resolve::{Scalar, resolve};
+use super::{
+    number::go_float,
+    resolve::{Scalar, resolve},
+};
 
 /// How deep lists and maps may be nested.
 const MAX_DEPTH: usize = 200;
-/// How many values anchors may unfold to in all.
-const MAX_VALUES: usize = 1_000_000;
+/// How many bytes aliases may unfold to in all.
+const MAX_UNFOLDED: usize = 8 << 20;
+
+const TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
 /// What is wrong with YAML, in the reference's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("yaml: {0}")]
+#[error("{0}")]
 pub struct YamlError(String);
 
 type Outcome<T> = Result<T, YamlError>;
 
-fn error<T>(text: impl Into<String>) -> Outcome<T> {
-    Err(YamlError(text.into()))
+fn error<T>(text: impl std::fmt::Display) -> Outcome<T> {
+    Err(YamlError(format!("yaml: {text}")))
 }
 
-/// Reads the first document of `bytes`; no document at all is null.
+/// Reads the first document of `bytes`, with sorted keys; no document at all is null.
 pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
-    let mut input = bytes;
+    // A backslash is no end of anything, and the parser panics where one ends a quoted text.
+    let closed;
+    let mut input = if bytes.ends_with(b"\\") {
+        closed = [bytes, b"\n"].concat();
+        closed.as_slice()
+    } else {
+        bytes
+    };
     let mut parser = Parser::new();
     parser.set_input_string(&mut input);
-    let mut reader = Reader { parser, anchors: HashMap::new(), values: 0 };
+    let mut reader = Reader { parser, anchors: HashMap::new(), unfolded: 0 };
     loop {
         match reader.event()? {
             EventData::StreamEnd => return Ok(Value::Null),
@@ -37,101 +55,277 @@ pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
         }
     }
     let event = reader.event()?;
-    let value = reader.value(event, 0)?;
+    let value = reader.node(event, 0)?.into_json()?;
+    reader.event()?;
     Ok(value)
 }
 
-/// A key as the reference turns it into text.
-fn key_text(key: &Value) -> Outcome<String> {
-    match key {
-        Value::String(text) => Ok(text.clone()),
-        Value::Bool(value) => Ok(value.to_string()),
-        Value::Number(number) => Ok(number.to_string()),
-        other => error(format!("Unsupported map key of type: {other}")),
+/// A value as YAML has it, whose keys may be any words.
+#[derive(Clone, Debug)]
+enum Node {
+    Word(Scalar),
+    Text(String),
+    List(Vec<Node>),
+    Map(BTreeMap<Key, Node>),
+}
+
+/// A key, which keeps what it was before it became text: `5` and `"5"` are two.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Word(String),
+    Text(String),
+}
+
+impl Node {
+    /// What holding it costs, about.
+    fn size(&self) -> usize {
+        match self {
+            Self::Word(_) => 1,
+            Self::Text(text) => 1 + text.len(),
+            Self::List(items) => items.iter().map(Self::size).fold(1, usize::saturating_add),
+            Self::Map(entries) => {
+                entries.iter().map(|(Key::Word(key) | Key::Text(key), value)| value.size().saturating_add(1 + key.len())).fold(1, usize::saturating_add)
+            }
+        }
     }
+
+    fn into_key(self) -> Outcome<Key> {
+        match self {
+            Self::Text(text) => Ok(Key::Text(text)),
+            Self::Word(Scalar::Bool(value)) => Ok(Key::Word(value.to_string())),
+            Self::Word(Scalar::Int(value)) => Ok(Key::Word(value.to_string())),
+            Self::Word(Scalar::Float(value)) => Ok(Key::Word(go_float(value))),
+            Self::Word(Scalar::Null) => Err(YamlError("Unsupported map key of type: %!s(<nil>)".to_owned())),
+            Self::Word(_) => Err(YamlError("Unsupported map key of type: uint64".to_owned())),
+            Self::List(_) | Self::Map(_) => error("invalid map key"),
+        }
+    }
+
+    fn into_json(self) -> Outcome<Value> {
+        Ok(match self {
+            Self::Text(text) => text.into(),
+            Self::Word(Scalar::Null | Scalar::Text) => Value::Null,
+            Self::Word(Scalar::Bool(value)) => value.into(),
+            Self::Word(Scalar::Int(value)) => value.into(),
+            Self::Word(Scalar::Uint(value)) => value.into(),
+            Self::Word(Scalar::Float(value)) => json_float(value)?,
+            Self::List(items) => Value::Array(items.into_iter().map(Self::into_json).collect::<Outcome<_>>()?),
+            Self::Map(entries) => {
+                let mut sorted = BTreeMap::new();
+                for (Key::Word(key) | Key::Text(key), value) in entries {
+                    sorted.insert(key, value.into_json()?);
+                }
+                Value::Object(sorted.into_iter().collect::<Map<_, _>>())
+            }
+        })
+    }
+}
+
+/// A float as JSON has it: one without a fraction is written without a point.
+fn json_float(value: f64) -> Outcome<Value> {
+    let whole = go_float(value).parse::<i64>().ok();
+    match whole.map(Number::from).or_else(|| Number::from_f64(value)) {
+        Some(number) => Ok(Value::Number(number)),
+        None => Err(YamlError(format!("json: unsupported value: {}", if value.is_nan() { "NaN" } else { signed_infinity(value) }))),
+    }
+}
+
+fn signed_infinity(value: f64) -> &'static str {
+    if value > 0.0 { "+Inf" } else { "-Inf" }
 }
 
 struct Reader<'a> {
     parser: Parser<&'a mut &'a [u8]>,
-    anchors: HashMap<String, (Value, usize)>,
-    values: usize,
+    /// What each anchor stands for; nothing, while that is being read.
+    anchors: HashMap<String, Option<Node>>,
+    unfolded: usize,
 }
 
 impl Reader<'_> {
     fn event(&mut self) -> Outcome<EventData> {
-        match self.parser.parse() {
-            Ok(event) => Ok(event.data),
-            Err(e) => {
-                let mark = e.problem_mark().map(|m| m.line).or_else(|| e.context_mark().map(|m| m.line));
-                error(match mark {
-                    Some(line) => format!("line {}: {}", line + 1, e.problem()),
-                    None => e.problem().to_owned(),
-                })
+        // The parser panics on some of what it does not expect; the reference has words for a failure without a name.
+        match catch_unwind(AssertUnwindSafe(|| self.parser.parse())) {
+            Err(_) => error("unknown problem parsing YAML content"),
+            Ok(Ok(event)) => Ok(event.data),
+            Ok(Err(e)) => {
+                // The reference counts lines from 0, and leaves out line 0.
+                let line = [e.problem_mark(), e.context_mark()].into_iter().flatten().map(|mark| mark.line).find(|line| *line != 0);
+                match line {
+                    Some(line) => error(format_args!("line {line}: {}", e.problem())),
+                    None => error(e.problem()),
+                }
             }
         }
     }
 
-    fn count(&mut self, values: usize) -> Outcome<()> {
-        self.values = self.values.saturating_add(values);
-        if self.values > MAX_VALUES { error("document contains excessive aliasing") } else { Ok(()) }
+    fn alias(&mut self, anchor: &str) -> Outcome<Node> {
+        match self.anchors.get(anchor) {
+            None => error(format_args!("unknown anchor '{anchor}' referenced")),
+            Some(None) => error(format_args!("anchor '{anchor}' value contains itself")),
+            Some(Some(node)) => {
+                self.unfolded = self.unfolded.saturating_add(node.size());
+                if self.unfolded > MAX_UNFOLDED {
+                    return error("document contains excessive aliasing");
+                }
+                Ok(node.clone())
+            }
+        }
     }
 
-    fn value(&mut self, event: EventData, depth: usize) -> Outcome<Value> {
+    /// The node that begins with `event`.
+    fn node(&mut self, event: EventData, depth: usize) -> Outcome<Node> {
         if depth > MAX_DEPTH {
             return error("exceeded max depth");
         }
-        self.count(1)?;
-        let before = self.values;
-        let (anchor, value) = match event {
-            EventData::Alias { anchor } => {
-                let Some((value, size)) = self.anchors.get(&anchor).cloned() else { return error(format!("unknown anchor '{anchor}' referenced")) };
-                self.count(size)?;
-                return Ok(value);
-            }
-            EventData::Scalar { anchor, tag, value, style, .. } => (anchor, scalar(tag.as_deref(), value, style)?),
-            EventData::SequenceStart { anchor, .. } => {
+        let anchor = match &event {
+            EventData::Alias { anchor } => return self.alias(&anchor.clone()),
+            EventData::Scalar { anchor, .. } | EventData::SequenceStart { anchor, .. } | EventData::MappingStart { anchor, .. } => anchor.clone(),
+            _ => return error("did not find expected node content"),
+        };
+        if let Some(anchor) = &anchor {
+            self.anchors.insert(anchor.clone(), None);
+        }
+        let node = match event {
+            EventData::Scalar { tag, value, plain_implicit, .. } => scalar(tag.as_deref(), value, plain_implicit)?,
+            EventData::SequenceStart { .. } => {
                 let mut items = Vec::new();
                 loop {
                     match self.event()? {
-                        EventData::SequenceEnd => break,
-                        event => items.push(self.value(event, depth + 1)?),
+                        EventData::SequenceEnd => break Node::List(items),
+                        event => items.push(self.node(event, depth + 1)?),
                     }
                 }
-                (anchor, Value::Array(items))
             }
-            EventData::MappingStart { anchor, .. } => {
-                let mut entries = Map::new();
-                loop {
-                    let key = match self.event()? {
-                        EventData::MappingEnd => break,
-                        event => self.value(event, depth + 1)?,
-                    };
-                    let event = self.event()?;
-                    let value = self.value(event, depth + 1)?;
-                    entries.insert(key_text(&key)?, value);
-                }
-                (anchor, Value::Object(entries))
-            }
-            _ => return error("unexpected end of document"),
+            _ => self.mapping(depth)?,
         };
         if let Some(anchor) = anchor {
-            let size = self.values - before + 1;
-            self.anchors.insert(anchor, (value.clone(), size));
+            self.anchors.insert(anchor, Some(node.clone()));
         }
-        Ok(value)
+        Ok(node)
+    }
+
+    fn mapping(&mut self, depth: usize) -> Outcome<Node> {
+        let mut entries = BTreeMap::new();
+        loop {
+            let event = self.event()?;
+            let merges = match &event {
+                EventData::MappingEnd => return Ok(Node::Map(entries)),
+                EventData::Scalar { tag, value, plain_implicit, .. } => {
+                    value == "<<" && (*plain_implicit || tag.as_deref().and_then(|t| t.strip_prefix(TAG_PREFIX)) == Some("merge"))
+                }
+                _ => false,
+            };
+            let key = self.node(event, depth + 1)?;
+            let event = self.event()?;
+            let value = self.node(event, depth + 1)?;
+            if merges {
+                merge(value, &mut entries)?;
+            } else {
+                entries.insert(key.into_key()?, value);
+            }
+        }
     }
 }
 
-fn scalar(tag: Option<&str>, text: String, style: ScalarStyle) -> Outcome<Value> {
-    if style != ScalarStyle::Plain && tag.is_none() || tag == Some("!") || tag == Some("tag:yaml.org,2002:str") {
-        return Ok(Value::String(text));
+/// Takes over the entries of another map, or of several, of which earlier ones count.
+fn merge(from: Node, entries: &mut BTreeMap<Key, Node>) -> Outcome<()> {
+    const WANTED: &str = "map merge requires map or sequence of maps as the value";
+    match from {
+        Node::Map(others) => entries.extend(others),
+        Node::List(maps) => {
+            for map in maps.into_iter().rev() {
+                match map {
+                    Node::Map(others) => entries.extend(others),
+                    _ => return error(WANTED),
+                }
+            }
+        }
+        _ => return error(WANTED),
     }
-    Ok(match resolve(&text) {
-        Scalar::Null => Value::Null,
-        Scalar::Bool(value) => value.into(),
-        Scalar::Int(value) => value.into(),
-        Scalar::Uint(value) => value.into(),
-        Scalar::Float(value) => value.into(),
-        Scalar::Text => Value::String(text),
-    })
+    Ok(())
+}
+
+fn scalar(tag: Option<&str>, text: String, plain: bool) -> Outcome<Node> {
+    let tag = match tag {
+        None if !plain => return Ok(Node::Text(text)),
+        None => "",
+        Some(tag) => match tag.strip_prefix(TAG_PREFIX) {
+            Some(tag @ ("bool" | "int" | "float" | "null")) => tag,
+            Some("binary") => {
+                return match base64::engine::general_purpose::STANDARD.decode(&text) {
+                    Ok(bytes) => Ok(Node::Text(String::from_utf8_lossy(&bytes).into_owned())),
+                    Err(_) => error("!!binary value contains invalid base64 data"),
+                };
+            }
+            _ => return Ok(Node::Text(text)),
+        },
+    };
+    let word = resolve(&text);
+    let found = match word {
+        Scalar::Null => "null",
+        Scalar::Bool(_) => "bool",
+        Scalar::Int(_) | Scalar::Uint(_) => "int",
+        Scalar::Float(_) => "float",
+        Scalar::Text => "str",
+    };
+    if !tag.is_empty() && tag != found {
+        return error(format_args!("cannot decode !!{found} `{text}` as a !!{tag}"));
+    }
+    Ok(if word == Scalar::Text { Node::Text(text) } else { Node::Word(word) })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case("", Value::Null)]
+    #[case("# nothing", Value::Null)]
+    #[case("kind: ConfigMap\ndata:\n  n: '5'\n  k: v\n", json!({"data": {"false": "5", "k": "v"}, "kind": "ConfigMap"}))]
+    #[case("a: 1e6", json!({"a": 1e6}))]
+    #[case("a: 08", json!({"a": 8}))]
+    #[case("a: !!str 5\nb: \"6\"\nc: !!binary aGk=\nd: !x 7", json!({"a": "5", "b": "6", "c": "hi", "d": "7"}))]
+    #[case("a: &x {b: 1}\nc: *x", json!({"a": {"b": 1}, "c": {"b": 1}}))]
+    #[case("a: &x {b: 1, c: 1}\nd:\n  c: 2\n  <<: *x\n  b: 3", json!({"a": {"b": 1, "c": 1}, "d": {"b": 3, "c": 1}}))]
+    #[case("1: a\n1.5: b\nyes: c", json!({"1": "a", "1.5": "b", "true": "c"}))]
+    #[case("a: 1\na: 2", json!({"a": 2}))]
+    #[case("a: 1\n---\nb: 2", json!({"a": 1}))]
+    #[case("{\"a\": [1, null, \"x\\u003c\"]}", json!({"a": [1, null, "x<"]}))]
+    fn yaml_is_read(#[case] text: &str, #[case] tree: Value) {
+        let read = to_value(text.as_bytes()).unwrap();
+        assert_eq!(read.to_string(), tree.to_string());
+    }
+
+    #[rstest]
+    #[case("a: [b\n", "yaml: line 1: did not find expected ',' or ']'")]
+    #[case("a: [b", "yaml: line 1: did not find expected ',' or ']'")]
+    #[case("a: b: c", "yaml: mapping values are not allowed in this context")]
+    #[case("a:\n\tb: c", "yaml: line 1: found character that cannot start any token")]
+    #[case("a: *x", "yaml: unknown anchor 'x' referenced")]
+    #[case("a: &x [*x]", "yaml: anchor 'x' value contains itself")]
+    #[case("<<: 5", "yaml: map merge requires map or sequence of maps as the value")]
+    #[case("a: !!int x", "yaml: cannot decode !!str `x` as a !!int")]
+    #[case("a: .nan", "json: unsupported value: NaN")]
+    #[case("a: 'b", "yaml: found unexpected end of stream")]
+    fn malformed_yaml_is_refused_in_the_reference_words(#[case] text: &str, #[case] problem: &str) {
+        assert_eq!(to_value(text.as_bytes()).unwrap_err().to_string(), problem);
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        assert_eq!(to_value("[".repeat(100_000).as_bytes()).unwrap_err().to_string(), "yaml: exceeded max depth");
+    }
+
+    #[test]
+    fn what_aliases_unfold_to_is_bounded() {
+        let mut text = "a0: &a0 [xxxxxxxxxx]\n".to_owned();
+        for level in 1..30 {
+            let below = format!("*a{}", level - 1);
+            text += &format!("a{level}: &a{level} [{below}, {below}, {below}, {below}]\n");
+        }
+        assert_eq!(to_value(text.as_bytes()).unwrap_err().to_string(), "yaml: document contains excessive aliasing");
+    }
 }

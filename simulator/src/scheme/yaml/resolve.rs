@@ -27,7 +27,7 @@ pub(super) fn resolve(text: &str) -> Scalar {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
         return Scalar::Text;
     }
-    number(&text.replace('_', ""))
+    if text.starts_with('.') { float(text) } else { number(&text.replace('_', "")) }
 }
 
 fn number(text: &str) -> Scalar {
@@ -37,9 +37,15 @@ fn number(text: &str) -> Scalar {
     if let Some(value) = unsigned(text) {
         return Scalar::Uint(value);
     }
-    let float = text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'+' | b'-' | b'.' | b'e' | b'E'));
+    float(text)
+}
+
+fn float(text: &str) -> Scalar {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let infinite = ["inf", "infinity"].iter().any(|word| unsigned.eq_ignore_ascii_case(word));
+    let digits = text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'+' | b'-' | b'.' | b'e' | b'E'));
     match text.parse::<f64>() {
-        Ok(value) if float && value.is_finite() => Scalar::Float(value),
+        Ok(value) if infinite || (digits && value.is_finite()) => Scalar::Float(value),
         _ => Scalar::Text,
     }
 }
@@ -94,6 +100,11 @@ mod tests {
     #[case("18446744073709551615", Scalar::Uint(u64::MAX))]
     #[case("1.5", Scalar::Float(1.5))]
     #[case("1e3", Scalar::Float(1000.0))]
+    #[case(".5", Scalar::Float(0.5))]
+    #[case("-inf", Scalar::Float(f64::NEG_INFINITY))]
+    #[case("inf", Scalar::Text)]
+    #[case("1e400", Scalar::Text)]
+    #[case("-0b11", Scalar::Int(-3))]
     #[case("1.2.3.4", Scalar::Text)]
     #[case("2015-06-26", Scalar::Text)]
     #[case("100m", Scalar::Text)]

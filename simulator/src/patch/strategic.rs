@@ -1,0 +1,304 @@
+//! Strategic merge patch: a document of what differs, merged by what the types say.
+//!
+//! Objects are merged and null removes, as in a merge patch. A list whose field has a merge key is merged item by item: an item of the patch changes the one with the
+//! same key, or is appended. Other lists are replaced. Directives: `"$patch": "replace"` in an object makes it the whole new value, `"$patch": "delete"` empties it; as an item of a
+//! merged list the first discards what was there, the second, beside a key, removes the item of that key.
+//! Promises: an empty patch changes nothing; items keep their order, new ones come last. Limits, which are v1.2's own: what comes new is taken as it is, with its nulls and
+//! directives; a merged list holds objects only, or scalars only, and no lists.
+//! Source of semantics: `util/strategicpatch` of Kubernetes v1.2, error texts included; `patches.har` of the recordings. The types are a [`Schema`].
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::PatchError;
+use crate::{
+    profile::Profile,
+    scheme::{TypeRef, types::Shape},
+};
+
+/// A type of the wire format, as far as merging has to know it.
+pub trait Schema: Copy {
+    /// The type of the field `name` of an object, or of the values of a map; `None` where the type has no such field.
+    fn field(self, name: &str) -> Option<FieldSchema<Self>>;
+    /// The type of the items of a list.
+    fn element(self) -> Option<Self>;
+    /// Whether it is a map or an object with known fields.
+    fn is_mergeable(self) -> bool;
+    /// The type's name, for error texts.
+    fn name(self) -> &'static str;
+}
+
+/// What stands behind a field's name.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldSchema<S> {
+    /// The field's type.
+    pub schema: S,
+    /// The member by which the items of a merged list are told apart; lists without one are replaced.
+    pub merge_key: Option<&'static str>,
+}
+
+impl Schema for TypeRef {
+    fn field(self, name: &str) -> Option<FieldSchema<Self>> {
+        let field = self.field(name)?;
+        Some(FieldSchema { schema: field.type_ref, merge_key: field.merge_key })
+    }
+
+    fn element(self) -> Option<Self> {
+        self.element()
+    }
+
+    fn is_mergeable(self) -> bool {
+        self.is_struct() || self.is_map()
+    }
+
+    fn name(self) -> &'static str {
+        match self.shape() {
+            Shape::Struct(of) => of.name,
+            Shape::Map(_) => "map",
+            Shape::List(_) | Shape::Bytes => "slice",
+            Shape::Text { .. } => "string",
+            Shape::Bool => "bool",
+            Shape::Int(32) => "int32",
+            Shape::Int(_) => "int64",
+            _ => "struct",
+        }
+    }
+}
+
+/// The name of the directive.
+const DIRECTIVE: &str = "$patch";
+
+/// `document`, an object of type `schema`, with `patch` merged into it.
+pub fn apply<S: Schema>(document: Value, patch: &[u8], schema: S, profile: Profile) -> Result<Value, PatchError> {
+    let malformed = || PatchError::Malformed("Invalid JSON document".to_owned());
+    let patch = match serde_json::from_slice(patch).map_err(|_| malformed())? {
+        Value::Object(patch) => patch,
+        Value::Null => Map::new(),
+        _ => return Err(malformed()),
+    };
+    let Value::Object(document) = document else { return Err(malformed()) };
+    let mut merged = Value::Object(object(document, patch, Some(schema))?);
+    if !profile.full_merge_patch() {
+        // Written anew with sorted names; errors of the decoder that tell a position depend on it.
+        merged.sort_all_objects();
+    }
+    Ok(merged)
+}
+
+fn unknown_directive(directive: &Value, patch: &Map<String, Value>) -> PatchError {
+    let shown = match directive {
+        Value::String(text) => text.clone(),
+        Value::Null => "%!s(<nil>)".to_owned(),
+        Value::Bool(value) => format!("%!s(bool={value})"),
+        Value::Number(_) => format!("%!s(float64={})", go(directive)),
+        other => go(other),
+    };
+    PatchError::Malformed(format!("unknown patch type: {shown} in map: {}", go_map(patch)))
+}
+
+fn object<S: Schema>(mut original: Map<String, Value>, mut patch: Map<String, Value>, schema: Option<S>) -> Result<Map<String, Value>, PatchError> {
+    match patch.get(DIRECTIVE) {
+        None => {}
+        Some(Value::String(directive)) if directive == "replace" => {
+            patch.shift_remove(DIRECTIVE);
+            return Ok(patch);
+        }
+        Some(Value::String(directive)) if directive == "delete" => return Ok(Map::new()),
+        Some(other) => return Err(unknown_directive(other, &patch)),
+    }
+    for (name, value) in patch {
+        let Some(place) = original.get_mut(&name) else {
+            if !value.is_null() {
+                original.insert(name, value);
+            }
+            continue;
+        };
+        match (&mut *place, value) {
+            (_, Value::Null) => {
+                original.shift_remove(&name);
+            }
+            (Value::Object(old), Value::Object(new)) => {
+                let field = lookup(schema, &name)?;
+                *place = Value::Object(object(std::mem::take(old), new, Some(field.schema))?);
+            }
+            (Value::Array(old), Value::Array(new)) => {
+                let field = lookup(schema, &name)?;
+                *place = match field.merge_key {
+                    Some(key) => list(std::mem::take(old), new, key, field.schema.element())?.into(),
+                    None => new.into(),
+                };
+            }
+            (_, other) => *place = other,
+        }
+    }
+    Ok(original)
+}
+
+fn lookup<S: Schema>(schema: Option<S>, name: &str) -> Result<FieldSchema<S>, PatchError> {
+    let Some(schema) = schema.filter(|s| s.is_mergeable()) else {
+        let kind = schema.map_or("invalid", Schema::name);
+        return Err(PatchError::Inapplicable(format!("merging an object in json but data type is not map or struct, instead is: {kind}")));
+    };
+    let missing = || PatchError::Inapplicable(format!("unable to find api field in struct {} for the json field {name:?}", schema.name()));
+    schema.field(name).ok_or_else(missing)
+}
+
+/// What v1.2 tells types of list items apart by.
+fn item_type(value: &Value) -> u8 {
+    match value {
+        Value::Null => 0,
+        Value::Bool(_) => 1,
+        Value::Number(_) => 2,
+        Value::String(_) => 3,
+        Value::Array(_) => 4,
+        Value::Object(_) => 5,
+    }
+}
+
+fn list<S: Schema>(original: Vec<Value>, patch: Vec<Value>, key: &'static str, schema: Option<S>) -> Result<Vec<Value>, PatchError> {
+    let mut items = original.iter().chain(&patch);
+    let Some(first) = items.next() else { return Ok(original) };
+    match first {
+        Value::Null => return Err(PatchError::Crash),
+        Value::Array(_) => return Err(PatchError::Inapplicable("Lists of lists are not supported".to_owned())),
+        _ => {}
+    }
+    if items.any(|item| item_type(item) != item_type(first)) {
+        let both = format!("[{} {}]", go_list(&original), go_list(&patch));
+        return Err(PatchError::Inapplicable(format!("list element types are not identical: {both}")));
+    }
+    if first.is_object() { objects(original, patch, key, schema) } else { Ok(scalars(original, patch)) }
+}
+
+/// Both lists; the place of an item that was there before is taken by the last one.
+fn scalars(mut items: Vec<Value>, patch: Vec<Value>) -> Vec<Value> {
+    items.extend(patch);
+    let mut seen = HashSet::new();
+    let mut at = 0;
+    while let Some(item) = items.get(at) {
+        if seen.insert(identity(item)) {
+            at += 1;
+        } else {
+            items.swap_remove(at);
+        }
+    }
+    items
+}
+
+/// What two equal values have in common.
+fn identity(value: &Value) -> String {
+    match value {
+        Value::Number(number) => go_float(number.as_f64().unwrap_or_default()),
+        other => other.to_string(),
+    }
+}
+
+/// The items of a list by their merge key, found and removed without going through the others.
+struct Keyed {
+    items: Vec<Option<Value>>,
+    /// The places of each key's items, the first one last.
+    places: HashMap<String, Vec<usize>>,
+    key: &'static str,
+}
+
+impl Keyed {
+    fn new(items: Vec<Value>, key: &'static str) -> Self {
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, item) in items.iter().enumerate().rev() {
+            if let Some(value) = item.get(key) {
+                places.entry(identity(value)).or_default().push(at);
+            }
+        }
+        Self { items: items.into_iter().map(Some).collect(), places, key }
+    }
+
+    fn remove(&mut self, value: &Value) {
+        let first = self.places.get_mut(&identity(value)).and_then(Vec::pop);
+        if let Some(item) = first.and_then(|at| self.items.get_mut(at)) {
+            *item = None;
+        }
+    }
+
+    /// Merges `item` into the first one of its key, or appends it.
+    fn merge<S: Schema>(&mut self, item: Map<String, Value>, schema: Option<S>) -> Result<(), PatchError> {
+        let key = self.key;
+        let Some(value) = item.get(key) else {
+            return Err(PatchError::Inapplicable(format!("map: {} does not contain declared merge key: {key}", go_map(&item))));
+        };
+        let places = self.places.entry(identity(value)).or_default();
+        match places.last().and_then(|at| self.items.get_mut(*at)) {
+            Some(Some(Value::Object(old))) => *old = object(std::mem::take(old), item, schema)?,
+            _ => {
+                places.push(self.items.len());
+                self.items.push(Some(Value::Object(item)));
+            }
+        }
+        Ok(())
+    }
+
+    fn into_list(self) -> Vec<Value> {
+        self.items.into_iter().flatten().collect()
+    }
+}
+
+fn objects<S: Schema>(items: Vec<Value>, patch: Vec<Value>, key: &'static str, schema: Option<S>) -> Result<Vec<Value>, PatchError> {
+    let mut items = Keyed::new(items, key);
+    let mut changes = Vec::new();
+    let mut replace = false;
+    for item in patch {
+        let Value::Object(item) = item else { continue };
+        match item.get(DIRECTIVE) {
+            None => changes.push(item),
+            Some(Value::String(directive)) if directive == "delete" => {
+                items.remove(item.get(key).ok_or_else(|| PatchError::Malformed("delete patch type with no merge key defined".to_owned()))?);
+            }
+            Some(Value::String(directive)) if directive == "replace" => replace = true,
+            Some(Value::String(directive)) if directive == "merge" => {
+                return Err(PatchError::Malformed("merging lists cannot yet be specified in the patch".to_owned()));
+            }
+            Some(other) => return Err(unknown_directive(other, &item)),
+        }
+    }
+    if replace {
+        return Ok(changes.into_iter().map(Value::Object).collect());
+    }
+    changes.into_iter().try_for_each(|item| items.merge(item, schema))?;
+    Ok(items.into_list())
+}
+
+/// A value as Go prints it (`%v`), the names of maps sorted.
+fn go(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => go_float(number.as_f64().unwrap_or_default()),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => go_list(items),
+        Value::Object(map) => go_map(map),
+    }
+}
+
+fn go_list(items: &[Value]) -> String {
+    format!("[{}]", items.iter().map(go).collect::<Vec<_>>().join(" "))
+}
+
+fn go_map(map: &Map<String, Value>) -> String {
+    let mut entries: Vec<String> = map.iter().map(|(name, value)| format!("{name}:{}", go(value))).collect();
+    entries.sort_unstable();
+    format!("map[{}]", entries.join(" "))
+}
+
+/// A float in its shortest form; with an exponent of two digits or more where it is very large or very small.
+fn go_float(value: f64) -> String {
+    if value == 0.0 || (1e-4..1e21).contains(&value.abs()) {
+        return value.to_string();
+    }
+    let text = format!("{value:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+    format!("{mantissa}e{sign}{digits:0>2}")
+}
+
+#[cfg(test)]
+pub(super) mod tests;

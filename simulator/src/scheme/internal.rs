@@ -1,0 +1,126 @@
+//! What passing through the reference's internal types does to an object.
+//!
+//! The reference keeps no versioned object: what it reads it converts to an internal type, and back when it answers. Where the two
+//! do not say the same, an object comes out changed, or is refused; those cases are the functions here, named by a type's `@internal`.
+//! Source of semantics: Kubernetes v1.2's conversion functions.
+
+use serde_json::Value;
+
+use super::types::{Shape, Struct};
+use crate::api::{
+    Object,
+    meta::{child, text},
+};
+
+/// What becomes of an object of some type, or why it cannot be converted.
+pub(super) type InternalRule = fn(&mut Object) -> Result<(), &'static str>;
+
+/// The rule that `fixtures/kinds` knows by this name.
+pub(super) fn rule(name: &str) -> Option<InternalRule> {
+    Some(match name {
+        "auto_selector" => auto_selector,
+        "external_ips" => external_ips,
+        "rolling_update_parts" => rolling_update_parts,
+        "scale_subresource" => scale_subresource,
+        "service_account" => service_account,
+        _ => return None,
+    })
+}
+
+/// Passes an object of type `of` through the internal type.
+pub(super) fn structure(of: &Struct, object: &mut Object) -> Result<(), &'static str> {
+    if let Some(rule) = of.internal {
+        rule(object)?;
+    }
+    for field in &of.fields {
+        if let Shape::Struct(inner) = &field.shape {
+            structure(inner, child(object, field.name))?;
+        } else if let Some(given) = object.get_mut(field.name) {
+            value(&field.shape, given)?;
+        }
+    }
+    Ok(())
+}
+
+fn value(shape: &Shape, given: &mut Value) -> Result<(), &'static str> {
+    match (shape, given) {
+        (Shape::Pointer(of), given) => value(of, given),
+        (Shape::Struct(of), Value::Object(fields)) => structure(of, fields),
+        (Shape::List(of), Value::Array(items)) => items.iter_mut().try_for_each(|item| value(of, item)),
+        _ => Ok(()),
+    }
+}
+
+/// A job says that it makes its selector, or nothing.
+fn auto_selector(job: &mut Object) -> Result<(), &'static str> {
+    let spec = child(job, "spec");
+    if spec.get("autoSelector") == Some(&Value::Bool(false)) {
+        spec.shift_remove("autoSelector");
+    }
+    Ok(())
+}
+
+/// The old name of a service's external addresses counts before the new one, and both are told.
+fn external_ips(spec: &mut Object) -> Result<(), &'static str> {
+    let given = |name: &str| spec.get(name).filter(|ips| ips.as_array().is_some_and(|ips| !ips.is_empty())).cloned();
+    if let Some(ips) = given("deprecatedPublicIPs").or_else(|| given("externalIPs")) {
+        spec.insert("externalIPs".into(), ips.clone());
+        spec.insert("deprecatedPublicIPs".into(), ips);
+    }
+    Ok(())
+}
+
+/// Only a rolling update gets its parameters by default; anywhere else they have to be whole.
+fn rolling_update_parts(strategy: &mut Object) -> Result<(), &'static str> {
+    let rolling = matches!(text(strategy, "type"), "" | "RollingUpdate");
+    let Some(Value::Object(parts)) = strategy.get("rollingUpdate") else { return Ok(()) };
+    let given = |name: &str| parts.get(name).is_some_and(|part| !part.is_null());
+    if rolling || (given("maxUnavailable") && given("maxSurge")) { Ok(()) } else { Err("expected pointer, but got nil") }
+}
+
+/// What an autoscaler scales is always its scale.
+fn scale_subresource(reference: &mut Object) -> Result<(), &'static str> {
+    reference.insert("subresource".into(), "scale".into());
+    Ok(())
+}
+
+/// A pod's service account has two names, of which the newer counts, and both are told.
+fn service_account(spec: &mut Object) -> Result<(), &'static str> {
+    let name = match text(spec, "serviceAccountName") {
+        "" => text(spec, "serviceAccount").to_owned(),
+        name => name.to_owned(),
+    };
+    for field in ["serviceAccountName", "serviceAccount"] {
+        spec.insert(field.into(), name.clone().into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case("auto_selector", json!({"spec": {"autoSelector": false}}), json!({"spec": {}}))]
+    #[case("auto_selector", json!({"spec": {"autoSelector": true}}), json!({"spec": {"autoSelector": true}}))]
+    #[case("external_ips", json!({"externalIPs": ["1.1.1.1"]}), json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["1.1.1.1"]}))]
+    #[case("external_ips", json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["2.2.2.2"]}), json!({"externalIPs": ["2.2.2.2"], "deprecatedPublicIPs": ["2.2.2.2"]}))]
+    #[case("scale_subresource", json!({"subresource": "x"}), json!({"subresource": "scale"}))]
+    #[case("service_account", json!({"serviceAccount": "a"}), json!({"serviceAccountName": "a", "serviceAccount": "a"}))]
+    #[case("service_account", json!({"serviceAccount": "a", "serviceAccountName": "b"}), json!({"serviceAccountName": "b", "serviceAccount": "b"}))]
+    #[case("rolling_update_parts", json!({"rollingUpdate": {"maxSurge": 1}}), json!({"rollingUpdate": {"maxSurge": 1}}))]
+    fn an_object_comes_out_as_the_internal_type_has_it(#[case] name: &str, #[case] given: Value, #[case] kept: Value) {
+        let mut object = given.as_object().unwrap().clone();
+        rule(name).unwrap()(&mut object).unwrap();
+        assert_eq!(Value::Object(object), kept);
+    }
+
+    #[test]
+    fn parameters_of_a_rolling_update_that_is_none_have_to_be_whole() {
+        let mut strategy = json!({"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}).as_object().unwrap().clone();
+        assert_eq!(rolling_update_parts(&mut strategy), Err("expected pointer, but got nil"));
+    }
+}

@@ -1,0 +1,143 @@
+//! A body of another kind than the one asked for.
+//!
+//! The reference decodes the kind that the body names and converts that, field by field, to the internal type it wants. What fits comes
+//! through; where something is missing the refusal says what, and where.
+//! Limits: only what decides is known of internal types, `internal` in `fixtures/kinds`.
+//! Source of semantics: Kubernetes v1.2's `conversion` package.
+
+use serde_json::Value;
+
+use super::{
+    kind::Resource,
+    types::{Field, Shape, Struct},
+};
+use crate::api::Object;
+
+/// The Go package of the reference's internal type of a kind.
+fn internal_package(of: &Resource) -> &'static str {
+    if of.group.is_empty() { "api" } else { "extensions" }
+}
+
+/// The field of `of` with this Go name: the wire's name, begun with a capital.
+fn go_field(of: &'static Struct, go: &str) -> Option<&'static Field> {
+    of.fields.iter().find(|field| go_name(field.name) == go)
+}
+
+fn go_name(wire: &str) -> String {
+    match wire {
+        "metadata" => "ObjectMeta".to_owned(),
+        "tls" => "TLS".to_owned(),
+        "dnsPolicy" => "DNSPolicy".to_owned(),
+        wire => wire.chars().take(1).flat_map(char::to_uppercase).chain(wire.chars().skip(1)).collect(),
+    }
+}
+
+/// The refusal of a kind of which only the name is known: a list, options.
+pub(super) fn refuse_unknown(version: &str, kind: &str, to: &Resource) -> String {
+    format!("converting ({version}.{kind}) to ({}.{}): ObjectMeta not present in src", internal_package(to), to.kind)
+}
+
+/// What `object` of kind `from` is as an object of kind `to`.
+pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result<Object, String> {
+    let (source, target) = (format!("({}.{})", from.version, from.kind), format!("({}.{})", internal_package(to), to.kind));
+    let missing = |source: &str, target: &str, name: &str| format!("converting {source} to {target}: {name} not present in src");
+    for name in ["ObjectMeta"].into_iter().chain(to.internal().iter().map(|(name, _)| name.as_str())) {
+        let parts = to.internal().iter().find(|(n, _)| n == name).map_or(&[][..], |(_, parts)| parts);
+        let Some(field) = go_field(from.structure(), name) else { return Err(missing(&source, &target, name)) };
+        let wanted = go_field(to.structure(), name);
+        if let (Shape::Struct(inner), Some(Shape::Struct(outer))) = (&field.shape, wanted.map(|w| &w.shape)) {
+            for part in parts {
+                let (part, plain) = part.split_once(':').map_or((part.as_str(), None), |(part, plain)| (part, Some(plain)));
+                match (go_field(inner, part).map(|f| &f.shape), plain) {
+                    (None, _) => {
+                        let (source, target) =
+                            (format!("{source}.{}.{}", from.version, inner.name), format!("{target}.{}.{}", internal_package(to), outer.name));
+                        return Err(missing(&source, &target, part));
+                    }
+                    (Some(Shape::Pointer(Shape::Int(bits))), Some(plain)) => {
+                        let what = format!("couldn't copy '*int{bits}' into '{plain}'; didn't understand types");
+                        return Err(format!("converting {source}.{part}.*int{bits} to {target}.{part}.{plain}: {what}"));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if let (Shape::Map(Shape::Bytes), Some(Shape::Map(Shape::Text { .. })), Some(Value::Object(entries))) =
+            (&field.shape, wanted.map(|w| &w.shape), object.get(field.name))
+            && let Some(key) = entries.keys().next()
+        {
+            let what = "couldn't copy '[]uint8' into 'string'; didn't understand types";
+            return Err(format!("converting {source}.[\"{key}\"].[]uint8 to {target}.[\"{key}\"].string: {what}"));
+        }
+    }
+    Ok(object.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use crate::scheme::{Scheme, Syntax};
+
+    #[rstest]
+    #[case(
+        "",
+        "v1",
+        "pods",
+        r#"{"kind": "Service", "apiVersion": "v1", "spec": {}}"#,
+        "Service in version \"v1\" cannot be handled as a Pod: converting (v1.Service).v1.ServiceSpec to (api.Pod).api.PodSpec: Volumes not present in src"
+    )]
+    #[case(
+        "",
+        "v1",
+        "pods",
+        r#"{"kind": "ConfigMap", "apiVersion": "v1"}"#,
+        "ConfigMap in version \"v1\" cannot be handled as a Pod: converting (v1.ConfigMap) to (api.Pod): Spec not present in src"
+    )]
+    #[case(
+        "",
+        "v1",
+        "configmaps",
+        r#"{"kind": "Pod", "apiVersion": "v1"}"#,
+        "Pod in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Pod) to (api.ConfigMap): Data not present in src"
+    )]
+    #[case(
+        "",
+        "v1",
+        "configmaps",
+        r#"{"kind": "Secret", "apiVersion": "v1", "data": {"a": ""}}"#,
+        "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret).[\"a\"].[]uint8 to (api.ConfigMap).[\"a\"].string: couldn't copy '[]uint8' into 'string'; didn't understand types"
+    )]
+    #[case(
+        "",
+        "v1",
+        "pods",
+        r#"{"kind": "PodList", "apiVersion": "v1"}"#,
+        "PodList in version \"v1\" cannot be handled as a Pod: converting (v1.PodList) to (api.Pod): ObjectMeta not present in src"
+    )]
+    #[case(
+        "batch",
+        "v1",
+        "jobs",
+        r#"{"kind": "Deployment", "apiVersion": "extensions/v1beta1"}"#,
+        "Deployment in version \"v1beta1\" cannot be handled as a Job: converting (v1beta1.Deployment).v1beta1.DeploymentSpec to (extensions.Job).extensions.JobSpec: Parallelism not present in src"
+    )]
+    #[case(
+        "extensions",
+        "v1beta1",
+        "replicasets",
+        r#"{"kind": "Deployment", "apiVersion": "extensions/v1beta1"}"#,
+        "Deployment in version \"v1beta1\" cannot be handled as a ReplicaSet: converting (v1beta1.Deployment).Replicas.*int32 to (extensions.ReplicaSet).Replicas.int: couldn't copy '*int32' into 'int'; didn't understand types"
+    )]
+    fn another_kind_is_refused_for_what_it_lacks(#[case] group: &str, #[case] version: &str, #[case] plural: &str, #[case] body: &str, #[case] message: &str) {
+        let resource = Scheme::builtin().resource(group, version, plural).unwrap();
+        assert_eq!(resource.decode(body.as_bytes(), Syntax::Json).unwrap_err().message, message);
+    }
+
+    #[test]
+    fn another_kind_that_lacks_nothing_is_taken() {
+        let config_maps = Scheme::builtin().resource("", "v1", "configmaps").unwrap();
+        let taken = config_maps.decode(br#"{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a"}}"#, Syntax::Json).unwrap();
+        assert_eq!(config_maps.encode(&taken), r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","creationTimestamp":null}}"#);
+    }
+}

@@ -1,0 +1,255 @@
+//! The scheme held to what a v1.2 server was recorded to answer: run with `STUNTDOUBLE_RECORDINGS` naming a folder of HAR files.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde_json::Value;
+
+use super::{Resource, Scheme, Syntax};
+use crate::api::{Object, meta::child};
+
+struct Exchange {
+    name: String,
+    method: String,
+    path: String,
+    media_type: String,
+    body: String,
+    code: u64,
+    answer: String,
+}
+
+fn exchanges() -> Vec<Exchange> {
+    let folder = PathBuf::from(std::env::var_os("STUNTDOUBLE_RECORDINGS").expect("STUNTDOUBLE_RECORDINGS names the folder"));
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "har")).collect();
+    files.sort();
+    let mut found = Vec::new();
+    for file in files {
+        let har: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        for (at, entry) in har["log"]["entries"].as_array().unwrap().iter().enumerate() {
+            let request = &entry["request"];
+            let url = url::Url::parse(request["url"].as_str().unwrap()).unwrap();
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let media_type = request["headers"].as_array().unwrap().iter().find(|h| h["name"] == "Content-Type").map(|h| text(&h["value"])).unwrap_or_default();
+            found.push(Exchange {
+                name: format!("{}[{at}]", file.file_stem().unwrap().to_string_lossy()),
+                method: text(&request["method"]),
+                path: url.path().to_owned(),
+                media_type,
+                body: text(&request["postData"]["text"]),
+                code: entry["response"]["status"].as_u64().unwrap(),
+                answer: text(&entry["response"]["content"]["text"]),
+            });
+        }
+    }
+    found
+}
+
+/// The resource behind a path that objects are created at.
+fn resource_at(path: &str) -> Option<&'static Resource> {
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (group, version, rest) = match parts.as_slice() {
+        ["api", version, rest @ ..] => ("", *version, rest),
+        ["apis", group, version, rest @ ..] => (*group, *version, rest),
+        _ => return None,
+    };
+    match rest {
+        ["namespaces", _, plural] | [plural] => Scheme::builtin().resource(group, version, plural),
+        _ => None,
+    }
+}
+
+/// Takes away what a strategy sets, which is not the scheme's: names, versions and times, status, addresses and ports, a made selector and its labels.
+fn without_strategy(kind: &str, object: &mut Object) {
+    object.shift_remove("subsets");
+    let spec = child(object, "spec");
+    match kind {
+        "Namespace" => drop(spec.shift_remove("finalizers")),
+        "Service" => {
+            spec.shift_remove("clusterIP");
+            for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
+                port.shift_remove("nodePort");
+            }
+        }
+        "Job" => {
+            spec.shift_remove("selector");
+            if let Some(labels) = spec.get_mut("template").and_then(|t| t["metadata"]["labels"].as_object_mut()) {
+                labels.retain(|key, _| key != "controller-uid" && key != "job-name");
+            }
+        }
+        _ => {}
+    }
+    let metadata = child(object, "metadata");
+    for field in ["uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp", "namespace", "generation"] {
+        metadata.shift_remove(field);
+    }
+    if metadata.contains_key("generateName") {
+        metadata.shift_remove("name");
+    }
+    object.shift_remove("status");
+}
+
+/// Paths at which two trees differ, order of fields included.
+fn differences(path: &str, left: &Value, right: &Value, out: &mut Vec<String>) {
+    match (left, right) {
+        (Value::Object(a), Value::Object(b)) => {
+            for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
+                let absent = Value::from("(absent)");
+                differences(&format!("{path}.{key}"), a.get(key).unwrap_or(&absent), b.get(key).unwrap_or(&absent), out);
+            }
+            if out.is_empty() && !a.keys().eq(b.keys()) {
+                out.push(format!("{path}: order"));
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                differences(&format!("{path}[{at}]"), a, b, out);
+            }
+        }
+        _ if left != right => out.push(format!("{path}: ours {left}, theirs {right}")),
+        _ => {}
+    }
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn what_was_created_is_decoded_and_defaulted_as_recorded() {
+    let (mut same, mut wrong) = (0, BTreeMap::new());
+    for exchange in exchanges().iter().filter(|e| e.method == "POST" && e.code == 201) {
+        let Some(resource) = resource_at(&exchange.path) else { continue };
+        let syntax = if exchange.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+        let Ok(mut theirs) = serde_json::from_str::<Object>(&exchange.answer) else { continue };
+        if theirs.get("kind").and_then(Value::as_str) == Some("Status") {
+            continue;
+        }
+        let mut ours = match resource.decode(exchange.body.as_bytes(), syntax) {
+            Ok(ours) => ours,
+            Err(status) => {
+                wrong.insert(exchange.name.clone(), vec![format!("refused: {status}")]);
+                continue;
+            }
+        };
+        resource.default(&mut ours);
+        without_strategy(&resource.kind, &mut ours);
+        without_strategy(&resource.kind, &mut theirs);
+        let mut found = Vec::new();
+        differences("", &Value::Object(ours), &Value::Object(theirs), &mut found);
+        if found.is_empty() {
+            same += 1;
+        } else {
+            wrong.insert(format!("{} {}", exchange.name, exchange.path), found);
+        }
+    }
+    println!("{same} as recorded");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn what_was_sent_is_canonical() {
+    let mut checked = 0;
+    for exchange in exchanges().iter().filter(|e| e.code < 300) {
+        let Ok(theirs) = serde_json::from_str::<Object>(&exchange.answer) else { continue };
+        let field = |name: &str| theirs.get(name).and_then(Value::as_str).unwrap_or_default();
+        let Some(kind) = Scheme::builtin().kind(field("apiVersion"), field("kind")) else { continue };
+        if exchange.answer.contains('\n') {
+            continue;
+        }
+        assert_eq!(String::from_utf8_lossy(&kind.encode(&kind.canonical(theirs.clone()))), exchange.answer, "{}", exchange.name);
+        let again = kind.decode(exchange.answer.as_bytes(), Syntax::Json).unwrap();
+        assert_eq!(String::from_utf8_lossy(&kind.encode(&again)), exchange.answer, "{}", exchange.name);
+        let mut defaulted = again.clone();
+        kind.default(&mut defaulted);
+        checked += 1;
+    }
+    assert!(checked > 500, "only {checked}");
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn what_was_refused_is_refused_in_the_recorded_words() {
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for exchange in exchanges().iter().filter(|e| e.method == "POST" && e.code == 400) {
+        let (Some(resource), Ok(answer)) = (resource_at(&exchange.path), serde_json::from_str::<Value>(&exchange.answer)) else { continue };
+        let theirs = answer["message"].as_str().unwrap_or_default();
+        if !theirs.contains("cannot be handled") && !theirs.contains("is unrecognized") {
+            continue;
+        }
+        let syntax = if exchange.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+        checked += 1;
+        match resource.decode(exchange.body.as_bytes(), syntax) {
+            Err(status) if status.message == theirs && status.code == 400 => {}
+            Err(status) => wrong.push(format!("{}\n  ours   {status}\n  theirs {theirs}", exchange.name)),
+            Ok(_) => wrong.push(format!("{}\n  taken; theirs {theirs}", exchange.name)),
+        }
+    }
+    assert!(checked > 10, "only {checked}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn both_faces_of_an_object_are_as_recorded() {
+    let mut seen: BTreeMap<(String, String, String), Vec<(String, Object)>> = BTreeMap::new();
+    for exchange in exchanges().iter().filter(|e| e.code < 300) {
+        let Ok(object) = serde_json::from_str::<Object>(&exchange.answer) else { continue };
+        let field = |path: &str| crate::api::meta::text(&object, path).to_owned();
+        if !matches!(field("kind").as_str(), "Job" | "HorizontalPodAutoscaler") {
+            continue;
+        }
+        if field("metadata.uid").is_empty() {
+            continue;
+        }
+        let key = (field("kind"), field("metadata.uid"), field("metadata.resourceVersion"));
+        seen.entry(key).or_default().push((exchange.name.clone(), object));
+    }
+    let mut compared = 0;
+    for faces in seen.values() {
+        for (name, from) in faces {
+            for (other, to) in faces.iter().filter(|(_, to)| to["apiVersion"] != from["apiVersion"]) {
+                let kind = |object: &Object| Scheme::builtin().kind(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap()).unwrap();
+                let mut made = kind(from).convert(kind(to), from.clone());
+                child(&mut made, "metadata").insert("selfLink".into(), to["metadata"]["selfLink"].clone());
+                let (made, wanted) = (Value::Object(made).to_string(), Value::Object(to.clone()).to_string());
+                assert_eq!(made, wanted, "{name} as {other}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 10, "only {compared}");
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn yaml_is_written_as_recorded() {
+    let mut checked = 0;
+    for exchange in exchanges().iter().filter(|e| e.method == "GET" && e.answer.starts_with("apiVersion: ")) {
+        let tree = super::yaml::to_value(exchange.answer.as_bytes()).unwrap();
+        assert_eq!(super::yaml::from_value(&tree), exchange.answer, "{}", exchange.name);
+        checked += 1;
+    }
+    assert!(checked > 20, "only {checked}");
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn what_was_replaced_is_decoded_and_defaulted_as_recorded() {
+    let (mut same, mut wrong) = (0, BTreeMap::new());
+    for exchange in exchanges().iter().filter(|e| e.method == "PUT" && e.code < 300) {
+        let Some((path, _)) = exchange.path.rsplit_once('/') else { continue };
+        let (Some(resource), Ok(mut theirs)) = (resource_at(path), serde_json::from_str::<Object>(&exchange.answer)) else { continue };
+        let mut ours = resource.decode(exchange.body.as_bytes(), Syntax::Json).unwrap();
+        resource.default(&mut ours);
+        without_strategy(&resource.kind, &mut ours);
+        without_strategy(&resource.kind, &mut theirs);
+        let mut found = Vec::new();
+        differences("", &Value::Object(ours), &Value::Object(theirs), &mut found);
+        if found.is_empty() {
+            same += 1;
+        } else {
+            wrong.insert(format!("{} {}", exchange.name, exchange.path), found);
+        }
+    }
+    println!("{same} as recorded");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
