@@ -125,6 +125,16 @@ fn an_autoscaler(#[case] change: Value, #[case] want: &[&str]) {
 }
 
 #[rstest]
+#[case("extensions", json!({}), true)]
+#[case("autoscaling", json!({}), false)]
+#[case("autoscaling", json!({"apiVersion": "extensions/v1beta1"}), true)]
+fn only_the_older_face_of_an_autoscaler_names_the_sub_resource(#[case] group: &str, #[case] change: Value, #[case] older: bool) {
+    let object = changed(json!({"metadata": metadata(), "spec": {"maxReplicas": 1}}), change);
+    let want = ["spec.scaleRef.kind: Required value", "spec.scaleRef.name: Required value", "spec.scaleRef.subresource: Required value"];
+    assert_eq!(lines(&create("HorizontalPodAutoscaler", group, object.as_object().unwrap())), want[..if older { 3 } else { 2 }]);
+}
+
+#[rstest]
 #[case(
     "x",
     "metadata.annotations: Invalid value: {\"alpha/target.custom-metrics.podautoscaler.kubernetes.io\":\"x\"}: failed to parse custom metrics target annotation"
