@@ -3,7 +3,7 @@
 //! - Started means listening: the first request is answered.
 //! - Dropping it stops it.
 //!
-//! Limits: it listens on the loopback interface only, since it asks nobody for credentials.
+//! Limits: without TLS it listens on the loopback interface only, since it asks nobody for credentials.
 
 use std::{
     io,
@@ -11,10 +11,12 @@ use std::{
     sync::Arc,
 };
 
+use tokio::net::TcpListener;
+
 use crate::{
     api::Status,
     clock::{Chance, Clock},
-    http::{self, Limits, Service, Stop},
+    http::{self, Backends, BodyError, Credentials, Guard, Identity, Limits, Redial, Service, Setup, Stop, Tls, TlsError, kubeconfig, proxy},
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
     scheme::Scheme,
@@ -37,6 +39,12 @@ pub enum StartError {
         /// Why not.
         source: io::Error,
     },
+    /// The certificates or keys cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The cryptography offers nothing that can be used.
+    #[error("the proxy cannot be set up: {0}")]
+    Proxy(BodyError),
     /// What a cluster starts with cannot be created in this one.
     #[error("the cluster cannot be set up: {0}")]
     SetUp(#[from] Status),
@@ -67,7 +75,12 @@ pub struct Builder {
     listen: SocketAddr,
     advertise: Ipv4Addr,
     service_range: Cidr,
-    dial: Vec<(String, String)>,
+    dial: Vec<Redial>,
+    backends: Backends,
+    secure: Option<SocketAddr>,
+    credentials: Credentials,
+    identity: Option<Identity>,
+    client_authority: Option<String>,
     limits: Limits,
 }
 
@@ -82,6 +95,11 @@ impl Default for Builder {
             advertise: Ipv4Addr::new(10, 99, 0, 1),
             service_range: default_range(),
             dial: Vec::new(),
+            backends: Backends::default(),
+            secure: None,
+            credentials: Credentials::default(),
+            identity: None,
+            client_authority: None,
             limits: Limits::default(),
         }
     }
@@ -132,7 +150,37 @@ impl Builder {
 
     /// Sends what the proxy would send to `from` (`HOST:PORT`) to `to` instead.
     pub fn dial(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
-        self.dial.push((from.into(), to.into()));
+        self.dial.push(Redial { from: from.into(), to: to.into() });
+        self
+    }
+
+    /// Servers inside this process, which the proxy reaches without a connection.
+    pub fn backends(mut self, backends: Backends) -> Self {
+        self.backends = backends;
+        self
+    }
+
+    /// Where to listen for TLS, asking for credentials; nowhere where nothing is said.
+    pub fn secure_listen(mut self, address: SocketAddr) -> Self {
+        self.secure = Some(address);
+        self
+    }
+
+    /// Whom the secure listener lets in, beside those with a certificate.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = credentials;
+        self
+    }
+
+    /// The secure listener's certificate; one made at the start where nothing is said.
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.identity = Some(identity);
+        self
+    }
+
+    /// The authority (PEM) whose certificates the secure listener takes from clients, beside its own.
+    pub fn client_authority(mut self, pem: impl Into<String>) -> Self {
+        self.client_authority = Some(pem.into());
         self
     }
 
@@ -147,10 +195,15 @@ impl Builder {
         if !self.listen.ip().is_loopback() {
             return Err(StartError::NotLoopback(self.listen));
         }
-        let (listener, address) = http::bind(self.listen).await.map_err(|source| match source.kind() {
-            io::ErrorKind::AddrInUse => StartError::InUse(self.listen),
-            _ => StartError::Listen { address: self.listen, source },
-        })?;
+        let tls = match self.secure {
+            Some(address) => {
+                let names = [self.advertise.to_string(), self.service_range.at(1).to_string(), address.ip().to_string()];
+                let identity = self.identity.unwrap_or_else(|| Identity::made(names));
+                Some((listen(address).await?, Tls::new(&identity, self.client_authority.as_deref())?))
+            }
+            None => None,
+        };
+        let (listener, address) = listen(self.listen).await?;
         let settings = Settings {
             profile: self.profile,
             advertise_address: self.advertise,
@@ -158,20 +211,42 @@ impl Builder {
             service_range: self.service_range,
             components: components(self.bare),
         };
-        let registry = Arc::new(Registry::in_memory(settings, self.clock, Arc::new(Chance::seeded(self.seed))));
+        let registry = Arc::new(Registry::in_memory(settings, self.clock.clone(), Arc::new(Chance::seeded(self.seed))));
         registry.bootstrap().await?;
         let stop = Stop::default();
-        let advertised = format!("{}:443", self.advertise);
-        let service = Service::new(registry, Scheme::builtin().resources(), self.profile, &advertised, self.limits.clone(), stop.clone());
-        http::serve(listener, Arc::new(service));
-        Ok(Simulator { address, limits: self.limits, stop })
+        let mut proxy = proxy::Settings::new(self.profile);
+        proxy.dial = self.dial.into_iter().collect();
+        proxy.backends = self.backends;
+        let setup = Setup {
+            address: format!("{}:443", self.advertise),
+            proxy: proxy::Proxy::new(proxy).map_err(StartError::Proxy)?,
+            limits: self.limits.clone(),
+            stop: stop.clone(),
+        };
+        let service = Arc::new(Service::new(registry, Scheme::builtin().resources(), setup));
+        http::serve(listener, service.clone(), None);
+        let secure = tls.map(|((listener, address), tls)| {
+            let guard = Guard { tls: tls.clone(), credentials: self.credentials.clone(), clock: self.clock };
+            http::serve(listener, service, Some(guard));
+            (address, tls)
+        });
+        Ok(Simulator { address, secure, credentials: self.credentials, limits: self.limits, stop })
     }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    http::bind(address).await.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::InUse(address),
+        _ => StartError::Listen { address, source },
+    })
 }
 
 /// A running simulator.
 #[derive(Debug)]
 pub struct Simulator {
     address: SocketAddr,
+    secure: Option<(SocketAddr, Tls)>,
+    credentials: Credentials,
     limits: Limits,
     stop: Stop,
 }
@@ -190,6 +265,21 @@ impl Simulator {
     /// Its base URL, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// The base URL of the secure listener, where there is one.
+    pub fn secure_url(&self) -> Option<String> {
+        self.secure.as_ref().map(|(address, _)| format!("https://{address}"))
+    }
+
+    /// The secure listener's TLS, where there is one: what clients verify it with, and a certificate for them.
+    pub fn tls(&self) -> Option<&Tls> {
+        self.secure.as_ref().map(|(_, tls)| tls)
+    }
+
+    /// The configuration that clients of the cluster read: for the secure listener where there is one, else for the other.
+    pub fn kubeconfig(&self) -> serde_json::Value {
+        kubeconfig::config(&self.secure_url().unwrap_or_else(|| self.url()), self.tls(), &self.credentials)
     }
 
     /// Stops it: streams end, requests under way are answered, and what then is still open is cut.

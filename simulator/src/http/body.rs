@@ -13,13 +13,13 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 
 use crate::api::{Reason, Status};
 
 /// What goes wrong while a body is being produced; the connection is cut then.
-pub(crate) type BodyError = Box<dyn std::error::Error + Send + Sync>;
+pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of a response.
 pub(crate) struct Body(Content);
@@ -27,6 +27,7 @@ pub(crate) struct Body(Content);
 enum Content {
     Whole { bytes: Bytes, newline: bool },
     Frames(Pin<Box<dyn Stream<Item = Result<Bytes, BodyError>> + Send>>),
+    Proxied(UnsyncBoxBody<Bytes, BodyError>),
 }
 
 const NEWLINE: Bytes = Bytes::from_static(b"\n");
@@ -53,6 +54,12 @@ impl Body {
     }
 }
 
+impl From<UnsyncBoxBody<Bytes, BodyError>> for Body {
+    fn from(body: UnsyncBoxBody<Bytes, BodyError>) -> Self {
+        Self(Content::Proxied(body))
+    }
+}
+
 impl http_body::Body for Body {
     type Data = Bytes;
     type Error = BodyError;
@@ -62,6 +69,7 @@ impl http_body::Body for Body {
             Content::Whole { bytes, .. } if !bytes.is_empty() => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Content::Whole { newline, .. } => Poll::Ready(std::mem::take(newline).then(|| Ok(Frame::data(NEWLINE)))),
             Content::Frames(frames) => frames.as_mut().poll_next(context).map(|next| next.map(|frame| frame.map(Frame::data))),
+            Content::Proxied(body) => Pin::new(body).poll_frame(context),
         }
     }
 
@@ -69,6 +77,7 @@ impl http_body::Body for Body {
         match &self.0 {
             Content::Whole { bytes, newline } => bytes.is_empty() && !newline,
             Content::Frames(_) => false,
+            Content::Proxied(body) => body.is_end_stream(),
         }
     }
 
@@ -76,43 +85,57 @@ impl http_body::Body for Body {
         match &self.0 {
             Content::Whole { bytes, newline } => SizeHint::with_exact(bytes.len() as u64 + u64::from(*newline)),
             Content::Frames(_) => SizeHint::default(),
+            Content::Proxied(body) => body.size_hint(),
         }
     }
 }
 
+/// How many times the limit a body is read past it and dropped, so that a client that sends first and then reads gets its answer.
+const OVERRUN: usize = 8;
+
 /// Reads a request's body of at most `limit` bytes, which may take `patience`.
 ///
 /// Errors with 413 over the limit, 408 when the patience is over and 400 where the body breaks off or is malformed.
-pub(crate) async fn read(mut body: Incoming, limit: usize, patience: Duration) -> Result<Bytes, Status> {
+pub(crate) async fn read(body: Incoming, limit: usize, patience: Duration) -> Result<Bytes, Status> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    let too_large = || Status::new(Reason::RequestEntityTooLarge, format!("Request entity too large: limit is {limit}"));
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
-    }
-    let collect = async {
-        let (mut first, mut all) = (Bytes::new(), BytesMut::new());
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| Status::bad_request(format!("the body of the request cannot be read: {error}")))?;
-            let Ok(data) = frame.into_data() else { continue };
-            if first.len() + all.len() + data.len() > limit {
-                return Err(too_large());
-            }
-            if first.is_empty() && all.is_empty() {
-                first = data;
-            } else {
-                all.extend_from_slice(&std::mem::take(&mut first));
-                all.extend_from_slice(&data);
-            }
-        }
-        Ok(if all.is_empty() { first } else { all.freeze() })
-    };
-    match tokio::time::timeout(patience, collect).await {
+    match tokio::time::timeout(patience, collect(body, limit)).await {
         Ok(read) => read,
         Err(_) => {
             let text = format!("the body of the request did not arrive within {} s", patience.as_secs_f32());
             Err(Status::new(Reason::Timeout, text).with_code(408))
         }
     }
+}
+
+async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Status> {
+    let overrun = limit.saturating_mul(OVERRUN);
+    let (mut first, mut all, mut length) = (Bytes::new(), BytesMut::new(), 0_usize);
+    if body.size_hint().lower() > overrun as u64 {
+        return Err(too_large(limit));
+    }
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Status::bad_request(format!("the body of the request cannot be read: {error}")))?;
+        let Ok(data) = frame.into_data() else { continue };
+        length = length.saturating_add(data.len());
+        if length > overrun {
+            break;
+        } else if length > limit {
+            (first, all) = (Bytes::new(), BytesMut::new());
+        } else if first.is_empty() && all.is_empty() {
+            first = data;
+        } else {
+            all.extend_from_slice(&std::mem::take(&mut first));
+            all.extend_from_slice(&data);
+        }
+    }
+    if length > limit {
+        return Err(too_large(limit));
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+fn too_large(limit: usize) -> Status {
+    Status::new(Reason::RequestEntityTooLarge, format!("Request entity too large: limit is {limit}"))
 }

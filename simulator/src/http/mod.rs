@@ -4,23 +4,31 @@
 //! - Finding a route and answering from the store copies no object.
 //! - Everything that a peer can hold on to is bounded: [`Limits`].
 //!
-//! Limits: HTTP/1.1 and 1.0, without TLS or credentials.
+//! Limits: HTTP/1.1 and 1.0.
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
 
 mod body;
+mod credentials;
 mod discovery;
+pub mod kubeconfig;
 mod metrics;
 mod negotiation;
 mod path;
+pub(crate) mod proxy;
 mod query;
 mod respond;
 mod route;
 mod server;
 mod service;
+mod spdy;
 mod stall;
+mod tls;
 mod websocket;
 
+pub use credentials::{Credentials, CredentialsError, Secret, User};
+pub use proxy::{Backend, Backends, BodyError, Redial};
 pub use route::ProxyAddress;
 pub use server::Limits;
-pub(crate) use server::{Stop, bind, serve};
-pub(crate) use service::Service;
+pub(crate) use server::{Guard, Stop, bind, serve};
+pub(crate) use service::{Service, Setup};
+pub use tls::{ClientCertificate, Identity, Tls, TlsError};

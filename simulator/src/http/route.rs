@@ -221,15 +221,16 @@ impl Table {
         }
         let version = self.versions.get(place)?;
         match *rest {
-            ["watch", "namespaces", namespace, plural] if let Some(e) = version.namespaced(plural) => watch(e, Some(namespace), None),
+            ["watch", "namespaces", namespace, plural] => watch(version.namespaced(plural)?, Some(namespace), None),
             ["watch", "namespaces", namespace, plural, name] => watch(version.namespaced(plural)?, Some(namespace), Some(name)),
             ["watch", plural] => watch(version.entries.get(plural)?, None, None),
             ["watch", plural, name] => watch(version.cluster_wide(plural)?, None, Some(name)),
             ["proxy", "namespaces", namespace, plural @ ("services" | "pods"), name, ..] => proxy(version.namespaced(plural)?, namespace, name, path, 7, true),
             ["proxy", plural @ "nodes", name, ..] => proxy(version.cluster_wide(plural)?, "", name, path, 5, true),
-            ["namespaces", namespace, plural] if let Some(e) = version.namespaced(plural) => {
-                Some((Target::Resource(address(e, Some(namespace), None, None)), e.collection))
-            }
+            ["namespaces", namespace, part] => match version.namespaced(part) {
+                Some(entry) => Some((Target::Resource(address(entry, Some(namespace), None, None)), entry.collection)),
+                None => below_object(version.cluster_wide("namespaces")?, None, namespace, part),
+            },
             ["namespaces", namespace, plural, name] => {
                 let entry = version.namespaced(plural)?;
                 Some((Target::Resource(address(entry, Some(namespace), Some(name), None)), entry.object))
@@ -280,9 +281,7 @@ fn watch(entry: &Entry, namespace: Option<&str>, name: Option<&str>) -> Option<(
 }
 
 fn below_object(entry: &Entry, namespace: Option<&str>, name: &str, part: &str) -> Option<(Target, Methods)> {
-    if entry.resource.subresource(part).is_none() {
-        return None;
-    }
+    entry.resource.subresource(part)?;
     let address = address(entry, namespace, Some(name), Some(part));
     let target = if matches!(part, "attach" | "exec" | "log" | "portforward") { Target::Connect(address) } else { Target::Resource(address) };
     Some((target, part_methods(part)))
@@ -290,9 +289,7 @@ fn below_object(entry: &Entry, namespace: Option<&str>, name: &str, part: &str) 
 
 /// A proxy whose root has `depth` segments.
 fn proxy(entry: &Entry, namespace: &str, name: &str, path: &str, depth: usize, old: bool) -> Option<(Target, Methods)> {
-    if entry.resource.subresource("proxy").is_none() {
-        return None;
-    }
+    entry.resource.subresource("proxy")?;
     let end = path.match_indices('/').nth(depth).map(|(end, _)| end);
     let (root, rest) = end.map_or((path, None), |end| (path.get(..end).unwrap_or(path), path.get(end..)));
     let address = ProxyAddress {

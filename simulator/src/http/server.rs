@@ -4,20 +4,24 @@
 //! - A request that is no HTTP gets a 400, and its connection is closed.
 //! - At shutdown nothing new is accepted, streams end, requests under way are answered, and what is still open after the grace is cut.
 //!
+//! - Over TLS nobody is answered who is not known ([`Guard`]).
+//!
 //! Limits: HTTP/1.1 and 1.0.
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{HeaderMap, Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::Semaphore,
     time::sleep,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{service::Service, stall::Stall};
+use super::{body::Body, credentials::Credentials, service::Service, stall::Stall, tls::Tls};
+use crate::clock::Clock;
 
 /// What a peer may use up.
 #[derive(Clone, Debug)]
@@ -90,24 +94,48 @@ pub(crate) async fn bind(address: SocketAddr) -> io::Result<(TcpListener, Socket
     Ok((listener, address))
 }
 
-/// Serves what comes in until it is stopped.
-pub(crate) fn serve(listener: TcpListener, service: Arc<Service>) {
+/// Who is at the other end of the connection that a request came by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// What stands before a secure listener: TLS, and the question who asks.
+pub(crate) struct Guard {
+    /// The server's side of TLS.
+    pub(crate) tls: Tls,
+    /// Whom it lets in.
+    pub(crate) credentials: Credentials,
+    /// The time at which certificates have to hold.
+    pub(crate) clock: Clock,
+}
+
+/// Serves what comes in until it is stopped; behind `guard` where there is one.
+pub(crate) fn serve(listener: TcpListener, service: Arc<Service>, guard: Option<Guard>) {
     let stop = service.stop.clone();
+    let guard = guard.map(Arc::new);
     stop.tasks.clone().spawn(async move {
         tokio::select! {
             () = stop.closing.cancelled() => {}
-            () = accept(listener, service) => {}
+            () = accept(listener, service, guard) => {}
         }
     });
 }
 
-async fn accept(listener: TcpListener, service: Arc<Service>) {
+async fn accept(listener: TcpListener, service: Arc<Service>, guard: Option<Arc<Guard>>) {
     let room = Arc::new(Semaphore::new(service.limits.connections));
     loop {
         let Ok(place) = room.clone().acquire_owned().await else { return };
         match listener.accept().await {
-            Ok((socket, _)) => {
-                service.stop.tasks.spawn(connection(socket, service.clone(), place));
+            Ok((socket, peer)) => {
+                let (service, guard) = (service.clone(), guard.clone());
+                service.stop.tasks.clone().spawn(async move {
+                    let _place = place;
+                    let _ = socket.set_nodelay(true);
+                    let socket = Stall::new(socket, service.limits.write_patience);
+                    match guard {
+                        None => connection(socket, &service, |_| None, Peer(peer)).await,
+                        Some(guard) => secure_connection(socket, &service, &guard, Peer(peer)).await,
+                    }
+                });
             }
             // Out of file descriptors, or a peer that is gone again: what is open goes on, and the next one is tried a little later.
             Err(_) => sleep(Duration::from_millis(20)).await,
@@ -115,18 +143,42 @@ async fn accept(listener: TcpListener, service: Arc<Service>) {
     }
 }
 
-async fn connection(socket: TcpStream, service: Arc<Service>, _place: OwnedSemaphorePermit) {
+/// A connection over TLS: whoever asks has to be known.
+async fn secure_connection(socket: Stall<TcpStream>, service: &Service, guard: &Guard, peer: Peer) {
+    let handshake = tokio::time::timeout(service.limits.head_patience, guard.tls.acceptor().accept(socket));
+    let socket = tokio::select! {
+        // A handshake that comes to nothing is its peer's business.
+        done = handshake => match done { Ok(Ok(socket)) => socket, _ => return },
+        () = service.stop.closing.cancelled() => return,
+    };
+    let certified = guard.tls.user(socket.get_ref().1, guard.clock.now());
+    let refuse = |headers: &HeaderMap| match guard.credentials.user(headers, certified.as_ref()) {
+        Some(_) => None,
+        None => Some(guard.credentials.unauthorized().map(Body::whole)),
+    };
+    connection(socket, service, refuse, peer).await;
+}
+
+/// A connection whose requests are answered, but for those that `refuse` has an answer to.
+async fn connection<S>(socket: S, service: &Service, refuse: impl Fn(&HeaderMap) -> Option<Response<Body>>, peer: Peer)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
     let _open = service.metrics.connection();
-    let _ = socket.set_nodelay(true);
-    let io = TokioIo::new(Stall::new(socket, service.limits.write_patience));
-    let (limits, stop) = (service.limits.clone(), service.stop.clone());
+    let (limits, stop) = (&service.limits, &service.stop);
     let cut = stop.cut.child_token();
-    let answer = service_fn(|request: Request<Incoming>| async { Ok::<_, Infallible>(service.answer(request, &cut).await) });
+    let answer = service_fn(|mut request: Request<Incoming>| async {
+        if let Some(refusal) = refuse(request.headers()) {
+            return Ok::<_, Infallible>(refusal);
+        }
+        request.extensions_mut().insert(peer);
+        Ok(service.answer(request, &cut).await)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_patience)
         .max_buf_size(limits.head)
-        .serve_connection(io, answer)
+        .serve_connection(TokioIo::new(socket), answer)
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {

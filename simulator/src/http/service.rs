@@ -5,10 +5,10 @@
 //!
 //! Limits: what stands behind the proxy and the containers is for [`proxy`](super::proxy) and others to say.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
-use futures::{Stream, stream::unfold};
+use futures::{FutureExt, Stream, stream::unfold};
 use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
@@ -20,14 +20,15 @@ use super::{
     metrics::{Metrics, Open},
     negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
     path::{Asked, asked},
+    proxy::{Objects, Proxy},
     query::Query,
     respond::{self, Refusal, generic, refuse},
     route::{Page, ProxyAddress, Route, Table, Target},
-    server::Stop,
+    server::{Peer, Stop},
     websocket,
 };
 use crate::{
-    api::{Reason, Status},
+    api::Status,
     profile::Profile,
     registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
     scheme::Resource,
@@ -37,6 +38,7 @@ use crate::{
 pub(crate) struct Service {
     registry: Arc<Registry>,
     profile: Profile,
+    proxy: Proxy,
     table: Table,
     discovery: Discovery,
     pub(super) limits: Limits,
@@ -44,18 +46,32 @@ pub(crate) struct Service {
     pub(super) stop: Stop,
 }
 
+/// What a service is set up with, beside its registry.
+pub(crate) struct Setup {
+    /// Where it says that it is reached, `HOST:PORT`.
+    pub(crate) address: String,
+    /// What stands before services, pods and nodes.
+    pub(crate) proxy: Proxy,
+    /// What a peer may use up.
+    pub(crate) limits: Limits,
+    /// When to stop.
+    pub(crate) stop: Stop,
+}
+
 impl Service {
-    /// A service over `registry` for these resources, that says it is reached at `address`, which is `HOST:PORT`.
-    pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], profile: Profile, address: &str, limits: Limits, stop: Stop) -> Self {
+    /// A service over `registry` for these resources.
+    pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], setup: Setup) -> Self {
+        let Setup { address, proxy, limits, stop } = setup;
         let table = Table::new(resources);
-        let discovery = Discovery::new(&table, resources, address);
-        Self { registry, profile, table, discovery, limits, metrics: Metrics::new(), stop }
+        let discovery = Discovery::new(&table, resources, &address);
+        let profile = registry.profile();
+        Self { registry, profile, proxy, table, discovery, limits, metrics: Metrics::new(), stop }
     }
 
     /// The response to a request on a connection that is cut when `cut` is cancelled.
     pub(crate) async fn answer(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
         let method = request.method().clone();
-        let response = self.respond(request, cut).await;
+        let response = AssertUnwindSafe(self.respond(request, cut)).catch_unwind().await.unwrap_or_else(|_| failed());
         self.metrics.count(&method, response.status().as_u16());
         response
     }
@@ -114,7 +130,7 @@ impl Service {
             Target::Connect(address) => self.connect(address, parts).await,
             Target::Proxy(address) => {
                 takes(parts, ANYTHING)?;
-                self.proxy(&address)
+                self.proxy(&address, parts, body).await
             }
         }
     }
@@ -215,9 +231,10 @@ impl Service {
         Err(Status::bad_request(format!("pod {pod} does not have a host assigned")).into())
     }
 
-    fn proxy(&self, address: &ProxyAddress) -> Result<Response<Body>, Refusal> {
-        let kind = address.resource.trim_end_matches('s');
-        Err(Status::new(Reason::ServiceUnavailable, format!("no endpoints available for {kind} {:?}", address.name)).into())
+    async fn proxy(&self, address: &ProxyAddress, parts: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
+        let client = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+        let request = Request::from_parts(parts.clone(), body);
+        Ok(self.proxy.answer(&Objects(&self.registry), address, request, client).await?.map(Body::from))
     }
 }
 
@@ -250,6 +267,12 @@ fn only(parts: &Parts, media_types: &[&str]) -> Result<(), Status> {
 fn document(parts: &Parts, json: &Bytes) -> Result<Response<Body>, Refusal> {
     only(parts, OBJECTS)?;
     Ok(respond::object(200, json.clone(), Format::negotiate(&parts.headers, query(parts), OBJECTS)?))
+}
+
+/// The answer to a request that the server fails at: a defect of its own, which is said on standard error and takes nothing else down.
+fn failed() -> Response<Body> {
+    let status = Status::internal("the server has failed at this request; what is wrong with it is said on its standard error");
+    respond::object(status.code, status.to_value().to_string().into(), Format::Compact)
 }
 
 /// The answer to a request whose target is no path: a 400, and the connection is closed.

@@ -58,6 +58,7 @@ impl Registry {
         if !errors.is_empty() {
             return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&object, "metadata.name"), &errors));
         }
+        strategy::canonicalize(stored, &mut object);
         strategy::settle(stored, &mut object);
         let asked = meta::text(&object, "metadata.resourceVersion");
         if !asked.is_empty() && asked != "0" {

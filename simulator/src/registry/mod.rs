@@ -10,8 +10,10 @@ mod bootstrap;
 mod components;
 mod create;
 mod delete;
+mod endpoints;
 mod export;
 mod face;
+mod listed;
 mod patch;
 mod read;
 mod rollback;
@@ -70,6 +72,7 @@ pub struct Registry {
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
     services: services::Services,
+    listed: listed::Listed,
     components: Vec<Component>,
 }
 
@@ -81,7 +84,7 @@ impl Registry {
         let store = Arc::new(Memory::new(hub.clone()));
         let services = services::Services::new(settings.service_range, chance.clone());
         let components = settings.components.clone();
-        Self { settings, profile, clock, chance, store, hub, services, components }
+        Self { settings, profile, clock, chance, store, hub, services, listed: listed::Listed::default(), components }
     }
 
     /// Whose word counts.

@@ -39,12 +39,20 @@ impl Registry {
         if !options.resource_version.is_empty() {
             super::watch::version(&options.resource_version).map_err(|text| self.mistake(400, text))?;
         }
+        let whole = options.label_selector.is_empty() && options.field_selector.is_empty();
+        if whole && let Some(list) = self.listed.at(at, self.hub.latest()) {
+            return Ok(Reply::ok(list));
+        }
         let selection = Selection::parse(at, options, self.profile)?;
         let mut listing = self.listing(at).await?;
         let looked_up = selection.only().filter(|_| at.resource.strategy.lists_by_name && at.namespace.is_some() == at.resource.namespaced);
         let version = looked_up.is_none_or(|name| listing.records.iter().any(|r| *r.key().name == *name)).then_some(listing.revision);
         listing.records.retain(|r| selection.sees(r));
-        Ok(Reply::ok(encode_list(at, version, &listing.records)))
+        let list = encode_list(at, version, &listing.records);
+        if whole {
+            self.listed.keep(at, listing.revision, &list);
+        }
+        Ok(Reply::ok(list))
     }
 
     pub(super) async fn listing(&self, at: &Address) -> Result<Listing, Status> {
@@ -90,7 +98,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
 pub(super) fn encode_list(at: &Address, version: Option<u64>, records: &[Arc<Record>]) -> Bytes {
     let face = face::face(at.resource);
     let skip = at.resource.head().len() + 1;
-    let items = records.iter().map(|r| face.of(r).slice(skip..));
+    let items = records.iter().map(|r| face.of(r).get(skip..).unwrap_or_default());
     let size: usize = items.clone().map(|i| i.len() + 2).sum();
     let mut out = BytesMut::with_capacity(size + 256);
     out.put_slice(
@@ -107,7 +115,7 @@ pub(super) fn encode_list(at: &Address, version: Option<u64>, records: &[Arc<Rec
         out.put_slice(b",\"items\":[");
         for (n, item) in items.enumerate() {
             out.put_slice(if n == 0 { b"{" } else { b",{" });
-            out.put_slice(&item);
+            out.put_slice(item);
         }
         out.put_u8(b']');
     }

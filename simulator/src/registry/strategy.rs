@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::update::Part;
+use super::{endpoints, update::Part};
 use crate::{
     api::{Object, meta},
     clock::Chance,
@@ -55,6 +55,13 @@ pub(super) fn complete(resource: &Resource, object: &mut Object) {
 pub(super) fn settle(resource: &Resource, object: &mut Object) {
     if matches!(resource.plural.as_str(), "persistentvolumes" | "persistentvolumeclaims") {
         set_status(object, json!({"phase": "Pending"}));
+    }
+}
+
+/// Brings what passed validation into the one form that it is stored in.
+pub(super) fn canonicalize(resource: &Resource, object: &mut Object) {
+    if resource.plural == "endpoints" {
+        endpoints::repack(object);
     }
 }
 

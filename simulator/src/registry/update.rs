@@ -131,6 +131,7 @@ impl Registry {
             return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&new, "metadata.name"), &errors));
         }
         let mut new = new;
+        strategy::canonicalize(stored, &mut new);
         let allocated = if part == Part::Main { self.services.allocate(stored, &mut new, Some(&existing))? } else { Allocation::default() };
         let written = self.write(at, new, old).await;
         self.services.settle(&allocated, matches!(written, Ok(Some(_))));

@@ -25,6 +25,13 @@ pub enum Syntax {
     Yaml,
 }
 
+impl Syntax {
+    /// What a body of no known media type is read as: JSON where it begins with a brace, else YAML.
+    pub fn of(body: &[u8]) -> Self {
+        if body.trim_ascii_start().starts_with(b"{") { Self::Json } else { Self::Yaml }
+    }
+}
+
 /// Why a body is no object of the wanted kind.
 #[derive(Debug, PartialEq)]
 struct Refusal {

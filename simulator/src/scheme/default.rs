@@ -19,7 +19,7 @@ pub(super) fn structure(of: &Struct, object: &mut Object) {
     }
     for field in &of.fields {
         if let Some(default) = &field.default
-            && object.get(field.name).is_none_or(is_zero)
+            && object.get(field.name).is_none_or(|given| given.is_null() || (!matches!(field.shape, Shape::Pointer(_)) && is_zero(given)))
         {
             object.insert(field.name.to_owned(), default.clone());
         }
@@ -81,15 +81,20 @@ fn is_given(object: &Object, field: &str) -> bool {
     }
 }
 
-/// The image's tag decides whether it is always pulled.
+/// An image without a tag, or of the latest, is always pulled.
 fn image_pull_policy(container: &mut Object) {
     if text(container, "imagePullPolicy").is_empty() {
-        let image = text(container, "image");
-        let (name, digest) = image.split_once('@').map_or((image, false), |(name, _)| (name, true));
-        let tag = name.rsplit('/').next().and_then(|last| last.split_once(':')).map_or("", |(_, tag)| tag);
-        let always = tag == "latest" || (tag.is_empty() && !digest);
+        let always = matches!(image_tag(text(container, "image")), "" | "latest");
         container.insert("imagePullPolicy".into(), if always { "Always" } else { "IfNotPresent" }.into());
     }
+}
+
+/// The tag or digest of an image: what stands behind the at-sign, or else behind the last colon, unless that is a port's.
+fn image_tag(image: &str) -> &str {
+    if let Some(digest) = image.split('@').nth(1) {
+        return digest;
+    }
+    image.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.contains('/')).unwrap_or_default()
 }
 
 /// A service's port leads to the same port, unless it says to which.
@@ -182,7 +187,7 @@ fn label(object: &mut Object, labels: Value) {
 fn job(job: &mut Object) {
     if let Some(labels) = template_labels(job) {
         let spec = child(job, "spec");
-        if spec.get("autoSelector") != Some(&Value::Bool(true)) && spec.get("selector").is_none_or(Value::is_null) {
+        if spec.get("selector").is_none_or(Value::is_null) {
             spec.insert("selector".into(), json!({ "matchLabels": labels }));
         }
         label(job, labels);
@@ -229,5 +234,70 @@ fn limit_range_item(item: &mut Object) {
         for (name, amount) in amounts {
             into.entry(name).or_insert(amount);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::scheme::{Scheme, Syntax};
+
+    #[rstest]
+    #[case("nginx", "Always")]
+    #[case("nginx:latest", "Always")]
+    #[case("nginx:1.9", "IfNotPresent")]
+    #[case("host:5000/nginx", "Always")]
+    #[case("host:5000/nginx:2", "IfNotPresent")]
+    #[case("nginx:latest@sha256:abc", "IfNotPresent")]
+    #[case("", "Always")]
+    fn an_image_without_a_tag_is_always_pulled(#[case] image: &str, #[case] policy: &str) {
+        let mut container = json!({ "image": image }).as_object().unwrap().clone();
+        image_pull_policy(&mut container);
+        assert_eq!(container["imagePullPolicy"], policy);
+    }
+
+    #[rstest]
+    #[case("v1", "Service", r#"{"spec": {"ports": [{"port": 80}, {"port": 81, "targetPort": "http", "protocol": "UDP"}]}}"#, "spec", json!({"ports": [{"protocol": "TCP", "port": 80, "targetPort": 80}, {"protocol": "UDP", "port": 81, "targetPort": "http"}], "type": "ClusterIP", "sessionAffinity": "None"}))]
+    #[case("v1", "Secret", "{}", "type", json!("Opaque"))]
+    #[case("v1", "Namespace", "{}", "status", json!({"phase": "Active"}))]
+    #[case("v1", "PersistentVolume", "{}", "spec.persistentVolumeReclaimPolicy", json!("Retain"))]
+    #[case("v1", "PersistentVolumeClaim", "{}", "status.phase", json!("Pending"))]
+    #[case("v1", "Endpoints", r#"{"subsets": [{"ports": [{"port": 1}]}]}"#, "subsets", json!([{"ports": [{"port": 1, "protocol": "TCP"}]}]))]
+    #[case("v1", "Node", r#"{"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}"#, "status.allocatable", json!({"cpu": "4"}))]
+    #[case("v1", "Node", r#"{"metadata": {"name": "n"}}"#, "spec.externalID", json!("n"))]
+    #[case("v1", "LimitRange", r#"{"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}}]}}"#, "spec.limits", json!([{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}, "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2", "memory": "1Mi"}}]))]
+    #[case("v1", "LimitRange", r#"{"spec": {"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}}"#, "spec.limits", json!([{"type": "Pod", "max": {"cpu": "2"}}]))]
+    #[case("v1", "ReplicationController", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({"a": "b"}))]
+    #[case("v1", "ReplicationController", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "metadata.labels", json!({"a": "b"}))]
+    #[case("v1", "ReplicationController", "{}", "spec.replicas", json!(1))]
+    #[case("v1", "ReplicationController", r#"{"spec": {"replicas": 0}}"#, "spec.replicas", json!(0))]
+    #[case("extensions/v1beta1", "ReplicaSet", r#"{"spec": {"selector": {}, "template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({}))]
+    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({"matchLabels": {"a": "b"}}))]
+    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"strategy": {"rollingUpdate": {"maxSurge": "20%"}}}}"#, "spec.strategy", json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": "20%"}}))]
+    #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"strategy": {"type": "Recreate"}}}"#, "spec.strategy", json!({"type": "Recreate"}))]
+    #[case("extensions/v1beta1", "HorizontalPodAutoscaler", "{}", "spec", json!({"scaleRef": {"subresource": "scale"}, "minReplicas": 1, "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 80}}))]
+    #[case("autoscaling/v1", "HorizontalPodAutoscaler", "{}", "spec", json!({"scaleTargetRef": {"kind": "", "name": ""}, "minReplicas": 1, "maxReplicas": 0}))]
+    #[case("batch/v1", "Job", r#"{"spec": {"completions": 3}}"#, "spec.parallelism", json!(1))]
+    #[case("batch/v1", "Job", r#"{"spec": {"parallelism": 3}}"#, "spec.parallelism", json!(3))]
+    #[case("extensions/v1beta1", "Job", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({"matchLabels": {"a": "b"}}))]
+    #[case("v1", "Pod", r#"{"spec": {"volumes": [{"name": "a"}, {"name": "b", "secret": {}}]}}"#, "spec.volumes", json!([{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}}]))]
+    #[case("v1", "Pod", r#"{"spec": {"hostNetwork": true, "containers": [{"image": "a:1", "ports": [{"containerPort": 80}]}]}}"#, "spec.containers", json!([{"name": "", "image": "a:1", "ports": [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}], "resources": {}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "IfNotPresent"}]))]
+    #[case("v1", "PodTemplate", r#"{"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}}"#, "template.spec.containers", json!([{"name": "", "resources": {"limits": {"cpu": "1"}}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "Always"}]))]
+    fn what_is_not_given_becomes(#[case] group_version: &str, #[case] kind: &str, #[case] body: &str, #[case] path: &str, #[case] value: Value) {
+        let kind = Scheme::builtin().kind(group_version, kind).unwrap();
+        let mut object = kind.decode(body.as_bytes(), Syntax::Json).unwrap();
+        kind.default(&mut object);
+        assert_eq!(lookup(&object, path).unwrap().to_string(), value.to_string());
+    }
+
+    #[test]
+    fn only_a_pod_requests_what_it_is_limited_to() {
+        let pods = Scheme::builtin().kind("v1", "Pod").unwrap();
+        let body = json!({"spec": {"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}]}}).to_string();
+        let mut pod = pods.decode(body.as_bytes(), Syntax::Json).unwrap();
+        pods.default(&mut pod);
+        assert_eq!(pod["spec"]["containers"][0]["resources"]["requests"], json!({"cpu": "500m", "memory": "1Gi"}));
     }
 }

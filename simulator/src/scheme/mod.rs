@@ -6,6 +6,7 @@ mod body;
 mod canonical;
 mod codec;
 mod convert;
+mod cursor;
 mod default;
 pub mod encode;
 mod internal;

@@ -3,7 +3,7 @@
 //! Promises: the whole body has passed [`scan::check`] when this says yes.
 //! Source of semantics: Kubernetes v1.2, which reads kind and version with Go 1.5's `encoding/json` before anything else.
 
-use super::{codec::Codec, scan};
+use super::{cursor::Cursor, scan};
 
 /// What a body says it is.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -28,29 +28,29 @@ fn mismatch(first: u8, of: &str) -> String {
 /// The kind and version at the top of `body`, whose names count in any case; null says neither.
 pub(super) fn type_meta(body: &[u8]) -> Result<TypeMeta, String> {
     scan::check(body)?;
-    let mut codec = Codec::new(body);
+    let mut cursor = Cursor::new(body);
     let mut found = TypeMeta::default();
     let mut problem = None;
-    match codec.peek()? {
+    match cursor.peek()? {
         b'n' => return Ok(found),
         b'{' => {}
         other => return Err(mismatch(other, GO_TYPE)),
     }
-    codec.entries(|codec, key| {
+    cursor.entries(|cursor, key| {
         let slot = if key.eq_ignore_ascii_case("apiVersion") {
             &mut found.api_version
         } else if key.eq_ignore_ascii_case("kind") {
             &mut found.kind
         } else {
-            return codec.skip();
+            return cursor.skip();
         };
-        match codec.peek()? {
-            b'"' => *slot = codec.text()?,
+        match cursor.peek()? {
+            b'"' => *slot = cursor.text()?,
             first => {
                 if first != b'n' {
                     problem.get_or_insert_with(|| mismatch(first, "string"));
                 }
-                codec.skip()?;
+                cursor.skip()?;
             }
         }
         Ok(())

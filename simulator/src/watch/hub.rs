@@ -56,6 +56,7 @@ pub(super) struct Place {
 pub struct Hub {
     profile: Profile,
     channels: RwLock<HashMap<&'static str, Arc<Channel>>>,
+    latest: AtomicU64,
     fed: Arc<Notify>,
 }
 
@@ -63,7 +64,7 @@ impl Hub {
     /// A hub that keeps as much history as `profile` has it. Needs a running tokio runtime, and ends with its last user.
     pub fn start(profile: Profile) -> Arc<Self> {
         let fed = Arc::new(Notify::new());
-        let hub = Arc::new(Self { profile, channels: RwLock::default(), fed: fed.clone() });
+        let hub = Arc::new(Self { profile, channels: RwLock::default(), latest: AtomicU64::new(0), fed: fed.clone() });
         tokio::spawn(wake(Arc::downgrade(&hub), fed));
         hub
     }
@@ -87,6 +88,11 @@ impl Hub {
         Ok(Follower::new(channel, place, first, interest))
     }
 
+    /// The revision of the latest change; 0 before the first.
+    pub fn latest(&self) -> u64 {
+        self.latest.load(Ordering::Acquire)
+    }
+
     fn channel(&self, table: &'static str) -> Arc<Channel> {
         if let Some(channel) = self.channels.read().get(table) {
             return channel.clone();
@@ -105,6 +111,7 @@ impl Hub {
 
 impl Sink for Hub {
     fn committed(&self, change: Change) {
+        self.latest.store(change.revision, Ordering::Release);
         let Some(event) = Event::new(change) else { return };
         let channel = self.channel(event.last().key().table);
         channel.log.write().push(event);

@@ -1,0 +1,235 @@
+//! Who asks: basic credentials, bearer tokens and client certificates.
+//!
+//! - Tried in this order: basic, certificate, bearer; the first that holds says who it is.
+//! - Secrets are compared in constant time, and never shown: not in Debug output, not in an error.
+//! - Limits: files are read once, at the start.
+//!
+//! Source: the recorded sessions; the files are as Kubernetes v1.2 takes them (CSV: `token,user,uid` and `password,user,uid`, with
+//! `"group1,group2"` in a fourth column).
+
+use std::{fmt, io, path::Path};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, Response, StatusCode,
+    header::{self, HeaderValue},
+};
+use subtle::{Choice, ConstantTimeEq};
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    /// The user's name.
+    pub name: String,
+    /// The user's uid; empty where none is known.
+    pub uid: String,
+    /// The user's groups.
+    pub groups: Vec<String>,
+}
+
+/// A text that is not shown.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps a text from being shown.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    fn is(&self, text: &str) -> Choice {
+        self.0.as_bytes().ct_eq(text.as_bytes())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+/// What is wrong with a file of credentials.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialsError {
+    /// The file cannot be read.
+    #[error("{0}: {1}")]
+    Read(String, io::Error),
+    /// The file is no CSV.
+    #[error("{0}: line {1} is no CSV")]
+    Malformed(String, u64),
+    /// A line has too few columns.
+    #[error("{0} file '{1}' must have at least 3 columns ({0}, user name, user uid), found {2}")]
+    Columns(&'static str, String, usize),
+}
+
+/// The credentials that are taken.
+#[derive(Clone, Debug, Default)]
+pub struct Credentials {
+    tokens: Vec<(Secret, User)>,
+    passwords: Option<Vec<(Secret, User)>>,
+}
+
+impl Credentials {
+    /// Takes the tokens of a file of `token,user,uid` lines.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or understood.
+    pub fn read_tokens(&mut self, file: &Path) -> Result<(), CredentialsError> {
+        self.tokens = read("token", file)?;
+        Ok(())
+    }
+
+    /// Takes the passwords of a file of `password,user,uid` lines.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or understood.
+    pub fn read_passwords(&mut self, file: &Path) -> Result<(), CredentialsError> {
+        self.passwords = Some(read("password", file)?);
+        Ok(())
+    }
+
+    /// The first token of the file.
+    pub fn token(&self) -> Option<&Secret> {
+        self.tokens.first().map(|(token, _)| token)
+    }
+
+    /// The first user of the file of passwords, and the password.
+    pub fn password(&self) -> Option<(&str, &Secret)> {
+        self.passwords.as_ref()?.first().map(|(password, user)| (user.name.as_str(), password))
+    }
+
+    /// Who makes a request with these headers, over a connection whose client has shown `certificate`'s certificate.
+    pub fn user(&self, headers: &HeaderMap, certificate: Option<&User>) -> Option<User> {
+        let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
+        let mut parts = authorization.split(' ');
+        let (scheme, given) = (parts.next().unwrap_or_default().to_ascii_lowercase(), parts.next());
+        match (scheme.as_str(), given) {
+            ("basic", Some(given)) => self.by_password(given).or_else(|| certificate.cloned()),
+            ("bearer", Some(given)) => certificate.cloned().or_else(|| find(&self.tokens, |(token, _)| token.is(given))),
+            _ => certificate.cloned(),
+        }
+    }
+
+    fn by_password(&self, given: &str) -> Option<User> {
+        let decoded = String::from_utf8(BASE64_STANDARD.decode(given).ok()?).ok()?;
+        let (name, password) = decoded.split_once(':')?;
+        find(self.passwords.as_deref().unwrap_or_default(), |(known, user)| user.name.as_bytes().ct_eq(name.as_bytes()) & known.is(password))
+    }
+
+    /// The answer to a request whose maker is not known.
+    pub fn unauthorized(&self) -> Response<Bytes> {
+        let mut response = Response::new(Bytes::from_static(b"Unauthorized\n"));
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if self.passwords.is_some() {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"kubernetes-master\""));
+        }
+        response
+    }
+}
+
+/// Looks at every entry, so that how long it takes does not tell where the one is.
+fn find(entries: &[(Secret, User)], matches: impl Fn(&(Secret, User)) -> Choice) -> Option<User> {
+    // As in a map that is filled in order, the last of two that are alike counts.
+    entries.iter().fold(None, |found, entry| if bool::from(matches(entry)) { Some(&entry.1) } else { found }).cloned()
+}
+
+fn read(what: &'static str, file: &Path) -> Result<Vec<(Secret, User)>, CredentialsError> {
+    let name = file.display().to_string();
+    let text = std::fs::read(file).map_err(|error| CredentialsError::Read(name.clone(), error))?;
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_slice());
+    let mut entries = Vec::new();
+    for record in reader.records() {
+        // The error of the reader would show the line, and with it the secret.
+        let record = record.map_err(|error| CredentialsError::Malformed(name.clone(), error.position().map_or(0, csv::Position::line)))?;
+        let (Some(secret), Some(user), Some(uid)) = (record.get(0), record.get(1), record.get(2)) else {
+            return Err(CredentialsError::Columns(what, name, record.len()));
+        };
+        let groups = record.get(3).unwrap_or_default().split(',').filter(|group| !group.is_empty()).map(str::to_owned).collect();
+        entries.push((Secret(secret.to_owned()), User { name: user.to_owned(), uid: uid.to_owned(), groups }));
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use rstest::rstest;
+
+    use super::*;
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file
+    }
+
+    fn credentials() -> Credentials {
+        let mut credentials = Credentials::default();
+        credentials.read_tokens(file("secrettoken,admin,1\n\"a,b\",eve,2,\"g1,g2\"\n").path()).unwrap();
+        credentials.read_passwords(file("secretpass,admin,1\npass:word,bob,3\n").path()).unwrap();
+        credentials
+    }
+
+    fn headers(authorization: &str) -> HeaderMap {
+        HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_str(authorization).unwrap())])
+    }
+
+    #[rstest]
+    #[case("", None)]
+    #[case("Basic YWRtaW46c2VjcmV0cGFzcw==", Some("admin"))]
+    #[case("basic YWRtaW46c2VjcmV0cGFzcw==", Some("admin"))]
+    #[case("Basic Ym9iOnBhc3M6d29yZA==", Some("bob"))]
+    #[case("Basic YWRtaW46bm9wZQ==", None)]
+    #[case("Basic ZXZlOnNlY3JldHBhc3M=", None)]
+    #[case("Basic !!!", None)]
+    #[case("Basic", None)]
+    #[case("Bearer secrettoken", Some("admin"))]
+    #[case("bearer secrettoken", Some("admin"))]
+    #[case("Bearer a,b", Some("eve"))]
+    #[case("Bearer wrong", None)]
+    #[case("Bearer ", None)]
+    #[case("Digest x", None)]
+    fn the_authorization_header_says_who_asks(#[case] authorization: &str, #[case] user: Option<&str>) {
+        assert_eq!(credentials().user(&headers(authorization), None).map(|user| user.name).as_deref(), user);
+    }
+
+    #[rstest]
+    #[case("Basic Ym9iOnBhc3M6d29yZA==", "bob")]
+    #[case("Basic YWRtaW46bm9wZQ==", "certified")]
+    #[case("Bearer secrettoken", "certified")]
+    #[case("", "certified")]
+    fn a_certificate_counts_before_a_token_and_after_a_password(#[case] authorization: &str, #[case] user: &str) {
+        let certified = User { name: "certified".to_owned(), ..User::default() };
+        assert_eq!(credentials().user(&headers(authorization), Some(&certified)).unwrap().name, user);
+    }
+
+    #[test]
+    fn nobody_is_told_how_to_ask() {
+        let answer = credentials().unauthorized();
+        assert_eq!((answer.status().as_u16(), answer.body().as_ref()), (401, &b"Unauthorized\n"[..]));
+        assert_eq!(answer.headers()["www-authenticate"], "Basic realm=\"kubernetes-master\"");
+        assert!(!Credentials::default().unauthorized().headers().contains_key("www-authenticate"));
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let shown = format!("{:?}", credentials());
+        assert!(!shown.contains("secretpass") && !shown.contains("secrettoken") && !shown.contains("pass:word"), "{shown}");
+        let error = Credentials::default().read_tokens(file("hush,admin\n").path()).unwrap_err().to_string();
+        assert!(error.ends_with("must have at least 3 columns (token, user name, user uid), found 2") && !error.contains("hush"), "{error}");
+        let mut invalid = tempfile::NamedTempFile::new().unwrap();
+        invalid.write_all(b"a,b,c\nhush\xff,x,y\n").unwrap();
+        let error = Credentials::default().read_tokens(invalid.path()).unwrap_err().to_string();
+        assert!(error.ends_with("line 2 is no CSV"), "{error}");
+    }
+}

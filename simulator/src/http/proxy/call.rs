@@ -1,0 +1,59 @@
+//! What a proxied request asks its server for.
+//!
+//! Two forms lead to the same servers: the old one, `/api/v1/proxy/.../NAME/PATH`, and the new one, `/api/v1/.../NAME/proxy/PATH`.
+//! Source: the two texts, and the recorded proxy sessions.
+
+use super::{super::route::ProxyAddress, path};
+use crate::profile::Profile;
+
+/// The path, decoded, and the query to ask for; the path is empty where the request's ends with the name and no slash.
+///
+/// The old form sorts the query and writes it anew. At the root of a service proxy of the new form, the query parameter `path` is the path (with its
+/// own query) where the profile says so; what else stands in the query follows.
+pub(super) fn asks_for(address: &ProxyAddress, query: &str, profile: Profile) -> (String, String) {
+    let at_root = matches!(address.path.as_deref(), None | Some("/")) && !address.old && address.resource == "services";
+    if at_root && profile.proxy_path_parameter() {
+        let is_path = |pair: &&str| pair.split('=').next() == Some("path");
+        let asked = path::parameters(query).find(|(key, _)| key == "path").map(|(_, value)| value);
+        if let Some(asked) = asked.filter(|asked| !asked.is_empty()) {
+            let (path, own) = asked.split_once('?').unwrap_or((&asked, ""));
+            let own: Vec<&str> = own.split('&').chain(query.split('&').filter(|pair| !is_path(pair))).filter(|pair| !pair.is_empty()).collect();
+            let joined = path::join("/", &path::unescape(path).unwrap_or_else(|| path.to_owned()));
+            let slash = if path.ends_with('/') && joined != "/" { "/" } else { "" };
+            return (format!("{joined}{slash}"), own.join("&"));
+        }
+    }
+    let query = if address.old { path::normalize_query(query) } else { query.to_owned() };
+    (address.path.clone().unwrap_or_default(), query)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("services", false, None, "path=/echo", Profile::Kubernetes12, "", "path=/echo")]
+    #[case("services", false, None, "path=/echo", Profile::Documented, "/echo", "")]
+    #[case("services", false, None, "path=_search%3Fq%3Da%26size%3D1&pretty=true", Profile::Documented, "/_search", "q=a&size=1&pretty=true")]
+    #[case("services", false, Some("/"), "x=1&path=a/b/", Profile::Documented, "/a/b/", "x=1")]
+    #[case("services", false, None, "path=/", Profile::Documented, "/", "")]
+    #[case("services", false, Some("/sub"), "path=/echo", Profile::Documented, "/sub", "path=/echo")]
+    #[case("services", true, None, "path=/echo", Profile::Documented, "", "path=%2Fecho")]
+    #[case("pods", false, None, "path=/echo", Profile::Documented, "", "path=/echo")]
+    #[case("pods", false, Some("/e"), "w=a%20b&q", Profile::Documented, "/e", "w=a%20b&q")]
+    #[case("pods", true, Some("/e"), "w=a%20b&q", Profile::Documented, "/e", "q=&w=a+b")]
+    fn the_query_says_what_to_ask_for(
+        #[case] resource: &'static str,
+        #[case] old: bool,
+        #[case] path: Option<&str>,
+        #[case] query: &str,
+        #[case] profile: Profile,
+        #[case] asked: &str,
+        #[case] with: &str,
+    ) {
+        let address = ProxyAddress { resource, namespace: "a".to_owned(), name: "w".to_owned(), path: path.map(str::to_owned), root: "/r".to_owned(), old };
+        assert_eq!(asks_for(&address, query, profile), (asked.to_owned(), with.to_owned()));
+    }
+}

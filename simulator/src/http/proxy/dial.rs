@@ -1,0 +1,304 @@
+//! Connections to the servers behind the proxy.
+//!
+//! - An address can be sent elsewhere ([`Dial`]); texts of errors keep the address that was asked for.
+//! - A server's certificate is not verified, as the recorded server does not.
+//! - Limits: [`TIMEOUT`] to connect.
+//!
+//! Source: wordings of errors are the recorded server's (Go's `net`, `crypto/tls` and `net/http`).
+
+use std::{
+    collections::HashMap,
+    io,
+    pin::Pin,
+    str::FromStr,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use hyper::Uri;
+use hyper_util::{
+    client::legacy::connect::{Connected, Connection},
+    rt::TokioIo,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+use tokio_rustls::{
+    TlsConnector,
+    client::TlsStream,
+    rustls::{self, ClientConfig, pki_types::ServerName},
+};
+
+/// How long a connection may take to come about.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Addresses that are sent elsewhere.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dial(HashMap<String, String>);
+
+impl Dial {
+    fn target<'a>(&'a self, address: &'a str) -> &'a str {
+        self.0.get(address).map_or(address, String::as_str)
+    }
+}
+
+/// One `FROM=TO` of the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redial {
+    /// The address that is asked for.
+    pub from: String,
+    /// The address that is asked instead.
+    pub to: String,
+}
+
+impl FromStr for Redial {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address = |address: &str| match address.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(address.to_owned()),
+            _ => Err(format!("{address:?} is no HOST:PORT")),
+        };
+        let (from, to) = text.split_once('=').ok_or_else(|| format!("{text:?} is no FROM=TO"))?;
+        Ok(Self { from: address(from)?, to: address(to)? })
+    }
+}
+
+impl FromIterator<Redial> for Dial {
+    fn from_iter<I: IntoIterator<Item = Redial>>(all: I) -> Self {
+        Self(all.into_iter().map(|Redial { from, to }| (from, to)).collect())
+    }
+}
+
+/// Why there is no connection, in the recorded server's words.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct DialError(pub(crate) String);
+
+/// Connects to servers, for the HTTP client.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    dial: Arc<Dial>,
+    tls: TlsConnector,
+    timeout: Duration,
+}
+
+impl Connector {
+    /// Connects, sending addresses where `dial` says.
+    pub(crate) fn new(dial: Dial, timeout: Duration) -> Result<Self, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let algorithms = provider.signature_verification_algorithms;
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AnyCertificate(algorithms)))
+            .with_no_client_auth();
+        Ok(Self { dial: Arc::new(dial), tls: TlsConnector::from(Arc::new(config)), timeout })
+    }
+
+    async fn connect(self, uri: Uri) -> Result<TokioIo<Wire>, DialError> {
+        let tls = uri.scheme_str() == Some("https");
+        let host = uri.host().unwrap_or_default().to_owned();
+        let address = format!("{host}:{}", uri.port_u16().unwrap_or(if tls { 443 } else { 80 }));
+        let stream = match tokio::time::timeout(self.timeout, TcpStream::connect(self.dial.target(&address))).await {
+            Err(_) => return Err(DialError(format!("dial tcp {address}: i/o timeout"))),
+            Ok(Err(error)) => return Err(DialError(refusal(&address, &host, &error))),
+            Ok(Ok(stream)) => stream,
+        };
+        let _ = stream.set_nodelay(true);
+        if !tls {
+            return Ok(TokioIo::new(Wire::Plain(stream)));
+        }
+        let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name = ServerName::try_from(name).map_err(|error| DialError(format!("tls: {error}")))?;
+        let opening = Opening { stream, first: Vec::new() };
+        match tokio::time::timeout(self.timeout, self.tls.connect(name, opening).into_fallible()).await {
+            Err(_) => Err(DialError("net/http: TLS handshake timeout".to_owned())),
+            Ok(Err((error, opening))) => Err(DialError(mishap(&error, &opening.first))),
+            Ok(Ok(stream)) => Ok(TokioIo::new(Wire::Tls(Box::new(stream)))),
+        }
+    }
+}
+
+impl tower_service::Service<Uri> for Connector {
+    type Response = TokioIo<Wire>;
+    type Error = DialError;
+    type Future = BoxFuture<'static, Result<TokioIo<Wire>, DialError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), DialError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        Box::pin(self.clone().connect(uri))
+    }
+}
+
+/// Why a connection to `address` was not taken.
+fn refusal(address: &str, host: &str, error: &io::Error) -> String {
+    let why = match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused",
+        io::ErrorKind::ConnectionReset => "connection reset by peer",
+        io::ErrorKind::TimedOut => "connection timed out",
+        io::ErrorKind::HostUnreachable => "no route to host",
+        io::ErrorKind::NetworkUnreachable => "network is unreachable",
+        _ if error.raw_os_error().is_none() => return format!("dial tcp: lookup {host}: no such host"),
+        _ => return format!("dial tcp {address}: connect: {error}"),
+    };
+    format!("dial tcp {address}: connect: {why}")
+}
+
+/// Why a handshake failed with a server that began with the bytes `first`.
+fn mishap(error: &io::Error, first: &[u8]) -> String {
+    use rustls::Error;
+    if first == b"HTTP/" {
+        return "http: server gave HTTP response to HTTPS client".to_owned();
+    }
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(Error::InvalidMessage(_)) => "tls: first record does not look like a TLS handshake".to_owned(),
+        Some(Error::AlertReceived(alert)) => format!("remote error: tls: {alert:?}"),
+        Some(other) => format!("tls: {other}"),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => "EOF".to_owned(),
+        None => error.to_string(),
+    }
+}
+
+/// A stream that remembers how the other side began.
+pub(crate) struct Opening {
+    stream: TcpStream,
+    first: Vec<u8>,
+}
+
+/// How many bytes of a server's beginning tell what it speaks.
+const FIRST: usize = 5;
+
+impl AsyncRead for Opening {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let missing = FIRST.saturating_sub(self.first.len());
+        if missing > 0 {
+            self.first.extend(buffer.filled().iter().skip(before).take(missing));
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for Opening {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// A connection, plain or not.
+pub(crate) enum Wire {
+    /// TCP.
+    Plain(TcpStream),
+    /// TLS over TCP.
+    Tls(Box<TlsStream<Opening>>),
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
+/// Takes any certificate, but still has the server prove that it holds its key.
+#[derive(Debug)]
+struct AnyCertificate(rustls::crypto::WebPkiSupportedAlgorithms);
+
+impl rustls::client::danger::ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &[rustls::pki_types::CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: rustls::pki_types::UnixTime,
+    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
+        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &rustls::pki_types::CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, &self.0)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &rustls::pki_types::CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.0.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("10.99.0.1:9999=127.0.0.1:9998", Some(("10.99.0.1:9999", "127.0.0.1:9998")))]
+    #[case("10.99.0.1=127.0.0.1:9998", None)]
+    #[case("10.99.0.1:9999", None)]
+    #[case("10.99.0.1:9999=127.0.0.1:99999", None)]
+    fn an_address_is_sent_elsewhere_by_from_and_to(#[case] text: &str, #[case] parts: Option<(&str, &str)>) {
+        let parsed = text.parse::<Redial>().ok().map(|redial| (redial.from, redial.to));
+        assert_eq!(parsed, parts.map(|(from, to)| (from.to_owned(), to.to_owned())));
+    }
+}

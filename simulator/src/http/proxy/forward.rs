@@ -1,0 +1,286 @@
+//! Passing a request to a server, and its answer back.
+
+use std::{error::Error as _, net::IpAddr, time::Duration};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Full};
+use hyper::{
+    HeaderMap, Method, Request, Response, StatusCode, Uri, Version,
+    header::{self, HeaderValue},
+    upgrade::OnUpgrade,
+};
+use hyper_util::{
+    client::legacy::{self, Client},
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+};
+
+use super::{
+    super::{route::ProxyAddress, websocket},
+    Body, BodyError,
+    backend::Backends,
+    call,
+    coding::{Change, Changed, Coding},
+    dial::{Connector, Dial, DialError, TIMEOUT},
+    headers,
+    html::Page,
+    link::Links,
+    path,
+    resolve::{Lookup, Resolver, Resource, Server},
+};
+use crate::{
+    api::{Reason, Status},
+    profile::Profile,
+};
+
+/// How the proxy is set up.
+#[derive(Clone)]
+pub struct Settings {
+    /// Addresses that are sent elsewhere.
+    pub dial: Dial,
+    /// Servers inside this process.
+    pub backends: Backends,
+    /// Whose word counts.
+    pub profile: Profile,
+    /// How long a connection may take to come about.
+    pub connect_timeout: Duration,
+}
+
+impl Settings {
+    /// Nothing is sent elsewhere, nothing runs in this process, and connections have [`TIMEOUT`].
+    pub fn new(profile: Profile) -> Self {
+        Self { dial: Dial::default(), backends: Backends::default(), profile, connect_timeout: TIMEOUT }
+    }
+}
+
+/// The proxy.
+pub struct Proxy {
+    client: Client<Connector, Body>,
+    resolver: Resolver,
+    backends: Backends,
+    profile: Profile,
+}
+
+impl Proxy {
+    /// A proxy set up so.
+    ///
+    /// # Errors
+    /// Where the cryptography offers no usable protocol version.
+    pub fn new(settings: Settings) -> Result<Self, BodyError> {
+        let connector = Connector::new(settings.dial, settings.connect_timeout)?;
+        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(Duration::from_secs(90)).build(connector);
+        Ok(Self { client, resolver: Resolver::default(), backends: settings.backends, profile: settings.profile })
+    }
+
+    /// Answers a request for what `address` names, made by `client`.
+    ///
+    /// # Errors
+    /// A refusal where the name stands for no server; a server that cannot be reached is a response.
+    pub(crate) async fn answer<B>(
+        &self,
+        lookup: &dyn Lookup,
+        address: &ProxyAddress,
+        request: Request<B>,
+        client: Option<IpAddr>,
+    ) -> Result<Response<Body>, Status>
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BodyError>,
+    {
+        let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
+        let resource = Resource::named(address.resource).ok_or_else(Status::no_such_path)?;
+        let server = self.resolver.resolve(lookup, resource, &address.namespace, &address.name).await?;
+        let (path, query) = call::asks_for(address, request.uri().query().unwrap_or_default(), self.profile);
+        let target = Target { server, path, query, prefix: address.root.clone() };
+        target.check_port()?;
+        if websocket::upgrades(request.headers()) {
+            return self.upgrade(request, &target).await;
+        }
+        if target.path.is_empty() {
+            return Ok(redirect(request.uri()));
+        }
+        Ok(self.forward(request, &target, client).await)
+    }
+
+    async fn forward(&self, mut request: Request<Body>, target: &Target, client: Option<IpAddr>) -> Response<Body> {
+        let head = *request.method() == Method::HEAD;
+        headers::strip(request.headers_mut());
+        headers::forwarded(request.headers_mut(), client, &target.forwarded_uri());
+        // A client that names no coding gets none; between here and the server there may be one all the same.
+        let unpack = !head && !request.headers().contains_key(header::ACCEPT_ENCODING) && !request.headers().contains_key(header::RANGE);
+        if unpack {
+            request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        let response = match self.send(request, target).await {
+            Ok(response) => response,
+            Err(message) => {
+                let mut response = Response::new(whole(format!("Error: '{message}'\nTrying to reach: '{}'", target.url())));
+                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+                return response;
+            }
+        };
+        let (mut parts, body) = response.into_parts();
+        headers::strip(&mut parts.headers);
+        let links = Links { prefix: target.prefix.clone(), host: target.server.host.clone() };
+        let coding = Coding::named(parts.headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default());
+        let location = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).filter(|location| !location.is_empty());
+        let led_elsewhere = location.is_some();
+        if let Some(rewritten) = location.and_then(|location| links.rewrite(location)).and_then(|link| HeaderValue::try_from(link).ok()) {
+            parts.headers.insert(header::LOCATION, rewritten);
+        }
+        let empty = head || parts.status == StatusCode::NO_CONTENT || parts.status == StatusCode::NOT_MODIFIED || hyper::body::Body::is_end_stream(&body);
+        let page = !led_elsewhere && !empty && is_html(&parts.headers) && coding.is_some();
+        let page = if page { Page::new(links).ok() } else { None };
+        let change = match (coding, page) {
+            (Some(Coding::Gzip), page) if unpack && !empty => {
+                parts.headers.remove(header::CONTENT_ENCODING);
+                Some(Change::plain(Coding::Gzip, page))
+            }
+            (Some(coding), Some(page)) => Some(Change::links(coding, page)),
+            _ => None,
+        };
+        match change {
+            Some(change) => {
+                parts.headers.remove(header::CONTENT_LENGTH);
+                Response::from_parts(parts, Changed::new(body, change).boxed_unsync())
+            }
+            None => Response::from_parts(parts, body),
+        }
+    }
+
+    async fn upgrade(&self, mut request: Request<Body>, target: &Target) -> Result<Response<Body>, Status> {
+        let near: Option<OnUpgrade> = request.extensions_mut().remove();
+        let (mut parts, _) = request.into_parts();
+        let in_process = self.backends.at(&target.address()).is_some();
+        if let (true, Some(near)) = (in_process, &near) {
+            parts.extensions.insert(near.clone());
+        }
+        let asked = Request::from_parts(parts, Empty::new().map_err(|never| match never {}).boxed_unsync());
+        let mut response = self.send(asked, target).await.map_err(|message| Status::new(Reason::Unknown, message))?;
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS && !in_process {
+            let far = hyper::upgrade::on(&mut response);
+            if let Some(near) = near {
+                tokio::spawn(join(near, far));
+            }
+        }
+        Ok(response)
+    }
+
+    /// Sends a request; an error is the reason in the recorded server's words.
+    async fn send(&self, mut request: Request<Body>, target: &Target) -> Result<Response<Body>, String> {
+        if target.server.host.is_empty() {
+            return Err("http: no Host in request URL".to_owned());
+        }
+        let authority = HeaderValue::try_from(&target.server.host).map_err(|error| error.to_string())?;
+        request.headers_mut().insert(header::HOST, authority);
+        request.headers_mut().remove(header::EXPECT);
+        *request.version_mut() = Version::HTTP_11;
+        if let Some(backend) = self.backends.at(&target.address()) {
+            *request.uri_mut() = Uri::try_from(target.path_and_query()).map_err(|error| error.to_string())?;
+            return Ok(backend.answer(request).await);
+        }
+        if target.server.host.starts_with(':') {
+            return Err(format!("dial tcp {}: connect: connection refused", target.server.host));
+        }
+        *request.uri_mut() = Uri::try_from(target.url()).map_err(|error| error.to_string())?;
+        let response = self.client.request(request).await.map_err(|error| reason(&error))?;
+        Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
+    }
+}
+
+/// Where a request goes.
+struct Target {
+    server: Server,
+    /// Decoded.
+    path: String,
+    query: String,
+    /// Where links have to lead.
+    prefix: String,
+}
+
+impl Target {
+    fn path_and_query(&self) -> String {
+        let path = if self.path.is_empty() { "/".to_owned() } else { path::escape(&self.path) };
+        if self.query.is_empty() { path } else { format!("{path}?{}", self.query) }
+    }
+
+    fn url(&self) -> String {
+        format!("{}://{}{}", self.server.scheme, self.server.host, self.path_and_query())
+    }
+
+    fn forwarded_uri(&self) -> String {
+        let slash = if self.path.ends_with('/') { "/" } else { "" };
+        format!("{}{slash}", path::join(&self.prefix, &self.path))
+    }
+
+    /// Host and port, the port of the scheme where none is given.
+    fn address(&self) -> String {
+        let Server { scheme, host } = &self.server;
+        if self.port().is_some() { host.clone() } else { format!("{host}:{}", if scheme == "https" { 443 } else { 80 }) }
+    }
+
+    fn port(&self) -> Option<&str> {
+        let host = &self.server.host;
+        let after_address = host.rfind(']').map_or(host.as_str(), |end| &host[end..]);
+        after_address.rsplit_once(':').map(|(_, port)| port)
+    }
+
+    /// A port has to be a number: names of ports are known for services only.
+    fn check_port(&self) -> Result<(), Status> {
+        match self.port() {
+            Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let message = format!("parse {:?}: invalid port {:?} after host", self.url(), format!(":{port}"));
+                Err(Status::new(Reason::Unknown, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn redirect(uri: &Uri) -> Response<Body> {
+    let path = path::unescape(uri.path()).filter(|path| path.chars().all(|c| c.is_ascii_graphic())).unwrap_or_else(|| uri.path().to_owned());
+    let query = uri.query().filter(|query| !query.is_empty()).map(|query| format!("?{query}")).unwrap_or_default();
+    let mut response = Response::new(whole(String::new()));
+    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    if let Ok(location) = HeaderValue::try_from(format!("{path}/{query}")) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+fn is_html(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    media_type.split(';').next().is_some_and(|media_type| media_type.trim() == "text/html")
+}
+
+fn whole(text: String) -> Body {
+    Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Lets both sides talk until one of them is done.
+async fn join(near: OnUpgrade, far: OnUpgrade) {
+    if let (Ok(near), Ok(far)) = futures::future::join(near, far).await {
+        // How a conversation ends is the business of those who hold it.
+        let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
+    }
+}
+
+/// Why there is no answer, in the recorded server's words.
+fn reason(error: &legacy::Error) -> String {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(dial) = inner.downcast_ref::<DialError>() {
+            return dial.to_string();
+        }
+        if let Some(protocol) = inner.downcast_ref::<hyper::Error>() {
+            if protocol.is_incomplete_message() {
+                return "EOF".to_owned();
+            }
+            if protocol.is_parse() {
+                return "net/http: HTTP/1.x transport connection broken: malformed HTTP response".to_owned();
+            }
+        }
+        cause = inner.source();
+    }
+    error.to_string()
+}

@@ -1,0 +1,97 @@
+//! Links: which ones lead back to the server behind the proxy, and how they are written so that they lead through it.
+//!
+//! - Rewritten: a link whose path starts with a slash and whose host is absent or the server's own.
+//! - Left alone: relative links, links elsewhere, links that already go through the proxy, and what cannot be read.
+//!
+//! Source: the proxy transport of Kubernetes v1.2, as recorded.
+
+use super::path;
+
+/// Where links have to lead: what stands before a path, and the host (with port) that is the server's own.
+#[derive(Clone, Debug)]
+pub(crate) struct Links {
+    /// What to put before a path of the server's own.
+    pub(crate) prefix: String,
+    /// The server's host and port, as the proxy calls it.
+    pub(crate) host: String,
+}
+
+impl Links {
+    /// The link as it has to be written; `None` where it stays as it is.
+    pub(crate) fn rewrite(&self, link: &str) -> Option<String> {
+        if link.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
+            return None;
+        }
+        let (rest, fragment) = split(link, '#');
+        let (rest, query) = split(rest, '?');
+        let after_scheme = match rest.find([':', '/']) {
+            Some(at) if rest[at..].starts_with(':') => {
+                let scheme = &rest[..at];
+                if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)) {
+                    return None;
+                }
+                &rest[at + 1..]
+            }
+            _ => rest,
+        };
+        let raw = match after_scheme.strip_prefix("//").filter(|_| !after_scheme.starts_with("///")) {
+            Some(authority) => {
+                let end = authority.find('/').unwrap_or(authority.len());
+                if authority[..end] != self.host {
+                    return None;
+                }
+                &authority[end..]
+            }
+            None => after_scheme.strip_prefix("//").unwrap_or(after_scheme),
+        };
+        if !raw.starts_with('/') {
+            return None;
+        }
+        let path = path::unescape(raw)?;
+        let tail = |mark: &str, text: Option<&str>| text.map(|text| format!("{mark}{text}")).unwrap_or_default();
+        let path = if path.starts_with(&self.prefix) {
+            raw.to_owned()
+        } else {
+            let slash = if path.ends_with('/') { "/" } else { "" };
+            path::escape(&format!("{}{slash}", path::join(&self.prefix, &path)))
+        };
+        Some(format!("{path}{}{}", tail("?", query), tail("#", fragment)))
+    }
+}
+
+fn split(text: &str, mark: char) -> (&str, Option<&str>) {
+    text.split_once(mark).map_or((text, None), |(before, after)| (before, Some(after)))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("/style.css", Some("/p/x/style.css"))]
+    #[case("/target?x=1#f", Some("/p/x/target?x=1#f"))]
+    #[case("/dir/", Some("/p/x/dir/"))]
+    #[case("/a/../b//c", Some("/p/x/b/c"))]
+    #[case("/", Some("/p/x/"))]
+    #[case("http://10.0.0.1:80/in", Some("/p/x/in"))]
+    #[case("//10.0.0.1:80/in", Some("/p/x/in"))]
+    #[case("/p/x/there", Some("/p/x/there"))]
+    #[case("/with space", Some("/p/x/with%20space"))]
+    #[case("next", None)]
+    #[case("rel/page?x=1#f", None)]
+    #[case("", None)]
+    #[case("#top", None)]
+    #[case("?q=/x", None)]
+    #[case("javascript:void(0)", None)]
+    #[case("http://example.com/away", None)]
+    #[case("//example.com/scheme", None)]
+    #[case("http://10.0.0.1:81/other-port", None)]
+    #[case("/bad%zz", None)]
+    #[case("/line\nbreak", None)]
+    fn only_rooted_links_of_the_same_host_are_led_through_the_proxy(#[case] link: &str, #[case] written: Option<&str>) {
+        let links = Links { prefix: "/p/x".to_owned(), host: "10.0.0.1:80".to_owned() };
+        assert_eq!(links.rewrite(link).as_deref(), written);
+    }
+}

@@ -1,0 +1,25 @@
+//! The registry's objects, as the proxy looks them up.
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::resolve::Lookup;
+use crate::{
+    registry::{Address, ReadOptions, Registry},
+    scheme::Scheme,
+};
+
+/// The core group's objects in a registry.
+pub(crate) struct Objects<'r>(pub(crate) &'r Registry);
+
+impl Lookup for Objects<'_> {
+    fn find<'a>(&'a self, resource: &'a str, namespace: &'a str, name: &'a str) -> BoxFuture<'a, Option<Map<String, Value>>> {
+        Box::pin(async move {
+            let resource = Scheme::builtin().resource("", "v1", resource)?;
+            let namespace = if namespace.is_empty() { None } else { Some(namespace.to_owned()) };
+            let address = Address { resource, namespace, name: Some(name.to_owned()), subresource: None };
+            let found = self.0.get(&address, &ReadOptions::default()).await.ok()?;
+            serde_json::from_slice(&found.body).ok()
+        })
+    }
+}

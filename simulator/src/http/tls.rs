@@ -1,0 +1,289 @@
+//! TLS on the secure listener.
+//!
+//! - The certificate is a given one, or one made at the start by an authority of our own that lives as long as the server.
+//! - A client may show a certificate; whose it is, [`Tls::user`] says. One that does not verify is no error in the handshake but nobody's.
+//! - Limits: keys are made by the system's chance, so they differ from start to start whatever the seed.
+//!
+//! Source: the secure port of Kubernetes v1.2 (`--tls-cert-file`, `--client-ca-file`: the user is the certificate's common name).
+
+use std::{fmt, sync::Arc};
+
+use jiff::Timestamp;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        self, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
+        client::danger::HandshakeSignatureValid,
+        crypto::ring,
+        pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject},
+        server::{
+            WebPkiClientVerifier,
+            danger::{ClientCertVerified, ClientCertVerifier},
+        },
+    },
+};
+
+use super::credentials::{Secret, User};
+
+/// What the server shows who it is with.
+#[derive(Clone, Debug)]
+pub enum Identity {
+    /// A certificate made for these names and addresses.
+    Made {
+        /// Host names and IP addresses.
+        names: Vec<String>,
+    },
+    /// A given certificate, with its chain, and its key; both PEM.
+    Given {
+        /// The certificate, and its chain.
+        certificate: String,
+        /// The private key.
+        key: Secret,
+    },
+}
+
+impl Identity {
+    /// A certificate made for what an API server is called by, and `addresses` besides.
+    pub fn made(addresses: impl IntoIterator<Item = String>) -> Self {
+        let names = ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"];
+        let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        for address in addresses {
+            if !names.contains(&address) {
+                names.push(address);
+            }
+        }
+        Self::Made { names }
+    }
+}
+
+/// What is wrong with certificates or keys.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A certificate or key is no PEM.
+    #[error("the {0} is no PEM of its kind: {1}")]
+    Pem(&'static str, rustls::pki_types::pem::Error),
+    /// There is no certificate in the text.
+    #[error("the {0} has no certificate")]
+    Empty(&'static str),
+    /// The certificate and its key cannot be used.
+    #[error("the certificate cannot be used: {0}")]
+    Unusable(#[from] rustls::Error),
+    /// The clients' authority cannot be used.
+    #[error("the clients' authority cannot be used: {0}")]
+    Authority(#[from] rustls::server::VerifierBuilderError),
+    /// No certificate could be made.
+    #[error("no certificate could be made: {0}")]
+    Make(#[from] rcgen::Error),
+}
+
+/// A certificate and its key, both PEM.
+#[derive(Clone, Debug)]
+pub struct ClientCertificate {
+    /// The certificate.
+    pub certificate: String,
+    /// Its private key.
+    pub key: Secret,
+}
+
+/// TLS, ready to listen with.
+#[derive(Clone)]
+pub struct Tls {
+    acceptor: TlsAcceptor,
+    authority: String,
+    client: ClientCertificate,
+    verifier: Arc<dyn ClientCertVerifier>,
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+/// The user whom the certificate made for clients is for.
+const ADMIN: &str = "admin";
+
+impl Tls {
+    /// TLS as `identity`. Clients are known by certificates of our own authority, and of `client_authority` (PEM) where one is given.
+    ///
+    /// # Errors
+    /// Where a certificate, a key or an authority cannot be used.
+    pub fn new(identity: &Identity, client_authority: Option<&str>) -> Result<Self, TlsError> {
+        let own = authority()?;
+        let client = issue(&own, Vec::new(), ADMIN, ExtendedKeyUsagePurpose::ClientAuth)?;
+        let (served, authority) = match identity {
+            Identity::Made { names } => (issue(&own, names.clone(), "stuntdouble", ExtendedKeyUsagePurpose::ServerAuth)?, own.pem()),
+            Identity::Given { certificate, key } => (ClientCertificate { certificate: certificate.clone(), key: key.clone() }, certificate.clone()),
+        };
+        let mut roots = RootCertStore::empty();
+        roots.add(own.der().clone())?;
+        for root in client_authority.map(|pem| certificates("clients' authority", pem)).transpose()?.into_iter().flatten() {
+            roots.add(root)?;
+        }
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()?;
+        let key = PrivateKeyDer::from_pem_slice(served.key.reveal().as_bytes()).map_err(|error| TlsError::Pem("key", error))?;
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_client_cert_verifier(Arc::new(AnyClient(Arc::clone(&verifier))))
+            .with_single_cert(certificates("certificate", &served.certificate)?, key)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), authority, client, verifier })
+    }
+
+    /// Takes connections.
+    pub fn acceptor(&self) -> &TlsAcceptor {
+        &self.acceptor
+    }
+
+    /// What clients verify the server's certificate with, PEM.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// A certificate that a client can show, for the user `admin`.
+    pub fn client_certificate(&self) -> &ClientCertificate {
+        &self.client
+    }
+
+    /// Whose certificate the client of a connection has shown, at the time `now`; `None` where it has shown none that verifies.
+    pub fn user(&self, connection: &ServerConnection, now: Timestamp) -> Option<User> {
+        let (first, chain) = connection.peer_certificates()?.split_first()?;
+        let now = UnixTime::since_unix_epoch(std::time::Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).ok()?);
+        self.verifier.verify_client_cert(first, chain, now).ok()?;
+        let (_, certificate) = x509_parser::parse_x509_certificate(first).ok()?;
+        let name = certificate.subject().iter_common_name().next()?.as_str().ok()?.to_owned();
+        Some(User { name, uid: String::new(), groups: Vec::new() })
+    }
+}
+
+fn certificates(what: &'static str, pem: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    let all = all.map_err(|error| TlsError::Pem(what, error))?;
+    if all.is_empty() { Err(TlsError::Empty(what)) } else { Ok(all) }
+}
+
+fn authority() -> Result<CertifiedIssuer<'static, KeyPair>, TlsError> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "stuntdouble-ca");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+}
+
+fn issue(
+    authority: &CertifiedIssuer<'static, KeyPair>,
+    names: Vec<String>,
+    common_name: &str,
+    usage: ExtendedKeyUsagePurpose,
+) -> Result<ClientCertificate, TlsError> {
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, common_name);
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![usage];
+    params.use_authority_key_identifier_extension = true;
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, authority)?;
+    Ok(ClientCertificate { certificate: certificate.pem(), key: Secret::new(key.serialize_pem()) })
+}
+
+/// Lets every client through the handshake: what its certificate is worth is asked afterwards, so that it can be told with a 401.
+#[derive(Debug)]
+struct AnyClient(Arc<dyn ClientCertVerifier>);
+
+impl ClientCertVerifier for AnyClient {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(&self, _: &CertificateDer<'_>, _: &[CertificateDer<'_>], _: UnixTime) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{ClientConfig, pki_types::ServerName};
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+
+    /// Who the server takes a client for, that trusts `trusted` and shows `shown`.
+    async fn taken_for(server: &Tls, trusted: &str, name: &str, shown: Option<&ClientCertificate>) -> Result<Option<String>, String> {
+        let mut roots = RootCertStore::empty();
+        roots.add(certificates("trusted", trusted).unwrap().remove(0)).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions().unwrap();
+        let config = config.with_root_certificates(roots);
+        let config = match shown {
+            Some(ClientCertificate { certificate, key }) => config
+                .with_client_auth_cert(certificates("shown", certificate).unwrap(), PrivateKeyDer::from_pem_slice(key.reveal().as_bytes()).unwrap())
+                .unwrap(),
+            None => config.with_no_client_auth(),
+        };
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let connector = TlsConnector::from(Arc::new(config));
+        let (client, accepted) = tokio::join!(connector.connect(name, near), server.acceptor().accept(far));
+        client.map_err(|error| error.to_string())?;
+        let now = "2016-03-17T00:00:00Z".parse().unwrap();
+        Ok(server.user(accepted.unwrap().get_ref().1, now).map(|user| user.name))
+    }
+
+    #[tokio::test]
+    async fn a_made_certificate_is_good_for_its_names_and_knows_its_clients() {
+        let tls = Tls::new(&Identity::made(["10.0.0.1".to_owned()]), None).unwrap();
+        for name in ["localhost", "127.0.0.1", "kubernetes.default.svc", "10.0.0.1"] {
+            assert_eq!(taken_for(&tls, tls.authority(), name, None).await, Ok(None), "{name}");
+        }
+        assert!(taken_for(&tls, tls.authority(), "example.com", None).await.is_err());
+        assert_eq!(taken_for(&tls, tls.authority(), "localhost", Some(tls.client_certificate())).await, Ok(Some("admin".to_owned())));
+    }
+
+    #[tokio::test]
+    async fn a_client_of_another_authority_is_nobody_until_that_authority_is_given() {
+        let other = Tls::new(&Identity::made([]), None).unwrap();
+        let tls = Tls::new(&Identity::made([]), None).unwrap();
+        assert_eq!(taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await, Ok(None));
+        let tls = Tls::new(&Identity::made([]), Some(other.authority())).unwrap();
+        assert_eq!(taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await, Ok(Some("admin".to_owned())));
+    }
+
+    #[tokio::test]
+    async fn a_given_certificate_is_shown_and_a_bad_one_is_refused_in_words() {
+        let own = authority().unwrap();
+        let given = issue(&own, vec!["api.test".to_owned()], "given", ExtendedKeyUsagePurpose::ServerAuth).unwrap();
+        let identity = Identity::Given { certificate: format!("{}{}", given.certificate, own.pem()), key: given.key.clone() };
+        let tls = Tls::new(&identity, None).unwrap();
+        assert_eq!(taken_for(&tls, &own.pem(), "api.test", None).await, Ok(None));
+        let empty = Identity::Given { certificate: String::new(), key: given.key };
+        assert_eq!(Tls::new(&empty, None).err().unwrap().to_string(), "the certificate has no certificate");
+        assert!(Tls::new(&Identity::made([]), Some("nonsense")).is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! The HTTP layer, asked over the loopback interface.
+
+mod answers;
+mod hostile;
+mod stopping;
+mod websockets;
+mod wire;
+
+use stuntdouble_simulator::{Simulator, http::Limits, profile::Profile};
+use wire::{Answer, Wire};
+
+/// A bare simulator under `profile`.
+async fn start(profile: Profile) -> Simulator {
+    Simulator::builder().bare(true).profile(profile).start().await.unwrap()
+}
+
+/// A bare simulator with these limits.
+async fn limited(limits: Limits) -> Simulator {
+    Simulator::builder().bare(true).limits(limits).start().await.unwrap()
+}
+
+/// The answer to one request on a connection of its own.
+async fn ask(simulator: &Simulator, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    Wire::open(simulator.address()).await.ask(method, path, headers, body).await
+}
+
+async fn get(simulator: &Simulator, path: &str) -> Answer {
+    ask(simulator, "GET", path, "", "").await
+}
+
+fn config_map(name: &str) -> String {
+    format!(r#"{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"{name}"}},"data":{{"key":"value"}}}}"#)
+}
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";

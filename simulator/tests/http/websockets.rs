@@ -1,0 +1,82 @@
+//! Watches over WebSocket.
+
+use futures::StreamExt;
+use rstest::rstest;
+use serde_json::json;
+use stuntdouble_simulator::profile::Profile;
+use tokio_tungstenite::{client_async, tungstenite};
+use tungstenite::{Message, client::IntoClientRequest, handshake::client::Response};
+
+use super::{MAPS, ask, config_map, start};
+
+type Socket = tokio_tungstenite::WebSocketStream<tokio::net::TcpStream>;
+
+async fn open(simulator: &stuntdouble_simulator::Simulator, path: &str, headers: &[(&'static str, &str)]) -> Result<(Socket, Response), tungstenite::Error> {
+    let mut request = format!("ws://{}{path}", simulator.address()).into_client_request()?;
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, value.parse().unwrap());
+    }
+    client_async(request, tokio::net::TcpStream::connect(simulator.address()).await.unwrap()).await
+}
+
+const ORIGIN: (&str, &str) = ("origin", "http://localhost");
+
+#[rstest]
+#[case("/api/v1/watch/namespaces/default/configmaps")]
+#[case("/api/v1/namespaces/default/configmaps?watch=true")]
+#[tokio::test]
+async fn every_frame_is_a_text_message(#[case] path: &str) {
+    for profile in Profile::ALL {
+        let simulator = start(profile).await;
+        let (mut socket, _) = open(&simulator, path, &[ORIGIN]).await.unwrap();
+        for name in ["a", "b"] {
+            ask(&simulator, "POST", MAPS, "", &config_map(name)).await;
+            let Some(Ok(Message::Text(text))) = socket.next().await else { panic!("no text") };
+            let frame: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!((&frame["type"], &frame["object"]["metadata"]["name"]), (&json!("ADDED"), &json!(name)));
+            assert!(text.ends_with('}'));
+        }
+        simulator.shutdown().await;
+        assert!(matches!(socket.next().await, Some(Ok(Message::Close(_)))));
+    }
+}
+
+#[tokio::test]
+async fn its_time_ends_it_by_the_documents() {
+    let simulator = start(Profile::Documented).await;
+    let (mut socket, _) = open(&simulator, "/api/v1/watch/pods?timeoutSeconds=-1", &[]).await.unwrap();
+    assert!(matches!(socket.next().await, Some(Ok(Message::Close(_)))));
+}
+
+#[rstest]
+#[case(Profile::Kubernetes12, &[], Err(403))]
+#[case(Profile::Kubernetes12, &[("origin", "null")], Err(403))]
+#[case(Profile::Kubernetes12, &[ORIGIN], Ok(None))]
+#[case(Profile::Kubernetes12, &[ORIGIN, ("sec-websocket-protocol", "v1.example")], Ok(Some("v1.example")))]
+#[case(Profile::Kubernetes12, &[ORIGIN, ("sec-websocket-protocol", "a, b")], Err(400))]
+#[case(Profile::Kubernetes12, &[ORIGIN, ("sec-websocket-version", "12")], Err(400))]
+#[case(Profile::Documented, &[], Ok(None))]
+#[case(Profile::Documented, &[("sec-websocket-protocol", "a, b")], Ok(Some("a")))]
+#[tokio::test]
+async fn a_handshake_is_accepted_by_profile(
+    #[case] profile: Profile,
+    #[case] headers: &[(&'static str, &'static str)],
+    #[case] expected: Result<Option<&str>, u16>,
+) {
+    let simulator = start(profile).await;
+    match (open(&simulator, "/api/v1/watch/pods", headers).await, expected) {
+        (Ok((_, response)), Ok(protocol)) => assert_eq!(response.headers().get("sec-websocket-protocol").map(|p| p.to_str().unwrap()), protocol),
+        (Err(tungstenite::Error::Http(response)), Err(code)) => assert_eq!(response.status(), code),
+        (Err(tungstenite::Error::Protocol(_)), Ok(Some(_))) => panic!("the answer names a protocol that was not asked for"),
+        (outcome, expected) => panic!("{outcome:?}, expected {expected:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_answered_as_ever_and_a_refused_watch_with_its_status() {
+    let simulator = start(Profile::Kubernetes12).await;
+    for (path, code) in [("/api/v1/pods", 200), ("/api/v1/watch/nope", 404), ("/api/v1/watch/pods?resourceVersion=x", 422)] {
+        let Err(tungstenite::Error::Http(response)) = open(&simulator, path, &[ORIGIN]).await else { panic!("{path} is no watch") };
+        assert_eq!(response.status(), code, "{path}");
+    }
+}
