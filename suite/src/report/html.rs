@@ -39,7 +39,11 @@ impl<W: Write> Report for Html<W> {
 fn page(summary: &Summary) -> String {
     let total = summary.total();
     let title = format!("Conformance of {} to {}", summary.target, summary.profile);
-    let (class, word) = if summary.conforms() { ("good", "conforms") } else { ("bad", "does not conform") };
+    let (class, word) = match (summary.conforms(), summary.interrupted) {
+        (true, _) => ("good", "conforms"),
+        (false, true) => ("bad", "was interrupted"),
+        (false, false) => ("bad", "does not conform"),
+    };
     let failed: String = summary.failures().map(|outcome| trial(outcome, true)).collect();
     let failures = if failed.is_empty() { String::new() } else { format!("<h2>What failed</h2><div class=sheet>{failed}</div>") };
     let trials: String = summary.outcomes.values().map(|outcome| trial(outcome, false)).collect();

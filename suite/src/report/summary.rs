@@ -61,6 +61,8 @@ pub struct Summary {
     pub expected: usize,
     /// How long the run took.
     pub took: Duration,
+    /// Whether the run was interrupted.
+    pub interrupted: bool,
     /// What came out, by the number of the trial.
     pub outcomes: BTreeMap<usize, Outcome>,
 }
@@ -77,7 +79,10 @@ impl Summary {
                 kept.exchanges = Vec::new();
                 self.outcomes.insert(kept.trial.number, kept);
             }
-            Event::Finished { took } => self.took = *took,
+            Event::Finished { took, interrupted } => {
+                self.took = *took;
+                self.interrupted = *interrupted;
+            }
         }
     }
 
@@ -114,8 +119,8 @@ impl Summary {
         aside
     }
 
-    /// Whether nothing failed.
+    /// Whether nothing failed, and all that was meant was played.
     pub fn conforms(&self) -> bool {
-        self.failures().next().is_none()
+        !self.interrupted && self.failures().next().is_none()
     }
 }

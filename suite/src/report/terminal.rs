@@ -63,6 +63,8 @@ impl<W: Write, P: Write> Terminal<W, P> {
         writeln!(self.out, "\n{}", totals(&total, summary.took.as_secs_f64(), style))?;
         let verdict = if summary.conforms() {
             style.good(&format!("conforms to {}: {} of {} operations pass", summary.profile, total.operations_passed(), total.operations()))
+        } else if summary.interrupted {
+            style.open("interrupted, so nothing can be said")
         } else {
             style.bad(&format!("does not conform to {}", summary.profile))
         };
