@@ -46,6 +46,7 @@ impl<W: Write> Report for JsonLines<W> {
                 json!({
                     "event": "finished", "interrupted": interrupted, "took_ms": took.as_secs_f64() * 1000.0, "conforms": self.summary.conforms(),
                     "operations": total.operations(), "operations_passed": total.operations_passed(),
+                    "operations_pending": total.operations_pending(),
                     "trials": total.trials, "passed": total.passed, "failed": total.failed, "known": total.known,
                     "pending": total.pending, "skipped": total.skipped,
                 })

@@ -18,7 +18,7 @@ use crate::target::Target;
 pub enum Event {
     /// The run begins.
     Started {
-        /// The address of the target.
+        /// What is judged.
         target: String,
         /// By which rule it judges.
         profile: crate::catalog::Profile,
@@ -57,7 +57,7 @@ impl Runner {
     /// Runs the trials. `tell` hears of everything as it happens; trials end in no particular order.
     pub async fn run(&self, trials: Vec<Trial>, profile: crate::catalog::Profile, mut tell: impl FnMut(Event)) {
         let began = Instant::now();
-        tell(Event::Started { target: self.target.base().to_owned(), profile, trials: trials.len() });
+        tell(Event::Started { target: self.target.described(), profile, trials: trials.len() });
         // What touches the whole cluster would fell the worlds of the others.
         let (alone, together): (Vec<Trial>, Vec<Trial>) = trials.into_iter().partition(|trial| trial.row.case.cluster_wide);
         let mut running = futures::stream::iter(together).map(|trial| self.one(trial)).buffer_unordered(self.at_once.max(1));
