@@ -10,6 +10,7 @@ pub mod patch;
 pub mod profile;
 pub mod registry;
 pub mod scheme;
+pub mod search;
 mod simulator;
 pub mod store;
 pub mod watch;

@@ -220,6 +220,8 @@ impl Builder {
         let setup = Setup {
             address: format!("{}:443", self.advertise),
             proxy: proxy::Proxy::new(proxy).map_err(StartError::Proxy)?,
+            containers: Arc::new(http::Tickers::new(self.clock.clone())),
+            clock: self.clock.clone(),
             limits: self.limits.clone(),
             stop: stop.clone(),
         };

@@ -123,11 +123,14 @@ impl Resource {
         let mut fields = codec::decode(body, of.structure()).map_err(&refuse)?;
         internal::structure(of.structure(), &mut fields).map_err(|problem| refuse(problem.to_owned()))?;
         let object = of.canonical(fields);
-        if of.kind != self.kind {
-            let object = mismatch::convert(of, self, &object).map_err(refuse)?;
-            return Ok((group_version, self.canonical(object)));
-        }
-        Ok((group_version, of.convert(self, object)))
+        let object = if of.kind != self.kind {
+            self.canonical(mismatch::convert(of, self, &object).map_err(refuse)?)
+        } else if of.group == self.group {
+            object
+        } else {
+            of.convert(self, object)
+        };
+        Ok((group_version, object))
     }
 
     /// Fills in what is not given.

@@ -9,6 +9,7 @@
 
 mod conformance;
 pub mod exit;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ const EXIT_CODES: &str = "Exit codes:\n  0  all is as it should be\n  1  a check
 enum Command {
     /// Judge a server, operation by operation.
     Conformance(Box<conformance::Arguments>),
+    /// Stand in for a cluster.
+    Serve(Box<serve::Arguments>),
 }
 
 /// Why a command could not be carried out.
@@ -69,6 +72,7 @@ pub fn main() -> ExitCode {
     let done = runtime.block_on(async {
         match cli.command {
             Command::Conformance(arguments) => conformance::conformance(*arguments).await,
+            Command::Serve(arguments) => serve::serve(*arguments).await,
         }
     });
     match done {
