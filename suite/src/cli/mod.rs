@@ -9,6 +9,7 @@
 
 mod conformance;
 pub mod exit;
+mod search;
 mod serve;
 
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ enum Command {
     Conformance(Box<conformance::Arguments>),
     /// Stand in for a cluster.
     Serve(Box<serve::Arguments>),
+    /// Stand in for the log search backend alone.
+    Search(search::Arguments),
 }
 
 /// Why a command could not be carried out.
@@ -73,6 +76,7 @@ pub fn main() -> ExitCode {
         match cli.command {
             Command::Conformance(arguments) => conformance::conformance(*arguments).await,
             Command::Serve(arguments) => serve::serve(*arguments).await,
+            Command::Search(arguments) => search::search(arguments).await,
         }
     });
     match done {
