@@ -18,7 +18,10 @@ const SHORTEST: usize = 4;
 /// The volatile values in which two texts differ, recorded and live; none where they differ in more.
 pub(super) fn pairs(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
     let pair = |one: &str, two: &str| vec![(one.to_owned(), two.to_owned())];
-    if is_placeholder(recorded) || (both(&UUID, recorded, live)) {
+    if is_placeholder(recorded) {
+        return Some(pair(recorded, &decoded(live)));
+    }
+    if both(&UUID, recorded, live) {
         return Some(pair(recorded, live));
     }
     if both(&STAMP, recorded, live) {
@@ -48,9 +51,19 @@ fn captured(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
     form.push('$');
     let found = Regex::new(&form).ok()?.captures(live)?;
     let pair = |(n, range): (usize, &std::ops::Range<usize>)| {
-        Some((recorded.get(range.clone())?.to_owned(), found.get(n + 1)?.as_str().to_owned()))
+        Some((recorded.get(range.clone())?.to_owned(), decoded(found.get(n + 1)?.as_str())))
     };
     ranges.iter().enumerate().map(pair).collect()
+}
+
+/// A secret stands in a URL or a form with percent escapes, and elsewhere without: it is the same.
+fn decoded(secret: &str) -> String {
+    match secret.contains('%') {
+        true => url::form_urlencoded::parse(format!("v={secret}").as_bytes())
+            .next()
+            .map_or_else(|| secret.to_owned(), |(_, decoded)| decoded.into_owned()),
+        false => secret.to_owned(),
+    }
 }
 
 /// Compares word by word, where a word is what stands between marks.

@@ -3,6 +3,7 @@
 use super::known::Known;
 use super::rules::Rules;
 use super::tree::{Scalar, Tree, Written};
+use crate::interaction::is_placeholder;
 use regex::{Captures, Regex};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -231,9 +232,17 @@ impl Walk<'_> {
         if text == scalar.text {
             return;
         }
-        let quoted = serde_json::Value::String(text).to_string();
-        let quoted = if scalar.written == Written::YamlBlock { format!("{quoted}\n") } else { quoted };
-        self.edits.push((scalar.at.clone(), quoted));
+        let quoted = || serde_json::Value::String(text.clone()).to_string();
+        // A placeholder needs no quotes; it keeps those that there were.
+        let put = match scalar.written {
+            Written::Json => quoted(),
+            Written::Yaml { quote } if is_placeholder(&text) => {
+                quote.map_or_else(|| text.clone(), |quote| format!("{quote}{text}{quote}"))
+            }
+            Written::Yaml { .. } => quoted(),
+            Written::YamlBlock => text.replace('\n', " ") + "\n",
+        };
+        self.edits.push((scalar.at.clone(), put));
     }
 
     fn named(&self, path: &[String]) -> bool {

@@ -21,12 +21,12 @@ impl Aliases {
         pairs.iter().enumerate().all(fits)
     }
 
-    /// Whether a live value stands, or could stand, for a recorded one. Secrets that were redacted may share a
-    /// placeholder's live value: they are numbered by what they were, and a test may reuse one.
+    /// Whether a live value stands, or could stand, for a recorded one. The placeholder 0 is that of all secrets that
+    /// were too many to tell apart.
     pub(super) fn stands_for(&self, recorded: &str, live: &str) -> bool {
         match (self.to_live.get(recorded), self.to_recorded.get(live)) {
             (Some(known), _) => known == live,
-            (None, Some(_)) => number(recorded).is_some(),
+            (None, Some(_)) => number(recorded) == Some(0),
             (None, None) => true,
         }
     }
