@@ -7,9 +7,13 @@
 //!
 //! Source of its semantics: the design's section "The program".
 
+mod access;
+mod cluster_info;
 mod conformance;
 pub mod exit;
+mod proxy;
 mod serve;
+mod signal;
 
 use std::process::ExitCode;
 
@@ -32,6 +36,10 @@ enum Command {
     Conformance(Box<conformance::Arguments>),
     /// Stand in for a cluster.
     Serve(Box<serve::Arguments>),
+    /// Let local clients reach a server without credentials of their own.
+    Proxy(Box<proxy::Arguments>),
+    /// Say where the API server and its add-ons are.
+    ClusterInfo(Box<cluster_info::Arguments>),
 }
 
 /// Why a command could not be carried out.
@@ -73,6 +81,8 @@ pub fn main() -> ExitCode {
         match cli.command {
             Command::Conformance(arguments) => conformance::conformance(*arguments).await,
             Command::Serve(arguments) => serve::serve(*arguments).await,
+            Command::Proxy(arguments) => proxy::proxy(*arguments).await,
+            Command::ClusterInfo(arguments) => cluster_info::cluster_info(*arguments).await,
         }
     });
     match done {
