@@ -5,11 +5,13 @@
 
 pub mod api;
 pub mod clock;
+pub mod cluster;
 pub mod http;
 pub mod patch;
 pub mod profile;
 pub mod registry;
 pub mod scheme;
+pub mod search;
 mod simulator;
 pub mod store;
 pub mod watch;

@@ -1,2 +1,7 @@
-//! The program.
-fn main() {}
+//! The program `stuntdouble`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    stuntdouble_suite::cli::main()
+}

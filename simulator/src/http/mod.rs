@@ -8,6 +8,7 @@
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
 
 mod body;
+mod connect;
 mod credentials;
 mod discovery;
 pub mod kubeconfig;
@@ -20,15 +21,19 @@ mod respond;
 mod route;
 mod server;
 mod service;
+mod socket;
 mod spdy;
-mod stall;
+mod streams;
 mod tls;
 mod websocket;
 
+pub use body::BodyError;
 pub use credentials::{Credentials, CredentialsError, Secret, User};
-pub use proxy::{Backend, Backends, BodyError, Redial};
+pub use proxy::{Backend, Backends, Body as ProxiedBody, Redial};
 pub use route::ProxyAddress;
 pub use server::Limits;
 pub(crate) use server::{Guard, Stop, bind, serve};
 pub(crate) use service::{Service, Setup};
+pub(crate) use streams::Tickers;
+pub use streams::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};
 pub use tls::{ClientCertificate, Identity, Tls, TlsError};

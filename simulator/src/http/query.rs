@@ -24,6 +24,11 @@ impl<'a> Query<'a> {
         self.pairs().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
+    /// Every value of the parameter `name`, decoded, in order.
+    pub(crate) fn all(self, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
+        self.pairs().filter(move |(key, _)| key == name).map(|(_, value)| value)
+    }
+
     fn pairs(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
         self.0.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -48,13 +53,20 @@ impl<'a> Query<'a> {
     ///
     /// Errors with the recorded text where it is no integer.
     pub(crate) fn timeout(self, profile: Profile) -> Result<Option<Duration>, Status> {
-        let Some(value) = self.get("timeoutSeconds") else { return Ok(None) };
-        let seconds = integer(&value).map_err(|why| profile.mistake(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))?;
+        let Some(seconds) = self.integer("timeoutSeconds", profile)? else { return Ok(None) };
         Ok(match u64::try_from(seconds) {
             Ok(0) => None,
             Ok(seconds) => Some(Duration::from_secs(seconds)),
             Err(_) => Some(Duration::ZERO),
         })
+    }
+
+    /// The integer in the parameter `name`; `None` where it is absent.
+    ///
+    /// Errors with the recorded text where it is no integer.
+    pub(crate) fn integer(self, name: &str, profile: Profile) -> Result<Option<i64>, Status> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        integer(&value).map(Some).map_err(|why| profile.mistake(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))
     }
 
     /// Whether output is to be pretty-printed; `None` where the query does not say.

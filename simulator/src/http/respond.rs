@@ -78,6 +78,13 @@ pub(crate) fn html(code: u16, page: impl Into<Bytes>) -> Response<Body> {
     response(code, HTML, Body::whole(page))
 }
 
+/// A response of which the code is all.
+pub(crate) fn empty(code: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = code;
+    response
+}
+
 /// A refusal, for a client that sends `headers` and `query`.
 pub(crate) fn refuse(refusal: Refusal, headers: &HeaderMap, query: Query<'_>) -> Response<Body> {
     let status = match refusal {

@@ -3,7 +3,7 @@
 //! - The order of refusals is the recorded server's: path, method, Content-Type where the path minds it, Accept, then what the verb finds wrong.
 //! - Every request is answered; what cannot be is a `Status`.
 //!
-//! Limits: what stands behind the proxy and the containers is for [`proxy`](super::proxy) and others to say.
+//! Limits: what stands behind the proxy and in containers is for [`proxy`](super::proxy) and [`connect`](super::connect) to say.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -25,10 +25,12 @@ use super::{
     respond::{self, Refusal, generic, refuse},
     route::{Page, ProxyAddress, Route, Table, Target},
     server::{Peer, Stop},
+    streams::Containers,
     websocket,
 };
 use crate::{
     api::Status,
+    clock::Clock,
     profile::Profile,
     registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
     scheme::Resource,
@@ -36,9 +38,11 @@ use crate::{
 
 /// Answers requests out of a registry.
 pub(crate) struct Service {
-    registry: Arc<Registry>,
-    profile: Profile,
-    proxy: Proxy,
+    pub(super) registry: Arc<Registry>,
+    pub(super) profile: Profile,
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) containers: Arc<dyn Containers>,
+    pub(super) clock: Clock,
     table: Table,
     discovery: Discovery,
     pub(super) limits: Limits,
@@ -52,6 +56,10 @@ pub(crate) struct Setup {
     pub(crate) address: String,
     /// What stands before services, pods and nodes.
     pub(crate) proxy: Proxy,
+    /// What runs in pods.
+    pub(crate) containers: Arc<dyn Containers>,
+    /// The time.
+    pub(crate) clock: Clock,
     /// What a peer may use up.
     pub(crate) limits: Limits,
     /// When to stop.
@@ -61,11 +69,11 @@ pub(crate) struct Setup {
 impl Service {
     /// A service over `registry` for these resources.
     pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], setup: Setup) -> Self {
-        let Setup { address, proxy, limits, stop } = setup;
+        let Setup { address, proxy, containers, clock, limits, stop } = setup;
         let table = Table::new(resources);
         let discovery = Discovery::new(&table, resources, &address);
         let profile = registry.profile();
-        Self { registry, profile, proxy, table, discovery, limits, metrics: Metrics::new(), stop }
+        Self { registry, profile, proxy: Arc::new(proxy), containers, clock, table, discovery, limits, metrics: Metrics::new(), stop }
     }
 
     /// The response to a request on a connection that is cut when `cut` is cancelled.
@@ -127,7 +135,7 @@ impl Service {
                 takes(parts, STREAMS)?;
                 self.watch(&address, parts, cut).await
             }
-            Target::Connect(address) => self.connect(address, parts).await,
+            Target::Connect(address) => self.connect(&address, parts).await,
             Target::Proxy(address) => {
                 takes(parts, ANYTHING)?;
                 self.proxy(&address, parts, body).await
@@ -208,7 +216,7 @@ impl Service {
         Format::negotiate(&parts.headers, query, STREAMS)?;
         let frames = stream(frames, self.stop.closing.clone(), self.metrics.watch());
         if websocket {
-            return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop));
+            return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop.tasks));
         }
         let mut response = Response::new(Body::frames(frames));
         if let Some(media_type) = self.profile.watch_media_type() {
@@ -217,24 +225,8 @@ impl Service {
         Ok(response)
     }
 
-    /// Attach, exec, log and portforward: what can be said before there are containers.
-    async fn connect(&self, mut address: Address, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        let log = address.subresource.as_deref() == Some("log");
-        takes(parts, if log { &[negotiation::JSON, negotiation::YAML, "text/plain"] } else { ANYTHING })?;
-        address.subresource = None;
-        self.registry.get(&address, &ReadOptions::default()).await?;
-        if log {
-            return Ok(respond::text(200, ""));
-        }
-        if !websocket::upgrades(&parts.headers) {
-            return Err(Status::bad_request("Upgrade request required").into());
-        }
-        let pod = address.name.as_deref().unwrap_or_default();
-        Err(Status::bad_request(format!("pod {pod} does not have a host assigned")).into())
-    }
-
     async fn proxy(&self, address: &ProxyAddress, parts: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
-        let client = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+        let client = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
         let request = Request::from_parts(parts.clone(), body);
         Ok(self.proxy.answer(&Objects(&self.registry), address, request, client).await?.map(Body::from))
     }
@@ -252,12 +244,12 @@ fn stream(frames: WatchStream, closing: CancellationToken, open: Open) -> impl S
     })
 }
 
-fn query(parts: &Parts) -> Query<'_> {
+pub(super) fn query(parts: &Parts) -> Query<'_> {
     Query::new(parts.uri.query().unwrap_or_default())
 }
 
 /// Refuses a client that takes nothing of what a path offers.
-fn takes(parts: &Parts, offered: &[&str]) -> Result<(), Status> {
+pub(super) fn takes(parts: &Parts, offered: &[&str]) -> Result<(), Status> {
     if accepts(&parts.headers, offered) { Ok(()) } else { Err(generic(406)) }
 }
 

@@ -56,6 +56,7 @@ impl Cursor<'_> {
         Ok(())
     }
 
+    /// An object with known fields; a list counts as their values in order.
     fn structure(&mut self, of: &Struct, fields: &mut Map<String, Value>) -> Outcome {
         match self.peek()? {
             b'{' => self.entries(|cursor, key| match of.field(&key) {
@@ -78,12 +79,9 @@ impl Cursor<'_> {
         }
     }
 
+    /// A field, decoded into what is there already.
     fn field(&mut self, shape: &Shape, name: &str, fields: &mut Map<String, Value>) -> Outcome {
-        let slot = match fields.get_mut(name) {
-            Some(slot) => slot,
-            None => fields.entry(name).or_insert(Value::Null),
-        };
-        self.value(shape, slot, true)
+        self.value(shape, fields.entry(name).or_insert(Value::Null), true)
     }
 
     /// A list; an object counts as a list of its names and values in turn.

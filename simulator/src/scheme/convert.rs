@@ -1,5 +1,7 @@
 //! The two faces of one object: jobs (batch and extensions) and autoscalers (autoscaling and extensions).
 //!
+//! Promises: there and back again is where it began, for what [`super::Resource::decode`] gives.
+//!
 //! Source of semantics: Kubernetes v1.2's conversions through its internal types.
 
 use serde_json::{Value, json};

@@ -23,6 +23,16 @@ pub(super) struct Cursor<'a> {
     at: At,
 }
 
+/// The part of a number that a byte may continue.
+#[derive(Clone, Copy)]
+enum Part {
+    Start,
+    Whole,
+    Fraction,
+    ExponentStart,
+    Exponent,
+}
+
 /// A number as it was written.
 #[derive(Default)]
 struct Number {
@@ -194,33 +204,38 @@ impl<'a> Cursor<'a> {
         }
         self.token = None;
         let mut number = Number::default();
-        let (mut dotted, mut seen_sign, mut in_exponent, mut exponent_signed, mut exponent_negative, mut exponent) = (false, false, false, false, false, 0i16);
+        let (mut exponent, mut below_one) = (0i16, false);
+        let mut part = Part::Start;
         loop {
-            match byte {
-                b'+' | b'-' if !seen_sign && !in_exponent && !dotted => {
+            part = match (part, byte) {
+                (Part::Start, b'+' | b'-') => {
                     number.negative = byte == b'-';
-                    seen_sign = true;
+                    Part::Whole
                 }
-                b'+' | b'-' if in_exponent && !exponent_signed => {
-                    exponent_negative = byte == b'-';
-                    exponent_signed = true;
+                (Part::Start | Part::Whole, b'0'..=b'9') => {
+                    number.digit(byte - b'0', false);
+                    Part::Whole
                 }
-                b'.' if !dotted && !in_exponent => dotted = true,
-                b'e' | b'E' if !in_exponent => in_exponent = true,
-                b'0'..=b'9' if in_exponent => {
-                    exponent_signed = true;
+                (Part::Start | Part::Whole, b'.') => Part::Fraction,
+                (Part::Fraction, b'0'..=b'9') => {
+                    number.digit(byte - b'0', true);
+                    Part::Fraction
+                }
+                (Part::Start | Part::Whole | Part::Fraction, b'e' | b'E') => Part::ExponentStart,
+                (Part::ExponentStart, b'+' | b'-') => {
+                    below_one = byte == b'-';
+                    Part::Exponent
+                }
+                (Part::ExponentStart | Part::Exponent, b'0'..=b'9') => {
                     exponent = exponent.wrapping_mul(10).wrapping_add(i16::from(byte - b'0'));
+                    Part::Exponent
                 }
-                b'0'..=b'9' => {
-                    seen_sign = true;
-                    number.digit(byte - b'0', dotted);
-                }
-                b'"' if quoted => break,
+                (_, b'"') if quoted => break,
                 _ => {
                     self.read -= 1;
                     break;
                 }
-            }
+            };
             match self.byte() {
                 Ok(next) => byte = next,
                 Err(_) => break,
@@ -230,7 +245,7 @@ impl<'a> Cursor<'a> {
             number.mantissa /= 10;
             number.exponent = number.exponent.wrapping_add(1);
         }
-        number.exponent = if exponent_negative { number.exponent.wrapping_sub(exponent) } else { number.exponent.wrapping_add(exponent) };
+        number.exponent = if below_one { number.exponent.wrapping_sub(exponent) } else { number.exponent.wrapping_add(exponent) };
         Ok(number)
     }
 

@@ -110,6 +110,8 @@ fn leak(text: &str) -> &'static str {
 /// The types known while loading: the shared ones, and those of one file.
 struct Resolver {
     file: String,
+    /// The kind, whose type is that of a whole object.
+    top: String,
     strings: Vec<String>,
     raw: HashMap<String, Map<String, Value>>,
     done: HashMap<String, &'static Struct>,
@@ -119,7 +121,7 @@ struct Resolver {
 /// Loads kinds from files, given as name and content; the files below `types/` are for all kinds.
 pub(super) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<(Vec<Kind>, Registered), LoadError> {
     let mut registered = Registered::new();
-    let mut shared = Resolver { file: String::new(), strings: Vec::new(), raw: HashMap::new(), done: HashMap::new(), pending: Vec::new() };
+    let mut shared = Resolver { file: String::new(), top: String::new(), strings: Vec::new(), raw: HashMap::new(), done: HashMap::new(), pending: Vec::new() };
     for (name, content) in files.clone().filter(|(name, _)| name.starts_with("types/")) {
         let file: TypesFile = parse(name, content)?;
         shared.strings.extend(file.strings);
@@ -134,8 +136,14 @@ pub(super) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone)
     let mut kinds = Vec::new();
     for (name, content) in files.filter(|(name, _)| name.ends_with(".json") && !name.starts_with("types/")) {
         let mut file: KindFile = parse(name, content)?;
-        let mut resolver =
-            Resolver { file: name.to_owned(), strings: shared.strings.clone(), raw: HashMap::new(), done: shared.done.clone(), pending: Vec::new() };
+        let mut resolver = Resolver {
+            file: name.to_owned(),
+            top: file.kind.clone(),
+            strings: shared.strings.clone(),
+            raw: HashMap::new(),
+            done: shared.done.clone(),
+            pending: Vec::new(),
+        };
         resolver.add(name, std::mem::take(&mut file.types))?;
         resolver.raw.insert(file.kind.clone(), std::mem::take(&mut file.fields));
         let root = resolver.structure(&file.kind.clone())?;
@@ -188,7 +196,7 @@ impl Resolver {
             }
         }
         self.pending.pop();
-        let made: &'static Struct = Box::leak(Box::new(Struct::new(leak(name), fields, default, internal)));
+        let made: &'static Struct = Box::leak(Box::new(Struct::new(leak(name), self.top == name, fields, default, internal)));
         self.done.insert(name.to_owned(), made);
         Ok(made)
     }
@@ -207,10 +215,12 @@ impl Resolver {
             None => (rest, false),
         };
         let shape = self.shape(kind)?;
-        let default = default.map(|text| match shape.pointee() {
-            Shape::Text { .. } => Value::from(text),
-            _ => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
-        });
+        let default = match (default, shape.pointee()) {
+            (None, _) => None,
+            (Some(text), Shape::Text { .. }) => Some(Value::from(text)),
+            (Some(text), Shape::IntOrString) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
+            (Some(text), _) => Some(serde_json::from_str(text).map_err(|e| self.error(format!("{name} = {text}: {e}")))?),
+        };
         Ok(Field { name: leak(name), shape, omit_empty, merge_key, default })
     }
 

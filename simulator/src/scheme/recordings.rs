@@ -268,6 +268,19 @@ fn yaml_is_written_as_recorded() {
 
 #[test]
 #[ignore = "needs STUNTDOUBLE_RECORDINGS"]
+fn pretty_json_is_written_as_recorded() {
+    let mut checked = 0;
+    for exchange in exchanges().iter().filter(|e| e.answer.starts_with("{\n")) {
+        let answer = exchange.answer.trim_end();
+        let tree: Value = serde_json::from_str(answer).unwrap();
+        assert_eq!(super::encode::pretty(&tree), answer, "{}", exchange.name);
+        checked += 1;
+    }
+    assert!(checked > 20, "only {checked}");
+}
+
+#[test]
+#[ignore = "needs STUNTDOUBLE_RECORDINGS"]
 fn what_was_replaced_is_decoded_and_defaulted_as_recorded() {
     let (mut same, mut wrong) = (0, BTreeMap::new());
     for exchange in exchanges().iter().filter(|e| e.method == "PUT" && e.code < 300) {

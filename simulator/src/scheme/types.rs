@@ -47,6 +47,8 @@ pub enum Shape {
 pub struct Struct {
     /// The type's name: `PodSpec`.
     pub name: &'static str,
+    /// Whether it is a whole object, which has a kind and a version before its other fields.
+    pub top: bool,
     /// Its fields in wire order, those of embedded types in their places.
     pub fields: Vec<Field>,
     /// The default that no table can say.
@@ -72,9 +74,9 @@ pub struct Field {
 }
 
 impl Struct {
-    pub(super) fn new(name: &'static str, fields: Vec<Field>, default: Option<DefaultRule>, internal: Option<InternalRule>) -> Self {
+    pub(super) fn new(name: &'static str, top: bool, fields: Vec<Field>, default: Option<DefaultRule>, internal: Option<InternalRule>) -> Self {
         let index = fields.iter().enumerate().map(|(at, field)| (field.name, at)).collect();
-        Self { name, fields, default, internal, index }
+        Self { name, top, fields, default, internal, index }
     }
 
     /// The field of that name; names are told apart by case.
@@ -120,7 +122,9 @@ impl TypeRef {
 
     /// The field `name` of an object type; every key of a map leads to the type of its values.
     pub fn field(self, name: &str) -> Option<FieldRef> {
+        const TEXT: FieldRef = FieldRef { type_ref: TypeRef(&Shape::Text { named: false }), merge_key: None, patch_strategy: None };
         match self.0 {
+            Shape::Struct(of) if of.top && matches!(name, "kind" | "apiVersion") => Some(TEXT),
             Shape::Struct(of) => {
                 of.field(name).map(|f| FieldRef { type_ref: Self(f.shape.pointee()), merge_key: f.merge_key, patch_strategy: f.merge_key.map(|_| "merge") })
             }

@@ -1,10 +1,13 @@
 //! Servers inside this process, reached without a connection.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, convert::Infallible, fmt, sync::Arc};
 
 use futures::future::BoxFuture;
-use hyper::{Request, Response};
+use http_body_util::BodyExt;
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
 use parking_lot::RwLock;
+use tokio::io::DuplexStream;
 
 use super::Body;
 
@@ -49,4 +52,21 @@ impl Backends {
     pub(super) fn at(&self, address: &str) -> Option<Arc<dyn Backend>> {
         self.0.read().get(address).cloned()
     }
+}
+
+/// How many bytes wait in a connection within this process.
+const PIPE: usize = 64 * 1024;
+
+/// A connection to a server inside this process, which answers HTTP on it.
+pub(super) fn serve(backend: Arc<dyn Backend>) -> DuplexStream {
+    let (near, far) = tokio::io::duplex(PIPE);
+    tokio::spawn(async move {
+        let service = service_fn(|request: Request<Incoming>| {
+            let answer = backend.answer(request.map(|body| body.map_err(Into::into).boxed_unsync()));
+            async move { Ok::<_, Infallible>(answer.await) }
+        });
+        // How the connection ends is its client's business.
+        let _ = http1::Builder::new().serve_connection(TokioIo::new(far), service).with_upgrades().await;
+    });
+    near
 }

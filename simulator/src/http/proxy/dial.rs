@@ -33,7 +33,7 @@ use tokio_rustls::{
 };
 
 /// How long a connection may take to come about.
-pub const TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Addresses that are sent elsewhere.
 #[derive(Clone, Debug, Default)]
@@ -99,16 +99,22 @@ impl Connector {
         Ok(Self { dial: Arc::new(dial), tls: TlsConnector::from(Arc::new(config)), timeout })
     }
 
+    /// A connection to `address`, `HOST:PORT`, wherever that is sent.
+    pub(super) async fn tcp(&self, address: &str) -> Result<TcpStream, DialError> {
+        let stream = match tokio::time::timeout(self.timeout, TcpStream::connect(self.dial.target(address))).await {
+            Err(_) => return Err(DialError(format!("dial tcp {address}: i/o timeout"))),
+            Ok(Err(error)) => return Err(DialError(refusal(address, &error))),
+            Ok(Ok(stream)) => stream,
+        };
+        let _ = stream.set_nodelay(true);
+        Ok(stream)
+    }
+
     async fn connect(self, uri: Uri) -> Result<TokioIo<Wire>, DialError> {
         let tls = uri.scheme_str() == Some("https");
         let host = uri.host().unwrap_or_default().to_owned();
         let address = format!("{host}:{}", uri.port_u16().unwrap_or(if tls { 443 } else { 80 }));
-        let stream = match tokio::time::timeout(self.timeout, TcpStream::connect(self.dial.target(&address))).await {
-            Err(_) => return Err(DialError(format!("dial tcp {address}: i/o timeout"))),
-            Ok(Err(error)) => return Err(DialError(refusal(&address, &host, &error))),
-            Ok(Ok(stream)) => stream,
-        };
-        let _ = stream.set_nodelay(true);
+        let stream = self.tcp(&address).await?;
         if !tls {
             return Ok(TokioIo::new(Wire::Plain(stream)));
         }
@@ -138,7 +144,8 @@ impl tower_service::Service<Uri> for Connector {
 }
 
 /// Why a connection to `address` was not taken.
-fn refusal(address: &str, host: &str, error: &io::Error) -> String {
+fn refusal(address: &str, error: &io::Error) -> String {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let why = match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused",
         io::ErrorKind::ConnectionReset => "connection reset by peer",

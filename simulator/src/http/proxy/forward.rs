@@ -15,9 +15,9 @@ use hyper_util::{
 };
 
 use super::{
-    super::{route::ProxyAddress, websocket},
+    super::{route::ProxyAddress, streams::Duplex, websocket},
     Body, BodyError,
-    backend::Backends,
+    backend::{self, Backends},
     call,
     coding::{Change, Changed, Coding},
     dial::{Connector, Dial, DialError, TIMEOUT},
@@ -34,27 +34,28 @@ use crate::{
 
 /// How the proxy is set up.
 #[derive(Clone)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Addresses that are sent elsewhere.
-    pub dial: Dial,
+    pub(crate) dial: Dial,
     /// Servers inside this process.
-    pub backends: Backends,
+    pub(crate) backends: Backends,
     /// Whose word counts.
-    pub profile: Profile,
+    pub(crate) profile: Profile,
     /// How long a connection may take to come about.
-    pub connect_timeout: Duration,
+    pub(crate) connect_timeout: Duration,
 }
 
 impl Settings {
     /// Nothing is sent elsewhere, nothing runs in this process, and connections have [`TIMEOUT`].
-    pub fn new(profile: Profile) -> Self {
+    pub(crate) fn new(profile: Profile) -> Self {
         Self { dial: Dial::default(), backends: Backends::default(), profile, connect_timeout: TIMEOUT }
     }
 }
 
 /// The proxy.
-pub struct Proxy {
+pub(crate) struct Proxy {
     client: Client<Connector, Body>,
+    connector: Connector,
     resolver: Resolver,
     backends: Backends,
     profile: Profile,
@@ -65,10 +66,10 @@ impl Proxy {
     ///
     /// # Errors
     /// Where the cryptography offers no usable protocol version.
-    pub fn new(settings: Settings) -> Result<Self, BodyError> {
+    pub(crate) fn new(settings: Settings) -> Result<Self, BodyError> {
         let connector = Connector::new(settings.dial, settings.connect_timeout)?;
-        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(Duration::from_secs(90)).build(connector);
-        Ok(Self { client, resolver: Resolver::default(), backends: settings.backends, profile: settings.profile })
+        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(Duration::from_secs(90)).build(connector.clone());
+        Ok(Self { client, connector, resolver: Resolver::default(), backends: settings.backends, profile: settings.profile })
     }
 
     /// Answers a request for what `address` names, made by `client`.
@@ -99,6 +100,15 @@ impl Proxy {
             return Ok(redirect(request.uri()));
         }
         Ok(self.forward(request, &target, client).await)
+    }
+
+    /// Connects to `address`, `HOST:PORT`, wherever that is sent; an error says why not.
+    pub(crate) async fn connect(&self, address: &str) -> Result<Box<dyn Duplex>, String> {
+        if let Some(backend) = self.backends.at(address) {
+            return Ok(Box::new(backend::serve(backend)));
+        }
+        let stream = self.connector.tcp(address).await.map_err(|error| error.to_string())?;
+        Ok(Box::new(stream))
     }
 
     async fn forward(&self, mut request: Request<Body>, target: &Target, client: Option<IpAddr>) -> Response<Body> {

@@ -25,6 +25,8 @@ mod tests;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 
+pub(crate) use super::body::BodyError;
+
 pub use self::{
     backend::{Backend, Backends},
     dial::Redial,
@@ -34,7 +36,6 @@ pub(crate) use self::{
     objects::Objects,
     resolve::Lookup,
 };
-pub use super::body::BodyError;
 
 /// A body on its way through the proxy.
 pub type Body = UnsyncBoxBody<Bytes, BodyError>;

@@ -15,17 +15,17 @@ use serde_json::{Map, Value};
 use crate::api::{Reason, Status};
 
 /// The port of a node's agent.
-pub const NODE_AGENT_PORT: u64 = 10_250;
+pub(crate) const NODE_AGENT_PORT: u64 = 10_250;
 
 /// Reads the objects that say where a request goes.
-pub trait Lookup: Send + Sync {
+pub(crate) trait Lookup: Send + Sync {
     /// The object's fields; `None` where it is not there. `namespace` is empty for a node.
     fn find<'a>(&'a self, resource: &'a str, namespace: &'a str, name: &'a str) -> BoxFuture<'a, Option<Map<String, Value>>>;
 }
 
 /// What can be proxied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
+pub(crate) enum Resource {
     /// A service, by its endpoints.
     Service,
     /// A pod.
@@ -36,7 +36,7 @@ pub enum Resource {
 
 impl Resource {
     /// The resource's name in a path; `None` where requests cannot be proxied to it.
-    pub fn named(plural: &str) -> Option<Self> {
+    pub(crate) fn named(plural: &str) -> Option<Self> {
         match plural {
             "services" => Some(Self::Service),
             "pods" => Some(Self::Pod),
@@ -56,11 +56,11 @@ impl Resource {
 
 /// A server that requests can be sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub(crate) struct Server {
     /// `http` or `https`.
-    pub scheme: String,
+    pub(crate) scheme: String,
     /// Host, and port where one is known; empty where no address is known.
-    pub host: String,
+    pub(crate) host: String,
 }
 
 /// Splits `[scheme:]name[:port]`.
@@ -77,7 +77,7 @@ fn split(resource: Resource, id: &str) -> Result<(&str, &str, &str), Status> {
 
 /// Finds where requests go, and remembers whose turn it is.
 #[derive(Debug, Default)]
-pub struct Resolver {
+pub(crate) struct Resolver {
     turns: Mutex<HashMap<String, usize>>,
 }
 
@@ -86,7 +86,7 @@ const TURNS: usize = 4096;
 
 impl Resolver {
     /// The server that the name `id` of a `resource` stands for.
-    pub async fn resolve(&self, lookup: &dyn Lookup, resource: Resource, namespace: &str, id: &str) -> Result<Server, Status> {
+    pub(crate) async fn resolve(&self, lookup: &dyn Lookup, resource: Resource, namespace: &str, id: &str) -> Result<Server, Status> {
         let (scheme, name, port) = split(resource, id)?;
         match resource {
             Resource::Service => self.service(lookup, namespace, id, (scheme, name, port)).await,

@@ -9,6 +9,10 @@
 
 mod frame;
 mod headers;
+#[cfg(test)]
+pub(crate) mod peer;
 mod session;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use session::{Reader, Session, Stream, Writer};

@@ -28,7 +28,7 @@ const QUEUE: usize = 16;
 const WINDOW: i64 = 64 * 1024;
 
 /// How much is read before the peer is told that it may send more.
-const UPDATE: u32 = 32 * 1024;
+pub(super) const UPDATE: u32 = 32 * 1024;
 
 /// How long a connection that has been closed is still read, so that the peer can read to its end what was sent.
 const LINGER: Duration = Duration::from_secs(5);
@@ -317,7 +317,7 @@ impl Receiving {
             self.tell(Control::Reset { stream, status: Reset::InUse as u32 }).await;
             return Ok(());
         }
-        if stream % 2 == 0 || stream < self.last {
+        if stream.is_multiple_of(2) || stream < self.last {
             return Err(FrameError::Number(stream).into());
         }
         self.last = stream;
@@ -432,190 +432,4 @@ async fn send(mut queue: mpsc::Receiver<Command>, mut io: impl AsyncWrite + Unpi
         io.flush().await?;
     }
     io.shutdown().await
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use tokio::io::DuplexStream;
-
-    use super::*;
-
-    /// The peer, frame by frame.
-    struct Peer {
-        io: DuplexStream,
-        packer: Packer,
-        unpacker: Unpacker,
-    }
-
-    #[derive(Debug, PartialEq)]
-    enum Seen {
-        Control(Control),
-        Data { stream: u32, fin: bool, length: usize },
-    }
-
-    impl Peer {
-        fn connect() -> (Self, Session) {
-            let (io, far) = tokio::io::duplex(1 << 20);
-            (Self { io, packer: Packer::new().unwrap(), unpacker: Unpacker::new() }, Session::start(far))
-        }
-
-        async fn open(&mut self, stream: u32, kind: &str) {
-            let headers = self.packer.pack(&[("streamtype".to_owned(), kind.to_owned())]).unwrap();
-            self.control(Control::SynStream { stream, flags: 0, headers }).await;
-        }
-
-        async fn control(&mut self, control: Control) {
-            self.io.write_all(&control.encode()).await.unwrap();
-        }
-
-        async fn data(&mut self, stream: u32, fin: bool, bytes: &[u8]) {
-            self.io.write_all(&frame::data_head(stream, u8::from(fin), bytes.len() as u32)).await.unwrap();
-            self.io.write_all(bytes).await.unwrap();
-        }
-
-        async fn next(&mut self) -> Seen {
-            let mut head = [0; frame::HEAD];
-            tokio::time::timeout(Duration::from_secs(20), self.io.read_exact(&mut head)).await.unwrap().unwrap();
-            match Head::parse(head).unwrap() {
-                Head::Data { stream, flags, length } => {
-                    self.io.read_exact(&mut vec![0; length]).await.unwrap();
-                    Seen::Data { stream, fin: flags & frame::FIN != 0, length }
-                }
-                Head::Control { kind, flags, length } => {
-                    let mut payload = vec![0; length];
-                    self.io.read_exact(&mut payload).await.unwrap();
-                    let control = Control::parse(kind, flags, payload.into()).unwrap();
-                    if let Control::SynReply { headers, .. } = &control {
-                        assert_eq!(self.unpacker.unpack(headers), Ok(Vec::new()));
-                    }
-                    Seen::Control(control)
-                }
-            }
-        }
-
-        async fn reply(&mut self, stream: u32) {
-            assert!(matches!(self.next().await, Seen::Control(Control::SynReply { stream: seen, .. }) if seen == stream));
-        }
-    }
-
-    #[tokio::test]
-    async fn streams_are_opened_talked_on_and_ended() {
-        let (mut peer, mut session) = Peer::connect();
-        for (id, kind) in [(1, "error"), (3, "stdin")] {
-            peer.open(id, kind).await;
-            peer.reply(id).await;
-            let Stream { headers, mut reader, writer } = session.accept().await.unwrap();
-            assert_eq!(headers, [("streamtype".to_owned(), kind.to_owned())]);
-            peer.data(id, false, b"to").await;
-            peer.data(id, true, b"gether").await;
-            assert_eq!(reader.read().await.unwrap(), "to");
-            assert_eq!(reader.read().await.unwrap(), "gether");
-            assert_eq!(reader.read().await, None);
-            writer.write(Bytes::from_static(b"answer")).await.unwrap();
-            writer.finish().await.unwrap();
-            assert_eq!(peer.next().await, Seen::Data { stream: id, fin: false, length: 6 });
-            assert_eq!(peer.next().await, Seen::Data { stream: id, fin: true, length: 0 });
-        }
-        peer.control(Control::Ping(7)).await;
-        assert_eq!(peer.next().await, Seen::Control(Control::Ping(7)));
-        let closing = tokio::spawn(session.close());
-        assert_eq!(peer.next().await, Seen::Control(Control::GoAway { last: 0, status: 0 }));
-        drop(peer);
-        tokio::time::timeout(Duration::from_secs(20), closing).await.unwrap().unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_peer_with_windows_is_sent_no_more_than_they_hold() {
-        let (mut peer, mut session) = Peer::connect();
-        peer.control(Control::Settings(vec![(frame::INITIAL_WINDOW, 10)])).await;
-        peer.open(1, "stdout").await;
-        peer.reply(1).await;
-        let stream = session.accept().await.unwrap();
-        let writing = tokio::spawn(async move { stream.writer.write(Bytes::from_static(&[0; 25])).await });
-        assert_eq!(peer.next().await, Seen::Data { stream: 1, fin: false, length: 10 });
-        peer.control(Control::Ping(9)).await;
-        assert_eq!(peer.next().await, Seen::Control(Control::Ping(9)));
-        peer.control(Control::WindowUpdate { stream: 1, delta: 15 }).await;
-        assert_eq!(peer.next().await, Seen::Data { stream: 1, fin: false, length: 15 });
-        writing.await.unwrap().unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_peer_without_windows_is_sent_everything() {
-        let (mut peer, mut session) = Peer::connect();
-        peer.open(1, "stdout").await;
-        peer.reply(1).await;
-        let stream = session.accept().await.unwrap();
-        stream.writer.write(Bytes::from(vec![0; 300_000])).await.unwrap();
-        let mut got = 0;
-        while got < 300_000 {
-            let Seen::Data { length, .. } = peer.next().await else { panic!("no data") };
-            got += length;
-        }
-        assert_eq!(got, 300_000);
-    }
-
-    #[tokio::test]
-    async fn what_is_read_is_told_to_the_peer() {
-        let (mut peer, mut session) = Peer::connect();
-        peer.open(1, "stdin").await;
-        peer.reply(1).await;
-        let mut stream = session.accept().await.unwrap();
-        peer.data(1, true, &[0; UPDATE as usize]).await;
-        while stream.reader.read().await.is_some() {}
-        for id in [1, 0] {
-            assert_eq!(peer.next().await, Seen::Control(Control::WindowUpdate { stream: id, delta: UPDATE }));
-        }
-    }
-
-    #[tokio::test]
-    async fn what_cannot_be_is_reset_or_ends_the_connection() {
-        let (mut peer, mut session) = Peer::connect();
-        peer.data(5, false, b"lost").await;
-        assert_eq!(peer.next().await, Seen::Control(Control::Reset { stream: 5, status: Reset::Invalid as u32 }));
-        peer.open(7, "stdin").await;
-        peer.reply(7).await;
-        let stream = session.accept().await.unwrap();
-        peer.control(Control::Reset { stream: 7, status: 5 }).await;
-        peer.control(Control::Ping(1)).await;
-        assert_eq!(peer.next().await, Seen::Control(Control::Ping(1)));
-        assert!(stream.writer.write(Bytes::from_static(b"x")).await.is_err());
-        peer.open(4, "even").await;
-        assert_eq!(peer.next().await, Seen::Control(Control::GoAway { last: 7, status: 1 }));
-        assert!(session.accept().await.is_none());
-    }
-
-    #[tokio::test]
-    async fn too_many_streams_are_refused() {
-        let (mut peer, mut session) = Peer::connect();
-        let mut held = Vec::new();
-        for at in 0..STREAMS {
-            peer.open(at as u32 * 2 + 1, "data").await;
-            held.push(session.accept().await.unwrap());
-            peer.reply(at as u32 * 2 + 1).await;
-        }
-        let next = STREAMS as u32 * 2 + 1;
-        peer.open(next, "data").await;
-        assert_eq!(peer.next().await, Seen::Control(Control::Reset { stream: next, status: Reset::Refused as u32 }));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn any_bytes_end_in_silence_or_goaway(noise in proptest::collection::vec(any::<u8>(), 0..400), control: bool) {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let (mut peer, mut session) = Peer::connect();
-                peer.open(1, "stdin").await;
-                if control {
-                    let _ = peer.io.write_all(&[0x80, 3, 0, 1]).await;
-                }
-                let _ = peer.io.write_all(&noise).await;
-                drop(peer);
-                let ended = async { while session.accept().await.is_some() {} };
-                tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
-            });
-        }
-    }
 }

@@ -12,17 +12,17 @@ const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
 const TARGET: Type = Type::Struct("extensions.CustomMetricTarget", &[("name", &Type::Text("string")), ("value", &Type::Quantity)]);
 const TARGET_LIST: Type = Type::Struct("extensions.CustomMetricTargetList", &[("items", &Type::List(&TARGET))]);
 
-/// Judges an autoscaler that is about to be made.
-pub(super) fn create(autoscaler: &Cursor, errors: &mut Errors) {
+/// Judges an autoscaler that is about to be made, in the face of `group`.
+pub(super) fn create(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
     meta::create(&autoscaler.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    spec(autoscaler, errors);
+    spec(autoscaler, group, errors);
     custom_metrics(&autoscaler.at("metadata").at("annotations"), errors);
 }
 
 /// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
+pub(super) fn update(new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
     meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    spec(new, errors);
+    spec(new, group, errors);
 }
 
 /// Judges a change of status. (One field name is misspelt in v1.2.)
@@ -33,7 +33,7 @@ pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     status.at("desiredReplicas").shown_as(status.path(), "desiredReplicasa").require_nonnegative(errors);
 }
 
-fn spec(autoscaler: &Cursor, errors: &mut Errors) {
+fn spec(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
     let at = autoscaler.at("spec");
     let (least, most) = (at.at("minReplicas"), at.at("maxReplicas"));
     let utilization = match at.at("cpuUtilization") {
@@ -46,7 +46,7 @@ fn spec(autoscaler: &Cursor, errors: &mut Errors) {
         errors.push(most.invalid(most.int(), "must be greater than or equal to `minReplicas`"));
     }
     positive(&utilization, utilization.is_set().then(|| utilization.int()), errors);
-    target(autoscaler, &at, errors);
+    target(&at, is_newer(autoscaler, group), errors);
 }
 
 fn positive(at: &Cursor, number: Option<i64>, errors: &mut Errors) {
@@ -55,11 +55,18 @@ fn positive(at: &Cursor, number: Option<i64>, errors: &mut Errors) {
     }
 }
 
+/// Whether the object has the face of `autoscaling/v1`, as its version says, or its fields, or else `group`.
+fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
+    let (version, spec) = (autoscaler.at("apiVersion"), autoscaler.at("spec"));
+    match version.text() {
+        "" => spec.at("scaleTargetRef").is_set() || (group == "autoscaling" && !spec.at("scaleRef").is_set()),
+        version => version.starts_with("autoscaling/"),
+    }
+}
+
 /// Judges what is scaled. The newer face has no field for the sub-resource; it always means `scale`.
-fn target(autoscaler: &Cursor, spec: &Cursor, errors: &mut Errors) {
-    let newer = spec.at("scaleTargetRef");
-    let is_newer = newer.is_set() || autoscaler.at("apiVersion").text().starts_with("autoscaling/");
-    let reference = if is_newer { newer.shown_as(spec.path(), "scaleRef") } else { spec.at("scaleRef") };
+fn target(spec: &Cursor, is_newer: bool, errors: &mut Errors) {
+    let reference = if is_newer { spec.at("scaleTargetRef").shown_as(spec.path(), "scaleRef") } else { spec.at("scaleRef") };
     let before = errors.len();
     for field in ["kind", "name"] {
         segment(&reference.at(field), errors);

@@ -1,5 +1,7 @@
 //! Rules for containers: names, ports, environment, mounts, probes, hooks, pull policies, security.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::cursor::{Cursor, Errors};
@@ -10,12 +12,12 @@ use crate::api::FieldError;
 pub(super) const PROTOCOLS: &[&str] = &["TCP", "UDP"];
 
 /// Judges the containers at `at`, in whose pod the volumes `volumes` are.
-pub(super) fn validate(at: &Cursor, volumes: &[&str], errors: &mut Errors) {
+pub(super) fn validate(at: &Cursor, volumes: &BTreeSet<&str>, errors: &mut Errors) {
     if at.is_empty() {
         errors.push(at.required(""));
         return;
     }
-    let mut names = Vec::new();
+    let mut names = BTreeSet::new();
     for container in at.items() {
         unique_label(&container.at("name"), &mut names, errors);
         one(&container, volumes, errors);
@@ -24,7 +26,7 @@ pub(super) fn validate(at: &Cursor, volumes: &[&str], errors: &mut Errors) {
 }
 
 /// Requires a DNS label that is not among `seen`, and adds it.
-fn unique_label<'a>(at: &Cursor<'a>, seen: &mut Vec<&'a str>, errors: &mut Errors) {
+fn unique_label<'a>(at: &Cursor<'a>, seen: &mut BTreeSet<&'a str>, errors: &mut Errors) {
     let text = at.text();
     if text.is_empty() {
         errors.push(at.required(""));
@@ -34,16 +36,16 @@ fn unique_label<'a>(at: &Cursor<'a>, seen: &mut Vec<&'a str>, errors: &mut Error
 }
 
 /// Requires a string that `rule` accepts and that is not among `seen`, and adds it.
-fn unique<'a>(at: &Cursor<'a>, rule: fn(&str) -> name::Verdict, seen: &mut Vec<&'a str>, errors: &mut Errors) {
+fn unique<'a>(at: &Cursor<'a>, rule: fn(&str) -> name::Verdict, seen: &mut BTreeSet<&'a str>, errors: &mut Errors) {
     let text = at.text();
     match rule(text) {
         Err(want) => errors.push(at.invalid(text, want)),
-        Ok(()) if seen.contains(&text) => errors.push(FieldError::duplicate(at.path(), text)),
-        Ok(()) => seen.push(text),
+        Ok(()) if !seen.insert(text) => errors.push(FieldError::duplicate(at.path(), text)),
+        Ok(()) => {}
     }
 }
 
-fn one(at: &Cursor, volumes: &[&str], errors: &mut Errors) {
+fn one(at: &Cursor, volumes: &BTreeSet<&str>, errors: &mut Errors) {
     at.at("image").require_text(errors);
     for hook in ["lifecycle.postStart", "lifecycle.preStop"] {
         let hook = at.at(hook);
@@ -67,7 +69,7 @@ fn one(at: &Cursor, volumes: &[&str], errors: &mut Errors) {
 }
 
 fn ports(at: &Cursor, errors: &mut Errors) {
-    let mut names = Vec::new();
+    let mut names = BTreeSet::new();
     for port in at.items() {
         let own = port.at("name");
         if !own.text().is_empty() {
@@ -103,17 +105,15 @@ pub(super) fn port_number_or_name(at: &Cursor, errors: &mut Errors) {
 
 /// Requires that no two containers at `at` ask for the same port of their host.
 fn host_ports_are_unique(at: &Cursor, errors: &mut Errors) {
-    let mut taken = Vec::new();
+    let mut taken = BTreeSet::new();
     for port in at.items().flat_map(|c| c.at("ports").items()) {
         let outside = port.at("hostPort");
         if outside.int() == 0 {
             continue;
         }
         let claim = format!("{}/{}", outside.int(), port.at("protocol").text());
-        if taken.contains(&claim) {
+        if !taken.insert(claim.clone()) {
             errors.push(FieldError::duplicate(outside.path(), claim));
-        } else {
-            taken.push(claim);
         }
     }
 }
@@ -166,13 +166,13 @@ fn key_reference(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-fn mounts(at: &Cursor, volumes: &[&str], errors: &mut Errors) {
-    let mut places = Vec::new();
+fn mounts(at: &Cursor, volumes: &BTreeSet<&str>, errors: &mut Errors) {
+    let mut places = BTreeSet::new();
     for mount in at.items() {
         let (volume, place) = (mount.at("name"), mount.at("mountPath"));
         if volume.text().is_empty() {
             errors.push(volume.required(""));
-        } else if !volumes.contains(&volume.text()) {
+        } else if !volumes.contains(volume.text()) {
             errors.push(FieldError::not_found(volume.path(), volume.text()));
         }
         if place.text().is_empty() {
@@ -180,10 +180,9 @@ fn mounts(at: &Cursor, volumes: &[&str], errors: &mut Errors) {
         } else if place.text().contains(':') {
             errors.push(place.invalid(place.text(), "must not contain ':'"));
         }
-        if places.contains(&place.text()) {
+        if !places.insert(place.text()) {
             errors.push(place.invalid(place.text(), "must be unique"));
         }
-        places.push(place.text());
     }
 }
 
@@ -199,24 +198,15 @@ fn probe(at: &Cursor, errors: &mut Errors) {
 
 /// Requires exactly one way to act at `at`.
 fn handler(at: &Cursor, errors: &mut Errors) {
-    let ways: [(&str, fn(&Cursor, &mut Errors)); 3] =
-        [("exec", exec), ("httpGet", http_get), ("tcpSocket", |at, errors| port_number_or_name(&at.at("port"), errors))];
-    let mut count = 0;
-    for (name, check) in ways {
-        let way = at.at(name);
-        if !way.is_set() {
-            continue;
-        }
-        if count > 0 {
-            errors.push(way.forbidden("may not specify more than 1 handler type"));
-        } else {
-            count += 1;
-            check(&way, errors);
-        }
+    let ways = ["exec", "httpGet", "tcpSocket"].map(|name| at.at(name));
+    let mut given = ways.iter().enumerate().filter(|(_, way)| way.is_set());
+    match given.next() {
+        None => errors.push(at.required("must specify a handler type")),
+        Some((0, way)) => exec(way, errors),
+        Some((1, way)) => http_get(way, errors),
+        Some((_, way)) => port_number_or_name(&way.at("port"), errors),
     }
-    if count == 0 {
-        errors.push(at.required("must specify a handler type"));
-    }
+    errors.extend(given.map(|(_, way)| way.forbidden("may not specify more than 1 handler type")));
 }
 
 fn exec(at: &Cursor, errors: &mut Errors) {

@@ -7,8 +7,54 @@ use serde_json::Value;
 
 use crate::api::{FieldError, Object, Path};
 
-/// What has been found wrong so far, in the order it is reported in.
-pub(super) type Errors = Vec<FieldError>;
+/// What has been found wrong so far, in the order it is reported in; no more than [`Errors::MOST`].
+///
+/// The bound is there because a text of some hundred bytes is made of a fault that takes a few bytes to make, thrice for some kinds.
+#[derive(Default)]
+pub(super) struct Errors(Vec<FieldError>);
+
+impl Errors {
+    /// The most faults that are kept; later ones are left out.
+    pub(super) const MOST: usize = 10_000;
+
+    /// Adds a fault.
+    pub(super) fn push(&mut self, error: FieldError) {
+        if self.0.len() < Self::MOST {
+            self.0.push(error);
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Extend<FieldError> for Errors {
+    fn extend<I: IntoIterator<Item = FieldError>>(&mut self, errors: I) {
+        errors.into_iter().for_each(|error| self.push(error));
+    }
+}
+
+impl From<Errors> for Vec<FieldError> {
+    fn from(errors: Errors) -> Self {
+        errors.0
+    }
+}
+
+impl IntoIterator for Errors {
+    type Item = FieldError;
+    type IntoIter = std::vec::IntoIter<FieldError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
 
 /// A field path and the value at it.
 #[derive(Clone)]

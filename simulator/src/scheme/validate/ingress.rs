@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::cursor::{Cursor, Errors};
 use super::name::{self, NameRule};
-use super::{container, meta, service};
+use super::{container, meta, posix_regex, service};
 
 /// Judges an ingress that is about to be made.
 pub(super) fn create(ingress: &Cursor, errors: &mut Errors) {
@@ -70,7 +70,7 @@ fn paths(http: &Cursor, errors: &mut Errors) {
             if !path.text().starts_with('/') {
                 errors.push(path.invalid(path.text(), "must be an absolute path"));
             }
-            if regex::Regex::new(path.text()).is_err() {
+            if !posix_regex::is_valid(path.text()) {
                 errors.push(path.invalid(path.text(), "must be a valid regex"));
             }
         }

@@ -12,14 +12,13 @@ use crate::api::quantity::{Format, Quantity};
 /// Judges a limit range that is about to be made or changed.
 pub(super) fn create(range: &Cursor, errors: &mut Errors) {
     meta::create(&range.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    let mut types = Vec::new();
+    let mut types = BTreeSet::new();
     for limit in range.at("spec").at("limits").items() {
         let kind = limit.at("type");
         limit_type(&kind, errors);
-        if types.contains(&kind.text()) {
+        if !types.insert(kind.text()) {
             errors.push(FieldError::duplicate(kind.path(), kind.text()));
         }
-        types.push(kind.text());
         item(&limit, errors);
     }
 }

@@ -3,7 +3,7 @@
 //! Objects come decoded, pruned to the fields of their kind, and defaulted, in the version they were sent in; what is absent is zero.
 //! An update's `new` has the resource version that the storage fills in for an unconditional update.
 //! Promises: every fault of an object is reported at once, in v1.2's order (entries of maps, which v1.2 visits at random, in the order of their keys),
-//! with v1.2's fields and wordings, its slips included; nothing panics, whatever the object holds.
+//! with v1.2's fields and wordings, its slips included; nothing panics, whatever the object holds, and 10,000 faults are enough.
 //! Limits: what needs the rest of the cluster (allocation of addresses and ports, quotas, existence) is not judged here.
 //! Source: `api/validation`, `apis/extensions/validation`, and which of them each kind's strategy runs, of Kubernetes v1.2.
 
@@ -32,6 +32,7 @@ mod pod;
 mod pod_field;
 mod pod_spec;
 mod pod_template;
+mod posix_regex;
 mod replica_set;
 mod replication_controller;
 mod resource_quota;
@@ -45,7 +46,7 @@ mod volumes;
 #[cfg(test)]
 mod tests;
 
-use cursor::Cursor;
+use cursor::{Cursor, Errors};
 
 use crate::api::{FieldError, Object};
 use name::NameRule;
@@ -59,7 +60,7 @@ fn is_cluster_wide(kind: &str) -> bool {
 ///
 /// `group` tells the faces of a kind that has two apart where the object has no `apiVersion`. A kind without rules of its own has those of all objects.
 pub fn create(kind: &str, group: &str, object: &Object) -> Vec<FieldError> {
-    let (at, mut errors) = (Cursor::root(object), Vec::new());
+    let (at, mut errors) = (Cursor::root(object), Errors::default());
     let e = &mut errors;
     match kind {
         "Pod" => pod::create(&at, e),
@@ -69,7 +70,7 @@ pub fn create(kind: &str, group: &str, object: &Object) -> Vec<FieldError> {
         "Deployment" => deployment::create(&at, e),
         "DaemonSet" => daemon_set::create(&at, e),
         "Job" => job::create(&at, group, e),
-        "HorizontalPodAutoscaler" => autoscaler::create(&at, e),
+        "HorizontalPodAutoscaler" => autoscaler::create(&at, group, e),
         "Ingress" => ingress::create(&at, e),
         "Service" => service::create(&at, e),
         "Endpoints" => endpoints::create(&at, e),
@@ -88,12 +89,12 @@ pub fn create(kind: &str, group: &str, object: &Object) -> Vec<FieldError> {
     if errors.is_empty() {
         meta::create(&at.at("metadata"), !is_cluster_wide(kind), NameRule::PathSegment, &mut errors);
     }
-    errors
+    errors.into()
 }
 
 /// What is wrong with a change of an object of `kind` from `old` to `new`.
 pub fn update(kind: &str, group: &str, new: &Object, old: &Object) -> Vec<FieldError> {
-    let (new, old, mut errors) = (Cursor::root(new), Cursor::root(old), Vec::new());
+    let (new, old, mut errors) = (Cursor::root(new), Cursor::root(old), Errors::default());
     let e = &mut errors;
     // A service is judged by its own rules alone before the common ones are run, and passes the latter if it passes the former.
     if kind != "Service" {
@@ -107,7 +108,7 @@ pub fn update(kind: &str, group: &str, new: &Object, old: &Object) -> Vec<FieldE
         "Deployment" => deployment::update(&new, &old, e),
         "DaemonSet" => daemon_set::update(&new, &old, e),
         "Job" => job::update(&new, &old, group, e),
-        "HorizontalPodAutoscaler" => autoscaler::update(&new, &old, e),
+        "HorizontalPodAutoscaler" => autoscaler::update(&new, &old, group, e),
         "Ingress" => ingress::update(&new, &old, e),
         "Service" => service::update(&new, &old, e),
         "Endpoints" => endpoints::update(&new, &old, e),
@@ -123,12 +124,12 @@ pub fn update(kind: &str, group: &str, new: &Object, old: &Object) -> Vec<FieldE
         "ServiceAccount" => service_account::update(&new, &old, e),
         _ => {}
     }
-    errors
+    errors.into()
 }
 
 /// What is wrong with a change of the status of an object of `kind` from `old` to `new`. (No status differs between the faces of a kind.)
 pub fn update_status(kind: &str, _group: &str, new: &Object, old: &Object) -> Vec<FieldError> {
-    let (new, old, mut errors) = (Cursor::root(new), Cursor::root(old), Vec::new());
+    let (new, old, mut errors) = (Cursor::root(new), Cursor::root(old), Errors::default());
     let e = &mut errors;
     meta::update(&new.at("metadata"), &old.at("metadata"), e);
     match kind {
@@ -148,23 +149,23 @@ pub fn update_status(kind: &str, _group: &str, new: &Object, old: &Object) -> Ve
         "PersistentVolumeClaim" => persistent_volume_claim::update_status(&new, &old, e),
         _ => {}
     }
-    errors
+    errors.into()
 }
 
 /// What is wrong with a change of a namespace's finalizers.
 pub fn finalize(new: &Object, old: &Object) -> Vec<FieldError> {
-    let (new, old, mut errors) = (Cursor::root(new), Cursor::root(old), Vec::new());
+    let (new, old, mut errors) = (Cursor::root(new), Cursor::root(old), Errors::default());
     meta::update(&new.at("metadata"), &old.at("metadata"), &mut errors);
     namespace::finalize(&new, &old, &mut errors);
-    errors
+    errors.into()
 }
 
 /// What is wrong with a scale that is about to be set.
 pub fn scale(scale: &Object) -> Vec<FieldError> {
-    let (at, mut errors) = (Cursor::root(scale), Vec::new());
+    let (at, mut errors) = (Cursor::root(scale), Errors::default());
     meta::create(&at.at("metadata"), true, NameRule::DnsSubdomain, &mut errors);
     at.at("spec.replicas").require_nonnegative(&mut errors);
-    errors
+    errors.into()
 }
 
 /// What is wrong with the resources that the containers of `pod` ask for and are held to.
@@ -178,14 +179,14 @@ pub fn container_resources(pod: &Object) -> Vec<FieldError> {
 
 /// What is wrong with a request to bind a pod to a node.
 pub fn binding(binding: &Object) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     pod::binding(&Cursor::root(binding), &mut errors);
-    errors
+    errors.into()
 }
 
 /// What is wrong with a request to roll a deployment back.
 pub fn rollback(rollback: &Object) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     deployment::rollback(&Cursor::root(rollback), &mut errors);
-    errors
+    errors.into()
 }

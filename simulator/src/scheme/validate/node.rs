@@ -1,5 +1,7 @@
 //! Rules for nodes.
 
+use std::collections::BTreeSet;
+
 use super::cursor::{Cursor, Errors};
 use super::name::NameRule;
 use super::{forms, internal, meta};
@@ -20,13 +22,11 @@ pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
 /// Judges a change of status, by the rules for any change: identity and address range stay, no address stands twice.
 pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for address in new.at("status.addresses").items() {
-        let shown = internal::show(&forms::NODE_ADDRESS, address.value());
-        if seen.contains(&shown) {
-            errors.push(FieldError::duplicate(address.path(), shown.clone()));
+        if !seen.insert((address.at("type").text(), address.at("address").text())) {
+            errors.push(FieldError::duplicate(address.path(), internal::show(&forms::NODE_ADDRESS, address.value())));
         }
-        seen.push(shown);
     }
     let (range, before) = (new.at("spec.podCIDR"), old.at("spec.podCIDR").text());
     let range_changed = !before.is_empty() && before != range.text();

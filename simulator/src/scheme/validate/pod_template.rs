@@ -12,7 +12,6 @@ pub(super) fn create(template: &Cursor, errors: &mut Errors) {
 
 /// Judges a change. v1.2 takes the old metadata for the new here.
 pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
     meta::update(&old.at("metadata"), &new.at("metadata"), errors);
     pod_spec::template(&new.at("template"), errors);
 }

@@ -1,11 +1,15 @@
 //! Rules for resource quotas.
 
+use std::collections::BTreeSet;
+
 use super::cursor::{Cursor, Errors, IMMUTABLE};
 use super::name::NameRule;
 use super::{forms, internal, meta, resources};
 use crate::api::FieldError;
 
 const SCOPES: [&str; 4] = ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort"];
+/// As many scopes as are judged one by one: every fault shows all of them.
+const MOST_JUDGED: usize = 20;
 const CONFLICTING: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
 
 /// Judges a quota that is about to be made.
@@ -23,8 +27,7 @@ pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     meta::update(&new.at("metadata"), &old.at("metadata"), errors);
     amounts(&new.at("spec.hard"), errors);
     let (now, before) = (new.at("spec.scopes"), old.at("spec.scopes"));
-    let within = |one: &Cursor, other: &Cursor| one.texts().all(|scope| other.texts().any(|s| s == scope));
-    if !(within(&now, &before) && within(&before, &now)) {
+    if now.texts().collect::<BTreeSet<_>>() != before.texts().collect() {
         errors.push(shown(&now, IMMUTABLE));
     }
     scopes(&new.at("spec"), errors);
@@ -53,6 +56,10 @@ fn shown(scopes: &Cursor, detail: &str) -> FieldError {
 
 fn scopes(spec: &Cursor, errors: &mut Errors) {
     let (scopes, hard) = (spec.at("scopes"), spec.at("hard"));
+    if scopes.len() > MOST_JUDGED {
+        errors.push(shown(&scopes, "unsupported scope"));
+        return;
+    }
     for scope in scopes.texts() {
         if !SCOPES.contains(&scope) {
             errors.push(shown(&scopes, "unsupported scope"));

@@ -1,5 +1,8 @@
 //! Rules for services, and for the state of load balancers.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use serde_json::Value;
 
 use super::cursor::{Cursor, Errors};
@@ -67,7 +70,7 @@ fn ports(spec: &Cursor, errors: &mut Errors) {
             errors.push(port.invalid(NODE_AGENT_PORT, "may not expose port 10250 externally since it is used by kubelet"));
         }
     }
-    let mut names = Vec::new();
+    let mut names = BTreeSet::new();
     for port in ports.items() {
         port_name(&port.at("name"), ports.len() > 1, &mut names, errors);
         container::port_number(&port.at("port"), errors);
@@ -76,7 +79,7 @@ fn ports(spec: &Cursor, errors: &mut Errors) {
     }
 }
 
-fn port_name<'a>(at: &Cursor<'a>, required: bool, seen: &mut Vec<&'a str>, errors: &mut Errors) {
+fn port_name<'a>(at: &Cursor<'a>, required: bool, seen: &mut BTreeSet<&'a str>, errors: &mut Errors) {
     let text = at.text();
     if text.is_empty() {
         if required {
@@ -86,8 +89,8 @@ fn port_name<'a>(at: &Cursor<'a>, required: bool, seen: &mut Vec<&'a str>, error
     }
     match name::dns_label(text) {
         Err(want) => errors.push(at.invalid(text, want)),
-        Ok(()) if seen.contains(&text) => errors.push(FieldError::duplicate(at.path(), text)),
-        Ok(()) => seen.push(text),
+        Ok(()) if !seen.insert(text) => errors.push(FieldError::duplicate(at.path(), text)),
+        Ok(()) => {}
     }
 }
 
@@ -100,8 +103,8 @@ pub(super) fn reachable(at: &Cursor, errors: &mut Errors) {
     };
     let address = address.to_canonical();
     let (link_unicast, link_multicast) = match address {
-        std::net::IpAddr::V4(v4) => (v4.is_link_local(), v4.octets().starts_with(&[224, 0, 0])),
-        std::net::IpAddr::V6(v6) => (v6.is_unicast_link_local(), v6.segments()[0] & 0xff0f == 0xff02),
+        IpAddr::V4(v4) => (v4.is_link_local(), v4.octets().starts_with(&[224, 0, 0])),
+        IpAddr::V6(v6) => (v6.is_unicast_link_local(), v6.segments()[0] & 0xff0f == 0xff02),
     };
     for (bad, range) in [
         (address.is_loopback(), "loopback range (127.0.0.0/8)"),
@@ -136,17 +139,16 @@ fn no_node_ports(ports: &Cursor, errors: &mut Errors) {
 }
 
 fn node_ports_are_unique(ports: &Cursor, errors: &mut Errors) {
-    let mut taken = Vec::new();
+    let mut taken = BTreeSet::new();
     for port in ports.items() {
         let node_port = port.at("nodePort");
         if node_port.int() == 0 {
             continue;
         }
         let claim = (port.at("protocol").text(), node_port.int());
-        if taken.contains(&claim) {
+        if !taken.insert(claim) {
             errors.push(FieldError::duplicate(node_port.path(), node_port.int()));
         }
-        taken.push(claim);
     }
 }
 

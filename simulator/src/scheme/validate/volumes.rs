@@ -1,8 +1,10 @@
 //! Rules for volumes: those of pods, and persistent ones.
 
+use std::collections::BTreeSet;
+
 use super::cursor::{Cursor, Errors};
 use super::{name, pod_field};
-use crate::api::Path;
+use crate::api::FieldError;
 
 /// A kind of volume.
 struct Source {
@@ -69,23 +71,23 @@ const PERSISTENT: [Source; 13] = [
 ];
 
 /// Judges the volumes of a pod at `at`; gives the names of those without fault.
-pub(super) fn of_pod<'a>(at: &Cursor<'a>, errors: &mut Errors) -> Vec<&'a str> {
-    let mut names = Vec::new();
+pub(super) fn of_pod<'a>(at: &Cursor<'a>, errors: &mut Errors) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::new();
     for volume in at.items() {
-        let mut faults = Errors::new();
+        let mut faults = Errors::default();
         one_source(&volume, &OF_PODS, &mut faults);
         let own = volume.at("name");
         if own.text().is_empty() {
             faults.push(own.required(""));
         } else if let Err(want) = name::dns_label(own.text()) {
             faults.push(own.invalid(own.text(), want));
-        } else if names.contains(&own.text()) {
-            faults.push(crate::api::FieldError::duplicate(own.path(), own.text()));
+        } else if names.contains(own.text()) {
+            faults.push(FieldError::duplicate(own.path(), own.text()));
         }
         if faults.is_empty() {
-            names.push(own.text());
+            names.insert(own.text());
         }
-        errors.append(&mut faults);
+        errors.extend(faults);
     }
     names
 }
@@ -242,8 +244,7 @@ pub(super) fn shared_disks_are_read_only(at: &Cursor, errors: &mut Errors) {
     for volume in at.items() {
         let disk = volume.at("gcePersistentDisk");
         if disk.is_set() && !disk.at("readOnly").is_true() {
-            let path: Path = disk.path().child("readOnly");
-            errors.push(crate::api::FieldError::invalid(&path, false, WANT));
+            errors.push(disk.at("readOnly").invalid(false, WANT));
         }
     }
 }

@@ -7,7 +7,6 @@ use super::super::*;
 use super::{changed, created, lines, metadata, template};
 
 const MISMATCH: &str = "spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`";
-const DISK: &str = "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only";
 
 /// A sound object of `kind`.
 fn sound(kind: &str) -> Value {
@@ -123,6 +122,16 @@ fn a_job(#[case] group: &str, #[case] change: Value, #[case] want: &[&str]) {
 #[case(json!({"scaleTargetRef": null, "scaleRef": {"kind": "K"}}), &["spec.scaleRef.name: Required value", "spec.scaleRef.subresource: Required value"])]
 fn an_autoscaler(#[case] change: Value, #[case] want: &[&str]) {
     assert_eq!(created("HorizontalPodAutoscaler", &changed(sound("HorizontalPodAutoscaler"), json!({"spec": change}))), want);
+}
+
+#[rstest]
+#[case("extensions", json!({}), true)]
+#[case("autoscaling", json!({}), false)]
+#[case("autoscaling", json!({"apiVersion": "extensions/v1beta1"}), true)]
+fn only_the_older_face_of_an_autoscaler_names_the_sub_resource(#[case] group: &str, #[case] change: Value, #[case] older: bool) {
+    let object = changed(json!({"metadata": metadata(), "spec": {"maxReplicas": 1}}), change);
+    let want = ["spec.scaleRef.kind: Required value", "spec.scaleRef.name: Required value", "spec.scaleRef.subresource: Required value"];
+    assert_eq!(lines(&create("HorizontalPodAutoscaler", group, object.as_object().unwrap())), want[..if older { 3 } else { 2 }]);
 }
 
 #[rstest]

@@ -56,3 +56,10 @@ fn what_stays_when_an_object_changes(#[case] change: Value, #[case] want: &[&str
     // What the status of a kind without rules of its own is asked: the common rules alone.
     assert_eq!(lines(&update_status("Unknown", "", new.as_object().unwrap(), old.as_object().unwrap())), want);
 }
+
+#[test]
+fn a_hostile_object_gives_a_bounded_number_of_faults() {
+    let labels: serde_json::Map<String, Value> = (0..50_000).map(|n| (format!("!{n}"), Value::from("!"))).collect();
+    let object = json!({"metadata": changed(metadata(), json!({"labels": labels}))});
+    assert_eq!(created("ConfigMap", &object).len(), 10_000);
+}

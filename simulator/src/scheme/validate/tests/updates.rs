@@ -45,7 +45,7 @@ fn the_status_of_a_pod_does_not_move_it() {
 /// How often a label that is wrong is reported, which says how often the metadata are looked at.
 #[rstest]
 #[case("Pod", json!({"spec": pod_spec()}), 3)]
-#[case("PodTemplate", json!({"template": template()}), 2)]
+#[case("PodTemplate", json!({"template": template()}), 1)]
 #[case("ReplicationController", json!({"spec": {"selector": {"app": "a"}, "template": template()}}), 3)]
 #[case("ReplicaSet", json!({"spec": {"selector": {"matchLabels": {"app": "a"}}, "template": template()}}), 3)]
 #[case("Deployment", json!({"spec": {"selector": {"matchLabels": {"app": "a"}}, "template": template()}}), 2)]

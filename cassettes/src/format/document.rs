@@ -1,0 +1,206 @@
+//! Interactions to the text of their documents.
+
+use super::json::Layout;
+use super::node::Node;
+use super::yaml::{entry, pad, text_entry};
+use super::{READ_BY, VERSION};
+use crate::interaction::{Answer, Data, Frame, Header, Headers, Interaction, Message, Outcome, Payload, Request, Sender, to_millis};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// Base64 in lines of this many bytes of content.
+const BASE64_LINE: usize = 90;
+
+pub(super) fn header(out: &mut String, header: &Header) {
+    entry(out, 0, "cassette", &Node::Number(VERSION.to_string().into()));
+    text_entry(out, 0, "read_by", &format!("stuntdouble {READ_BY}"));
+    text_entry(out, 0, "recorded", &header.recorded.to_string());
+    let program = vec![
+        (Cow::Borrowed("name"), string(&header.recorder.name)),
+        (Cow::Borrowed("version"), string(&header.recorder.version)),
+    ];
+    entry(out, 0, "recorder", &Node::Map(program));
+    let optional = [
+        ("upstream", &header.upstream),
+        ("upstream_version", &header.upstream_version),
+        ("profile", &header.profile),
+        ("comment", &header.comment),
+    ];
+    for (key, value) in optional {
+        if let Some(text) = value {
+            text_entry(out, 0, key, text);
+        }
+    }
+    if !header.redactions.is_empty() {
+        entry(out, 0, "redactions", &Node::List(header.redactions.iter().map(|rule| string(rule)).collect()));
+    }
+}
+
+/// All of an interaction but its frames, messages and end.
+pub(super) fn head(out: &mut String, interaction: &Interaction) {
+    entry(out, 0, "id", &Node::Number(interaction.id.to_string().into()));
+    if let Some(note) = &interaction.note {
+        text_entry(out, 0, "note", note);
+    }
+    text_entry(out, 0, "started", &interaction.started.to_string());
+    if interaction.took != Some(interaction.wait) {
+        entry(out, 0, "wait_ms", &time(interaction.wait));
+    }
+    let marks = &interaction.marks;
+    if let Some(profile) = &marks.only {
+        text_entry(out, 0, "only", profile);
+    }
+    if let Some(reason) = &marks.unjudged {
+        text_entry(out, 0, "unjudged", reason);
+    }
+    if marks.text_varies {
+        entry(out, 0, "text_varies", &Node::Bool(true));
+    }
+    out.push_str("request:\n");
+    request(out, &interaction.request);
+    match &interaction.outcome {
+        Outcome::Answer(answer) => response(out, answer),
+        Outcome::Failure(failure) => {
+            out.push_str("error:\n");
+            text_entry(out, 2, "kind", failure.kind.name());
+            text_entry(out, 2, "text", &failure.text);
+        }
+    }
+}
+
+fn request(out: &mut String, request: &Request) {
+    text_entry(out, 2, "method", &request.method);
+    text_entry(out, 2, "url", &request.url);
+    headers(out, &request.headers);
+    if let Some(bytes) = &request.body {
+        if bytes.is_empty() {
+            text_entry(out, 2, "text", "");
+        } else {
+            body(out, 2, bytes, false);
+        }
+    }
+    if request.omitted > 0 {
+        entry(out, 2, "omitted_bytes", &Node::Number(request.omitted.to_string().into()));
+    }
+}
+
+fn response(out: &mut String, answer: &Answer) {
+    out.push_str("response:\n");
+    entry(out, 2, "status", &Node::Number(answer.status.to_string().into()));
+    headers(out, &answer.headers);
+    match &answer.payload {
+        Payload::Body(bytes) if bytes.is_empty() => {}
+        Payload::Body(bytes) => body(out, 2, bytes, false),
+        Payload::Stream(_) => out.push_str("stream:\n"),
+        Payload::Messages(_) => out.push_str("messages:\n"),
+    }
+}
+
+fn headers(out: &mut String, headers: &Headers) {
+    if headers.0.is_empty() {
+        return;
+    }
+    out.push_str("  headers:\n");
+    for (name, value) in &headers.0 {
+        super::yaml::item(out, 4, &Node::Map(vec![(Cow::Borrowed(name), string(value))]));
+    }
+}
+
+pub(super) fn frame(out: &mut String, frame: &Frame) {
+    listed(out, |out| body(out, 4, &frame.data, true));
+    entry(out, 4, "at_ms", &time(frame.at));
+}
+
+/// A piece of a body that was too long to be held whole, and has no structure of its own.
+pub(super) fn piece(out: &mut String, frame: &Frame) {
+    out.reserve(frame.data.len() + frame.data.len() / 16 + 100);
+    listed(out, |out| match std::str::from_utf8(&frame.data) {
+        Ok(text) => text_entry(out, 4, "text", text),
+        Err(_) => base64(out, 4, "base64", &frame.data),
+    });
+    entry(out, 4, "at_ms", &time(frame.at));
+}
+
+pub(super) fn message(out: &mut String, message: &Message) {
+    let from = match message.from {
+        Sender::Client => "client",
+        Sender::Server => "server",
+    };
+    listed(out, |out| text_entry(out, 4, "from", from));
+    match &message.data {
+        Data::Text(text) => text_body(out, 4, text, false),
+        Data::Binary(bytes) => base64(out, 4, "base64", bytes),
+        Data::Ping(bytes) => base64(out, 4, "ping", bytes),
+        Data::Pong(bytes) => base64(out, 4, "pong", bytes),
+        Data::Close(None) => out.push_str("    close: {}\n"),
+        Data::Close(Some((code, reason))) => {
+            let code = (Cow::Borrowed("code"), Node::Number(code.to_string().into()));
+            entry(out, 4, "close", &Node::Map(vec![code, (Cow::Borrowed("reason"), string(reason))]));
+        }
+    }
+    entry(out, 4, "at_ms", &time(message.at));
+}
+
+/// What comes last in a document: how an answer ended, if it did.
+pub(super) fn tail(out: &mut String, took: Option<Duration>, cut: Option<&str>) {
+    if let Some(cut) = cut {
+        text_entry(out, 0, "cut", cut);
+    }
+    if let Some(took) = took {
+        entry(out, 0, "took_ms", &time(took));
+    }
+}
+
+/// Makes the first line that `write` appends at indentation 4 an item of a list.
+fn listed(out: &mut String, write: impl FnOnce(&mut String)) {
+    let start = out.len();
+    write(out);
+    if out.get(start..start + 4) == Some("    ") {
+        out.replace_range(start..start + 4, "  - ");
+    }
+}
+
+fn body(out: &mut String, indent: usize, bytes: &[u8], newline: bool) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text_body(out, indent, text, newline),
+        Err(_) => base64(out, indent, "base64", bytes),
+    }
+}
+
+/// `newline` says whether a JSON text is expected to end with a line break, so that nothing need be said of it.
+fn text_body(out: &mut String, indent: usize, text: &str, newline: bool) {
+    match Layout::of(text) {
+        Some((layout, node)) => {
+            entry(out, indent, "json", &node);
+            if layout != Layout::compact(newline) {
+                text_entry(out, indent, "layout", &layout.words());
+            }
+        }
+        None => text_entry(out, indent, "text", text),
+    }
+}
+
+fn base64(out: &mut String, indent: usize, key: &str, bytes: &[u8]) {
+    if bytes.len() <= BASE64_LINE {
+        return text_entry(out, indent, key, &STANDARD.encode(bytes));
+    }
+    pad(out, indent);
+    out.push_str(key);
+    out.push_str(": |-\n");
+    out.reserve(bytes.len() / BASE64_LINE * (BASE64_LINE / 3 * 4 + indent + 3));
+    for chunk in bytes.chunks(BASE64_LINE) {
+        pad(out, indent + 2);
+        STANDARD.encode_string(chunk, out);
+        out.push('\n');
+    }
+}
+
+fn string(text: &str) -> Node<'_> {
+    Node::String(Cow::Borrowed(text))
+}
+
+fn time(value: Duration) -> Node<'static> {
+    Node::Number(to_millis(value).to_string().into())
+}

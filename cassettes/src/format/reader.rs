@@ -1,0 +1,163 @@
+//! Files to cassettes, with what a crash left of their ends.
+
+use super::parse::{Document, More, document, header};
+use super::yaml;
+use super::{FormatError, node::Node};
+use crate::interaction::{Cassette, Header, Interaction, Outcome, Payload};
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::path::Path;
+
+/// Opens a cassette.
+///
+/// # Errors
+/// If the file cannot be read, is no cassette, is of a newer version, or is malformed elsewhere than at a torn end.
+pub fn read(path: &Path) -> Result<Cassette, FormatError> {
+    let file = |source| FormatError::File { path: path.to_owned(), source };
+    let reader = std::io::BufReader::new(std::fs::File::open(path).map_err(file)?);
+    assemble(Documents::new(reader), file)
+}
+
+/// Reads a cassette from its text.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(text: &str) -> Result<Cassette, FormatError> {
+    assemble(Documents::new(text.as_bytes()), |source| FormatError::File { path: "(text)".into(), source })
+}
+
+fn assemble<R: BufRead>(
+    mut documents: Documents<R>,
+    file: impl Fn(std::io::Error) -> FormatError,
+) -> Result<Cassette, FormatError> {
+    let mut head: Option<Header> = None;
+    let mut interactions: Vec<Interaction> = Vec::new();
+    let mut at: HashMap<u64, usize> = HashMap::new();
+    while let Some(chunk) = documents.next().map_err(&file)? {
+        let malformed = |line: usize, what: String| FormatError::Malformed { line: chunk.line + line, what };
+        let (text, torn) = match chunk.ended {
+            true => (chunk.text.as_str(), false),
+            false => match intact(&chunk.text) {
+                Some(text) => (text, text.len() < chunk.text.len()),
+                None if head.is_some() => break,
+                None => (chunk.text.as_str(), false),
+            },
+        };
+        let tree = match yaml::read(text) {
+            Ok(Node::Null) => continue,
+            Ok(tree) => tree,
+            Err((_, what)) if head.is_none() => return Err(FormatError::NotACassette(what)),
+            Err(_) if torn => break,
+            Err((line, what)) => return Err(malformed(line, what)),
+        };
+        if head.is_none() {
+            head = Some(header(&tree)?);
+            continue;
+        }
+        match document(&tree).map_err(|what| malformed(1, what))? {
+            Document::Interaction(interaction) => {
+                if at.insert(interaction.id, interactions.len()).is_some() {
+                    return Err(malformed(1, format!("a second interaction {}", interaction.id)));
+                }
+                interactions.push(*interaction);
+            }
+            Document::More(more) => {
+                let of = more.of;
+                let whole = at.get(&of).and_then(|at| interactions.get_mut(*at));
+                let whole = whole.ok_or_else(|| malformed(1, format!("more of interaction {of}, which is not there")))?;
+                join(whole, more).map_err(|what| malformed(1, what))?;
+            }
+        }
+    }
+    interactions.sort_by_key(|interaction| interaction.id);
+    let header = head.ok_or_else(|| FormatError::NotACassette("it is empty".into()))?;
+    Ok(Cassette { header, interactions })
+}
+
+fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
+    let Outcome::Answer(answer) = &mut whole.outcome else {
+        return Err(format!("more of interaction {}, which had no answer", more.of));
+    };
+    match (&mut answer.payload, more.payload) {
+        (Payload::Stream(frames), Some(Payload::Stream(others))) => frames.extend(others),
+        (Payload::Messages(messages), Some(Payload::Messages(others))) => messages.extend(others),
+        (Payload::Body(body), Some(Payload::Body(other))) => *body = [&body[..], &other[..]].concat().into(),
+        (_, None) => {}
+        _ => return Err(format!("more of interaction {}, which is no such stream", more.of)),
+    }
+    whole.took = more.took.or(whole.took);
+    answer.cut = more.cut.or(answer.cut.take());
+    Ok(())
+}
+
+/// What can be relied on of a document without its end; none if that is nothing.
+fn intact(text: &str) -> Option<&str> {
+    let lines = text.get(..text.rfind('\n')? + 1)?;
+    let last = lines.trim_end_matches('\n').rsplit('\n').next()?;
+    if last.starts_with("took_ms:") {
+        return Some(lines);
+    }
+    let marker = ["\nstream:\n", "\nmessages:\n", "\npieces:\n"].into_iter().find_map(|key| Some(lines.find(key)? + key.len()))?;
+    let frames = lines.get(marker..)?;
+    // Nothing inside a frame stands at this indentation, so this can only be the end of one.
+    let end = match frames.rfind("\n    at_ms: ") {
+        Some(at) => marker + at + 1 + frames.get(at + 1..)?.find('\n')? + 1,
+        None => marker,
+    };
+    lines.get(..end)
+}
+
+/// A document as it stands in the file.
+struct Chunk {
+    text: String,
+    /// The line before its first.
+    line: usize,
+    /// Whether its end is there.
+    ended: bool,
+}
+
+/// Splits a stream at its markers, which never stand at the margin within a document.
+struct Documents<R> {
+    reader: R,
+    line: usize,
+}
+
+impl<R: BufRead> Documents<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, line: 0 }
+    }
+
+    fn next(&mut self) -> std::io::Result<Option<Chunk>> {
+        let mut chunk = Chunk { text: String::new(), line: self.line, ended: false };
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            if self.reader.read_until(b'\n', &mut bytes)? == 0 {
+                return Ok((!chunk.text.is_empty()).then_some(chunk));
+            }
+            self.line += 1;
+            match bytes.as_slice() {
+                b"---\n" | b"---\r\n" | b"...\n" | b"...\r\n" => {
+                    if !chunk.text.trim().is_empty() {
+                        chunk.ended = true;
+                        return Ok(Some(chunk));
+                    }
+                    chunk.text.clear();
+                    chunk.line = self.line;
+                }
+                line => match std::str::from_utf8(line) {
+                    Ok(line) => chunk.text.push_str(line),
+                    // Only a torn end can split a character: the rest of the line is what is missing.
+                    Err(error) => {
+                        let valid = line.get(..error.valid_up_to()).unwrap_or_default();
+                        chunk.text.push_str(&String::from_utf8_lossy(valid));
+                        if error.error_len().is_some() {
+                            chunk.text.push('\u{fffd}');
+                            chunk.text.push('\n');
+                        }
+                    }
+                },
+            }
+        }
+    }
+}

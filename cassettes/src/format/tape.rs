@@ -1,0 +1,200 @@
+//! Appending to a cassette while a session is recorded, by many at once.
+//!
+//! Promises: when a call returns, what it was given is in the file (the system's, not the disk's); calls from many
+//! threads leave whole documents and whole frames; memory is bounded by what one call is given.
+
+use super::document::{frame, head, header, message, piece, tail};
+use super::FormatError;
+use crate::interaction::{Cassette, Frame, Header, Interaction, Message, Payload};
+use parking_lot::Mutex;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const BEGIN: &str = "---\n";
+const ENDED: &str = "...\n";
+
+/// A cassette that is being recorded.
+#[derive(Debug)]
+pub struct Tape {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    /// The stream whose document is the last of the file, and not ended.
+    open: Option<u64>,
+    stopped: bool,
+}
+
+/// How a stream ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// From the request to the end.
+    pub took: Duration,
+    /// What cut it short, if something did.
+    pub cut: Option<String>,
+}
+
+impl Tape {
+    /// Begins a cassette in a new file; one that is there is replaced.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn create(path: &Path, of: &Header) -> Result<Self, FormatError> {
+        let mut text = String::from(BEGIN);
+        header(&mut text, of);
+        text.push_str(ENDED);
+        let fail = |source| FormatError::File { path: path.to_owned(), source };
+        let mut file = File::create(path).map_err(fail)?;
+        file.write_all(text.as_bytes()).map_err(fail)?;
+        Ok(Self { path: path.to_owned(), state: Mutex::new(State { file, open: None, stopped: false }) })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends an interaction. One whose payload is a stream or messages, and which did not end, stays open for
+    /// [`Tape::frame`], [`Tape::message`] and [`Tape::end`].
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn append(&self, interaction: &Interaction) -> Result<(), FormatError> {
+        let mut text = String::from(BEGIN);
+        let open = append(&mut text, interaction);
+        self.write(&text, None, open.then_some(interaction.id))
+    }
+
+    /// Appends a frame to the stream of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn frame(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
+        let mut text = String::new();
+        frame(&mut text, of);
+        self.write(&text, Some((id, "stream:\n")), Some(id))
+    }
+
+    /// Appends an interaction whose body is too long to be held whole, and comes in pieces: none is there yet. It stays
+    /// open for [`Tape::piece`] and [`Tape::end`].
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn begin(&self, interaction: &Interaction) -> Result<(), FormatError> {
+        let mut text = String::from(BEGIN);
+        head(&mut text, interaction);
+        text.push_str("pieces:\n");
+        self.write(&text, None, Some(interaction.id))
+    }
+
+    /// Appends a piece to the body of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn piece(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
+        let mut text = String::new();
+        piece(&mut text, of);
+        self.write(&text, Some((id, "pieces:\n")), Some(id))
+    }
+
+    /// Appends a message to an upgraded connection of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn message(&self, id: u64, of: &Message) -> Result<(), FormatError> {
+        let mut text = String::new();
+        message(&mut text, of);
+        self.write(&text, Some((id, "messages:\n")), Some(id))
+    }
+
+    /// Ends the stream, or the upgraded connection, of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn end(&self, id: u64, end: &End) -> Result<(), FormatError> {
+        let mut text = String::new();
+        tail(&mut text, Some(end.took), end.cut.as_deref());
+        text.push_str(ENDED);
+        self.write(&text, Some((id, "")), None)
+    }
+
+    /// Writes `text` in the document of `within`, or where no document is open; `open` is what it leaves open.
+    fn write(&self, text: &str, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
+        let mut state = self.state.lock();
+        if state.stopped {
+            return Err(FormatError::Stopped);
+        }
+        let mut lead = String::new();
+        if state.open.is_some() && state.open != within.map(|(id, _)| id) {
+            lead.push_str(ENDED);
+            state.open = None;
+        }
+        if let (Some((id, key)), None) = (within, state.open) {
+            lead.push_str(BEGIN);
+            lead.push_str(&format!("stream_of: {id}\n{key}"));
+        }
+        state.open = open;
+        let result = if lead.is_empty() {
+            state.file.write_all(text.as_bytes())
+        } else {
+            lead.push_str(text);
+            state.file.write_all(lead.as_bytes())
+        };
+        result.map_err(|source| {
+            // What follows half a document could not be told from it.
+            state.stopped = true;
+            FormatError::File { path: self.path.clone(), source }
+        })
+    }
+}
+
+/// Appends the document of an interaction as far as it is known; says whether it is still open.
+fn append(text: &mut String, interaction: &Interaction) -> bool {
+    head(text, interaction);
+    let answer = interaction.answer();
+    let mut open = false;
+    match answer.map(|answer| &answer.payload) {
+        Some(Payload::Stream(frames)) => {
+            frames.iter().for_each(|each| frame(text, each));
+            open = interaction.took.is_none();
+        }
+        Some(Payload::Messages(messages)) => {
+            messages.iter().for_each(|each| message(text, each));
+            open = interaction.took.is_none();
+        }
+        Some(Payload::Body(_)) | None => {}
+    }
+    if !open {
+        tail(text, interaction.took, answer.and_then(|answer| answer.cut.as_deref()));
+        text.push_str(ENDED);
+    }
+    open
+}
+
+/// The text of a cassette.
+pub fn to_string(cassette: &Cassette) -> String {
+    let mut text = String::from(BEGIN);
+    header(&mut text, &cassette.header);
+    text.push_str(ENDED);
+    for interaction in &cassette.interactions {
+        text.push_str(BEGIN);
+        if append(&mut text, interaction) {
+            tail(&mut text, None, interaction.answer().and_then(|answer| answer.cut.as_deref()));
+            text.push_str(ENDED);
+        }
+    }
+    text
+}
+
+/// Writes a cassette to a file, a document for each interaction.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError> {
+    std::fs::write(path, to_string(cassette)).map_err(|source| FormatError::File { path: path.to_owned(), source })
+}

@@ -1,0 +1,280 @@
+//! Requests, answers, and what streams and upgraded connections carry.
+
+use bytes::Bytes;
+use std::time::Duration;
+use url::Url;
+
+/// Header fields in their order, repeated ones included. Names are compared without regard to case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headers(pub Vec<(String, String)>);
+
+impl Headers {
+    /// The value of the first field of this name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    /// The value of the last field of this name.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        self.all(name).last()
+    }
+
+    /// The values of all fields of this name.
+    pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
+        self.0.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The media type of `Content-Type`, without its parameters; empty where there is none.
+    pub fn media_type(&self) -> &str {
+        self.get("content-type").and_then(|value| value.split(';').next()).map_or("", str::trim)
+    }
+}
+
+impl From<&http::HeaderMap> for Headers {
+    fn from(map: &http::HeaderMap) -> Self {
+        Self(map.iter().map(|(name, value)| (name.as_str().to_owned(), text_of(value.as_bytes()))).collect())
+    }
+}
+
+fn text_of(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok(text) => text.to_owned(),
+        Err(_) => value.iter().map(|byte| char::from(*byte)).collect(),
+    }
+}
+
+/// What was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: String,
+    /// Path and query as they were sent; the whole URL where its authority is not the header's upstream.
+    pub url: String,
+    /// The header fields.
+    pub headers: Headers,
+    /// The body; none where none was sent, which is not the same as one of no bytes.
+    pub body: Option<Bytes>,
+    /// How many bytes of the body are missing here, because it was longer than what is kept.
+    pub omitted: u64,
+}
+
+impl Request {
+    /// Path and query, whether or not the URL names an authority; never a fragment.
+    pub fn target(&self) -> &str {
+        let url = self.url.split('#').next().unwrap_or_default();
+        match url.find("://") {
+            Some(scheme) if !url.starts_with('/') => {
+                let rest = url.get(scheme + 3..).unwrap_or_default();
+                rest.find(['/', '?']).and_then(|at| rest.get(at..)).unwrap_or("/")
+            }
+            _ => url,
+        }
+    }
+
+    /// The path, as it was sent.
+    pub fn path(&self) -> &str {
+        self.target().split('?').next().unwrap_or_default()
+    }
+
+    /// The query, as it was sent; empty where there is none.
+    pub fn query(&self) -> &str {
+        self.target().split_once('?').map_or("", |(_, query)| query)
+    }
+
+    /// Scheme and authority, where the URL has them.
+    pub fn origin(&self) -> Option<String> {
+        let url = Url::parse(&self.url).ok()?;
+        Some(url.origin().ascii_serialization())
+    }
+
+    /// The body as text; empty where there is none.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.body.as_deref().unwrap_or_default())
+    }
+
+    /// Whether what this asks for goes on until somebody ends it: a watch, a log that is followed, an upgraded
+    /// connection.
+    pub fn asks_for_stream(&self) -> bool {
+        let flag = |name: &str| {
+            self.query().split('&').any(|pair| {
+                pair.split_once('=').is_some_and(|(key, value)| key == name && matches!(value, "1" | "true"))
+            })
+        };
+        self.path().split('/').any(|segment| segment == "watch")
+            || flag("watch")
+            || flag("follow")
+            || self.headers.get("upgrade").is_some()
+    }
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// An answer.
+    Answer(Answer),
+    /// No answer.
+    Failure(Failure),
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The header fields.
+    pub headers: Headers,
+    /// What followed the head.
+    pub payload: Payload,
+    /// What cut the answer short of its end, if something did.
+    pub cut: Option<String>,
+}
+
+/// What followed the head of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// A body that came at once.
+    Body(Bytes),
+    /// A body that came bit by bit.
+    Stream(Vec<Frame>),
+    /// What went both ways over an upgraded connection.
+    Messages(Vec<Message>),
+}
+
+impl Payload {
+    /// The bytes of the body, of all frames together; none for an upgraded connection.
+    pub fn bytes(&self) -> Bytes {
+        match self {
+            Self::Body(bytes) => bytes.clone(),
+            Self::Stream(frames) => {
+                frames.iter().flat_map(|frame| frame.data.iter().copied()).collect::<Vec<_>>().into()
+            }
+            Self::Messages(_) => Bytes::new(),
+        }
+    }
+}
+
+/// A piece of a streamed body: a line of a watch with its line break, a chunk of anything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// When it came, counted from the request.
+    pub at: Duration,
+    /// Its bytes.
+    pub data: Bytes,
+}
+
+/// What one side sent over an upgraded connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// When it came, counted from the request.
+    pub at: Duration,
+    /// Who sent it.
+    pub from: Sender,
+    /// What it is.
+    pub data: Data,
+}
+
+/// A side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// Who asked.
+    Client,
+    /// Who was asked.
+    Server,
+}
+
+/// The content of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// A WebSocket text message.
+    Text(String),
+    /// A WebSocket binary message; bytes as they were read, for another protocol.
+    Binary(Bytes),
+    /// A WebSocket ping.
+    Ping(Bytes),
+    /// A WebSocket pong.
+    Pong(Bytes),
+    /// A WebSocket close, with its code and reason if it gave them; the end of what one side sends, for another
+    /// protocol.
+    Close(Option<(u16, String)>),
+}
+
+/// Why there was no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// How the failure was worded.
+    pub text: String,
+}
+
+/// The kinds of failure that a client can tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The connection was refused, or there was no way to the server.
+    Refused,
+    /// The connection ended before the answer.
+    Closed,
+    /// The name could not be resolved.
+    Unresolved,
+    /// The server's certificate was not accepted, or TLS failed otherwise.
+    Tls,
+    /// The answer did not come in time.
+    Timeout,
+    /// What came was no HTTP.
+    Protocol,
+    /// The client went away before the answer.
+    Abandoned,
+}
+
+impl FailureKind {
+    /// All kinds.
+    pub const ALL: [Self; 7] =
+        [Self::Refused, Self::Closed, Self::Unresolved, Self::Tls, Self::Timeout, Self::Protocol, Self::Abandoned];
+
+    /// Its name in a cassette.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Closed => "closed",
+            Self::Unresolved => "unresolved",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Protocol => "protocol",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn get(url: &str) -> Request {
+        Request { method: "GET".into(), url: url.into(), headers: Headers::default(), body: None, omitted: 0 }
+    }
+
+    #[rstest]
+    #[case("/a/b?c=d", "/a/b", "c=d")]
+    #[case("http://cluster.test/a?b#c", "/a", "b")]
+    #[case("http://cluster.test", "/", "")]
+    #[case("/proxy/http://x/y?z", "/proxy/http://x/y", "z")]
+    fn a_url_has_a_path_and_a_query(#[case] url: &str, #[case] path: &str, #[case] query: &str) {
+        assert_eq!((get(url).path(), get(url).query()), (path, query));
+    }
+
+    #[rstest]
+    #[case("/api/v1/watch/pods", true)]
+    #[case("/api/v1/pods?watch=true", true)]
+    #[case("/api/v1/pods?watch=false", false)]
+    #[case("/api/v1/namespaces/a/pods/b/log?follow=1", true)]
+    #[case("/api/v1/pods", false)]
+    fn a_watch_asks_for_a_stream(#[case] url: &str, #[case] stream: bool) {
+        assert_eq!(get(url).asks_for_stream(), stream);
+    }
+}

@@ -1,0 +1,58 @@
+//! What stands where a secret stood: `redacted-N`, the same for the same secret throughout a cassette.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::ops::Range;
+
+const PREFIX: &str = "redacted-";
+
+/// The placeholder of this number.
+pub fn placeholder(number: u64) -> String {
+    format!("{PREFIX}{number}")
+}
+
+/// Where placeholders stand in a text, in their plain form.
+pub fn placeholders(text: &str) -> Vec<Range<usize>> {
+    text.match_indices(PREFIX)
+        .filter_map(|(at, prefix)| {
+            let rest = text.get(at + prefix.len()..)?;
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            (digits > 0).then(|| at..at + prefix.len() + digits)
+        })
+        .collect()
+}
+
+/// Whether all of a text is a placeholder, plain or as base64, which is how it stands in the data of a Secret.
+pub fn is_placeholder(text: &str) -> bool {
+    let plain = |text: &str| matches!(placeholders(text).as_slice(), [range] if range.len() == text.len());
+    let decoded = || STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    plain(text) || (text.len() < 64 && decoded().is_some_and(|text| plain(&text)))
+}
+
+/// The number of a placeholder.
+pub fn number(text: &str) -> Option<u64> {
+    text.strip_prefix(PREFIX)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("redacted-12", true)]
+    #[case("cmVkYWN0ZWQtMTI=", true)]
+    #[case("redacted-", false)]
+    #[case("a redacted-12", false)]
+    #[case("c2VjcmV0", false)]
+    fn a_placeholder_is_known_by_its_form(#[case] text: &str, #[case] is: bool) {
+        assert_eq!(is_placeholder(text), is);
+    }
+
+    #[test]
+    fn placeholders_are_found_within_a_text() {
+        let text = "user:redacted-1@host redacted-x redacted-22";
+        let found: Vec<&str> = placeholders(text).into_iter().filter_map(|range| text.get(range)).collect();
+        assert_eq!(found, ["redacted-1", "redacted-22"]);
+    }
+}

@@ -1,0 +1,277 @@
+//! Whether a live request is a recorded one.
+//!
+//! Promises: method, path, query and body decide; the order of query parameters and of JSON keys does not; values that
+//! a client makes up anew each time (UUIDs, times, random suffixes, ports of its own, secrets that were redacted) match
+//! one another if they have the same form, and are reported as pairs, so that a session can hold them one to one.
+//! Limits: what is neither JSON nor equal does not match.
+//! Source: DESIGN.md, decision 9.
+
+mod form;
+
+use crate::interaction::Request;
+use form::pairs;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The query parameters of a watch that clients choose anew each time.
+const LOOSE: [&str; 2] = ["resourceVersion", "timeoutSeconds"];
+
+/// The headers that choose between recorded answers to otherwise equal requests.
+const CHOOSING: [&str; 6] = ["accept", "authorization", "content-type", "origin", "sec-websocket-protocol", "upgrade"];
+
+/// How well a request matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// It is the same.
+    Same,
+    /// It is a watch from another version, or of another length.
+    Loose,
+    /// It has other volatile values of the same form.
+    Volatile,
+}
+
+/// What matching two requests gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// They match, with these volatile values, recorded and live.
+    Fits(Fit, Vec<(String, String)>),
+    /// They differ in this, so much.
+    Differs(Vec<String>),
+}
+
+/// A request, taken apart.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// The method.
+    pub method: String,
+    /// The path.
+    pub path: String,
+    query: BTreeMap<String, Vec<String>>,
+    body: Content,
+    headers: BTreeMap<&'static str, String>,
+    streams: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Content {
+    Json(Value),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Ask {
+    /// Takes a request apart.
+    pub fn new(request: &Request) -> Self {
+        let mut query: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in url::form_urlencoded::parse(request.query().as_bytes()) {
+            query.entry(name.into_owned()).or_default().push(value.into_owned());
+        }
+        let bytes = request.body.as_deref().unwrap_or_default();
+        let body = match std::str::from_utf8(bytes) {
+            Ok(text) => serde_json::from_str(text).map_or_else(|_| Content::Text(text.to_owned()), Content::Json),
+            Err(_) => Content::Bytes(bytes.to_vec()),
+        };
+        let header = |name: &&'static str| Some((*name, request.headers.get(name)?.to_owned()));
+        Self {
+            method: request.method.clone(),
+            path: request.path().to_owned(),
+            query,
+            body,
+            headers: CHOOSING.iter().filter_map(header).collect(),
+            streams: request.asks_for_stream(),
+        }
+    }
+
+    /// Whether a live request is this recorded one.
+    pub fn matches(&self, live: &Self) -> Match {
+        let mut all = Comparison::default();
+        if self.method != live.method {
+            all.differs(format!("method {}, recorded {}", live.method, self.method));
+        }
+        all.text("path", &self.path, &live.path);
+        let mut loose = false;
+        for name in self.query.keys().chain(live.query.keys().filter(|name| !self.query.contains_key(*name))) {
+            let free = self.streams && live.streams && LOOSE.contains(&name.as_str());
+            match (self.query.get(name), live.query.get(name)) {
+                (there, here) if there == here => {}
+                _ if free => loose = true,
+                (Some(there), Some(here)) if there.len() == here.len() => {
+                    for (there, here) in there.iter().zip(here) {
+                        all.text(&format!("query parameter {name}"), there, here);
+                    }
+                }
+                (there, here) => {
+                    let shown = |values: Option<&Vec<String>>| values.map_or("(none)".into(), |all| all.join(", "));
+                    all.differs(format!("query parameter {name} {}, recorded {}", shown(here), shown(there)));
+                }
+            }
+        }
+        all.content(&self.body, &live.body);
+        if !all.differences.is_empty() {
+            return Match::Differs(all.differences);
+        }
+        let fit = match (all.pairs.is_empty(), loose) {
+            (false, _) => Fit::Volatile,
+            (true, true) => Fit::Loose,
+            (true, false) => Fit::Same,
+        };
+        Match::Fits(fit, all.pairs)
+    }
+
+    /// In how many of the headers that choose between answers a live request differs. `same` says whether a live
+    /// value stands for a recorded one.
+    pub fn other_headers(&self, live: &Self, same: impl Fn(&str, &str) -> bool) -> usize {
+        let differs = |name: &&&str| match (self.headers.get(*name), live.headers.get(*name)) {
+            (Some(there), Some(here)) => there != here && !same(there, here),
+            (None, None) => false,
+            _ => true,
+        };
+        CHOOSING.iter().filter(|name| differs(name)).count()
+    }
+
+    /// Whether it asks for what goes on.
+    pub fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// Whether it changes nothing.
+    pub fn reads(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+    }
+
+    /// Whether what happens at one path can be seen at the other: the one holds the other, in its namespace or across
+    /// all of them, or watches it.
+    pub fn touches(&self, other: &Self) -> bool {
+        let (these, those) = (place(&self.path), place(&other.path));
+        let shared = |one: &[&str], two: &[&str]| one.iter().zip(two).all(|(one, two)| one == two);
+        shared(&these, &those) || shared(&without_namespace(&these), &without_namespace(&those))
+    }
+}
+
+/// A path's segments without the marks of a watch or a proxy.
+fn place(path: &str) -> Vec<&str> {
+    path.split('/').filter(|segment| !segment.is_empty() && *segment != "watch" && *segment != "proxy").collect()
+}
+
+fn without_namespace<'a>(segments: &[&'a str]) -> Vec<&'a str> {
+    match segments.iter().position(|segment| *segment == "namespaces") {
+        Some(at) if segments.len() > at + 2 => {
+            segments.iter().take(at).chain(segments.iter().skip(at + 2)).copied().collect()
+        }
+        _ => segments.to_vec(),
+    }
+}
+
+/// Gathers volatile values and differences.
+#[derive(Default)]
+struct Comparison {
+    pairs: Vec<(String, String)>,
+    differences: Vec<String>,
+}
+
+impl Comparison {
+    fn differs(&mut self, what: String) {
+        self.differences.push(what);
+    }
+
+    fn text(&mut self, what: &str, recorded: &str, live: &str) {
+        if recorded == live {
+            return;
+        }
+        match pairs(recorded, live) {
+            Some(pairs) => self.pairs.extend(pairs),
+            None => self.differs(format!("{what} {}, recorded {}", clip(live), clip(recorded))),
+        }
+    }
+
+    fn content(&mut self, recorded: &Content, live: &Content) {
+        match (recorded, live) {
+            (Content::Json(there), Content::Json(here)) => self.values("body", there, here),
+            (Content::Text(there), Content::Text(here)) => self.text("body", there, here),
+            (there, here) if there != here => self.differs("body is of another kind or has other bytes".into()),
+            _ => {}
+        }
+    }
+
+    fn values(&mut self, path: &str, recorded: &Value, live: &Value) {
+        match (recorded, live) {
+            (Value::Object(there), Value::Object(here)) => {
+                for (key, value) in there {
+                    match here.get(key) {
+                        Some(other) => self.values(&format!("{path}.{key}"), value, other),
+                        None => self.differs(format!("{path}.{key} is missing")),
+                    }
+                }
+                for key in here.keys().filter(|key| !there.contains_key(*key)) {
+                    self.differs(format!("{path}.{key} was not recorded"));
+                }
+            }
+            (Value::Array(there), Value::Array(here)) if there.len() == here.len() => {
+                for (n, (value, other)) in there.iter().zip(here).enumerate() {
+                    self.values(&format!("{path}[{n}]"), value, other);
+                }
+            }
+            (Value::String(there), Value::String(here)) => self.text(path, there, here),
+            _ if recorded == live => {}
+            _ => {
+                let (there, here) = (recorded.to_string(), live.to_string());
+                self.differs(format!("{path} {}, recorded {}", clip(&here), clip(&there)));
+            }
+        }
+    }
+}
+
+fn clip(text: &str) -> String {
+    if text.chars().count() <= 80 {
+        return format!("{text:?}");
+    }
+    format!("{:?}...", text.chars().take(77).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interaction::Headers;
+    use rstest::rstest;
+
+    fn ask(method: &str, url: &str, body: &str) -> Ask {
+        let body = (!body.is_empty()).then(|| body.to_owned().into());
+        Ask::new(&Request { method: method.into(), url: url.into(), headers: Headers::default(), body, omitted: 0 })
+    }
+
+    #[rstest]
+    #[case("/a?b=1&c=2", "", "/a?c=2&b=1", "", Some(Fit::Same))]
+    #[case("/a", r#"{"x":1,"y":"z"}"#, "/a", r#"{ "y":"z", "x":1 }"#, Some(Fit::Same))]
+    #[case("/a", r#"{"x":1}"#, "/a", r#"{"x":2}"#, None)]
+    #[case("/a?watch=true&resourceVersion=5", "", "/a?watch=true&resourceVersion=7", "", Some(Fit::Loose))]
+    #[case("/a?watch=true", "", "/a?watch=true&resourceVersion=7", "", Some(Fit::Loose))]
+    #[case("/a?resourceVersion=5", "", "/a?resourceVersion=7", "", None)]
+    #[case("/ns/suite-x8f2a/pods", "", "/ns/suite-91bbc/pods", "", Some(Fit::Volatile))]
+    #[case("/ns/a/pods", "", "/ns/b/pods", "", None)]
+    #[case("/a?token=redacted-1", "", "/a?token=s3cr3t%2Fx", "", Some(Fit::Volatile))]
+    #[case("/a", r#"{"data":{"p":"cmVkYWN0ZWQtMQ=="}}"#, "/a", r#"{"data":{"p":"aHVudGVyMg=="}}"#, Some(Fit::Volatile))]
+    fn requests_match(
+        #[case] url: &str,
+        #[case] body: &str,
+        #[case] live_url: &str,
+        #[case] live_body: &str,
+        #[case] expected: Option<Fit>,
+    ) {
+        let found = match ask("GET", url, body).matches(&ask("GET", live_url, live_body)) {
+            Match::Fits(fit, _) => Some(fit),
+            Match::Differs(_) => None,
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[rstest]
+    #[case("/api/v1/namespaces/a/pods/b", "/api/v1/namespaces/a/pods", true)]
+    #[case("/api/v1/namespaces/a/pods/b", "/api/v1/pods", true)]
+    #[case("/api/v1/namespaces/a/pods/b", "/api/v1/watch/namespaces/a/pods", true)]
+    #[case("/api/v1/namespaces/a", "/api/v1/namespaces/a/pods", true)]
+    #[case("/api/v1/namespaces/a/pods/b", "/api/v1/namespaces/a/pods/c", false)]
+    #[case("/api/v1/namespaces/a/pods", "/api/v1/namespaces/b/services", false)]
+    fn a_change_touches_what_holds_it(#[case] one: &str, #[case] two: &str, #[case] touches: bool) {
+        assert_eq!(ask("PUT", one, "").touches(&ask("GET", two, "")), touches);
+    }
+}

@@ -1,0 +1,181 @@
+//! Bodies that are recorded as they pass.
+
+use super::LONGEST_REQUEST;
+use super::entry::{Entry, WHOLE};
+use crate::transport::{Body, BodyError};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use parking_lot::Mutex;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Sleep, sleep};
+
+/// An answer of unknown length that has not ended after this is a stream.
+const STREAM: Duration = Duration::from_millis(100);
+
+/// What was sent of a request's body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent(Arc<Mutex<Collected>>);
+
+#[derive(Debug, Default)]
+struct Collected {
+    /// Whether there was a body at all, if only one of no bytes.
+    any: bool,
+    bytes: Vec<u8>,
+    omitted: u64,
+}
+
+impl Sent {
+    /// There is no body, or one of no bytes.
+    pub(super) fn is_empty_with(&self, length: bool) {
+        self.0.lock().any = length;
+    }
+
+    /// A body that is kept as it passes.
+    pub(super) fn tap(&self, body: Incoming) -> Body {
+        let collected = self.0.clone();
+        collected.lock().any = true;
+        body.map_frame(move |frame| {
+            if let Some(data) = frame.data_ref() {
+                let mut collected = collected.lock();
+                let room = LONGEST_REQUEST.saturating_sub(collected.bytes.len()).min(data.len());
+                collected.bytes.extend_from_slice(data.get(..room).unwrap_or_default());
+                collected.omitted += (data.len() - room) as u64;
+            }
+            frame
+        })
+        .map_err(Into::into)
+        .boxed_unsync()
+    }
+
+    /// What was sent so far, and how much more.
+    pub(super) fn taken(&self) -> (Option<Bytes>, u64) {
+        let collected = self.0.lock();
+        (collected.any.then(|| Bytes::copy_from_slice(&collected.bytes)), collected.omitted)
+    }
+}
+
+/// The body of an answer, recorded before it is passed on.
+pub(super) struct Recording {
+    inner: Incoming,
+    entry: Entry,
+    state: State,
+}
+
+enum State {
+    /// It may yet be taken whole.
+    Whole { chunks: Vec<Bytes>, length: usize, limit: Option<Pin<Box<Sleep>>> },
+    /// It is recorded as it comes.
+    Open,
+    Done,
+}
+
+impl Recording {
+    pub(super) fn new(inner: Incoming, mut entry: Entry) -> Self {
+        let length = inner.size_hint().exact();
+        let state = if inner.is_end_stream() {
+            entry.whole(&[], None);
+            State::Done
+        } else if entry.streams() {
+            entry.open(false);
+            State::Open
+        } else if length.is_some_and(|length| length > WHOLE as u64) {
+            entry.open(true);
+            State::Open
+        } else {
+            let limit = length.is_none().then(|| Box::pin(sleep(STREAM)));
+            State::Whole { chunks: Vec::new(), length: 0, limit }
+        };
+        Self { inner, entry, state }
+    }
+
+    fn data(&mut self, data: &Bytes) {
+        match &mut self.state {
+            State::Whole { chunks, length, .. } => {
+                chunks.push(data.clone());
+                *length += data.len();
+                if *length > WHOLE {
+                    self.open(true);
+                }
+            }
+            State::Open => self.entry.data(data),
+            State::Done => {}
+        }
+        // A client that knows the length takes what comes now for the end.
+        if self.inner.is_end_stream() {
+            self.end(None);
+        }
+    }
+
+    fn open(&mut self, pieces: bool) {
+        if let State::Whole { chunks, .. } = std::mem::replace(&mut self.state, State::Open) {
+            self.entry.open(pieces);
+            chunks.iter().for_each(|chunk| self.entry.data(chunk));
+        }
+    }
+
+    fn end(&mut self, cut: Option<&str>) {
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Whole { chunks, .. } => match chunks.as_slice() {
+                [chunk] => self.entry.whole(chunk, cut),
+                chunks => self.entry.whole(&chunks.concat(), cut),
+            },
+            State::Open => self.entry.end(cut),
+            State::Done => {}
+        }
+    }
+}
+
+impl HttpBody for Recording {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match Pin::new(&mut self.inner).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Some(data) = frame.data_ref() {
+                    let data = data.clone();
+                    self.data(&data);
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                let failure = crate::transport::failure(&error);
+                self.end(Some(&failure.text));
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Poll::Ready(None) => {
+                self.end(None);
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                let late = match &mut self.state {
+                    State::Whole { limit: Some(limit), .. } => limit.as_mut().poll(context).is_ready(),
+                    _ => false,
+                };
+                if late {
+                    self.open(false);
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.state, State::Done) && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.end(Some("the client went away"));
+    }
+}

@@ -1,0 +1,330 @@
+//! One interaction on its way into the cassette.
+
+use super::body::Sent;
+use crate::format::{End, FormatError, Tape};
+use crate::interaction::{
+    Answer, Failure, FailureKind, Frame, Headers, Interaction, Marks, Message, Outcome, Payload, Request as Asked,
+};
+use crate::redactor::{Redactor, Tail};
+use crate::transport::Coding;
+use bytes::Bytes;
+use flate2::write::{MultiGzDecoder, ZlibDecoder};
+use http::Response;
+use hyper::body::Incoming;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A body longer than this is recorded in pieces, without structure.
+pub(super) const WHOLE: usize = 1 << 20;
+
+/// A line longer than this is recorded in pieces.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// The cassette, and what is secret in it.
+#[derive(Debug)]
+pub(super) struct Log {
+    tape: Tape,
+    redactor: Redactor,
+    failure: Mutex<Option<String>>,
+}
+
+impl Log {
+    pub(super) fn new(tape: Tape, redactor: Redactor) -> Self {
+        Self { tape, redactor, failure: Mutex::new(None) }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.tape.path()
+    }
+
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure.lock().clone()
+    }
+
+    /// Keeps the first error: the tape takes nothing after it.
+    fn note(&self, result: Result<(), FormatError>) {
+        if let Err(error) = result {
+            self.failure.lock().get_or_insert_with(|| error.to_string());
+        }
+    }
+}
+
+/// How far an interaction has come.
+#[derive(Debug)]
+enum Stage {
+    /// There is no answer yet.
+    Asked,
+    /// The head has come.
+    Head(Answer),
+    /// It is in the cassette and open there, as frames, pieces or messages.
+    Open(Open),
+    /// It is in the cassette whole.
+    Done,
+}
+
+#[derive(Debug)]
+struct Open {
+    /// Whether its frames are the pieces of one body.
+    pieces: bool,
+    /// Whether a frame is a line.
+    lines: bool,
+    decoder: Decoder,
+    line: Vec<u8>,
+    tail: Tail,
+    headers: Headers,
+}
+
+/// One interaction on its way into the cassette.
+#[derive(Debug)]
+pub(super) struct Entry {
+    log: Arc<Log>,
+    id: u64,
+    asked: Asked,
+    sent: Sent,
+    started: Timestamp,
+    begun: Instant,
+    wait: Duration,
+    stage: Stage,
+}
+
+impl Entry {
+    pub(super) fn new(
+        log: Arc<Log>,
+        id: u64,
+        asked: Asked,
+        sent: Sent,
+        started: Timestamp,
+        begun: Instant,
+    ) -> Self {
+        Self { log, id, asked, sent, started, begun, wait: Duration::ZERO, stage: Stage::Asked }
+    }
+
+    /// There was no answer.
+    pub(super) fn failed(&mut self, failure: Failure) {
+        self.wait = self.elapsed();
+        let text = self.log.redactor.text(&failure.text);
+        let interaction = self.interaction(Outcome::Failure(Failure { text, ..failure }), true);
+        self.log.note(self.log.tape.append(&interaction));
+        self.stage = Stage::Done;
+    }
+
+    /// The head of the answer has come.
+    pub(super) fn head(&mut self, response: &Response<Incoming>) {
+        self.wait = self.elapsed();
+        self.stage = Stage::Head(Answer {
+            status: response.status().as_u16(),
+            headers: response.headers().into(),
+            payload: Payload::Body(Bytes::new()),
+            cut: None,
+        });
+    }
+
+    /// Whether the answer is expected to go on.
+    pub(super) fn streams(&self) -> bool {
+        matches!(&self.stage, Stage::Head(answer) if (200..300).contains(&answer.status)) && self.asked.asks_for_stream()
+    }
+
+    /// The whole of the answer has come.
+    pub(super) fn whole(&mut self, body: &[u8], cut: Option<&str>) {
+        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
+        let redactor = &self.log.redactor;
+        let coding = Coding::named(answer.headers.get("content-encoding"));
+        let decoded = coding.map(|coding| crate::transport::decode(coding, body));
+        let (body, cut) = match decoded {
+            Some(Ok(decoded)) => (Bytes::from(decoded), cut.map(str::to_owned)),
+            // What cannot be read cannot be searched for secrets either.
+            _ if redactor.is_off() => (Bytes::copy_from_slice(body), cut.map(str::to_owned)),
+            _ => (Bytes::new(), Some("the body is in a coding that cannot be read".to_owned())),
+        };
+        let headers = redactor.headers(&answer.headers);
+        let body = redactor.body(&body, &answer.headers, self.asked.path());
+        let cut = cut.map(|cut| redactor.text(&cut));
+        let answer = Answer { headers, payload: Payload::Body(body), cut, ..answer };
+        let interaction = self.interaction(Outcome::Answer(answer), true);
+        self.log.note(self.log.tape.append(&interaction));
+    }
+
+    /// From now on the answer is recorded as it comes: as frames, or as the pieces of a long body.
+    pub(super) fn open(&mut self, pieces: bool) {
+        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
+        let headers = answer.headers.clone();
+        let decoder = Decoder::new(Coding::named(headers.get("content-encoding")), self.log.redactor.is_off());
+        let payload = if pieces { Payload::Body(Bytes::new()) } else { Payload::Stream(Vec::new()) };
+        let recorded = Answer { headers: self.log.redactor.headers(&headers), payload, ..answer };
+        let interaction = self.interaction(Outcome::Answer(recorded), false);
+        let tape = &self.log.tape;
+        self.log.note(if pieces { tape.begin(&interaction) } else { tape.append(&interaction) });
+        let path = self.asked.path();
+        let lines = !pieces && (path.split('/').any(|segment| segment == "watch") || self.asked.query().contains("watch="));
+        self.stage =
+            Stage::Open(Open { pieces, lines, decoder, line: Vec::new(), tail: Tail::default(), headers });
+    }
+
+    /// The connection was upgraded.
+    pub(super) fn upgraded(&mut self) {
+        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
+        let headers = self.log.redactor.headers(&answer.headers);
+        let recorded = Answer { headers, payload: Payload::Messages(Vec::new()), ..answer };
+        let interaction = self.interaction(Outcome::Answer(recorded), false);
+        self.log.note(self.log.tape.append(&interaction));
+        self.stage = Stage::Open(Open {
+            pieces: false,
+            lines: false,
+            decoder: Decoder::Plain,
+            line: Vec::new(),
+            tail: Tail::default(),
+            headers: Headers::default(),
+        });
+    }
+
+    /// Whether the connection speaks WebSocket.
+    pub(super) fn is_websocket(&self) -> bool {
+        self.asked.headers.get("upgrade").is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
+    }
+
+    /// A message of an upgraded connection has come.
+    pub(super) fn message(&self, message: Message) {
+        let message = self.log.redactor.message(&message);
+        self.log.note(self.log.tape.message(self.id, &message));
+    }
+
+    /// More of an answer that is recorded as it comes.
+    pub(super) fn data(&mut self, data: &Bytes) {
+        let at = self.elapsed();
+        let Stage::Open(open) = &mut self.stage else { return };
+        let data = open.decoder.decode(data);
+        if !open.lines {
+            return frame(&self.log, self.id, open, self.asked.path(), at, data);
+        }
+        let mut rest = data;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let end = rest.split_to(end + 1);
+            let line = if open.line.is_empty() {
+                end
+            } else {
+                open.line.extend_from_slice(&end);
+                std::mem::take(&mut open.line).into()
+            };
+            frame(&self.log, self.id, open, self.asked.path(), at, line);
+        }
+        open.line.extend_from_slice(&rest);
+        if open.line.len() > LONGEST_LINE {
+            let line = std::mem::take(&mut open.line).into();
+            frame(&self.log, self.id, open, self.asked.path(), at, line);
+        }
+    }
+
+    /// The end of an answer that is recorded as it comes.
+    pub(super) fn end(&mut self, cut: Option<&str>) {
+        let took = self.elapsed();
+        let Stage::Open(mut open) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
+        let line = std::mem::take(&mut open.line);
+        let log = &self.log;
+        frame(log, self.id, &mut open, self.asked.path(), took, line.into());
+        let rest = log.redactor.rest(&mut open.tail, &open.headers, self.asked.path());
+        put(log, self.id, open.pieces, took, rest);
+        let cut = cut.map(|cut| log.redactor.text(cut));
+        log.note(log.tape.end(self.id, &End { took, cut }));
+    }
+
+    /// Nobody waits for it any more.
+    fn abandoned(&mut self) {
+        match self.stage {
+            Stage::Asked => {
+                let text = "the client went away before the answer".into();
+                self.failed(Failure { kind: FailureKind::Abandoned, text });
+            }
+            Stage::Head(_) => self.whole(&[], Some("the client went away")),
+            Stage::Open(_) => self.end(Some("the client went away")),
+            Stage::Done => {}
+        }
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn interaction(&self, outcome: Outcome, ended: bool) -> Interaction {
+        let (body, omitted) = self.sent.taken();
+        let asked = Asked { body, omitted, ..self.asked.clone() };
+        Interaction {
+            id: self.id,
+            note: None,
+            started: self.started,
+            wait: self.wait,
+            took: ended.then(|| self.elapsed()),
+            request: self.log.redactor.request(&asked),
+            outcome,
+            marks: Marks::default(),
+        }
+    }
+}
+
+impl Drop for Entry {
+    /// A client that goes away before the answer drops the exchange where it stands.
+    fn drop(&mut self) {
+        self.abandoned();
+    }
+}
+
+fn frame(log: &Log, id: u64, open: &mut Open, path: &str, at: Duration, data: Bytes) {
+    if !data.is_empty() {
+        let data = log.redactor.chunk(&mut open.tail, &data, &open.headers, path);
+        put(log, id, open.pieces, at, data);
+    }
+}
+
+fn put(log: &Log, id: u64, pieces: bool, at: Duration, data: Bytes) {
+    if data.is_empty() {
+        return;
+    }
+    let frame = Frame { at, data };
+    log.note(if pieces { log.tape.piece(id, &frame) } else { log.tape.frame(id, &frame) });
+}
+
+/// Undoes a content coding as it comes.
+enum Decoder {
+    Plain,
+    Gzip(MultiGzDecoder<Vec<u8>>),
+    Deflate(ZlibDecoder<Vec<u8>>),
+    /// What cannot be read is not recorded.
+    Unreadable,
+}
+
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Decoder")
+    }
+}
+
+impl Decoder {
+    fn new(coding: Option<Coding>, raw: bool) -> Self {
+        match coding {
+            Some(Coding::Identity) => Self::Plain,
+            Some(Coding::Gzip) => Self::Gzip(MultiGzDecoder::new(Vec::new())),
+            Some(Coding::Deflate) => Self::Deflate(ZlibDecoder::new(Vec::new())),
+            None if raw => Self::Plain,
+            None => Self::Unreadable,
+        }
+    }
+
+    fn decode(&mut self, data: &Bytes) -> Bytes {
+        // A body that turns out not to be in its coding is recorded as far as it was.
+        let (result, out) = match self {
+            Self::Plain => return data.clone(),
+            Self::Unreadable => return Bytes::new(),
+            Self::Gzip(decoder) => (decoder.write_all(data).and_then(|()| decoder.flush()), decoder.get_mut()),
+            Self::Deflate(decoder) => (decoder.write_all(data).and_then(|()| decoder.flush()), decoder.get_mut()),
+        };
+        let out = Bytes::from(std::mem::take(out));
+        if result.is_err() {
+            *self = Self::Unreadable;
+        }
+        out
+    }
+}

@@ -1,0 +1,238 @@
+//! A reverse proxy that records what passes.
+//!
+//! Promises: bodies, frames and messages are passed on as they come; each is in the cassette before it is passed on,
+//! so that a kill loses at most the answers in flight, and keeps the frames of a stream that had come; secrets are
+//! taken out before the disk; the memory for an answer is bounded however long it is, and a client that does not read
+//! holds up nobody but its server.
+//! Limits: requests of more than [`LONGEST_REQUEST`] are passed on whole and recorded up to there; codings other than
+//! gzip and deflate, and the compression of WebSockets, are not offered to the server; what is recorded when the disk
+//! fails is lost, and [`Recorder::failure`] says so, while the proxy goes on.
+//! Source: RFC 9110, section 7 (intermediaries); DESIGN.md, decision 8.
+
+mod body;
+mod entry;
+mod frames;
+mod socket;
+
+use crate::format::{FormatError, Tape};
+use crate::interaction::{Clock, Header, Request as Asked};
+use crate::redactor::{Redactor, Rules};
+use crate::transport::{
+    Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade,
+};
+use body::{Recording, Sent};
+use bytes::Bytes;
+use entry::{Entry, Log};
+use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, SEC_WEBSOCKET_EXTENSIONS};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http_body::Body as _;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// How much of a request's body is recorded.
+pub const LONGEST_REQUEST: usize = 64 << 20;
+
+/// How long the upstream may take to say its version.
+const VERSION: Duration = Duration::from_secs(2);
+
+/// How to record.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The server's URL.
+    pub upstream: String,
+    /// Where to listen; a port of 0 is chosen by the system.
+    pub listen: SocketAddr,
+    /// What to show the server, for requests that bring nothing of their own.
+    pub credentials: Credentials,
+    /// What is secret.
+    pub rules: Rules,
+    /// The profile that the server follows, for the header.
+    pub profile: Option<String>,
+    /// What the session is about, for the header.
+    pub comment: Option<String>,
+    /// Says what time it is.
+    pub clock: Clock,
+}
+
+impl Options {
+    /// Records this server on a port of the system's choice.
+    pub fn new(upstream: impl Into<String>) -> Self {
+        Self {
+            upstream: upstream.into(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            credentials: Credentials::default(),
+            rules: Rules::default(),
+            profile: None,
+            comment: None,
+            clock: Clock::system(),
+        }
+    }
+}
+
+/// Why a recording could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    /// The proxy could not be set up.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The cassette could not be written.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+}
+
+/// A reverse proxy that records; dropping it stops it.
+#[derive(Debug)]
+pub struct Recorder {
+    server: Server,
+    proxy: Arc<Proxy>,
+}
+
+impl Recorder {
+    /// Begins a recording in a new file.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on, the upstream is none, or the file cannot be written.
+    pub async fn start(options: Options, path: &Path) -> Result<Self, RecorderError> {
+        let client = Client::new(&options.upstream, &options.credentials, true)?;
+        let mut rules = options.rules;
+        if !rules.is_none() {
+            let basic = options.credentials.basic.iter().map(|(_, password)| password);
+            for secret in options.credentials.token.iter().chain(basic) {
+                rules = rules.literal(secret);
+            }
+        }
+        let redactor = Redactor::new(rules);
+        let mut header = Header::new(options.clock.now());
+        header.upstream = Some(redactor.url(&client.origin()));
+        header.upstream_version = version(&client).await;
+        header.profile = options.profile;
+        header.comment = options.comment;
+        header.redactions = redactor.describe();
+        let log = Arc::new(Log::new(Tape::create(path, &header)?, redactor));
+        let proxy = Arc::new(Proxy { client, log, clock: options.clock, last: AtomicU64::new(0) });
+        Ok(Self { server: Server::start(options.listen, proxy.clone()).await?, proxy })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// The cassette.
+    pub fn path(&self) -> PathBuf {
+        self.proxy.log.path().to_owned()
+    }
+
+    /// How many requests came so far.
+    pub fn requests(&self) -> u64 {
+        self.proxy.last.load(Ordering::Relaxed)
+    }
+
+    /// Why nothing more is recorded, if that is so.
+    pub fn failure(&self) -> Option<String> {
+        self.proxy.log.failure()
+    }
+
+    /// Stops, and waits until every connection has been closed and everything has been recorded.
+    pub async fn stop(self) {
+        self.server.stop().await;
+    }
+}
+
+/// What the server calls its version, where it says so at once.
+async fn version(client: &Client) -> Option<String> {
+    let request = Request::get("/version").body(full(Bytes::new())).ok()?;
+    let asked = async {
+        let response = client.send(request).await.ok()?;
+        let body = Limited::new(response.into_body(), 64 << 10).collect().await.ok()?.to_bytes();
+        let value: serde_json::Value = serde_json::from_slice(&body).ok()?;
+        Some(value.get("gitVersion")?.as_str()?.to_owned())
+    };
+    timeout(VERSION, asked).await.ok().flatten()
+}
+
+#[derive(Debug)]
+struct Proxy {
+    client: Client,
+    log: Arc<Log>,
+    clock: Clock,
+    last: AtomicU64,
+}
+
+impl Exchange for Proxy {
+    async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+        let (begun, started) = (Instant::now(), self.clock.now());
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let asked = Asked {
+            method: request.method().as_str().to_owned(),
+            url: request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned(),
+            headers: request.headers().into(),
+            body: None,
+            omitted: 0,
+        };
+        let protocol = upgrade(request.headers()).cloned();
+        let near = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
+        let length = request.headers().get(CONTENT_LENGTH).cloned();
+        let (mut parts, body) = request.into_parts();
+        parts.headers.remove(HOST);
+        strip_hop_by_hop(&mut parts.headers);
+        restore(&mut parts.headers, protocol);
+        readable(&mut parts.headers);
+        let sent = Sent::default();
+        let body = match body.is_end_stream() {
+            true => {
+                sent.is_empty_with(length.is_some());
+                full(Bytes::new())
+            }
+            false => sent.tap(body),
+        };
+        let mut entry = Entry::new(self.log.clone(), id, asked, sent, started, begun);
+        let response = self.client.send(Request::from_parts(parts, body)).await;
+        let mut response = match response {
+            Ok(response) => response,
+            Err(failure) => {
+                entry.failed(failure);
+                return Err(Gone);
+            }
+        };
+        entry.head(&response);
+        let protocol = upgrade(response.headers()).cloned();
+        strip_hop_by_hop(response.headers_mut());
+        if let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) {
+            restore(response.headers_mut(), protocol);
+            let far = hyper::upgrade::on(&mut response);
+            entry.upgraded();
+            tasks.spawn(socket::relay(near, far, entry));
+            return Ok(response.map(|_| full(Bytes::new())));
+        }
+        Ok(response.map(|body| Recording::new(body, entry).boxed_unsync()))
+    }
+}
+
+/// Offers the server only codings that can be recorded as what they stand for.
+fn readable(headers: &mut HeaderMap) {
+    headers.remove(SEC_WEBSOCKET_EXTENSIONS);
+    let known = |offer: &&str| {
+        let name = offer.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        ["gzip", "x-gzip", "deflate", "identity"].contains(&name.as_str())
+    };
+    if headers.contains_key(ACCEPT_ENCODING) {
+        let offers = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        let kept: Vec<&str> = offers.flat_map(|value| value.split(',')).filter(known).map(str::trim).collect();
+        let kept = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
+        if let Ok(value) = HeaderValue::from_str(&kept) {
+            headers.insert(ACCEPT_ENCODING, value);
+        }
+    }
+}

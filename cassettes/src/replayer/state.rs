@@ -1,0 +1,122 @@
+//! The state of a server that the answers of a session imply.
+
+use crate::interaction::{Interaction, Payload};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The objects that a server holds after the interactions that have been replayed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// The objects, by path.
+    pub objects: Vec<Object>,
+}
+
+/// An object and where it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    /// Its path, such as `/api/v1/namespaces/default/pods/web`.
+    pub path: String,
+    /// The object as it was last seen, with its kind and group.
+    pub value: Value,
+}
+
+impl State {
+    /// What interactions, in their order, add up to.
+    pub fn of<'a>(interactions: impl Iterator<Item = &'a Interaction>) -> Self {
+        let mut there: BTreeMap<String, Value> = BTreeMap::new();
+        for interaction in interactions {
+            let Some(answer) = interaction.answer().filter(|answer| (200..300).contains(&answer.status)) else {
+                continue;
+            };
+            let path = interaction.request.path();
+            match &answer.payload {
+                Payload::Stream(frames) => frames.iter().for_each(|frame| event(&mut there, path, &frame.data)),
+                Payload::Body(body) => change(&mut there, &interaction.request.method, path, body),
+                Payload::Messages(_) => {}
+            }
+        }
+        Self { objects: there.into_iter().map(|(path, value)| Object { path, value }).collect() }
+    }
+}
+
+fn change(there: &mut BTreeMap<String, Value>, method: &str, path: &str, body: &[u8]) {
+    if method == "DELETE" {
+        let below = format!("{path}/");
+        there.retain(|known, _| known != path && !known.starts_with(&below));
+        return;
+    }
+    let Ok(mut value) = serde_json::from_slice::<Value>(body) else { return };
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (kind, version) = (text(&value, "kind"), text(&value, "apiVersion"));
+    match (kind.strip_suffix("List"), value.get_mut("items").and_then(Value::as_array_mut)) {
+        (Some(kind), Some(items)) => {
+            for mut item in std::mem::take(items) {
+                if let Some(item) = item.as_object_mut() {
+                    item.insert("kind".into(), kind.into());
+                    item.insert("apiVersion".into(), version.clone().into());
+                }
+                put(there, path, item);
+            }
+        }
+        _ => put(there, path, value),
+    }
+}
+
+fn event(there: &mut BTreeMap<String, Value>, path: &str, frame: &[u8]) {
+    let Ok(mut frame) = serde_json::from_slice::<Value>(frame) else { return };
+    let Some(object) = frame.get_mut("object").map(Value::take) else { return };
+    let path = path.replacen("/watch/", "/", 1);
+    match frame.get("type").and_then(Value::as_str) {
+        Some("DELETED") => drop(located(&path, &object).map(|at| there.remove(&at))),
+        Some("ADDED" | "MODIFIED") => put(there, &path, object),
+        _ => {}
+    }
+}
+
+fn put(there: &mut BTreeMap<String, Value>, path: &str, object: Value) {
+    if let Some(at) = located(path, &object) {
+        there.insert(at, object);
+    }
+}
+
+/// Where an object is: its own link, or below the collection that it came from.
+fn located(path: &str, object: &Value) -> Option<String> {
+    let name = object.pointer("/metadata/name")?.as_str()?;
+    // Only what is kept has a UID; what is answered for a moment (a review, a scale's face) has none of its own.
+    object.pointer("/metadata/uid")?.as_str()?;
+    let link = object.pointer("/metadata/selfLink").and_then(Value::as_str).filter(|link| !link.is_empty());
+    let last = path.rsplit('/').next().unwrap_or_default();
+    Some(match link {
+        Some(link) if link.ends_with(name) => link.to_owned(),
+        _ if last == name => path.to_owned(),
+        _ => format!("{path}/{name}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(name: &str) -> String {
+        format!(r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"{name}","uid":"u-{name}"}}}}"#)
+    }
+
+    #[test]
+    fn what_was_created_and_not_deleted_is_there() {
+        let mut there = BTreeMap::new();
+        change(&mut there, "POST", "/api/v1/namespaces/a/pods", pod("one").as_bytes());
+        change(&mut there, "POST", "/api/v1/namespaces/a/pods", pod("two").as_bytes());
+        change(&mut there, "DELETE", "/api/v1/namespaces/a/pods/one", b"{}");
+        assert_eq!(there.keys().collect::<Vec<_>>(), ["/api/v1/namespaces/a/pods/two"]);
+        change(&mut there, "DELETE", "/api/v1/namespaces/a", b"{}");
+        assert!(there.is_empty());
+    }
+
+    #[test]
+    fn a_list_names_its_items_kind() {
+        let mut there = BTreeMap::new();
+        let list = br#"{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"x","uid":"1"}}]}"#;
+        change(&mut there, "GET", "/api/v1/namespaces/a/pods", list);
+        assert_eq!(there.get("/api/v1/namespaces/a/pods/x").and_then(|pod| pod["kind"].as_str()), Some("Pod"));
+    }
+}

@@ -1,0 +1,125 @@
+//! A client for one server.
+
+use super::{Body, Credentials, TransportError};
+use crate::interaction::{Failure, FailureKind};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderValue, Request, Response, Uri, header};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{self, Client as Pool};
+use hyper_util::rt::TokioExecutor;
+use std::error::Error;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// A client for one server; clones share their connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pool: Pool<HttpsConnector<HttpConnector>, Body>,
+    scheme: Scheme,
+    authority: Authority,
+    /// The path of the server's URL, which stands before every request's.
+    prefix: String,
+    authorization: Option<HeaderValue>,
+}
+
+impl Client {
+    /// A client for the server at this URL that keeps connections for later requests, or takes a new one for each.
+    ///
+    /// # Errors
+    /// If the URL is none of a server, or the credentials cannot be used.
+    pub fn new(upstream: &str, credentials: &Credentials, keep: bool) -> Result<Self, TransportError> {
+        let wrong = || TransportError::Upstream(upstream.to_owned());
+        let uri: Uri = upstream.parse().map_err(|_| wrong())?;
+        let scheme = uri.scheme().filter(|scheme| ["http", "https"].contains(&scheme.as_str())).ok_or_else(wrong)?;
+        let authority = uri.authority().ok_or_else(wrong)?;
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.enforce_http(false);
+        connector.set_connect_timeout(Some(CONNECT));
+        let tls = HttpsConnectorBuilder::new().with_tls_config(credentials.tls()?);
+        let connector = tls.https_or_http().enable_http1().wrap_connector(connector);
+        let mut builder = Pool::builder(TokioExecutor::new());
+        if !keep {
+            builder.pool_max_idle_per_host(0);
+        }
+        Ok(Self {
+            pool: builder.build(connector),
+            scheme: scheme.clone(),
+            authority: authority.clone(),
+            prefix: uri.path().trim_end_matches('/').to_owned(),
+            authorization: credentials.authorization()?,
+        })
+    }
+
+    /// Scheme and authority of the server.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", self.scheme, self.authority)
+    }
+
+    /// Sends a request, whose URI is path and query, to the server, with the credentials unless it has its own.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub async fn send(&self, mut request: Request<Body>) -> Result<Response<Incoming>, Failure> {
+        let target = match self.prefix.as_str() {
+            "" => request.uri().path_and_query().cloned(),
+            prefix => format!("{prefix}{}", request.uri()).parse().ok(),
+        };
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
+        *request.uri_mut() = Uri::from_parts(parts)
+            .map_err(|error| Failure { kind: FailureKind::Protocol, text: error.to_string() })?;
+        request.headers_mut().remove(header::HOST);
+        if let Some(own) = self.authorization.as_ref().filter(|_| !request.headers().contains_key(header::AUTHORIZATION)) {
+            request.headers_mut().insert(header::AUTHORIZATION, own.clone());
+        }
+        self.pool.request(request).await.map_err(|error| failed(&error))
+    }
+}
+
+fn failed(error: &legacy::Error) -> Failure {
+    let found = failure(error);
+    let kind = match found.kind {
+        FailureKind::Closed if error.is_connect() => FailureKind::Refused,
+        kind => kind,
+    };
+    Failure { kind, text: found.text }
+}
+
+/// What kind of failure an error is, and all that it says, each cause once.
+pub fn failure(error: &(dyn Error + 'static)) -> Failure {
+    let mut kind = FailureKind::Closed;
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        if let Some(io) = error.downcast_ref::<std::io::Error>() {
+            kind = match io.kind() {
+                ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+                    FailureKind::Refused
+                }
+                ErrorKind::TimedOut => FailureKind::Timeout,
+                _ => kind,
+            };
+        } else if error.is::<rustls::Error>() {
+            kind = FailureKind::Tls;
+        } else if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            kind = FailureKind::Protocol;
+        }
+        if text.contains("dns error") || text.contains("failed to lookup") {
+            kind = FailureKind::Unresolved;
+        }
+        if !texts.iter().any(|known| known.contains(&text)) {
+            texts.push(text);
+        }
+        next = error.source();
+    }
+    Failure { kind, text: texts.join(": ") }
+}

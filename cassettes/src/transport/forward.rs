@@ -1,0 +1,50 @@
+//! Passing a request on whose body is there already, with whatever its connection becomes.
+
+use super::{Body, Client, Tasks, full, strip_hop_by_hop, upgrade};
+use crate::interaction::Failure;
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, UPGRADE};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::io::copy_bidirectional;
+
+/// Passes a request on to a server, and its answer back.
+///
+/// # Errors
+/// If there is no answer.
+pub async fn forward(
+    client: &Client,
+    mut request: Request<Bytes>,
+    near: Option<OnUpgrade>,
+    tasks: &Tasks,
+) -> Result<Response<Body>, Failure> {
+    let protocol = upgrade(request.headers()).cloned();
+    strip_hop_by_hop(request.headers_mut());
+    request.headers_mut().remove(CONTENT_LENGTH);
+    restore(request.headers_mut(), protocol);
+    let mut response = client.send(request.map(full)).await?;
+    let protocol = upgrade(response.headers()).cloned();
+    strip_hop_by_hop(response.headers_mut());
+    if let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) {
+        restore(response.headers_mut(), protocol);
+        let far = hyper::upgrade::on(&mut response);
+        tasks.spawn(async move {
+            if let (Ok(near), Ok(far)) = tokio::join!(near, far) {
+                // Either side may go away as it likes.
+                let _ = copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
+            }
+        });
+        return Ok(response.map(|_| full(Bytes::new())));
+    }
+    Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
+}
+
+/// Puts back the fields by which a connection is upgraded.
+pub fn restore(headers: &mut http::HeaderMap, protocol: Option<HeaderValue>) {
+    if let Some(protocol) = protocol {
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(UPGRADE, protocol);
+    }
+}

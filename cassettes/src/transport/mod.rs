@@ -1,0 +1,86 @@
+//! HTTP/1.1 on both sides: a server that hands each request to a function, and a client with any credentials.
+//!
+//! Promises: bodies are passed on as they come; a failure is told apart by its kind; a connection of an upgraded
+//! protocol is handed over as it is.
+//! Limits: HTTP/1.1 only; certificates are judged by the system's roots and those given.
+//! Source: RFC 9110, RFC 9112.
+
+mod client;
+mod coding;
+mod forward;
+mod server;
+mod tls;
+
+pub use client::{Client, failure};
+pub use coding::{Coding, decode};
+pub use forward::{forward, restore};
+pub use server::{Exchange, Gone, Server, Tasks};
+pub use tls::{Credentials, TransportError};
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+
+/// What went wrong while a body came.
+pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A body of any origin.
+pub type Body = UnsyncBoxBody<Bytes, BodyError>;
+
+/// A body that is there already.
+pub fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// The fields that concern one connection and are not passed on.
+const HOP_BY_HOP: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+];
+
+/// Takes the fields of one connection out, `Upgrade` and what `Connection` names among them.
+pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
+    let named: Vec<String> = headers
+        .get_all(http::header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .filter(|name| !name.is_empty() && name != "close")
+        .collect();
+    for name in named.iter().map(String::as_str).chain(HOP_BY_HOP).chain(["upgrade"]) {
+        headers.remove(name);
+    }
+}
+
+/// The protocol that a message would have its connection upgraded to.
+pub fn upgrade(headers: &http::HeaderMap) -> Option<&http::HeaderValue> {
+    let connection = headers.get_all(http::header::CONNECTION);
+    let named = connection.iter().filter_map(|value| value.to_str().ok()).any(|value| {
+        value.split(',').any(|name| name.trim().eq_ignore_ascii_case("upgrade"))
+    });
+    headers.get(http::header::UPGRADE).filter(|_| named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{HeaderMap, HeaderValue};
+
+    #[test]
+    fn fields_of_one_connection_are_not_passed_on() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("connection", "X-Mine, Upgrade"), ("upgrade", "websocket"), ("x-mine", "1"), ("x-kept", "2")] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        assert_eq!(upgrade(&headers), Some(&HeaderValue::from_static("websocket")));
+        strip_hop_by_hop(&mut headers);
+        assert_eq!(headers.keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["x-kept"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! Whom to trust, and who one is.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use std::sync::Arc;
+
+/// What a client shows a server, and what it wants to see of it.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    /// A bearer token.
+    pub token: Option<String>,
+    /// A user and a password.
+    pub basic: Option<(String, String)>,
+    /// A client certificate, with those that lead to its root, and its key, both in PEM.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
+    /// Certificates to trust besides the system's, in PEM.
+    pub authority: Option<Vec<u8>>,
+    /// Accept any certificate.
+    pub insecure: bool,
+}
+
+impl std::fmt::Debug for Credentials {
+    /// Says which there are, never what they are.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials")
+            .field("token", &self.token.is_some())
+            .field("basic", &self.basic.is_some())
+            .field("identity", &self.identity.is_some())
+            .field("authority", &self.authority.is_some())
+            .field("insecure", &self.insecure)
+            .finish()
+    }
+}
+
+/// Why a client or a server could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    /// A certificate or key cannot be used.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// A PEM text cannot be read.
+    #[error("{what}: {source}")]
+    Pem {
+        /// Which text.
+        what: &'static str,
+        /// What is wrong with it.
+        source: rustls::pki_types::pem::Error,
+    },
+    /// A credential has characters that no header can carry.
+    #[error("a credential cannot be sent in a header")]
+    Credential,
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The upstream's URL is none of a server.
+    #[error("{0} is no http or https URL of a server")]
+    Upstream(String),
+}
+
+impl Credentials {
+    /// The `Authorization` to send.
+    ///
+    /// # Errors
+    /// If a credential has characters that no header can carry.
+    pub fn authorization(&self) -> Result<Option<HeaderValue>, TransportError> {
+        let text = match (&self.token, &self.basic) {
+            (Some(token), _) => format!("Bearer {token}"),
+            (None, Some((user, password))) => format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))),
+            (None, None) => return Ok(None),
+        };
+        let mut value = HeaderValue::from_str(&text).map_err(|_| TransportError::Credential)?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+
+    /// The settings of TLS.
+    pub(super) fn tls(&self) -> Result<ClientConfig, TransportError> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+        let builder = if self.insecure {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+        } else {
+            builder.with_root_certificates(self.roots()?)
+        };
+        let Some((certificates, key)) = &self.identity else { return Ok(builder.with_no_client_auth()) };
+        let pem = |what| move |source| TransportError::Pem { what, source };
+        let certificates = CertificateDer::pem_slice_iter(certificates)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(pem("the client certificate"))?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(pem("the client key"))?;
+        Ok(builder.with_client_auth_cert(certificates, key)?)
+    }
+
+    fn roots(&self) -> Result<RootCertStore, TransportError> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        for certificate in CertificateDer::pem_slice_iter(self.authority.as_deref().unwrap_or_default()) {
+            let what = "the certificate authority";
+            roots.add(certificate.map_err(|source| TransportError::Pem { what, source })?)?;
+        }
+        Ok(roots)
+    }
+}
+
+/// Accepts any certificate, but still only a signature by its key.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_never_shown() {
+        let credentials = Credentials { token: Some("s3cret".into()), ..Credentials::default() };
+        assert!(!format!("{credentials:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn a_certificate_that_is_none_is_an_error() {
+        let identity = Some((b"-----BEGIN CERTIFICATE-----\n!\n".to_vec(), b"no key".to_vec()));
+        assert!(matches!(Credentials { identity, ..Credentials::default() }.tls(), Err(TransportError::Pem { .. })));
+    }
+}

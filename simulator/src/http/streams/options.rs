@@ -1,0 +1,107 @@
+//! Which container of a pod is asked for, and with which streams.
+//!
+//! Source: Kubernetes v1.2 (`pkg/registry/pod/strategy.go`: `streamLocation`, `LogLocation`).
+
+use serde_json::{Map, Value};
+
+use super::container::Attachment;
+use crate::{api::Status, http::query::Query, profile::Profile};
+
+/// What a request asks of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// To be attached to its process.
+    Attach(Attachment),
+    /// To run a command beside it.
+    Exec(Attachment, Vec<String>),
+}
+
+impl Ask {
+    /// What the sub-resource `part` and the query ask for: output and errors unless they say otherwise.
+    ///
+    /// # Errors
+    /// Where a flag is no boolean and `profile` minds, or no stream is asked for.
+    pub(crate) fn parse(part: &str, query: Query<'_>, profile: Profile) -> Result<Self, Status> {
+        let attachment = Attachment {
+            stdin: flag(query, "stdin", false, profile)?,
+            stdout: flag(query, "stdout", true, profile)?,
+            stderr: flag(query, "stderr", true, profile)?,
+            tty: flag(query, "tty", false, profile)?,
+        };
+        if !(attachment.stdin || attachment.stdout || attachment.stderr) {
+            return Err(Status::bad_request("you must specify at least 1 of stdin, stdout, stderr"));
+        }
+        if part != "exec" {
+            return Ok(Self::Attach(attachment));
+        }
+        let command: Vec<String> = query.all("command").map(std::borrow::Cow::into_owned).collect();
+        if command.is_empty() { Err(Status::bad_request("you must specify at least 1 command for the container")) } else { Ok(Self::Exec(attachment, command)) }
+    }
+
+    /// The streams that are asked for.
+    pub(crate) fn attachment(&self) -> Attachment {
+        match self {
+            Self::Attach(attachment) | Self::Exec(attachment, _) => *attachment,
+        }
+    }
+}
+
+/// A flag that is `default` where it is absent.
+pub(crate) fn flag(query: Query<'_>, name: &str, default: bool, profile: Profile) -> Result<bool, Status> {
+    if query.get(name).is_none() { Ok(default) } else { query.flag(name, profile) }
+}
+
+/// The name of the container of `pod` that is `asked` for: the one that there is where none is.
+///
+/// # Errors
+/// Where there is no such container, or one of several has to be named.
+pub(crate) fn container(pod: &Map<String, Value>, asked: &str) -> Result<String, Status> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = text(pod.get("metadata").and_then(|metadata| metadata.get("name")));
+    let containers = pod.get("spec").and_then(|spec| spec.get("containers")).and_then(Value::as_array);
+    let names: Vec<String> = containers.into_iter().flatten().map(|container| text(container.get("name"))).collect();
+    match names.as_slice() {
+        _ if !asked.is_empty() && names.iter().any(|name| name == asked) => Ok(asked.to_owned()),
+        _ if !asked.is_empty() => Err(Status::bad_request(format!("container {asked} is not valid for pod {name}"))),
+        [only] => Ok(only.clone()),
+        [] => Err(Status::bad_request(format!("a container name must be specified for pod {name}"))),
+        several => Err(Status::bad_request(format!("a container name must be specified for pod {name}, choose one of: [{}]", several.join(" ")))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case("", Some((false, true, true, false)))]
+    #[case("stdin=true&tty=1&stderr=false", Some((true, true, false, true)))]
+    #[case("stdin=0&stdout=false&stderr=0", None)]
+    fn output_and_errors_are_wanted_unless_said_otherwise(#[case] query: &str, #[case] streams: Option<(bool, bool, bool, bool)>) {
+        let asked = Ask::parse("attach", Query::new(query), Profile::Kubernetes12).ok().map(|ask| ask.attachment());
+        assert_eq!(asked, streams.map(|(stdin, stdout, stderr, tty)| Attachment { stdin, stdout, stderr, tty }));
+    }
+
+    #[test]
+    fn a_command_comes_word_by_word() {
+        let asked = Ask::parse("exec", Query::new("command=echo&command=a%20b&stdout=true"), Profile::Documented).unwrap();
+        assert!(matches!(asked, Ask::Exec(_, command) if command == ["echo", "a b"]));
+        assert!(Ask::parse("exec", Query::new("stdout=true"), Profile::Documented).is_err());
+    }
+
+    #[rstest]
+    #[case(&["a"], "", Ok("a"))]
+    #[case(&["a", "b"], "b", Ok("b"))]
+    #[case(&["a"], "x", Err("container x is not valid for pod p"))]
+    #[case(&["a", "b"], "", Err("a container name must be specified for pod p, choose one of: [a b]"))]
+    #[case(&[], "", Err("a container name must be specified for pod p"))]
+    fn one_of_several_has_to_be_named(#[case] names: &[&str], #[case] asked: &str, #[case] found: Result<&str, &str>) {
+        let containers: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": containers}});
+        let result = container(pod.as_object().unwrap(), asked).map_err(|status| status.message);
+        assert_eq!(result.as_deref().map_err(String::as_str), found);
+    }
+}

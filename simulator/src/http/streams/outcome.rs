@@ -1,0 +1,55 @@
+//! How a process ended, as the error channel tells it.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use super::container::Exit;
+
+/// The message of the error channel; `None` where there is nothing to tell.
+///
+/// Since the fourth version it is a Status, of a success too; before that, text where there is an error.
+pub(super) fn message(exit: &Exit, with_status: bool) -> Option<Bytes> {
+    let text = match exit {
+        Exit::Code(0) => {
+            return with_status.then(|| json!({"metadata": {}, "status": "Success"}).to_string().into());
+        }
+        Exit::Code(code) => format!("command terminated with non-zero exit code: {code}"),
+        Exit::Failed(why) => why.clone(),
+    };
+    if !with_status {
+        return Some(text.into());
+    }
+    let status = match exit {
+        Exit::Code(code) => json!({
+            "metadata": {},
+            "status": "Failure",
+            "message": text,
+            "reason": "NonZeroExitCode",
+            "details": {"causes": [{"reason": "ExitCode", "message": code.to_string()}]},
+        }),
+        Exit::Failed(_) => json!({
+            "metadata": {},
+            "status": "Failure",
+            "message": format!("Internal error occurred: {text}"),
+            "reason": "InternalError",
+            "details": {"causes": [{"message": text}]},
+            "code": 500,
+        }),
+    };
+    Some(status.to_string().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_newer_versions_tell_of_success_and_of_codes() {
+        assert_eq!(message(&Exit::Code(0), false), None);
+        assert_eq!(message(&Exit::Code(0), true).unwrap(), r#"{"metadata":{},"status":"Success"}"#);
+        assert_eq!(message(&Exit::Code(3), false).unwrap(), "command terminated with non-zero exit code: 3");
+        let status: serde_json::Value = serde_json::from_slice(&message(&Exit::Code(3), true).unwrap()).unwrap();
+        assert_eq!(status["details"]["causes"][0], json!({"reason": "ExitCode", "message": "3"}));
+        assert_eq!(message(&Exit::Failed("gone".to_owned()), false).unwrap(), "gone");
+    }
+}

@@ -1,0 +1,128 @@
+//! What is done to a token after it has been cut out: letter case, accents, stop words, length.
+//!
+//! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character for one), StopFilter, LengthFilter, ASCIIFoldingFilter (accents of the Latin letters only).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// One step between tokenizer and index.
+#[derive(Clone, Debug)]
+pub(super) enum Filter {
+    Lowercase,
+    Uppercase,
+    Stop(Arc<HashSet<String>>),
+    Length { min: usize, max: usize },
+    AsciiFolding,
+    Trim,
+    Reverse,
+    Truncate(usize),
+}
+
+/// The stop words of the `stop` analyzer.
+pub(super) const ENGLISH: [&str; 33] = [
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or", "such", "that", "the",
+    "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+];
+
+impl Filter {
+    /// Changes `text` in place; false if the token is to be dropped.
+    pub(super) fn apply(&self, text: &mut String) -> bool {
+        match self {
+            Filter::Lowercase => lowercase_in_place(text),
+            Filter::Uppercase => *text = text.chars().map(|c| single(c, c.to_uppercase())).collect(),
+            Filter::Stop(words) => return !words.contains(text.as_str()),
+            Filter::Length { min, max } => return (*min..=*max).contains(&text.chars().count()),
+            Filter::AsciiFolding => fold(text),
+            Filter::Trim => *text = text.trim().to_owned(),
+            Filter::Reverse => *text = text.chars().rev().collect(),
+            Filter::Truncate(length) => *text = text.chars().take(*length).collect(),
+        }
+        true
+    }
+}
+
+/// `text` in lower case, one character for one.
+pub(crate) fn lowercase(text: &str) -> String {
+    let mut text = text.to_owned();
+    lowercase_in_place(&mut text);
+    text
+}
+
+fn lowercase_in_place(text: &mut String) {
+    if text.is_ascii() {
+        text.make_ascii_lowercase();
+    } else {
+        *text = text.chars().map(|c| if c == 'İ' { 'i' } else { single(c, c.to_lowercase()) }).collect();
+    }
+}
+
+/// The mapping of a character when it is one character, else the character.
+fn single(c: char, mut mapped: impl ExactSizeIterator<Item = char>) -> char {
+    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
+}
+
+fn fold(text: &mut String) {
+    if text.is_ascii() {
+        return;
+    }
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            'À'..='Å' | 'Ā' | 'Ă' | 'Ą' => folded.push('A'),
+            'à'..='å' | 'ā' | 'ă' | 'ą' => folded.push('a'),
+            'Ç' | 'Ć' | 'Ĉ' | 'Ċ' | 'Č' => folded.push('C'),
+            'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => folded.push('c'),
+            'Ď' | 'Đ' | 'Ð' => folded.push('D'),
+            'ď' | 'đ' | 'ð' => folded.push('d'),
+            'È'..='Ë' | 'Ē' | 'Ĕ' | 'Ė' | 'Ę' | 'Ě' => folded.push('E'),
+            'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => folded.push('e'),
+            'Ì'..='Ï' | 'Ĩ' | 'Ī' | 'Į' | 'İ' => folded.push('I'),
+            'ì'..='ï' | 'ĩ' | 'ī' | 'į' | 'ı' => folded.push('i'),
+            'Ł' => folded.push('L'),
+            'ł' => folded.push('l'),
+            'Ñ' | 'Ń' | 'Ň' => folded.push('N'),
+            'ñ' | 'ń' | 'ň' => folded.push('n'),
+            'Ò'..='Ö' | 'Ø' | 'Ō' | 'Ő' => folded.push('O'),
+            'ò'..='ö' | 'ø' | 'ō' | 'ő' => folded.push('o'),
+            'Ŕ' | 'Ř' => folded.push('R'),
+            'ŕ' | 'ř' => folded.push('r'),
+            'Ś' | 'Ş' | 'Š' => folded.push('S'),
+            'ś' | 'ş' | 'š' => folded.push('s'),
+            'Ţ' | 'Ť' => folded.push('T'),
+            'ţ' | 'ť' => folded.push('t'),
+            'Ù'..='Ü' | 'Ũ' | 'Ū' | 'Ů' | 'Ű' => folded.push('U'),
+            'ù'..='ü' | 'ũ' | 'ū' | 'ů' | 'ű' => folded.push('u'),
+            'Ý' | 'Ÿ' => folded.push('Y'),
+            'ý' | 'ÿ' => folded.push('y'),
+            'Ź' | 'Ż' | 'Ž' => folded.push('Z'),
+            'ź' | 'ż' | 'ž' => folded.push('z'),
+            'Æ' => folded.push_str("AE"),
+            'æ' => folded.push_str("ae"),
+            'Œ' => folded.push_str("OE"),
+            'œ' => folded.push_str("oe"),
+            'ß' => folded.push_str("ss"),
+            'Þ' => folded.push_str("TH"),
+            'þ' => folded.push_str("th"),
+            '‘' | '’' => folded.push('\''),
+            '“' | '”' => folded.push('"'),
+            '–' | '—' => folded.push('-'),
+            other => folded.push(other),
+        }
+    }
+    *text = folded;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("GRÖSSE Größe", "grösse größe")]
+    #[case("МИР", "мир")]
+    #[case("İstanbul", "istanbul")]
+    #[case("ΟΔΟΣ", "οδοσ")]
+    fn lower_case_maps_one_character_to_one(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(lowercase(text), expected);
+    }
+}

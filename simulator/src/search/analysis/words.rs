@@ -1,0 +1,157 @@
+//! The standard tokenizer: words by UAX #29.
+//!
+//! Promises: linear in the text; offsets are byte offsets on character boundaries; positions count the words, and a word that is too long is left out but counted.
+//! Limits: a word has at most 255 UTF-16 units.
+//! Source: Lucene 4.10's StandardTokenizer (rules WB4 to WB13b, Han and Hiragana one character a word, Southeast Asian runs whole).
+
+use super::word_class::{WordClass, word_class};
+
+const LONGEST: usize = 255;
+
+/// One word of a text: where it starts, where it ends, and its position among the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) position: u32,
+}
+
+/// Gives every word of `text` to `sink`; returns the position after the last one.
+pub(crate) fn each_word(text: &str, mut sink: impl FnMut(Word)) -> u32 {
+    let mut scanner = Scanner { text, at: 0 };
+    let mut position = 0;
+    while let Some((start, end)) = scanner.next_word() {
+        if end - start <= LONGEST || text.get(start..end).is_some_and(|word| word.encode_utf16().count() <= LONGEST) {
+            sink(Word { start, end, position });
+        }
+        position += 1;
+    }
+    position
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Scanner<'_> {
+    fn class_at(&self, at: usize) -> Option<(WordClass, usize)> {
+        let byte = *self.text.as_bytes().get(at)?;
+        if byte < 0x80 {
+            return Some((word_class(byte as char), 1));
+        }
+        let c = self.text.get(at..)?.chars().next()?;
+        Some((word_class(c), c.len_utf8()))
+    }
+
+    /// The end of the run of extending characters that starts at `at`.
+    fn after_extenders(&self, mut at: usize) -> usize {
+        while let Some((WordClass::Extend, len)) = self.class_at(at) {
+            at += len;
+        }
+        at
+    }
+
+    fn next_word(&mut self) -> Option<(usize, usize)> {
+        loop {
+            let start = self.at;
+            let (class, len) = self.class_at(start)?;
+            let end = match class {
+                WordClass::Han | WordClass::Hiragana => Some(self.after_extenders(start + len)),
+                WordClass::SoutheastAsian => Some(self.run_end(start)),
+                WordClass::Letter | WordClass::Hebrew | WordClass::Numeric | WordClass::Katakana | WordClass::ExtendNumLet => self.word_end(start),
+                _ => None,
+            };
+            if let Some(end) = end {
+                self.at = end;
+                return Some((start, end));
+            }
+            self.at = start + len;
+        }
+    }
+
+    fn run_end(&self, mut at: usize) -> usize {
+        while let Some((WordClass::SoutheastAsian | WordClass::Extend, len)) = self.class_at(at) {
+            at += len;
+        }
+        at
+    }
+
+    /// The end of the word that starts at `start`, or none if what starts there has neither letter nor digit.
+    fn word_end(&self, start: usize) -> Option<usize> {
+        use WordClass::*;
+        let (mut last, len) = self.class_at(start)?;
+        let mut at = self.after_extenders(start + len);
+        let mut solid = last != ExtendNumLet;
+        while let Some((class, len)) = self.class_at(at) {
+            let after = self.after_extenders(at + len);
+            let joins = match class {
+                Letter | Hebrew | Numeric => {
+                    matches!(last, Letter | Hebrew | Numeric | ExtendNumLet)
+                }
+                Katakana => matches!(last, Katakana | ExtendNumLet),
+                ExtendNumLet => true,
+                MidLetter | MidNumLet | SingleQuote | MidNum | DoubleQuote => {
+                    let next = self.class_at(after).map(|(class, _)| class);
+                    let between_letters = class != MidNum && class != DoubleQuote && matches!(last, Letter | Hebrew) && matches!(next, Some(Letter | Hebrew));
+                    let between_digits = !matches!(class, MidLetter | DoubleQuote) && last == Numeric && next == Some(Numeric);
+                    let hebrew = last == Hebrew && (class == SingleQuote || class == DoubleQuote && next == Some(Hebrew));
+                    if !(between_letters || between_digits || hebrew) {
+                        break;
+                    }
+                    at = after;
+                    if !(between_letters || between_digits) && class == SingleQuote {
+                        // A Hebrew letter keeps its apostrophe even at the end of the word.
+                        last = Hebrew;
+                    }
+                    continue;
+                }
+                _ => false,
+            };
+            if !joins {
+                break;
+            }
+            solid |= class != ExtendNumLet;
+            last = class;
+            at = after;
+        }
+        solid.then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn words(text: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        each_word(text, |word| found.push(&text[word.start..word.end]));
+        found
+    }
+
+    #[rstest]
+    #[case("GET /api/v1/items HTTP/1.1", &["GET", "api", "v1", "items", "HTTP", "1.1"])]
+    #[case("user_id=23, it's can't", &["user_id", "23", "it's", "can't"])]
+    #[case("10.0.1.2 v1.2.3 3,000;5 a.b", &["10.0.1.2", "v1.2.3", "3,000;5", "a.b"])]
+    #[case("retry:queue 12:30 x:1", &["retry:queue", "12", "30", "x", "1"])]
+    #[case("_ __ _a a_ _1_", &["_a", "a_", "_1_"])]
+    #[case("日志 ひらがな カタカナ 한국어", &["日", "志", "ひ", "ら", "が", "な", "カタカナ", "한국어"])]
+    #[case("état Größe мир e\u{301}tat", &["état", "Größe", "мир", "e\u{301}tat"])]
+    #[case("ภาษาไทย 1", &["ภาษาไทย", "1"])]
+    #[case("'quoted' end. 5. .5", &["quoted", "end", "5", "5"])]
+    #[case("", &[])]
+    #[case("... --- !!", &[])]
+    #[case("2015-06-22T08:00:00+00:00", &["2015", "06", "22T08", "00", "00", "00", "00"])]
+    fn words_are_found_by_the_standard(#[case] text: &str, #[case] expected: &[&str]) {
+        assert_eq!(words(text), expected);
+    }
+
+    #[test]
+    fn a_word_too_long_is_left_out_but_counted() {
+        let text = format!("a {} b", "x".repeat(256));
+        let mut found = Vec::new();
+        let end = each_word(&text, |word| found.push(word.position));
+        assert_eq!((found, end), (vec![0, 2], 3));
+    }
+}

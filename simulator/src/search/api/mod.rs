@@ -1,0 +1,3 @@
+//! The handlers: what each path does.
+
+pub(crate) mod search;

@@ -1,0 +1,126 @@
+//! The settings of an index: names with dots, and texts.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+/// The settings of an index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Settings {
+    flat: BTreeMap<String, String>,
+    analysis: Option<Map<String, Value>>,
+}
+
+impl Settings {
+    /// The settings in a body, nested or flat, with or without `index.` before them.
+    pub(crate) fn parse(body: &Value) -> Settings {
+        let mut settings = Settings::default();
+        if let Value::Object(body) = body {
+            let inner = body.get("settings").and_then(Value::as_object).unwrap_or(body);
+            settings.flatten("", inner);
+            let analysis = inner.get("analysis").or_else(|| inner.get("index").and_then(|index| index.get("analysis")));
+            settings.analysis = analysis.and_then(Value::as_object).cloned();
+        }
+        settings
+    }
+
+    fn flatten(&mut self, prefix: &str, object: &Map<String, Value>) {
+        for (key, value) in object {
+            let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            match value {
+                Value::Object(inner) => self.flatten(&name, inner),
+                Value::Array(items) => {
+                    for (at, item) in items.iter().enumerate() {
+                        self.set(&format!("{name}.{at}"), item);
+                    }
+                }
+                value => self.set(&name, value),
+            }
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &Value) {
+        let name = if name.starts_with("index.") { name.to_owned() } else { format!("index.{name}") };
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Null => return,
+            other => other.to_string(),
+        };
+        self.flat.insert(name, text);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.flat.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn number(&self, name: &str, default: u32) -> u32 {
+        self.get(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+    }
+
+    pub(crate) fn set_default(&mut self, name: &str, value: &str) {
+        self.flat.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
+
+    pub(crate) fn extend(&mut self, other: &Settings) {
+        self.flat.extend(other.flat.iter().map(|(name, value)| (name.clone(), value.clone())));
+        if let Some(analysis) = &other.analysis {
+            let mine = self.analysis.get_or_insert_with(Map::new);
+            for (section, value) in analysis {
+                super::template::merge(mine.entry(section.clone()).or_insert_with(|| Value::Object(Map::new())), value);
+            }
+        }
+    }
+
+    pub(crate) fn analysis(&self) -> Option<&Map<String, Value>> {
+        self.analysis.as_ref()
+    }
+
+    /// How long a change can stay unseen: none if only a refresh shows it.
+    pub(crate) fn refresh_interval(&self, default: Duration) -> Option<Duration> {
+        match self.get("index.refresh_interval") {
+            None => Some(default),
+            Some("-1") => None,
+            Some(text) => Some(duration(text).unwrap_or(default)),
+        }
+    }
+
+    /// The settings as they are shown: nested.
+    pub(crate) fn nested(&self) -> Value {
+        let mut shown = json!({});
+        for (name, value) in &self.flat {
+            let mut at = &mut shown;
+            for part in name.split('.') {
+                // A name that is both a value and a section is shown as the section.
+                if !at.is_object() {
+                    *at = json!({});
+                }
+                at = &mut at[part];
+            }
+            *at = json!(value);
+        }
+        shown
+    }
+
+    /// The settings as they are shown: flat.
+    pub(crate) fn flat(&self) -> Value {
+        self.flat.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>().into()
+    }
+}
+
+/// `5s`, `1m`, `100ms` or a number of milliseconds.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(at)?;
+    let number: f64 = number.parse().ok()?;
+    let seconds = match unit.trim() {
+        "" | "ms" => number / 1000.0,
+        "s" => number,
+        "m" => number * 60.0,
+        "h" | "H" => number * 3600.0,
+        "d" => number * 86_400.0,
+        "w" => number * 7.0 * 86_400.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}

@@ -1,0 +1,77 @@
+//! The best of many hits.
+
+use std::cmp::Ordering;
+
+use super::sort::{SortSpec, SortValue, compare};
+
+/// A document that matched.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    /// The number of its index among those that are searched.
+    pub(crate) index: usize,
+    /// The number of its segment in the view.
+    pub(crate) segment: usize,
+    /// Its number in the segment.
+    pub(crate) doc: u32,
+    /// Its score.
+    pub(crate) score: f32,
+    /// The values by which it is ordered, unless that is its score alone.
+    pub(crate) sort: Vec<SortValue>,
+}
+
+/// Keeps the best `limit` of the candidates that it is given in the order of index, segment and document.
+pub(crate) struct Top {
+    specs: Vec<SortSpec>,
+    limit: usize,
+    kept: Vec<Candidate>,
+    /// The score that a candidate has to beat, once there are enough.
+    threshold: f32,
+}
+
+impl Top {
+    pub(crate) fn new(specs: &[SortSpec], limit: usize) -> Top {
+        Top { specs: specs.to_vec(), limit, kept: Vec::new(), threshold: f32::NEG_INFINITY }
+    }
+
+    /// True if a candidate with that score could be among the best; only asked where the score alone orders.
+    #[inline]
+    pub(crate) fn wants(&self, score: f32) -> bool {
+        score > self.threshold
+    }
+
+    pub(crate) fn push(&mut self, candidate: Candidate) {
+        if self.limit == 0 {
+            return;
+        }
+        self.kept.push(candidate);
+        if self.kept.len() >= (self.limit * 2).max(64) {
+            self.shrink();
+        }
+    }
+
+    fn order(specs: &[SortSpec], a: &Candidate, b: &Candidate) -> Ordering {
+        let first = if specs.is_empty() { b.score.total_cmp(&a.score) } else { compare(specs, &a.sort, &b.sort) };
+        first.then_with(|| (a.index, a.segment, a.doc).cmp(&(b.index, b.segment, b.doc)))
+    }
+
+    fn shrink(&mut self) {
+        if self.kept.len() > self.limit {
+            let specs = &self.specs;
+            self.kept.select_nth_unstable_by(self.limit - 1, |a, b| Top::order(specs, a, b));
+            self.kept.truncate(self.limit);
+            if self.specs.is_empty()
+                && let Some(last) = self.kept.last()
+            {
+                self.threshold = last.score;
+            }
+        }
+    }
+
+    /// The best, in order.
+    pub(crate) fn finish(mut self) -> Vec<Candidate> {
+        self.shrink();
+        let specs = &self.specs;
+        self.kept.sort_unstable_by(|a, b| Top::order(specs, a, b));
+        self.kept
+    }
+}

@@ -1,0 +1,93 @@
+//! A set of documents, a bit each.
+
+/// A set of document numbers; grows as it has to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bits {
+    words: Vec<u64>,
+    len: u32,
+}
+
+impl Bits {
+    /// An empty set with room for the numbers below `max_doc`.
+    pub(crate) fn with_room(max_doc: u32) -> Bits {
+        Bits { words: vec![0; max_doc.div_ceil(64) as usize], len: 0 }
+    }
+
+    /// The set of all numbers below `max_doc`.
+    pub(crate) fn full(max_doc: u32) -> Bits {
+        let mut words = vec![u64::MAX; (max_doc / 64) as usize];
+        if max_doc % 64 > 0 {
+            words.push((1 << (max_doc % 64)) - 1);
+        }
+        Bits { words, len: max_doc }
+    }
+
+    /// How many numbers are in the set.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, doc: u32) -> bool {
+        self.words.get((doc / 64) as usize).is_some_and(|word| word >> (doc % 64) & 1 == 1)
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, doc: u32) {
+        let at = (doc / 64) as usize;
+        if at >= self.words.len() {
+            self.words.resize(at + 1, 0);
+        }
+        if let Some(word) = self.words.get_mut(at) {
+            let bit = 1 << (doc % 64);
+            self.len += u32::from(*word & bit == 0);
+            *word |= bit;
+        }
+    }
+
+    pub(crate) fn remove(&mut self, doc: u32) {
+        if let Some(word) = self.words.get_mut((doc / 64) as usize) {
+            let bit = 1 << (doc % 64);
+            self.len -= u32::from(*word & bit != 0);
+            *word &= !bit;
+        }
+    }
+
+    /// The first number of the set that is not below `from`.
+    #[inline]
+    pub(crate) fn next(&self, from: u32) -> Option<u32> {
+        let mut at = (from / 64) as usize;
+        let mut word = self.words.get(at)? & (u64::MAX << (from % 64));
+        while word == 0 {
+            at += 1;
+            word = *self.words.get(at)?;
+        }
+        u32::try_from(at).ok().map(|at| at * 64 + word.trailing_zeros())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let doc = self.next(from)?;
+            from = doc + 1;
+            Some(doc)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_put_in_and_not_taken_out() {
+        let mut set = Bits::with_room(10);
+        for doc in [3, 64, 200, 3] {
+            set.insert(doc);
+        }
+        set.remove(64);
+        set.remove(65);
+        assert_eq!((set.iter().collect::<Vec<_>>(), set.len()), (vec![3, 200], 2));
+        assert_eq!((Bits::full(70).iter().count(), Bits::full(70).len(), Bits::full(64).next(64)), (70, 70, None));
+    }
+}

@@ -1,0 +1,25 @@
+//! The index: documents in, segments out.
+//!
+//! Promises: what was written is found after the next refresh and read back by id at once; a version grows by one with every change of a document; writers of different documents do not wait for one another longer than a buffer needs to be taken.
+//! Limits: in memory; segments are merged when there are many, in the thread that refreshes.
+//! Source: near-real-time search as Lucene does it; the formats are tantivy's.
+
+mod bits;
+mod document;
+mod encoded;
+mod ids;
+mod ordinals;
+mod segment;
+mod shard;
+mod values;
+mod view;
+
+pub(crate) use bits::Bits;
+pub(crate) use document::{Outcome, read};
+pub(crate) use encoded::{Encoded, Stored, field_prefix};
+pub(crate) use ids::{Condition, Written};
+pub(crate) use ordinals::Ordinals;
+pub(crate) use segment::{Segment, term_key};
+pub(crate) use shard::Shard;
+pub(crate) use values::Values;
+pub(crate) use view::{SegmentView, View};

@@ -1,0 +1,73 @@
+//! The numbers of a field in a segment, document by document.
+
+use tantivy::columnar::Column;
+
+use super::bits::Bits;
+
+/// The numbers of a field: none, at most one a document, or several.
+pub(crate) enum Values {
+    Empty,
+    /// One a document; with what says which documents have one, unless all do.
+    Single {
+        values: Vec<i64>,
+        present: Option<Bits>,
+    },
+    /// Several: those of document `d` are `values[starts[d]..starts[d + 1]]`.
+    Many {
+        starts: Vec<u32>,
+        values: Vec<i64>,
+    },
+}
+
+impl Values {
+    pub(super) fn read(column: &Column<i64>, max_doc: u32) -> Values {
+        use tantivy::columnar::Cardinality;
+        match column.get_cardinality() {
+            Cardinality::Full => Values::Single { values: (0..max_doc).map(|doc| column.first(doc).unwrap_or(0)).collect(), present: None },
+            Cardinality::Optional => {
+                let mut present = Bits::with_room(max_doc);
+                let mut values = vec![0; max_doc as usize];
+                for (doc, slot) in (0..max_doc).zip(&mut values) {
+                    if let Some(value) = column.first(doc) {
+                        present.insert(doc);
+                        *slot = value;
+                    }
+                }
+                Values::Single { values, present: Some(present) }
+            }
+            Cardinality::Multivalued => {
+                let mut starts = vec![0];
+                let mut values = Vec::new();
+                for doc in 0..max_doc {
+                    let from = values.len();
+                    values.extend(column.values_for_doc(doc));
+                    if let Some(own) = values.get_mut(from..) {
+                        own.sort_unstable();
+                    }
+                    starts.push(u32::try_from(values.len()).unwrap_or(u32::MAX));
+                }
+                Values::Many { starts, values }
+            }
+        }
+    }
+
+    /// The numbers of a document, in ascending order.
+    #[inline]
+    pub(crate) fn of(&self, doc: u32) -> &[i64] {
+        let at = doc as usize;
+        match self {
+            Values::Empty => &[],
+            Values::Single { values, present } => {
+                if present.as_ref().is_none_or(|present| present.contains(doc)) {
+                    values.get(at..=at).unwrap_or(&[])
+                } else {
+                    &[]
+                }
+            }
+            Values::Many { starts, values } => match (starts.get(at), starts.get(at + 1)) {
+                (Some(from), Some(to)) => values.get(*from as usize..*to as usize).unwrap_or(&[]),
+                _ => &[],
+            },
+        }
+    }
+}

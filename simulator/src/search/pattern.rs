@@ -1,0 +1,42 @@
+//! Names with stars: `logstash-*`.
+
+/// True if `name` fits `pattern`, in which `*` stands for anything.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(rest) = pieces.next().and_then(|head| name.strip_prefix(head)) else {
+        return false;
+    };
+    let mut rest = rest;
+    let mut pieces = pieces.peekable();
+    if pieces.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return rest.ends_with(piece);
+        }
+        match rest.find(piece) {
+            Some(at) => rest = rest.get(at + piece.len()..).unwrap_or(""),
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("logstash-*", "logstash-2015.06.22", true)]
+    #[case("*", "", true)]
+    #[case("a*b*c", "axxbyyc", true)]
+    #[case("a*b*c", "acb", false)]
+    #[case("a", "ab", false)]
+    #[case("*a", "ba", true)]
+    #[case("ab*ba", "aba", false)]
+    fn stars_stand_for_anything(#[case] pattern: &str, #[case] name: &str, #[case] fits: bool) {
+        assert_eq!(matches(pattern, name), fits);
+    }
+}

@@ -1,0 +1,80 @@
+//! Fuzzy terms: how many edits, and the automaton that counts them.
+//!
+//! Source: Lucene 4.10's FuzzyQuery.
+
+use std::sync::OnceLock;
+
+use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
+use tantivy_fst::Automaton;
+
+/// How many edits a similarity allows a term of `length` characters: the number itself from 1 on, else a share of the length; at most two.
+pub(crate) fn edits(similarity: f32, length: usize) -> u8 {
+    if similarity >= 1.0 {
+        (similarity as u8).min(2)
+    } else if similarity == 0.0 {
+        0
+    } else {
+        (((1.0 - f64::from(similarity)) * length as f64) as i64).clamp(0, 2) as u8
+    }
+}
+
+/// The terms at most so many edits away.
+pub(super) struct Levenshtein(DFA);
+
+impl Levenshtein {
+    pub(super) fn new(term: &str, edits: u8, transpositions: bool) -> Levenshtein {
+        static BUILDERS: [OnceLock<LevenshteinAutomatonBuilder>; 6] = [const { OnceLock::new() }; 6];
+        let slot = usize::from(edits.min(2)) * 2 + usize::from(transpositions);
+        let build = || LevenshteinAutomatonBuilder::new(edits.min(2), transpositions);
+        Levenshtein(match BUILDERS.get(slot) {
+            Some(builder) => builder.get_or_init(build).build_dfa(term),
+            None => build().build_dfa(term),
+        })
+    }
+
+    /// How many edits away a state is, if it is near enough.
+    pub(super) fn distance(&self, state: u32) -> Option<u8> {
+        match self.0.distance(state) {
+            Distance::Exact(edits) => Some(edits),
+            Distance::AtLeast(_) => None,
+        }
+    }
+}
+
+impl Automaton for Levenshtein {
+    type State = u32;
+
+    fn start(&self) -> u32 {
+        self.0.initial_state()
+    }
+
+    fn is_match(&self, state: &u32) -> bool {
+        self.distance(*state).is_some()
+    }
+
+    fn can_match(&self, state: &u32) -> bool {
+        *state != SINK_STATE
+    }
+
+    fn accept(&self, state: &u32, byte: u8) -> u32 {
+        self.0.transition(*state, byte)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(2.0, 3, 2)]
+    #[case(1.0, 3, 1)]
+    #[case(7.0, 3, 2)]
+    #[case(0.8, 5, 0)]
+    #[case(0.8, 6, 1)]
+    #[case(0.5, 3, 1)]
+    #[case(0.0, 9, 0)]
+    fn a_similarity_allows_so_many_edits(#[case] similarity: f32, #[case] length: usize, #[case] expected: u8) {
+        assert_eq!(edits(similarity, length), expected);
+    }
+}

@@ -1,0 +1,198 @@
+//! The scorers made of others: boolean, best-of, filtered.
+
+use super::{END, Scorer};
+
+/// What must, may and must not match, with the factor for how many did.
+pub(super) struct BooleanScorer {
+    must: Vec<Box<dyn Scorer>>,
+    should: Vec<Box<dyn Scorer>>,
+    must_not: Vec<Box<dyn Scorer>>,
+    /// How many of `should` have to match.
+    at_least: usize,
+    /// The factor by the number of matching clauses.
+    coord: Vec<f32>,
+    doc: u32,
+    /// Whether the optional clauses have been moved to `doc`.
+    met: usize,
+}
+
+impl BooleanScorer {
+    pub(super) fn new(
+        must: Vec<Box<dyn Scorer>>,
+        should: Vec<Box<dyn Scorer>>,
+        must_not: Vec<Box<dyn Scorer>>,
+        at_least: usize,
+        coord: Vec<f32>,
+    ) -> BooleanScorer {
+        let at_least = if must.is_empty() { at_least.max(1) } else { at_least };
+        let mut scorer = BooleanScorer { must, should, must_not, at_least, coord, doc: 0, met: 0 };
+        scorer.doc = scorer.settle(0);
+        scorer
+    }
+
+    /// The first document from `target` on that matches.
+    fn settle(&mut self, mut target: u32) -> u32 {
+        loop {
+            target = if self.must.is_empty() { self.next_optional(target) } else { self.next_required(target) };
+            if target == END {
+                return END;
+            }
+            if self.must_not.iter_mut().any(|scorer| scorer.seek(target) == target) {
+                target += 1;
+                continue;
+            }
+            self.met = 0;
+            for scorer in &mut self.should {
+                self.met += usize::from(scorer.seek(target) == target);
+            }
+            if self.met >= self.at_least {
+                return target;
+            }
+            target += 1;
+        }
+    }
+
+    fn next_required(&mut self, mut target: u32) -> u32 {
+        'again: loop {
+            for scorer in &mut self.must {
+                let doc = scorer.seek(target);
+                if doc > target {
+                    if doc == END {
+                        return END;
+                    }
+                    target = doc;
+                    continue 'again;
+                }
+            }
+            return target;
+        }
+    }
+
+    fn next_optional(&mut self, target: u32) -> u32 {
+        self.should.iter_mut().map(|scorer| scorer.seek(target)).min().unwrap_or(END)
+    }
+}
+
+impl Scorer for BooleanScorer {
+    fn doc(&self) -> u32 {
+        self.doc
+    }
+
+    fn advance(&mut self) -> u32 {
+        if self.doc != END {
+            self.doc = self.settle(self.doc + 1);
+        }
+        self.doc
+    }
+
+    fn seek(&mut self, target: u32) -> u32 {
+        if self.doc < target {
+            self.doc = self.settle(target);
+        }
+        self.doc
+    }
+
+    fn score(&mut self) -> f32 {
+        let mut sum = 0.0;
+        for scorer in &mut self.must {
+            sum += scorer.score();
+        }
+        if self.met > 0 {
+            for scorer in &mut self.should {
+                if scorer.doc() == self.doc {
+                    sum += scorer.score();
+                }
+            }
+        }
+        sum * self.coord.get(self.must.len() + self.met).copied().unwrap_or(1.0)
+    }
+}
+
+/// What any of several find; the best score counts, and a share of the others.
+pub(super) struct BestScorer {
+    scorers: Vec<Box<dyn Scorer>>,
+    tie: f32,
+    doc: u32,
+}
+
+impl BestScorer {
+    pub(super) fn new(scorers: Vec<Box<dyn Scorer>>, tie: f32) -> BestScorer {
+        let doc = scorers.iter().map(|scorer| scorer.doc()).min().unwrap_or(END);
+        BestScorer { scorers, tie, doc }
+    }
+}
+
+impl Scorer for BestScorer {
+    fn doc(&self) -> u32 {
+        self.doc
+    }
+
+    fn advance(&mut self) -> u32 {
+        if self.doc == END { END } else { self.seek(self.doc + 1) }
+    }
+
+    fn seek(&mut self, target: u32) -> u32 {
+        if self.doc < target {
+            self.doc = self.scorers.iter_mut().map(|scorer| scorer.seek(target)).min().unwrap_or(END);
+        }
+        self.doc
+    }
+
+    fn score(&mut self) -> f32 {
+        let (mut sum, mut best) = (0.0, 0.0f32);
+        for scorer in self.scorers.iter_mut().filter(|scorer| scorer.doc() == self.doc) {
+            let score = scorer.score();
+            sum += score;
+            best = best.max(score);
+        }
+        best + (sum - best) * self.tie
+    }
+}
+
+/// What one finds and another does not leave out; the first one's score.
+pub(super) struct FilteredScorer {
+    query: Box<dyn Scorer>,
+    filter: Box<dyn Scorer>,
+}
+
+impl FilteredScorer {
+    pub(super) fn new(query: Box<dyn Scorer>, filter: Box<dyn Scorer>) -> FilteredScorer {
+        let mut scorer = FilteredScorer { query, filter };
+        scorer.settle();
+        scorer
+    }
+
+    fn settle(&mut self) -> u32 {
+        loop {
+            let doc = self.query.doc();
+            if doc == END {
+                return END;
+            }
+            let other = self.filter.seek(doc);
+            if other == doc {
+                return doc;
+            }
+            self.query.seek(other);
+        }
+    }
+}
+
+impl Scorer for FilteredScorer {
+    fn doc(&self) -> u32 {
+        self.query.doc()
+    }
+
+    fn advance(&mut self) -> u32 {
+        self.query.advance();
+        self.settle()
+    }
+
+    fn seek(&mut self, target: u32) -> u32 {
+        self.query.seek(target);
+        self.settle()
+    }
+
+    fn score(&mut self) -> f32 {
+        self.query.score()
+    }
+}

@@ -1,0 +1,87 @@
+//! Scores: classic TF-IDF as Lucene 4.10 computes it, in single precision.
+//!
+//! Promises: term frequency, inverse document frequency, length norms as bytes, coord, query norm and boosts give the numbers that Lucene gives.
+//! Source: Lucene 4.10's DefaultSimilarity and the weights of its queries; statistics are those of one index.
+
+mod boolean;
+mod explain;
+mod leaf;
+mod phrase;
+mod sloppy;
+mod weight;
+
+pub(crate) use explain::{Explanation, explain};
+pub(crate) use weight::Weight;
+
+/// After the last document.
+pub(crate) const END: u32 = tantivy::TERMINATED;
+
+/// Walks the matching documents of a segment in their order.
+pub(crate) trait Scorer {
+    /// The document that it stands on, or [`END`].
+    fn doc(&self) -> u32;
+    /// Goes to the next document.
+    fn advance(&mut self) -> u32;
+    /// Goes to the first document from `target` on; stays if it is there already.
+    fn seek(&mut self, target: u32) -> u32;
+    /// The score of the document that it stands on.
+    fn score(&mut self) -> f32;
+}
+
+/// How rare a term is.
+pub(crate) fn idf(doc_freq: u32, max_doc: u32) -> f32 {
+    ((f64::from(max_doc) / (f64::from(doc_freq) + 1.0)).ln() + 1.0) as f32
+}
+
+/// The factor that makes scores of different queries comparable.
+pub(crate) fn query_norm(sum_of_squares: f32) -> f32 {
+    let norm = (1.0 / f64::from(sum_of_squares).sqrt()) as f32;
+    if norm.is_finite() { norm } else { 1.0 }
+}
+
+/// The norm of a field of so many terms, as a byte.
+pub(crate) fn norm_of_length(length: u32, boost: f32) -> u8 {
+    to_byte(boost * (1.0 / f64::from(length).sqrt()) as f32)
+}
+
+/// A float in a byte: three bits of mantissa, five of exponent, zero exponent point 15.
+fn to_byte(value: f32) -> u8 {
+    let bits = value.to_bits() as i32;
+    let small = bits >> 21;
+    let zero = (63 - 15) << 3;
+    if small <= zero {
+        u8::from(bits > 0)
+    } else if small >= zero + 0x100 {
+        255
+    } else {
+        u8::try_from(small - zero).unwrap_or(255)
+    }
+}
+
+/// The inverse of [`to_byte`].
+pub(crate) fn norm_value(byte: u8) -> f32 {
+    if byte == 0 { 0.0 } else { f32::from_bits((u32::from(byte) << 21) + ((63 - 15) << 24)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(1, 1.0)]
+    #[case(2, 0.625)]
+    #[case(3, 0.5)]
+    #[case(4, 0.5)]
+    #[case(5, 0.4375)]
+    #[case(10, 0.3125)]
+    #[case(100, 0.09375)]
+    fn a_length_is_kept_as_coarsely_as_lucene_keeps_it(#[case] length: u32, #[case] norm: f32) {
+        assert_eq!(norm_value(norm_of_length(length, 1.0)), norm);
+    }
+
+    #[test]
+    fn every_byte_survives_the_way_there_and_back() {
+        assert!((0..=255).all(|byte| to_byte(norm_value(byte)) == byte));
+    }
+}

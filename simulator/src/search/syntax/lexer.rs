@@ -1,0 +1,279 @@
+//! Cuts a query string into tokens: the longest wins, and of equally long ones the first in the list.
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    And,
+    Or,
+    Not,
+    Plus,
+    Minus,
+    BareOperator,
+    OpenParen,
+    CloseParen,
+    Colon,
+    Star,
+    Caret,
+    Quoted,
+    Term,
+    FuzzySlop,
+    PrefixTerm,
+    WildTerm,
+    RegexpTerm,
+    RangeIn,
+    RangeEx,
+    Number,
+    RangeTo,
+    RangeInEnd,
+    RangeExEnd,
+    RangeQuoted,
+    RangeGoop,
+    End,
+}
+
+/// A token and its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lexeme<'a> {
+    pub(super) kind: TokenKind,
+    pub(super) text: &'a str,
+    /// The byte at which it starts.
+    pub(super) at: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Default,
+    Boost,
+    Range,
+}
+
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{3000}')
+}
+
+/// A character that can start a term unescaped.
+fn starts_term(c: char) -> bool {
+    !is_space(c) && !matches!(c, '+' | '-' | '!' | '(' | ')' | ':' | '^' | '[' | ']' | '"' | '{' | '}' | '~' | '*' | '?' | '\\' | '/')
+}
+
+/// The tokens of `text`, with an end token after the last; or the byte at which there is none.
+pub(super) fn tokens(text: &str) -> Result<Vec<Lexeme<'_>>, usize> {
+    let mut tokens = Vec::new();
+    let mut state = State::Default;
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if state != State::Boost
+            && let Some(space) = rest.chars().next().filter(|c| is_space(*c))
+        {
+            // A bare operator starts with its sign, so white space here belongs to no token.
+            at += space.len_utf8();
+            continue;
+        }
+        let (kind, length) = match state {
+            State::Default => default_token(rest),
+            State::Boost => number(rest),
+            State::Range => range_token(rest),
+        }
+        .ok_or(at)?;
+        state = match kind {
+            TokenKind::Caret => State::Boost,
+            TokenKind::RangeIn | TokenKind::RangeEx => State::Range,
+            TokenKind::Number | TokenKind::RangeInEnd | TokenKind::RangeExEnd => State::Default,
+            _ => state,
+        };
+        tokens.push(Lexeme { kind, text: rest.get(..length).unwrap_or(""), at });
+        at += length;
+    }
+    tokens.push(Lexeme { kind: TokenKind::End, text: "", at });
+    Ok(tokens)
+}
+
+fn default_token(rest: &str) -> Option<(TokenKind, usize)> {
+    use TokenKind::*;
+    let mut best: Option<(TokenKind, usize)> = None;
+    let mut offer = |kind: TokenKind, length: Option<usize>| {
+        if let Some(length) = length.filter(|length| *length > 0)
+            && best.is_none_or(|(_, longest)| length > longest)
+        {
+            best = Some((kind, length));
+        }
+    };
+    let exact = |words: &[&str]| words.iter().find(|word| rest.starts_with(**word)).map(|word| word.len());
+    offer(And, exact(&["AND", "&&"]));
+    offer(Or, exact(&["OR", "||"]));
+    offer(Not, exact(&["NOT", "!"]));
+    offer(Plus, exact(&["+"]));
+    offer(Minus, exact(&["-"]));
+    offer(
+        BareOperator,
+        exact(&["+", "-", "!"]).and_then(|sign| rest.get(sign..)?.chars().next().filter(|c| is_space(*c)).map(|space| sign + space.len_utf8())),
+    );
+    offer(OpenParen, exact(&["("]));
+    offer(CloseParen, exact(&[")"]));
+    offer(Colon, exact(&[":"]));
+    offer(Star, exact(&["*"]));
+    offer(Caret, exact(&["^"]));
+    offer(Quoted, quoted(rest));
+    let term = term(rest);
+    offer(Term, term);
+    offer(FuzzySlop, rest.strip_prefix('~').map(|slop| 1 + slop_length(slop)));
+    offer(PrefixTerm, term.filter(|length| rest.get(*length..).is_some_and(|after| after.starts_with('*'))).map(|length| length + 1));
+    offer(WildTerm, wild(rest));
+    offer(RegexpTerm, regexp(rest));
+    offer(RangeIn, exact(&["["]));
+    offer(RangeEx, exact(&["{"]));
+    best
+}
+
+/// The length of the term characters at the start of `rest`: with `first`, the first one must be able to start a term.
+fn run(rest: &str, first: bool, extra: fn(char) -> bool) -> usize {
+    let mut length = 0;
+    let mut chars = rest.chars();
+    while let Some(c) = chars.next() {
+        let continues = !(first && length == 0) && matches!(c, '-' | '+');
+        if c == '\\' {
+            match chars.next() {
+                Some(escaped) => length += 1 + escaped.len_utf8(),
+                None => break,
+            }
+        } else if starts_term(c) || continues || extra(c) {
+            length += c.len_utf8();
+        } else {
+            break;
+        }
+    }
+    length
+}
+
+fn term(rest: &str) -> Option<usize> {
+    Some(run(rest, true, |_| false))
+}
+
+fn wild(rest: &str) -> Option<usize> {
+    Some(run(rest, true, |c| matches!(c, '*' | '?')))
+}
+
+fn slop_length(slop: &str) -> usize {
+    // Digits, a fraction and whatever term characters follow: together just term characters, since digits and the dot are.
+    run(slop, false, |_| false)
+}
+
+fn quoted(rest: &str) -> Option<usize> {
+    let mut chars = rest.char_indices();
+    chars.next().filter(|(_, c)| *c == '"')?;
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some(at + 1),
+            '\\' => drop(chars.next()?),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn regexp(rest: &str) -> Option<usize> {
+    let body = rest.strip_prefix('/')?;
+    let mut end = None;
+    let mut escaped = false;
+    for (at, c) in body.char_indices() {
+        if c == '/' {
+            end = Some(at + 2);
+            if !escaped {
+                break;
+            }
+        }
+        // `\/` can end the expression or go on: the longest wins.
+        escaped = c == '\\';
+    }
+    end
+}
+
+fn number(rest: &str) -> Option<(TokenKind, usize)> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(rest);
+    if whole == 0 {
+        return None;
+    }
+    let fraction = rest.get(whole..).and_then(|after| after.strip_prefix('.')).map_or(0, digits);
+    Some((TokenKind::Number, if fraction > 0 { whole + 1 + fraction } else { whole }))
+}
+
+fn range_token(rest: &str) -> Option<(TokenKind, usize)> {
+    if rest.starts_with(']') {
+        return Some((TokenKind::RangeInEnd, 1));
+    }
+    if rest.starts_with('}') {
+        return Some((TokenKind::RangeExEnd, 1));
+    }
+    let goop = rest.find([' ', ']', '}']).unwrap_or(rest.len());
+    if rest.starts_with("TO") && goop <= 2 {
+        return Some((TokenKind::RangeTo, 2));
+    }
+    let quoted = range_quoted(rest).unwrap_or(0);
+    if quoted >= goop && quoted > 0 {
+        return Some((TokenKind::RangeQuoted, quoted));
+    }
+    (goop > 0).then_some((TokenKind::RangeGoop, goop))
+}
+
+/// `"..."` with at least one character, in which `\"` may be a quote or a backslash at the end: the longest wins.
+fn range_quoted(rest: &str) -> Option<usize> {
+    let body = rest.strip_prefix('"')?;
+    let mut end = None;
+    let mut escaped = false;
+    for (at, c) in body.char_indices() {
+        if c == '"' {
+            if at > 0 {
+                end = Some(at + 2);
+            }
+            if !escaped {
+                break;
+            }
+        }
+        escaped = c == '\\';
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TokenKind::*;
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("a AND b", &[Term, And, Term])]
+    #[case("a &&b", &[Term, Term])]
+    #[case("a && b", &[Term, And, Term])]
+    #[case("ANDROID", &[Term])]
+    #[case("- a", &[BareOperator, Term])]
+    #[case("-a", &[Minus, Term])]
+    #[case("a-b+c", &[Term])]
+    #[case("a*", &[PrefixTerm])]
+    #[case("a*b?", &[WildTerm])]
+    #[case("*", &[Star])]
+    #[case("**", &[WildTerm])]
+    #[case("*:*", &[Star, Colon, Star])]
+    #[case("a^2.5", &[Term, Caret, Number])]
+    #[case("foo~bar", &[Term, FuzzySlop])]
+    #[case("foo~0.8", &[Term, FuzzySlop])]
+    #[case("/a\\/b/ c", &[RegexpTerm, Term])]
+    #[case("[a TO \"b c\"}", &[RangeIn, RangeGoop, RangeTo, RangeQuoted, RangeExEnd])]
+    #[case("{TOM TO *]", &[RangeEx, RangeGoop, RangeTo, RangeGoop, RangeInEnd])]
+    #[case("a\\ b", &[Term])]
+    #[case("\"a \\\" b\"~2", &[Quoted, FuzzySlop])]
+    fn text_is_cut_by_the_longest_token(#[case] text: &str, #[case] expected: &[TokenKind]) {
+        let kinds: Vec<TokenKind> = tokens(text).unwrap().into_iter().map(|token| token.kind).filter(|kind| *kind != End).collect();
+        assert_eq!(kinds, expected);
+    }
+
+    #[rstest]
+    #[case("\"open")]
+    #[case("a^x")]
+    #[case("/open")]
+    #[case("\\")]
+    #[case("]")]
+    fn what_is_no_token_is_refused(#[case] text: &str) {
+        assert!(tokens(text).is_err());
+    }
+}

@@ -1,0 +1,10 @@
+//! The query language of a query string: from text to a tree that knows nothing of indices.
+//!
+//! Promises: whatever the text, an answer in linear time (but for regular expressions, whose end may be looked for twice); no panic.
+//! Limits: groups nest 100 deep; a bounded length.
+//! Source: the classic query syntax of Lucene 4.10 with its quirks: operators are modifiers of the neighbouring clauses, not a grammar of precedence.
+
+mod lexer;
+mod parser;
+
+pub(crate) use parser::{Clause, Conjunction, Modifier, Node, Term, TermKind, parse};

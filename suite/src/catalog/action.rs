@@ -1,0 +1,182 @@
+//! The words of the catalog: what is done before and while a request runs, and what a watch is to tell.
+
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+/// A word of the catalog that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is none of: {known}")]
+pub struct ParseWordError {
+    word: String,
+    known: &'static str,
+}
+
+/// Something that is done to an object of the trial's world, by its letter.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Action {
+    /// `create x`: the object is created.
+    Create(String),
+    /// `change x`: the object is replaced by itself with its kind's change.
+    Change(String),
+    /// `relabel x`: the object is replaced by itself with one more label.
+    Relabel(String),
+    /// `label x key=value`: the object is replaced by itself with this label.
+    Label(String, String, String),
+    /// `delete x`: the object is deleted.
+    Delete(String),
+    /// `remove x`: the object is deleted, and the trial does not care how long its removal takes to be answered.
+    Remove(String),
+}
+
+impl Action {
+    /// The letter of the object that it is done to.
+    pub fn letter(&self) -> &str {
+        match self {
+            Self::Create(x) | Self::Change(x) | Self::Relabel(x) | Self::Delete(x) | Self::Remove(x) => x,
+            Self::Label(x, _, _) => x,
+        }
+    }
+}
+
+impl FromStr for Action {
+    type Err = ParseWordError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words.as_slice() {
+            ["create", x] => Ok(Self::Create((*x).to_owned())),
+            ["change", x] => Ok(Self::Change((*x).to_owned())),
+            ["relabel", x] => Ok(Self::Relabel((*x).to_owned())),
+            ["delete", x] => Ok(Self::Delete((*x).to_owned())),
+            ["remove", x] => Ok(Self::Remove((*x).to_owned())),
+            ["label", x, label] if label.contains('=') => {
+                let (key, value) = label.split_once('=').unwrap_or((label, ""));
+                Ok(Self::Label((*x).to_owned(), key.to_owned(), value.to_owned()))
+            }
+            _ => Err(ParseWordError { word: text.to_owned(), known: "create x, change x, relabel x, label x key=value, delete x, remove x" }),
+        }
+    }
+}
+
+impl TryFrom<String> for Action {
+    type Error = ParseWordError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+/// What a watch is to tell next, by the letter of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Event {
+    /// `ADDED x`.
+    Added(String),
+    /// `MODIFIED x`.
+    Modified(String),
+    /// `DELETED x`.
+    Deleted(String),
+    /// `HISTORY x`: what a watch from the beginning tells of x; it depends on the profile.
+    History(String),
+    /// `OWN x`: what a watch from the version of x tells of that version itself; it depends on the profile.
+    Own(String),
+}
+
+impl FromStr for Event {
+    type Err = ParseWordError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words.as_slice() {
+            ["ADDED", x] => Ok(Self::Added((*x).to_owned())),
+            ["MODIFIED", x] => Ok(Self::Modified((*x).to_owned())),
+            ["DELETED", x] => Ok(Self::Deleted((*x).to_owned())),
+            ["HISTORY", x] => Ok(Self::History((*x).to_owned())),
+            ["OWN", x] => Ok(Self::Own((*x).to_owned())),
+            _ => Err(ParseWordError { word: text.to_owned(), known: "ADDED x, MODIFIED x, DELETED x, HISTORY x, OWN x" }),
+        }
+    }
+}
+
+impl TryFrom<String> for Event {
+    type Error = ParseWordError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+/// In what state an object of the trial's world is to be afterwards, by its letter.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Kept {
+    /// `there x`: it can be read, and is what was last answered.
+    There(String),
+    /// `gone x`: it cannot be read.
+    Gone(String),
+    /// `leaving x`: it cannot be read, or is on its way out.
+    Leaving(String),
+    /// `unchanged x`: it is as it was before the request.
+    Unchanged(String),
+    /// `changed x`: it is the sample with its kind's change.
+    Changed(String),
+    /// `status x`: it has its kind's status.
+    Status(String),
+}
+
+impl FromStr for Kept {
+    type Err = ParseWordError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words.as_slice() {
+            ["there", x] => Ok(Self::There((*x).to_owned())),
+            ["gone", x] => Ok(Self::Gone((*x).to_owned())),
+            ["leaving", x] => Ok(Self::Leaving((*x).to_owned())),
+            ["unchanged", x] => Ok(Self::Unchanged((*x).to_owned())),
+            ["changed", x] => Ok(Self::Changed((*x).to_owned())),
+            ["status", x] => Ok(Self::Status((*x).to_owned())),
+            _ => Err(ParseWordError { word: text.to_owned(), known: "there x, gone x, leaving x, unchanged x, changed x, status x" }),
+        }
+    }
+}
+
+impl TryFrom<String> for Kept {
+    type Error = ParseWordError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("create b", Action::Create("b".into()))]
+    #[case("label a tier=back", Action::Label("a".into(), "tier".into(), "back".into()))]
+    #[case("label a tier=", Action::Label("a".into(), "tier".into(), String::new()))]
+    fn actions_are_read(#[case] text: &str, #[case] expected: Action) {
+        assert_eq!(text.parse(), Ok(expected));
+    }
+
+    #[rstest]
+    #[case("create")]
+    #[case("create a b")]
+    #[case("label a tier")]
+    #[case("destroy a")]
+    fn what_is_no_action_is_refused(#[case] text: &str) {
+        assert!(text.parse::<Action>().is_err());
+    }
+
+    #[test]
+    fn events_are_read_and_others_refused() {
+        assert_eq!("OWN a".parse(), Ok(Event::Own("a".into())));
+        assert!("BOOKMARK a".parse::<Event>().is_err());
+    }
+}

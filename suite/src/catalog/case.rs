@@ -1,0 +1,259 @@
+//! A case: one request to an operation, what is there before it, and what is expected of the answer.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Action, Event, Kept, Profile};
+
+/// How binding a requirement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The texts say it.
+    Must,
+    /// The texts are silent; the system that they describe does it.
+    Should,
+    /// Either would do; the system that they describe does it.
+    May,
+}
+
+impl Level {
+    /// The word for it, as in the catalog.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+            Self::May => "may",
+        }
+    }
+}
+
+/// An object that is there, or that is named and comes later.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Given {
+    /// Labels that it carries.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// A merge patch of the sample.
+    pub set: Option<Value>,
+    /// Whether it only has a name and is not created before the request.
+    #[serde(default)]
+    pub later: bool,
+    /// Whether it is in the second namespace of the world.
+    #[serde(default)]
+    pub elsewhere: bool,
+}
+
+/// Which part of a sample file is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// The object as it is created.
+    Sample,
+    /// The merge patch that a replacement or a patch makes.
+    Change,
+    /// A merge patch of the rest of the object, to be smuggled in with a status.
+    Spec,
+    /// The merge patch of the status.
+    Status,
+}
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// As JSON.
+    #[default]
+    Json,
+    /// As YAML.
+    Yaml,
+}
+
+/// What is sent. Exactly one of `sample`, `current`, `resource`, `patch`, `json` and `text` is given; `apply` and
+/// `set` are merged into what it is.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Body {
+    /// The sample, as the object of this letter.
+    pub sample: Option<String>,
+    /// The object of this letter, as it is now.
+    pub current: Option<String>,
+    /// What a GET of the operation's own path answers.
+    #[serde(default)]
+    pub resource: bool,
+    /// Parts of the sample file, merged into one patch.
+    pub patch: Option<Vec<Part>>,
+    /// This.
+    pub json: Option<Value>,
+    /// These bytes.
+    pub text: Option<String>,
+    /// Parts of the sample file that are merged into it.
+    #[serde(default)]
+    pub apply: Vec<Part>,
+    /// A merge patch that is merged into it last.
+    pub set: Option<Value>,
+    /// How it is written.
+    #[serde(default, rename = "as")]
+    pub encoding: Encoding,
+}
+
+/// The media type that the answer is to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Media {
+    /// application/json.
+    Json,
+    /// application/yaml.
+    Yaml,
+    /// Whatever.
+    Any,
+}
+
+/// What the answer's object is to be, where it is not what the operation's row says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Face {
+    /// What a deletion of one object answers; it depends on the profile.
+    Deleted,
+    /// What a deletion of a collection answers; it depends on the profile.
+    Collected,
+    /// What a binding answers; it depends on the profile.
+    Bound,
+    /// Whatever.
+    Any,
+}
+
+/// What is expected of the answer. Without anything: success, of the type and the media type that the row says.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Expect {
+    /// A status code, or a word that the profile turns into one.
+    pub status: Option<StatusWord>,
+    /// The answer's type, if it is not the operation's result.
+    #[serde(rename = "type")]
+    pub face: Option<Face>,
+    /// The reason of the Status that a refusal carries.
+    pub reason: Option<String>,
+    /// The media type; JSON unless said.
+    pub media: Option<Media>,
+    /// Whether it is laid out over indented lines.
+    #[serde(default)]
+    pub pretty: bool,
+    /// The objects of the trial that the list holds, all of them and no other of the trial's.
+    pub items: Option<Vec<String>>,
+    /// Something that an item of the list contains.
+    pub some_item: Option<Value>,
+    /// What the answer contains.
+    pub contains: Option<Value>,
+    /// Resources that discovery lists, with their kinds.
+    pub resources: Option<BTreeMap<String, String>>,
+    /// Parts of the sample file that the answer contains.
+    #[serde(default)]
+    pub object: Vec<Part>,
+    /// Parts of the sample file that the answer does not contain.
+    #[serde(default)]
+    pub unlike: Vec<Part>,
+    /// The object that the answer is, as it was last written.
+    pub same: Option<String>,
+    /// The object of which the answer is a later version.
+    pub newer: Option<String>,
+    /// What the name in the answer begins with, and is longer than.
+    pub generated: Option<String>,
+    /// JSON pointers to what is there and not empty.
+    #[serde(default)]
+    pub present: Vec<String>,
+    /// JSON pointers to what is not there, or null.
+    #[serde(default)]
+    pub absent: Vec<String>,
+    /// What the watch tells of the trial's objects, in this order.
+    pub events: Option<Vec<Event>>,
+    /// Whether the watch is to end by itself.
+    #[serde(default)]
+    pub ends: bool,
+}
+
+/// A status code or a word for one.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum StatusWord {
+    /// The code.
+    Code(u16),
+    /// A word that [`Profile::status`] knows.
+    Word(String),
+}
+
+/// What is looked at after the answer.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum After {
+    /// A state, in words.
+    State(Kept),
+    /// What an object contains.
+    Contains(PartialState),
+}
+
+/// What something contains after the answer.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartialState {
+    /// The letter of the object that is read.
+    #[serde(default)]
+    pub read: String,
+    /// The path that is read instead, with names in it.
+    pub at: Option<String>,
+    /// What it contains.
+    pub contains: Value,
+}
+
+/// One case of an operation: a row of the catalog.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Case {
+    /// Its name, unique within the operation.
+    pub id: String,
+    /// How binding it is.
+    pub level: Level,
+    /// What is required, in our own words. `{kind}` is the kind's name.
+    pub requirement: String,
+    /// The place in the texts that states it.
+    pub source: String,
+    /// The one profile under which it is asked; without one, under both.
+    pub profile: Option<Profile>,
+    /// Whether it touches what is not the trial's own.
+    #[serde(default)]
+    pub cluster_wide: bool,
+    /// The objects of the world, by their letters.
+    #[serde(default)]
+    pub given: IndexMap<String, Given>,
+    /// What is done before the request.
+    #[serde(default)]
+    pub before: Vec<Action>,
+    /// The name in the path: a letter, `absent`, or the name itself. Without one, the first object's.
+    pub name: Option<String>,
+    /// `absent`, if the namespace in the path is to be none that exists.
+    pub namespace: Option<String>,
+    /// The rest of a proxy's path.
+    pub path: Option<String>,
+    /// The query.
+    #[serde(default)]
+    pub query: IndexMap<String, String>,
+    /// The Accept header.
+    pub accept: Option<String>,
+    /// The Content-Type header; `none` sends none. Without it, JSON for a body.
+    pub content_type: Option<String>,
+    /// What is sent.
+    pub body: Option<Body>,
+    /// What is done while a watch runs.
+    #[serde(default)]
+    pub during: Vec<Action>,
+    /// What is expected.
+    #[serde(default)]
+    pub expect: Expect,
+    /// What is looked at afterwards.
+    #[serde(default)]
+    pub after: Vec<After>,
+}

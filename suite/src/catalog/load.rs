@@ -1,0 +1,324 @@
+//! Reading the catalog: the files of `fixtures/operations` and `fixtures/objects`, which are part of the program.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use http::Method;
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::case::StatusWord;
+use super::operation::ResultType;
+use super::{Body, Case, Kind, Level, Operation, Profile, Sample};
+
+static OPERATIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../fixtures/operations");
+static OBJECTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../fixtures/objects");
+
+/// Why a catalog cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// A file is not what its format says.
+    #[error("{file}: {reason}")]
+    Malformed {
+        /// Its path within the fixtures.
+        file: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+fn malformed(file: &str, reason: impl ToString) -> CatalogError {
+    CatalogError::Malformed { file: file.to_owned(), reason: reason.to_string() }
+}
+
+/// An operation and a case of it: what one trial judges.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Its stable name, such as `core/v1/pods/create/already-exists`.
+    pub id: String,
+    /// The kind.
+    pub kind: Arc<Kind>,
+    /// The operation.
+    pub operation: Arc<Operation>,
+    /// The case.
+    pub case: Arc<Case>,
+    /// What is required, with the kind's name in it.
+    pub requirement: String,
+    /// The places in the texts that state operation and requirement.
+    pub source: String,
+}
+
+impl Row {
+    /// How binding it is.
+    pub fn level(&self) -> Level {
+        self.case.level
+    }
+
+    /// Why it does not count yet, if so.
+    pub fn pending(&self) -> Option<&str> {
+        self.operation.pending.as_deref()
+    }
+}
+
+/// All rows.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    rows: Vec<Row>,
+    operations: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct KindFile {
+    kind: String,
+    group: String,
+    plural: String,
+    api_version: String,
+    path: Option<String>,
+    object: Option<String>,
+    operations: Vec<OperationRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct OperationRow {
+    id: String,
+    request: String,
+    result: Option<String>,
+    result_version: Option<String>,
+    source: String,
+    cases: Vec<String>,
+    #[serde(default)]
+    without: Vec<String>,
+    #[serde(default)]
+    also: Vec<Case>,
+    pending: Option<String>,
+}
+
+type CaseSets = BTreeMap<String, Vec<Case>>;
+
+impl Catalog {
+    /// The catalog that the program carries.
+    ///
+    /// # Errors
+    /// If a fixture is malformed, which the tests of this crate exclude for those that it was built with.
+    pub fn embedded() -> Result<Self, CatalogError> {
+        let sets = case_sets()?;
+        let mut catalog = Self { rows: Vec::new(), operations: 0 };
+        let mut seen = BTreeSet::new();
+        for (path, text) in files(&OPERATIONS) {
+            if path.starts_with("cases/") || path == "texts.yaml" {
+                continue;
+            }
+            let file: KindFile = parse(&path, text)?;
+            catalog.add(&path, file, &sets, &mut seen)?;
+        }
+        Ok(catalog)
+    }
+
+    /// The rows that are asked under a profile, in the order of the files.
+    pub fn rows(&self, profile: Profile) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.case.profile.is_none_or(|only| only == profile))
+    }
+
+    /// How many operations there are.
+    pub fn operations(&self) -> usize {
+        self.operations
+    }
+
+    fn add(&mut self, file: &str, kind: KindFile, sets: &CaseSets, seen: &mut BTreeSet<String>) -> Result<(), CatalogError> {
+        let sample = kind.object.as_deref().map(sample).transpose()?;
+        let shared = Arc::new(Kind { name: kind.kind, group: kind.group, plural: kind.plural, api_version: kind.api_version, path: kind.path, sample });
+        for row in kind.operations {
+            let operation = Arc::new(operation(file, &shared, row, sets)?);
+            self.operations += 1;
+            for case in &operation.cases {
+                let id = format!("{}/{}/{}/{}", shared.group, shared.plural, operation.id, case.id);
+                if !seen.insert(id.clone()) {
+                    return Err(malformed(file, format!("{id} is there twice")));
+                }
+                self.rows.push(Row {
+                    id,
+                    kind: Arc::clone(&shared),
+                    operation: Arc::clone(&operation),
+                    case: Arc::new(case.clone()),
+                    requirement: case.requirement.replace("{kind}", &shared.name),
+                    source: joined(&operation.source, &case.source),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The places of both, each once.
+fn joined(operation: &str, case: &str) -> String {
+    let mut places: Vec<&str> = Vec::new();
+    for place in case.split("; ").chain(operation.split("; ")) {
+        let said = places.iter().any(|p| *p == place || place.starts_with(&format!("{p}, ")));
+        if !said {
+            places.push(place);
+        }
+    }
+    places.join("; ")
+}
+
+fn operation(file: &str, kind: &Kind, row: OperationRow, sets: &CaseSets) -> Result<Operation, CatalogError> {
+    let (method, path) = row.request.split_once(' ').ok_or_else(|| malformed(file, format!("{:?} is no request", row.request)))?;
+    let method: Method = method.parse().map_err(|_| malformed(file, format!("{method:?} is no method")))?;
+    let mut cases = Vec::new();
+    for set in &row.cases {
+        let set = sets.get(set).ok_or_else(|| malformed(file, format!("there are no cases {set:?}")))?;
+        cases.extend(set.iter().filter(|case| !row.without.contains(&case.id)).cloned());
+    }
+    for left_out in &row.without {
+        if !row.cases.iter().filter_map(|set| sets.get(set)).flatten().any(|case| case.id == *left_out) {
+            return Err(malformed(file, format!("{} leaves out {left_out:?}, which it does not have", row.request)));
+        }
+    }
+    cases.extend(row.also);
+    for case in &cases {
+        check(file, kind, case)?;
+    }
+    let streams = row.result.as_deref() == Some("json.WatchEvent");
+    let result = row.result.as_deref().and_then(|name| result_type(name, row.result_version.as_deref(), kind));
+    Ok(Operation { id: row.id, method, path: path.to_owned(), result, streams, source: row.source, pending: row.pending, cases })
+}
+
+/// What the texts call `v1.ConfigMapList`, as kind and apiVersion.
+fn result_type(name: &str, version: Option<&str>, kind: &Kind) -> Option<ResultType> {
+    let (package, short) = name.rsplit_once('.').unwrap_or(("", name));
+    match (package, short) {
+        ("json", _) | ("", "string") => None,
+        ("unversioned", _) => Some(ResultType { kind: short.to_owned(), api_version: "v1".to_owned() }),
+        _ => Some(ResultType { kind: short.to_owned(), api_version: version.unwrap_or(&kind.api_version).to_owned() }),
+    }
+}
+
+/// Refuses a case that nobody could try.
+fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
+    let fault = |what: String| Err(malformed(file, format!("case {}: {what}", case.id)));
+    if case.requirement.is_empty() || case.source.is_empty() {
+        return fault("it has no requirement or no source".to_owned());
+    }
+    if let Some(word @ StatusWord::Word(text)) = &case.expect.status
+        && Profile::Documented.status(word).is_none()
+    {
+        return fault(format!("{text:?} stands for no status"));
+    }
+    if let Some(Body { sample, current, resource, patch, json, text, .. }) = &case.body {
+        let kinds = [sample.is_some(), current.is_some(), *resource, patch.is_some(), json.is_some(), text.is_some()];
+        if kinds.iter().filter(|given| **given).count() != 1 {
+            return fault("its body is to be one of sample, current, resource, patch, json and text".to_owned());
+        }
+    }
+    if !case.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
+        return fault(format!("nobody can make a {}", kind.name));
+    }
+    let acted_on = case.before.iter().chain(&case.during).map(super::Action::letter);
+    if let Some(stranger) = acted_on.into_iter().find(|letter| !case.given.contains_key(*letter)) {
+        return fault(format!("there is no object {stranger:?}"));
+    }
+    Ok(())
+}
+
+fn case_sets() -> Result<CaseSets, CatalogError> {
+    let mut sets = CaseSets::new();
+    for (path, text) in files(&OPERATIONS).into_iter().filter(|(path, _)| path.starts_with("cases/")) {
+        for (name, cases) in parse::<CaseSets>(&path, text)? {
+            if sets.insert(name.clone(), cases).is_some() {
+                return Err(malformed(&path, format!("the cases {name:?} are there twice")));
+            }
+        }
+    }
+    Ok(sets)
+}
+
+fn sample(name: &str) -> Result<Sample, CatalogError> {
+    let path = format!("{name}.yaml");
+    let text = OBJECTS.get_file(&path).and_then(|file| file.contents_utf8());
+    parse(&path, text.ok_or_else(|| malformed(&path, "there is no such sample"))?)
+}
+
+fn parse<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, CatalogError> {
+    serde_saphyr::from_str(text).map_err(|error| malformed(path, error))
+}
+
+/// Every YAML file below a folder, by its path, sorted.
+fn files(dir: &Dir<'static>) -> BTreeMap<String, &'static str> {
+    let mut found = BTreeMap::new();
+    for entry in dir.entries() {
+        if let Some(below) = entry.as_dir() {
+            found.extend(files(below));
+        } else if let Some(file) = entry.as_file()
+            && let (Some(path), Some(text)) = (file.path().to_str(), file.contents_utf8())
+            && path.ends_with(".yaml")
+        {
+            found.insert(path.replace('\\', "/"), text);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog() -> Catalog {
+        Catalog::embedded().unwrap()
+    }
+
+    #[test]
+    fn there_are_264_operations_and_each_is_there_once() {
+        let catalog = catalog();
+        let distinct: BTreeSet<String> = Profile::ALL.iter().flat_map(|p| catalog.rows(*p)).map(|row| row.operation.request()).collect();
+        assert_eq!(distinct.len(), 264);
+        assert_eq!(catalog.operations(), 264);
+    }
+
+    #[test]
+    fn the_33_operations_of_the_proxy_and_attach_are_pending_and_no_other() {
+        let catalog = catalog();
+        let pending: BTreeSet<String> = catalog.rows(Profile::Documented).filter(|row| row.pending().is_some()).map(|row| row.operation.request()).collect();
+        assert_eq!(pending.len(), 33);
+        assert!(pending.iter().all(|request| request.contains("/proxy") || request.ends_with("/attach")));
+    }
+
+    #[test]
+    fn every_operation_has_a_row_under_each_profile() {
+        let catalog = catalog();
+        for profile in Profile::ALL {
+            let asked: BTreeSet<String> = catalog.rows(profile).map(|row| row.operation.request()).collect();
+            assert_eq!(asked.len(), 264, "{profile}");
+        }
+    }
+
+    #[test]
+    fn every_row_gives_its_source_by_a_heading_of_the_texts() {
+        let text = OPERATIONS.get_file("texts.yaml").and_then(|f| f.contents_utf8()).unwrap();
+        let headings: BTreeMap<String, Vec<String>> = serde_saphyr::from_str(text).unwrap();
+        for row in catalog().rows {
+            for place in row.source.split("; ") {
+                let known = headings.iter().any(|(number, headings)| {
+                    headings
+                        .iter()
+                        .any(|heading| place.strip_prefix(&format!("{number}: {heading}")).is_some_and(|rest| rest.is_empty() || rest.starts_with(", ")))
+                });
+                assert!(known, "{}: {place}", row.id);
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_lower_case_words_joined_by_slashes() {
+        for row in catalog().rows {
+            assert!(row.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/-.".contains(c)), "{}", row.id);
+        }
+    }
+
+    #[test]
+    fn a_place_is_named_once() {
+        assert_eq!(joined("2: Watch paths; 1: Events, 2", "1: Events, 2"), "1: Events, 2; 2: Watch paths");
+    }
+}

@@ -1,0 +1,20 @@
+//! The catalog: the documented operations and the cases that judge them, read from `fixtures/operations`.
+//!
+//! Promises: every row has an id of its own that never depends on its position, a requirement in our own words, a
+//! level, and the place in the texts that states it. What differs between the profiles is in [`profile`] alone.
+//!
+//! Limits: a row is one request and what it needs around it; what cannot be said so has no row.
+//!
+//! Source of its semantics: the two texts of the service; `fixtures/operations/README.md` describes the format.
+
+mod action;
+mod case;
+mod load;
+mod operation;
+pub mod profile;
+
+pub use action::{Action, Event, Kept, ParseWordError};
+pub use case::{After, Body, Case, Encoding, Expect, Face, Given, Level, Media, Part, PartialState};
+pub use load::{Catalog, CatalogError, Row};
+pub use operation::{Kind, Operation, Sample, Scope};
+pub use profile::Profile;

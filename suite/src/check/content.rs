@@ -1,0 +1,105 @@
+//! What a value contains, lacks and equals.
+
+use serde_json::Value;
+
+use super::Mismatch;
+
+/// A value laid out for reading.
+pub fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
+}
+
+/// Whether a value contains another: every field of an object, every element of an array in its place, and the same
+/// number of elements. The mismatch shows of the value only what the other one names.
+pub fn contains(about: &str, expected: &Value, actual: &Value) -> Option<Mismatch> {
+    let named = restricted(actual, expected);
+    (named != *expected).then(|| Mismatch::of_values(about, expected, &named))
+}
+
+/// The part of a value that another one names.
+fn restricted(actual: &Value, by: &Value) -> Value {
+    match (actual, by) {
+        (Value::Object(actual), Value::Object(by)) => by.iter().filter_map(|(key, by)| Some((key.clone(), restricted(actual.get(key)?, by)))).collect(),
+        (Value::Array(actual), Value::Array(by)) => {
+            let mut elements: Vec<Value> = actual.iter().zip(by).map(|(a, b)| restricted(a, b)).collect();
+            elements.extend(actual.iter().skip(by.len()).cloned());
+            Value::Array(elements)
+        }
+        // 1 and 1.0 are one number.
+        (Value::Number(a), Value::Number(b)) if a.as_f64() == b.as_f64() => by.clone(),
+        _ => actual.clone(),
+    }
+}
+
+/// Whether two values are equal, but for the order of fields.
+pub fn equal(about: &str, expected: &Value, actual: &Value) -> Option<Mismatch> {
+    (expected != actual).then(|| Mismatch::of_values(about, &sorted(expected), &sorted(actual)))
+}
+
+/// The same with the fields of every object in order, so that a diff shows differences only.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().map(|(k, v)| (k.clone(), sorted(v))).collect();
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Whether what a JSON pointer names is missing, null or empty when it is to be there, or there when it is not.
+pub fn lacks(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatch> {
+    let found = actual.pointer(pointer);
+    let there = match found {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(_) => true,
+    };
+    let shown = || found.map_or_else(|| "nothing".to_owned(), pretty);
+    match (to_be_there, there) {
+        (true, false) => Some(Mismatch::new(pointer, "something", shown())),
+        (false, true) => Some(Mismatch::new(pointer, "nothing", shown())),
+        _ => None,
+    }
+}
+
+/// The value without some top-level fields.
+pub fn without(value: &Value, fields: &[&str]) -> Value {
+    match value {
+        Value::Object(all) => all.iter().filter(|(k, _)| !fields.contains(&k.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!({"a": 1}), json!({"a": 1, "b": 2}), true)]
+    #[case(json!({"a": {"b": [{"c": 1}]}}), json!({"a": {"b": [{"c": 1, "d": 2}]}}), true)]
+    #[case(json!({"a": [1]}), json!({"a": [1, 2]}), false)]
+    #[case(json!({"a": [1, 2]}), json!({"a": [1]}), false)]
+    #[case(json!({"a": null}), json!({}), false)]
+    #[case(json!({"a": 1}), json!({"a": 2}), false)]
+    #[case(json!({"a": 1}), json!([]), false)]
+    #[case(json!({"a": 1}), json!({"a": 1.0}), true)]
+    fn a_value_contains_another_or_not(#[case] expected: Value, #[case] actual: Value, #[case] yes: bool) {
+        assert_eq!(contains("x", &expected, &actual).is_none(), yes);
+    }
+
+    #[rstest]
+    #[case("/metadata/uid", true, true)]
+    #[case("/metadata/creationTimestamp", false, true)]
+    #[case("/metadata/empty", true, false)]
+    #[case("/metadata/uid", false, false)]
+    fn presence_is_told(#[case] pointer: &str, #[case] to_be_there: bool, #[case] fine: bool) {
+        let object = json!({"metadata": {"uid": "1", "creationTimestamp": null, "empty": ""}});
+        assert_eq!(lacks(pointer, to_be_there, &object).is_none(), fine);
+    }
+}

@@ -1,0 +1,244 @@
+//! `stuntdouble conformance`: judges a server, operation by operation.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use clap::{Args, ValueEnum};
+
+use super::access::Access;
+use super::{Trouble, exit};
+use crate::catalog::{Catalog, Level, Profile};
+use crate::report::{Html, JsonLines, Junit, Report, Style, Summary, Terminal, har, listed};
+use crate::target::Target;
+use crate::trial::{Event, Expectations, Partition, Runner, Selection, Trial};
+
+/// How many trials are played at once. Most of the time they wait.
+const AT_ONCE: usize = 64;
+
+const EXAMPLES: &str = "Examples:
+  stuntdouble conformance
+  stuntdouble conformance --target http://127.0.0.1:8080
+  stuntdouble conformance --kubeconfig ~/.kube/config --profile kubernetes-1.2 --junit conformance.xml
+  stuntdouble conformance --target http://127.0.0.1:8080 core/v1/pods 'POST /api/v1/namespaces/{namespace}/bindings'
+  stuntdouble conformance --list --format json | jq -r .operation | sort -u
+
+A trial makes namespaces of its own, named sd-…, and removes them. What touches the whole cluster (such as
+DELETE /api/v1/namespaces) is skipped unless --allow-cluster-wide is given.
+
+Exit codes:
+  0  nothing failed
+  1  a trial failed, or the run was interrupted
+  2  usage
+  3  the target could not be reached";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// Arguments of `stuntdouble conformance`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// Trials whose id or operation (`GET /api/v1/pods`) contains one of these; all without any
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+
+    /// What is judged: the simulator, started for the purpose, or the address of a server [default: simulator, or the
+    /// server of the kubeconfig]
+    #[arg(long, value_name = "simulator|URL")]
+    target: Option<String>,
+
+    /// By which rule: documented (the texts win) or kubernetes-1.2 (the recorded server wins)
+    #[arg(long, value_name = "PROFILE", default_value_t)]
+    profile: Profile,
+
+    /// Leave out what is less binding: must, should or may
+    #[arg(long, value_name = "LEVEL", default_value = "may", value_parser = level)]
+    level: Level,
+
+    /// Show the trials and do not play them
+    #[arg(long)]
+    list: bool,
+
+    /// How standard output is written: text for people, json for programs (one object a line)
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Write a report as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    /// Write a report as a web page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Write a report as JSON, one object a line
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Known failures: a YAML list of {id, reason}; an id may end in *
+    #[arg(long, value_name = "FILE")]
+    expectations: Option<PathBuf>,
+
+    /// Play one of N equal parts of the trials
+    #[arg(long, value_name = "K/N")]
+    partition: Option<Partition>,
+
+    /// Play also what touches the whole cluster
+    #[arg(long)]
+    allow_cluster_wide: bool,
+
+    /// Write what was said in each trial as a HAR file into this folder
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+
+    #[command(flatten)]
+    access: Access,
+}
+
+fn level(text: &str) -> Result<Level, String> {
+    let known = [Level::Must, Level::Should, Level::May];
+    known.into_iter().find(|level| level.as_str() == text).ok_or_else(|| "it is to be must, should or may".to_owned())
+}
+
+/// Carries out the command.
+pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
+    let catalog = Catalog::embedded().map_err(Trouble::usage)?;
+    let selection = Selection { filters: arguments.filters.clone(), level: Some(arguments.level), partition: arguments.partition };
+    let trials = selection.of(&catalog, arguments.profile);
+    if trials.is_empty() {
+        return Err(Trouble::usage("no trial is meant; --list shows them all"));
+    }
+    if arguments.list {
+        return list(&trials, arguments.format).map(|()| exit::OK).map_err(Trouble::usage);
+    }
+    let expectations = match &arguments.expectations {
+        Some(path) => Expectations::read(path).map_err(Trouble::usage)?,
+        None => Expectations::default(),
+    };
+    let mut reports = reports(&arguments)?;
+    let target = Arc::new(target(&arguments).await?);
+    target.reach().await.map_err(Trouble::unreachable)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let interrupt = tokio::spawn(interrupted(Arc::clone(&stop)));
+    let runner = Runner {
+        target: Arc::clone(&target),
+        run: run_name(),
+        at_once: AT_ONCE,
+        allow_cluster_wide: arguments.allow_cluster_wide,
+        expectations,
+        stop: Arc::clone(&stop),
+    };
+    let mut summary = Summary::default();
+    let mut trouble = None;
+    runner
+        .run(trials, arguments.profile, |event| {
+            summary.hear(&event);
+            let told = reports.iter_mut().try_for_each(|report| report.hear(&event));
+            let told = told.and_then(|()| record(arguments.record.as_deref(), &event, target.base()));
+            trouble = trouble.take().or(told.err());
+        })
+        .await;
+    interrupt.abort();
+    match trouble {
+        Some(error) => Err(Trouble::usage(format!("the report could not be written: {error}"))),
+        None if summary.conforms() => Ok(exit::OK),
+        None => Ok(exit::FAILED),
+    }
+}
+
+/// Waits for an interruption and lets no further trial begin; waits for another one and ends at once.
+async fn interrupted(stop: Arc<AtomicBool>) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stop.store(true, Ordering::Relaxed);
+        eprintln!("\nstuntdouble: interrupted; the trials that have begun remove their worlds");
+    }
+    if tokio::signal::ctrl_c().await.is_ok() {
+        std::process::exit(exit::FAILED.into());
+    }
+}
+
+fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut written = Ok(());
+    for trial in trials {
+        written = match format {
+            Format::Json => writeln!(out, "{}", listed(trial)),
+            Format::Text => writeln!(out, "{:6} {}", trial.row.level().as_str(), trial.row.id),
+        };
+        if written.is_err() {
+            break;
+        }
+    }
+    match written.and_then(|()| out.flush()) {
+        // Whoever reads has read enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
+async fn target(arguments: &Arguments) -> Result<Target, Trouble> {
+    let (server, credentials) = arguments.access.credentials()?;
+    match arguments.target.clone().or(server).as_deref() {
+        None | Some("simulator") => Target::simulator(arguments.profile).await.map_err(Trouble::unreachable),
+        Some(url) => Target::at(url, &credentials).map_err(Trouble::usage),
+    }
+}
+
+fn reports(arguments: &Arguments) -> Result<Vec<Box<dyn Report>>, Trouble> {
+    let out = std::io::stdout();
+    let coloured = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let progress = std::io::stderr().is_terminal().then(std::io::stderr);
+    let mut reports: Vec<Box<dyn Report>> = vec![match arguments.format {
+        Format::Text => Box::new(Terminal::new(out, progress, Style { coloured })),
+        Format::Json => Box::new(JsonLines::new(out)),
+    }];
+    if let Some(path) = &arguments.junit {
+        reports.push(Box::new(Junit::new(create(path)?)));
+    }
+    if let Some(path) = &arguments.html {
+        reports.push(Box::new(Html::new(create(path)?)));
+    }
+    if let Some(path) = &arguments.json {
+        reports.push(Box::new(JsonLines::new(create(path)?)));
+    }
+    if let Some(folder) = &arguments.record {
+        std::fs::create_dir_all(folder).map_err(|error| Trouble::usage(format!("{}: {error}", folder.display())))?;
+    }
+    Ok(reports)
+}
+
+fn create(path: &Path) -> Result<BufWriter<File>, Trouble> {
+    File::create(path).map(BufWriter::new).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+}
+
+/// Writes what was said in a trial.
+fn record(folder: Option<&Path>, event: &Event, base: &str) -> std::io::Result<()> {
+    let (Some(folder), Event::Ended(outcome)) = (folder, event) else {
+        return Ok(());
+    };
+    if outcome.exchanges.is_empty() {
+        return Ok(());
+    }
+    let file = folder.join(format!("{}.har", outcome.trial.row.id.replace('/', "-")));
+    std::fs::write(file, har(outcome, base).to_string())
+}
+
+/// A name for this run that another run at the same time has not: the time and the process, in a few letters.
+fn run_name() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let mut number = (since.as_millis() as u64) ^ (u64::from(std::process::id()) << 24);
+    let mut name = String::new();
+    for _ in 0..6 {
+        name.extend(char::from_digit((number % 36) as u32, 36));
+        number /= 36;
+    }
+    name
+}

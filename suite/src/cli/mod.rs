@@ -1,0 +1,138 @@
+//! The program `stuntdouble`: its commands, each in a module of its own.
+//!
+//! Promises: exit codes are those of [`exit`]; what goes wrong is said on standard error in one sentence; colours and
+//! progress appear on a terminal only.
+//!
+//! Limits: none beyond those of the commands.
+//!
+//! Source of its semantics: the design's section "The program".
+
+mod access;
+mod cassette;
+mod cluster_info;
+mod conformance;
+pub mod exit;
+mod proxy;
+mod search;
+mod serve;
+mod session;
+mod signal;
+mod thaw;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// A stunt double for your cluster: it stands in for the cluster's HTTP API, judges servers that claim to be one, and
+/// remembers what they said.
+#[derive(Debug, Parser)]
+#[command(name = "stuntdouble", version, max_term_width = 110, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes:\n  0  all is as it should be\n  1  a check failed\n  2  usage\n  3  the target could not be reached";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Judge a server, operation by operation.
+    Conformance(Box<conformance::Arguments>),
+    /// Stand in for a cluster.
+    Serve(Box<serve::Arguments>),
+    /// Stand in for the log search backend alone.
+    Search(search::Arguments),
+    /// Record what passes between any client and any server.
+    Record(Box<session::RecordArguments>),
+    /// Answer from a recorded session, without the server.
+    Replay(Box<session::ReplayArguments>),
+    /// Hold a server to recorded sessions.
+    Verify(Box<session::VerifyArguments>),
+    /// Compare two recorded sessions.
+    Diff(session::DiffArguments),
+    /// Make a cassette of a HAR file.
+    Import(cassette::ImportArguments),
+    /// Make a HAR file of a cassette.
+    Export(cassette::ExportArguments),
+    /// Take the secrets out of a cassette.
+    Scrub(cassette::ScrubArguments),
+    /// List what is on a cassette.
+    Show(cassette::ShowArguments),
+    /// Let local clients reach a server without credentials of their own.
+    Proxy(Box<proxy::Arguments>),
+    /// Say where the API server and its add-ons are.
+    ClusterInfo(Box<cluster_info::Arguments>),
+}
+
+/// Why a command could not be carried out.
+#[derive(Debug)]
+struct Trouble {
+    code: u8,
+    message: String,
+}
+
+impl Trouble {
+    fn usage(message: impl ToString) -> Self {
+        Self { code: exit::USAGE, message: message.to_string() }
+    }
+
+    fn unreachable(message: impl ToString) -> Self {
+        Self { code: exit::UNREACHABLE, message: message.to_string() }
+    }
+}
+
+/// Carries out the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are what was asked for; the rest is usage.
+            let code = if error.use_stderr() { exit::USAGE } else { exit::OK };
+            drop(error.print());
+            return ExitCode::from(code);
+        }
+    };
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("stuntdouble: {error}");
+            return ExitCode::from(exit::UNREACHABLE);
+        }
+    };
+    let done = runtime.block_on(async {
+        match cli.command {
+            Command::Conformance(arguments) => conformance::conformance(*arguments).await,
+            Command::Serve(arguments) => serve::serve(*arguments).await,
+            Command::Search(arguments) => search::search(arguments).await,
+            Command::Record(arguments) => session::record(*arguments).await,
+            Command::Replay(arguments) => session::replay(*arguments).await,
+            Command::Verify(arguments) => session::verify(*arguments).await,
+            Command::Diff(arguments) => session::diff(&arguments),
+            Command::Import(arguments) => cassette::import(&arguments),
+            Command::Export(arguments) => cassette::export(&arguments),
+            Command::Scrub(arguments) => cassette::scrub(&arguments),
+            Command::Show(arguments) => cassette::show(&arguments),
+            Command::Proxy(arguments) => proxy::proxy(*arguments).await,
+            Command::ClusterInfo(arguments) => cluster_info::cluster_info(*arguments).await,
+        }
+    });
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(trouble) => {
+            eprintln!("stuntdouble: {}", trouble.message);
+            ExitCode::from(trouble.code)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,70 @@
+//! The report as JUnit XML: a suite for each group and kind.
+
+use std::io::Write;
+
+use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
+
+use super::{Report, Style, Summary, explain};
+use crate::trial::{Event, Outcome, Verdict};
+
+/// Writes JUnit XML when the run has ended. Pending and skipped trials and known failures are skipped cases, with the
+/// reason.
+#[derive(Debug)]
+pub struct Junit<W> {
+    out: W,
+    summary: Summary,
+}
+
+impl<W: Write> Junit<W> {
+    /// A report to `out`.
+    pub fn new(out: W) -> Self {
+        Self { out, summary: Summary::default() }
+    }
+}
+
+impl<W: Write> Report for Junit<W> {
+    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.hear(event);
+        if !matches!(event, Event::Finished { .. }) {
+            return Ok(());
+        }
+        let mut document = Document::new(format!("stuntdouble conformance, profile {}", self.summary.profile));
+        document.set_time(self.summary.took);
+        for (group, kinds) in self.summary.by_kind() {
+            for kind in kinds.keys() {
+                let stem = format!("{group}/{kind}");
+                let mut suite = TestSuite::new(stem.clone());
+                let of_it = |o: &&Outcome| o.trial.row.kind.group == group && o.trial.row.kind.plural == *kind;
+                let cases: Vec<TestCase> = self.summary.outcomes.values().filter(of_it).map(|outcome| case(outcome, &stem)).collect();
+                suite.set_time(cases.iter().filter_map(|case| case.time).sum());
+                suite.add_test_cases(cases);
+                document.add_test_suite(suite);
+            }
+        }
+        document.serialize(&mut self.out).map_err(std::io::Error::other)?;
+        self.out.flush()
+    }
+}
+
+fn case(outcome: &Outcome, suite: &str) -> TestCase {
+    let status = match &outcome.verdict {
+        Verdict::Passed => TestCaseStatus::success(),
+        Verdict::Failed(failure) => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            let about: Vec<&str> = failure.mismatches.iter().map(|m| m.about.as_str()).collect();
+            status.set_message(format!("not as expected: {}", about.join(", ")));
+            status.set_type(outcome.trial.row.level().as_str());
+            status.set_description(explain(outcome, failure, Style::default()));
+            status
+        }
+        Verdict::Pending(reason) | Verdict::Skipped(reason) | Verdict::KnownFailure(reason, _) => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(format!("{}: {reason}", outcome.verdict.as_str()));
+            status
+        }
+    };
+    let mut case = TestCase::new(outcome.trial.row.id.clone(), status);
+    case.set_classname(suite);
+    case.set_time(outcome.took);
+    case
+}

@@ -1,0 +1,144 @@
+//! The report for a terminal: progress while it runs, then failures, the table and the totals.
+
+use std::io::Write;
+
+use super::{Count, Report, Style, Summary, explain};
+use crate::trial::{Event, Verdict};
+
+/// Writes a report for people. Progress goes to its own writer, and only if there is one.
+#[derive(Debug)]
+pub struct Terminal<W, P> {
+    out: W,
+    progress: Option<P>,
+    style: Style,
+    summary: Summary,
+    failed: usize,
+}
+
+impl<W: Write, P: Write> Terminal<W, P> {
+    /// A report to `out`; progress to `progress`, if that is a terminal.
+    pub fn new(out: W, progress: Option<P>, style: Style) -> Self {
+        Self { out, progress, style, summary: Summary::default(), failed: 0 }
+    }
+
+    fn progress(&mut self) -> std::io::Result<()> {
+        let Some(progress) = &mut self.progress else {
+            return Ok(());
+        };
+        let (done, all) = (self.summary.outcomes.len(), self.summary.expected.max(1));
+        let filled = done * 30 / all;
+        let bar = format!("{}{}", "█".repeat(filled), "░".repeat(30 - filled.min(30)));
+        let failed = if self.failed > 0 { self.style.bad(&format!("  {} failed", self.failed)) } else { String::new() };
+        write!(progress, "\r\u{1b}[K{bar} {done}/{all}{failed}")?;
+        progress.flush()
+    }
+
+    fn clear(&mut self) -> std::io::Result<()> {
+        match &mut self.progress {
+            Some(progress) => {
+                write!(progress, "\r\u{1b}[K")?;
+                progress.flush()
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        let (style, summary) = (self.style, &self.summary);
+        for outcome in summary.failures() {
+            if let Some(failure) = outcome.verdict.failure() {
+                writeln!(self.out, "{} {}", style.bad("FAILED"), style.strong(&outcome.trial.row.id))?;
+                writeln!(self.out, "{}\n", explain(outcome, failure, style))?;
+            }
+        }
+        for ((verdict, reason), ids) in summary.set_aside() {
+            writeln!(self.out, "{} {reason}", style.open(&verdict.to_uppercase()))?;
+            for id in ids {
+                writeln!(self.out, "  {id}")?;
+            }
+            writeln!(self.out)?;
+        }
+        self.out.write_all(table(summary, style).as_bytes())?;
+        let total = summary.total();
+        writeln!(self.out, "\n{}", totals(&total, summary.took.as_secs_f64(), style))?;
+        let verdict = if summary.conforms() {
+            style.good(&format!("conforms to {}: {}", summary.profile, total.in_operations()))
+        } else if summary.interrupted {
+            style.open("interrupted, so nothing can be said")
+        } else {
+            style.bad(&format!("does not conform to {}", summary.profile))
+        };
+        writeln!(self.out, "{verdict}")?;
+        self.out.flush()
+    }
+}
+
+impl<W: Write, P: Write> Report for Terminal<W, P> {
+    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.hear(event);
+        match event {
+            Event::Started { target, profile, trials } => {
+                let head = format!("{trials} trials of {target} under the profile {profile}");
+                writeln!(self.out, "{}\n", self.style.strong(&head))?;
+                self.out.flush()?;
+                self.progress()
+            }
+            Event::Ended(outcome) => {
+                self.failed += usize::from(matches!(outcome.verdict, Verdict::Failed(_)));
+                self.progress()
+            }
+            Event::Finished { .. } => {
+                self.clear()?;
+                self.end()
+            }
+        }
+    }
+}
+
+/// The counts by group and kind.
+fn table(summary: &Summary, style: Style) -> String {
+    let groups = summary.by_kind();
+    let widest = groups.values().flat_map(|kinds| kinds.keys()).map(String::len).max().unwrap_or(0).max(12) + 2;
+    let head = format!("{:widest$} {:>10} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}", "", "operations", "trials", "passed", "failed", "known", "pending", "skipped");
+    let mut lines = vec![style.faint(&head)];
+    for (group, kinds) in &groups {
+        lines.push(style.strong(group));
+        lines.extend(kinds.iter().map(|(kind, count)| line(&format!("  {kind}"), count, widest, style)));
+    }
+    lines.push(line("all", &summary.total(), widest, style));
+    lines.join("\n") + "\n"
+}
+
+fn line(name: &str, count: &Count, widest: usize, style: Style) -> String {
+    let number = |n: usize| {
+        if n == 0 { format!("{:>7}", "·") } else { format!("{n:>7}") }
+    };
+    let loud = |n: usize, paint: fn(Style, &str) -> String| {
+        if n == 0 { number(n) } else { paint(style, &number(n)) }
+    };
+    let operations = format!("{}/{}", count.operations_passed(), count.operations());
+    format!(
+        "{name:widest$} {operations:>10} {} {} {} {} {} {}",
+        number(count.trials),
+        loud(count.passed, Style::good),
+        loud(count.failed, Style::bad),
+        loud(count.known, Style::open),
+        loud(count.pending, Style::open),
+        loud(count.skipped, Style::open),
+    )
+}
+
+fn totals(count: &Count, seconds: f64, style: Style) -> String {
+    let part = |n: usize, word: &str, paint: fn(Style, &str) -> String| {
+        let text = format!("{n} {word}");
+        if n == 0 { text } else { paint(style, &text) }
+    };
+    let parts = [
+        part(count.passed, "passed", Style::good),
+        part(count.failed, "failed", Style::bad),
+        part(count.known, "known to fail", Style::open),
+        part(count.pending, "pending", Style::open),
+        part(count.skipped, "skipped", Style::open),
+    ];
+    format!("{} in {seconds:.1} s", parts.join(", "))
+}

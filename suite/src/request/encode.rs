@@ -1,0 +1,76 @@
+//! Bodies: JSON and YAML, out and in.
+
+use serde_json::Value;
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Media {
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+impl Media {
+    /// The media type that a Content-Type header names, whatever its parameters.
+    pub fn of(content_type: &str) -> Option<Self> {
+        match content_type.split(';').next().map(str::trim) {
+            Some("application/json") => Some(Self::Json),
+            Some("application/yaml") => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+}
+
+/// Writes a value.
+///
+/// # Errors
+/// If the value cannot be written, with the reason.
+pub fn encode(value: &Value, media: Media) -> Result<String, String> {
+    match media {
+        Media::Json => serde_json::to_string(value).map_err(|e| e.to_string()),
+        Media::Yaml => serde_saphyr::to_string(value).map_err(|e| e.to_string()),
+    }
+}
+
+/// Reads a value.
+///
+/// # Errors
+/// If the text is none, with the reason.
+pub fn decode(text: &str, media: Media) -> Result<Value, String> {
+    match media {
+        Media::Json => serde_json::from_str(text).map_err(|e| e.to_string()),
+        Media::Yaml => serde_saphyr::from_str(text).map_err(|e| e.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let value = json!({"a": ["yes", "1", "null", "1e3", "~", "", " x ", "a: b", "#", "lives=3\nenemies=aliens\n", "0x10", "12:30"], "b": {"c": 1, "d": true, "e": null}, "f": []});
+        for media in [Media::Json, Media::Yaml] {
+            let text = encode(&value, media).unwrap();
+            assert_eq!(decode(&text, media), Ok(value.clone()), "{text}");
+        }
+    }
+
+    #[test]
+    fn yaml_as_servers_write_it_is_read() {
+        let text = "apiVersion: v1\nitems:\n- metadata:\n    creationTimestamp: 2026-11-21T11:46:45Z\n    resourceVersion: \"13\"\nlives: |\n  3\n  4\n";
+        let value = decode(text, Media::Yaml).unwrap();
+        assert_eq!(value["items"][0]["metadata"]["creationTimestamp"], "2026-11-21T11:46:45Z");
+        assert_eq!(value["items"][0]["metadata"]["resourceVersion"], "13");
+        assert_eq!(value["lives"], "3\n4\n");
+    }
+
+    #[test]
+    fn parameters_of_a_media_type_do_not_matter() {
+        assert_eq!(Media::of("application/json; charset=utf-8"), Some(Media::Json));
+        assert_eq!(Media::of("text/html"), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! Requests as values: what is asked, built without a network and shown as a curl line.
+//!
+//! Promises: building is pure; the curl line, pasted into a shell, asks the same; secrets are never in it.
+//!
+//! Limits: bodies are held in memory.
+//!
+//! Source of its semantics: RFC 3986 for paths and queries, RFC 7386 for merge patches.
+
+mod curl;
+mod encode;
+mod merge;
+mod template;
+
+use bytes::Bytes;
+use http::Method;
+
+pub use encode::{Media, decode, encode};
+pub use merge::merge;
+pub use template::{Bindings, UnboundName};
+
+/// A request, relative to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// The path, encoded, with a leading slash.
+    pub path: String,
+    /// The query, not encoded.
+    pub query: Vec<(String, String)>,
+    /// The Accept header.
+    pub accept: Option<String>,
+    /// The Content-Type header.
+    pub content_type: Option<String>,
+    /// The body.
+    pub body: Option<Bytes>,
+}
+
+impl Request {
+    /// A request without query, headers and body.
+    pub fn new(method: Method, path: impl Into<String>) -> Self {
+        Self { method, path: path.into(), query: Vec::new(), accept: None, content_type: None, body: None }
+    }
+
+    /// A GET.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::GET, path)
+    }
+
+    /// The same with a body of a media type.
+    pub fn with_body(mut self, content_type: &str, body: impl Into<Bytes>) -> Self {
+        self.content_type = Some(content_type.to_owned());
+        self.body = Some(body.into());
+        self
+    }
+
+    /// Path and query, encoded.
+    pub fn target(&self) -> String {
+        if self.query.is_empty() {
+            return self.path.clone();
+        }
+        let query: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.query).finish();
+        format!("{}?{query}", self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_is_encoded_and_the_path_left_as_it_is() {
+        let mut request = Request::get("/api/v1/pods");
+        request.query.push(("labelSelector".into(), "tier in (a,b)".into()));
+        assert_eq!(request.target(), "/api/v1/pods?labelSelector=tier+in+%28a%2Cb%29");
+    }
+}

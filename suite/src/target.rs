@@ -1,0 +1,306 @@
+//! What is judged: a server at an address, or the simulator started for the purpose.
+//!
+//! Promises: every wait ends (connecting, answering and reading are bounded in time and in size); redirects are not
+//! followed and proxies of the environment not used, so that an answer is the target's own.
+//!
+//! Limits: HTTP/1.1; one server, not several in turn.
+//!
+//! Source of its semantics: the authentication section of the first text for the credentials.
+
+mod credentials;
+mod kubeconfig;
+mod session;
+
+use std::time::Duration;
+
+use base64::Engine;
+use bytes::{Bytes, BytesMut};
+use http::HeaderValue;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use serde_json::Value;
+
+pub use credentials::{Credentials, CredentialsError};
+pub use session::{Exchange, Session};
+
+use stuntdouble_simulator::Simulator;
+
+use crate::catalog::Profile;
+use crate::check::Answer;
+use crate::request::Request;
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an answer may take to come whole.
+const ANSWER: Duration = Duration::from_secs(15);
+/// Where chance starts in the simulator.
+const SEED: u64 = 7;
+/// How large a body may be, in bytes.
+const BODY: usize = 64 << 20;
+
+/// Why a target could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The address is none.
+    #[error("{0:?} is no address of a server: {1}")]
+    Address(String, String),
+    /// The client could not be set up.
+    #[error("the client could not be set up: {0}")]
+    Client(String),
+    /// Nothing answered.
+    #[error("{request}: {reason}")]
+    Unreachable {
+        /// Method and path.
+        request: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The answer did not come whole in time.
+    #[error("{0}: no whole answer within {limit} s", limit = ANSWER.as_secs())]
+    TooLate(String),
+    /// The answer is larger than anybody should read.
+    #[error("{0}: the answer is larger than {BODY} bytes")]
+    TooLarge(String),
+    /// The stream is not one of JSON values.
+    #[error("{request}: the stream is no sequence of JSON values: {reason}")]
+    Stream {
+        /// Method and path.
+        request: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The simulator did not start.
+    #[error("the simulator did not start: {0}")]
+    Simulator(String),
+}
+
+/// A server to be judged.
+#[derive(Debug)]
+pub struct Target {
+    base: String,
+    client: reqwest::Client,
+    authorization: Option<HeaderValue>,
+    embedded: Option<Embedded>,
+}
+
+/// A simulator that lives as long as the target that it is.
+#[derive(Debug)]
+struct Embedded {
+    profile: Profile,
+    _running: Simulator,
+}
+
+impl Target {
+    /// The server at an address, such as `http://127.0.0.1:8080`.
+    ///
+    /// # Errors
+    /// If the address is none, or the credentials cannot be used.
+    pub fn at(url: &str, credentials: &Credentials) -> Result<Self, TargetError> {
+        let parsed = url::Url::parse(url).map_err(|e| TargetError::Address(url.to_owned(), e.to_string()))?;
+        if !["http", "https"].contains(&parsed.scheme()) || parsed.host_str().is_none() {
+            return Err(TargetError::Address(url.to_owned(), "it is to begin with http:// or https://".to_owned()));
+        }
+        Ok(Self { base: url.trim_end_matches('/').to_owned(), client: client(credentials)?, authorization: authorization(credentials)?, embedded: None })
+    }
+
+    /// A simulator, started for the purpose with a profile; dropping the target stops it.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub async fn simulator(profile: Profile) -> Result<Self, TargetError> {
+        let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
+        let rule = match profile {
+            Profile::Documented => stuntdouble_simulator::profile::Profile::Documented,
+            Profile::Kubernetes12 => stuntdouble_simulator::profile::Profile::Kubernetes12,
+        };
+        // Many worlds at once have more services than the default range has addresses.
+        let services = "10.0.0.0/16".parse::<stuntdouble_simulator::registry::Cidr>().map_err(|e| failed(&e))?;
+        let builder = Simulator::builder().profile(rule).seed(SEED).bare(true).service_cluster_ip_range(services);
+        let running = builder.start().await.map_err(|e| failed(&e))?;
+        let mut target = Self::at(&running.url(), &Credentials::default())?;
+        target.embedded = Some(Embedded { profile, _running: running });
+        Ok(target)
+    }
+
+    /// Its address.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// What it is, for people.
+    pub fn described(&self) -> String {
+        match &self.embedded {
+            Some(_) => format!("the simulator at {}", self.base),
+            None => self.base.clone(),
+        }
+    }
+
+    /// Another target of the same make with nothing in it, if the suite starts its targets itself.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub async fn another(&self) -> Result<Option<Self>, TargetError> {
+        match &self.embedded {
+            Some(embedded) => Self::simulator(embedded.profile).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Asks for anything, to see whether somebody answers.
+    ///
+    /// # Errors
+    /// If nobody does.
+    pub async fn reach(&self) -> Result<(), TargetError> {
+        self.send(&Request::get("/api")).await.map(drop)
+    }
+
+    /// Asks, and reads the whole answer.
+    ///
+    /// # Errors
+    /// If no whole answer came in time and within bounds.
+    pub async fn send(&self, request: &Request) -> Result<Answer, TargetError> {
+        let named = || format!("{} {}", request.method, request.target());
+        let whole = async {
+            let mut watch = self.open(request).await?;
+            let mut body = BytesMut::new();
+            while let Some(chunk) = watch.chunk().await? {
+                if body.len() + chunk.len() > BODY {
+                    return Err(TargetError::TooLarge(named()));
+                }
+                body.extend_from_slice(&chunk);
+            }
+            Ok(Answer { status: watch.status, content_type: watch.content_type, body: body.freeze() })
+        };
+        tokio::time::timeout(ANSWER, whole).await.unwrap_or_else(|_| Err(TargetError::TooLate(named())))
+    }
+
+    /// Asks, and reads the head of the answer only.
+    ///
+    /// # Errors
+    /// If no head came in time.
+    pub async fn open(&self, request: &Request) -> Result<Stream, TargetError> {
+        let named = format!("{} {}", request.method, request.target());
+        let mut asked = self.client.request(request.method.clone(), format!("{}{}", self.base, request.target()));
+        if let Some(authorization) = &self.authorization {
+            asked = asked.header(AUTHORIZATION, authorization);
+        }
+        if let Some(accept) = &request.accept {
+            asked = asked.header(ACCEPT, accept);
+        }
+        if let Some(content_type) = &request.content_type {
+            asked = asked.header(CONTENT_TYPE, content_type);
+        }
+        if let Some(body) = &request.body {
+            asked = asked.body(body.clone());
+        }
+        match tokio::time::timeout(ANSWER, asked.send()).await {
+            Ok(Ok(response)) => Ok(Stream::of(response, named)),
+            Ok(Err(error)) => Err(TargetError::Unreachable { request: named, reason: reason(&error) }),
+            Err(_) => Err(TargetError::TooLate(named)),
+        }
+    }
+}
+
+/// An answer of which the head has been read.
+#[derive(Debug)]
+pub struct Stream {
+    /// The status code.
+    pub status: u16,
+    /// The Content-Type header.
+    pub content_type: Option<String>,
+    response: reqwest::Response,
+    request: String,
+    unread: BytesMut,
+}
+
+impl Stream {
+    fn of(response: reqwest::Response, request: String) -> Self {
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).map(str::to_owned);
+        Self { status: response.status().as_u16(), content_type, response, request, unread: BytesMut::new() }
+    }
+
+    /// The next piece of the body; none at its end.
+    async fn chunk(&mut self) -> Result<Option<Bytes>, TargetError> {
+        let unreachable = |error: reqwest::Error| TargetError::Unreachable { request: self.request.clone(), reason: reason(&error) };
+        self.response.chunk().await.map_err(unreachable)
+    }
+
+    /// The next JSON value of the body; none at its end. Waits as long as it takes.
+    ///
+    /// # Errors
+    /// If the body breaks off, is no sequence of JSON values, or a value is larger than anybody should read.
+    pub async fn next(&mut self) -> Result<Option<Value>, TargetError> {
+        loop {
+            if let Some(value) = self.buffered()? {
+                return Ok(Some(value));
+            }
+            match self.chunk().await? {
+                Some(chunk) if self.unread.len() + chunk.len() > BODY => {
+                    return Err(TargetError::TooLarge(self.request.clone()));
+                }
+                Some(chunk) => self.unread.extend_from_slice(&chunk),
+                None if self.unread.iter().all(u8::is_ascii_whitespace) => return Ok(None),
+                None => {
+                    let reason = "it breaks off in the middle of one".to_owned();
+                    return Err(TargetError::Stream { request: self.request.clone(), reason });
+                }
+            }
+        }
+    }
+
+    /// The next whole value among the bytes that were read.
+    fn buffered(&mut self) -> Result<Option<Value>, TargetError> {
+        let mut values = serde_json::Deserializer::from_slice(&self.unread).into_iter::<Value>();
+        match values.next() {
+            None => Ok(None),
+            Some(Ok(value)) => {
+                let read = values.byte_offset();
+                drop(self.unread.split_to(read));
+                Ok(Some(value))
+            }
+            Some(Err(error)) if error.is_eof() => Ok(None),
+            Some(Err(error)) => Err(TargetError::Stream { request: self.request.clone(), reason: error.to_string() }),
+        }
+    }
+}
+
+/// The innermost cause, which is what a person can act on.
+fn reason(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
+    let failed = |error: reqwest::Error| TargetError::Client(reason(&error));
+    // The first to install a provider wins; it is the same one for everybody.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .no_proxy()
+        .http1_only()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
+    if let Some(authorities) = &credentials.authorities {
+        builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
+    }
+    if let Some(identity) = &credentials.identity {
+        builder = builder.identity(reqwest::Identity::from_pem(identity).map_err(failed)?);
+    }
+    if credentials.insecure {
+        builder = builder.tls_danger_accept_invalid_certs(true);
+    }
+    builder.build().map_err(failed)
+}
+
+fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>, TargetError> {
+    let value = match (&credentials.token, &credentials.basic) {
+        (Some(token), _) => format!("Bearer {token}"),
+        (None, Some(basic)) => format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(basic)),
+        (None, None) => return Ok(None),
+    };
+    let mut value = HeaderValue::from_str(&value).map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}

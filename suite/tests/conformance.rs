@@ -1,0 +1,71 @@
+//! Every trial of the catalog against the embedded simulator, under both profiles.
+//!
+//! `cargo test -p stuntdouble-suite --test conformance -- --list` shows them; filters and `--exact` work as usual. A
+//! trial that is pending is ignored; `--ignored` plays it.
+
+use std::{process::ExitCode, sync::Arc};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use stuntdouble_suite::{
+    catalog::{Catalog, Profile},
+    report::{Style, explain},
+    target::Target,
+    trial::{Selection, Verdict},
+};
+use tokio::{runtime::Runtime, sync::OnceCell};
+
+/// How many trials are played at once unless the caller says. Most of the time they wait.
+const AT_ONCE: usize = 32;
+
+/// A simulator that is started when a trial first needs it.
+struct Shared {
+    profile: Profile,
+    runtime: Runtime,
+    target: OnceCell<Target>,
+}
+
+impl Shared {
+    fn new(profile: Profile) -> std::io::Result<Arc<Self>> {
+        Ok(Arc::new(Self { profile, runtime: Runtime::new()?, target: OnceCell::new() }))
+    }
+
+    fn play(&self, trial: &stuntdouble_suite::trial::Trial) -> Result<(), Failed> {
+        self.runtime.block_on(async {
+            let target = self.target.get_or_try_init(|| Target::simulator(self.profile)).await?;
+            let own = if trial.row.case.cluster_wide { target.another().await? } else { None };
+            let outcome = trial.play(own.as_ref().unwrap_or(target), "test").await;
+            match &outcome.verdict {
+                Verdict::Failed(failure) => Err(Failed::from(explain(&outcome, failure, Style::default()))),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
+    let catalog = match Catalog::embedded() {
+        Ok(catalog) => catalog,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut tests = Vec::new();
+    for profile in Profile::ALL {
+        let shared = match Shared::new(profile) {
+            Ok(shared) => shared,
+            Err(error) => {
+                eprintln!("{error}");
+                return ExitCode::FAILURE;
+            }
+        };
+        for trial in Selection::default().of(&catalog, profile) {
+            let shared = Arc::clone(&shared);
+            let (name, pending) = (format!("{profile}/{}", trial.row.id), trial.row.pending().is_some());
+            tests.push(Trial::test(name, move || shared.play(&trial)).with_ignored_flag(pending));
+        }
+    }
+    libtest_mimic::run(&arguments, tests).exit_code()
+}

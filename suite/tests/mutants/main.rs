@@ -1,0 +1,86 @@
+//! Every deliberate fault of `fixtures/mutants` is caught by the trials that it names, and they pass without it.
+//!
+//! A bending proxy stands before the simulator, one for each mutant. The trials are played through a proxy that bends
+//! nothing first, so that what catches a fault is not a failure of its own.
+
+mod mutant;
+mod proxy;
+
+use std::{process::ExitCode, sync::Arc};
+
+use libtest_mimic::{Arguments, Failed, Trial as Test};
+use stuntdouble_suite::{
+    catalog::{Catalog, Profile},
+    report::{Style, explain},
+    target::{Credentials, Target},
+    trial::{Selection, Trial, Verdict},
+};
+use tokio::{runtime::Runtime, sync::OnceCell};
+
+use crate::{mutant::Mutant, proxy::Proxy};
+
+/// How many mutants are tried at once. Most of the time they wait for what does not come.
+const AT_ONCE: usize = 32;
+
+struct Bench {
+    runtime: Runtime,
+    trials: Vec<Trial>,
+    targets: [OnceCell<Target>; 2],
+}
+
+impl Bench {
+    fn new() -> Result<Self, Box<dyn std::error::Error>> {
+        let catalog = Catalog::embedded()?;
+        let trials = Profile::ALL.into_iter().flat_map(|profile| Selection::default().of(&catalog, profile)).collect();
+        Ok(Self { runtime: Runtime::new()?, trials, targets: [OnceCell::new(), OnceCell::new()] })
+    }
+
+    fn trial(&self, id: &str, profile: Profile) -> Result<&Trial, Failed> {
+        let found = self.trials.iter().find(|trial| trial.row.id == id && trial.profile == profile);
+        found.ok_or_else(|| Failed::from(format!("there is no trial {id} under {profile}")))
+    }
+
+    fn catches(&self, mutant: &Mutant) -> Result<(), Failed> {
+        self.runtime.block_on(async {
+            let index = usize::from(mutant.profile == Profile::Kubernetes12);
+            let simulator = self.targets[index].get_or_try_init(|| Target::simulator(mutant.profile)).await?;
+            if mutant.caught_by.is_empty() {
+                return Err("it names no trial that catches it".into());
+            }
+            for id in &mutant.caught_by {
+                let trial = self.trial(id, mutant.profile)?;
+                for (bent, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
+                    let to_be_caught = bent.is_some();
+                    let proxy = Proxy::before(simulator.base(), bent).await?;
+                    let target = Target::at(&proxy.url(), &Credentials::default())?;
+                    let outcome = trial.play(&target, &format!("{run}{}", mutant.number)).await;
+                    match &outcome.verdict {
+                        Verdict::Failed(failure) if !to_be_caught => {
+                            return Err(format!("{id} fails without it:\n{}", explain(&outcome, failure, Style::default())).into());
+                        }
+                        Verdict::Passed if to_be_caught => return Err(format!("{id} does not catch it: {}", mutant.fault).into()),
+                        _ => {}
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
+    let (bench, mutants) = match Bench::new().and_then(|bench| Ok((Arc::new(bench), mutant::all()?))) {
+        Ok(ready) => ready,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let test = |mutant: Mutant| {
+        let bench = Arc::clone(&bench);
+        Test::test(mutant.id.clone(), move || bench.catches(&mutant))
+    };
+    libtest_mimic::run(&arguments, mutants.into_iter().map(test).collect()).exit_code()
+}

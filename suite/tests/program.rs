@@ -1,0 +1,134 @@
+//! The program `stuntdouble` as a person runs it: exit codes, lists, reports.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, ResponseTemplate,
+    matchers::{method, path},
+};
+
+fn stuntdouble(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_stuntdouble")).args(arguments).output().unwrap()
+}
+
+fn code(arguments: &[&str]) -> i32 {
+    stuntdouble(arguments).status.code().unwrap()
+}
+
+/// A server that knows the resources of the group batch/v1 and nothing else.
+async fn discovery(resources: Value) -> MockServer {
+    let server = MockServer::start().await;
+    let body = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "batch/v1", "resources": resources});
+    Mock::given(method("GET")).and(path("/api")).respond_with(ResponseTemplate::new(200).set_body_json(json!({"kind": "APIVersions"}))).mount(&server).await;
+    Mock::given(method("GET")).and(path("/apis/batch/v1")).respond_with(ResponseTemplate::new(200).set_body_json(body)).mount(&server).await;
+    server
+}
+
+const RESOURCES: &str = "discovery/resources/batch-v1/resources";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_with_0_if_nothing_failed_and_with_1_if_something_did() {
+    let good = discovery(json!([{"name": "jobs", "kind": "Job", "namespaced": true}])).await;
+    let bent = discovery(json!([{"name": "jobs", "kind": "Work", "namespaced": true}])).await;
+    assert_eq!(code(&["conformance", "--target", &good.uri(), RESOURCES]), 0);
+    assert_eq!(code(&["conformance", "--target", &bent.uri(), RESOURCES]), 1);
+}
+
+#[test]
+fn it_ends_with_3_if_nobody_answers() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let output = stuntdouble(&["conformance", "--target", &format!("http://{address}")]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("refused"), "{output:?}");
+}
+
+#[test]
+fn it_ends_with_2_if_it_is_used_wrongly() {
+    assert_eq!(code(&["conformance", "--profile", "nonesuch"]), 2);
+    assert_eq!(code(&["conformance", "--partition", "3/2"]), 2);
+    assert_eq!(code(&["conformance", "--list", "no-trial-is-called-so"]), 2);
+    assert_eq!(code(&["conformance", "--target", "localhost"]), 2);
+    assert_eq!(code(&["conformance", "--kubeconfig", "no-such-file"]), 2);
+    assert_eq!(code(&["nonesuch"]), 2);
+    assert_eq!(code(&["--help"]), 0);
+}
+
+#[test]
+fn the_list_names_every_operation_and_each_line_is_one_object() {
+    let output = stuntdouble(&["conformance", "--list", "--format", "json"]);
+    let mut operations = std::collections::BTreeSet::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let trial: Value = serde_json::from_str(line).unwrap();
+        let fields: Vec<&str> = trial.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(fields, ["id", "operation", "level", "requirement", "source"]);
+        operations.insert(trial["operation"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(operations.len(), 264);
+    assert!(operations.contains("GET /api/v1/namespaces/{namespace}/pods"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
+    let bent = discovery(json!([])).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (junit, html, lines, said) = (file("r.xml"), file("r.html"), file("r.json"), file("said"));
+    let arguments =
+        ["conformance", "--target", &bent.uri(), "--junit", &junit, "--html", &html, "--json", &lines, "--record", &said, "discovery/resources/batch-v1"];
+    let output = stuntdouble(&arguments);
+    let curl = format!("curl -sS -i '{}/apis/batch/v1'", bent.uri());
+
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("FAILED {RESOURCES}")), "{text}");
+    assert!(text.contains(&curl), "{text}");
+    assert!(text.contains("- jobs: Job") && text.contains("+ jobs: not listed"), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours beside a terminal");
+
+    let junit = std::fs::read_to_string(junit).unwrap();
+    assert!(junit.contains(r#"failures="1""#) || junit.contains(r#"failures="2""#), "{junit}");
+    assert!(junit.contains(RESOURCES), "{junit}");
+
+    let html = std::fs::read_to_string(html).unwrap();
+    assert!(html.contains(RESOURCES) && html.contains("does not conform"));
+
+    let lines: Vec<Value> = std::fs::read_to_string(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.first().unwrap()["event"], "started");
+    assert_eq!(lines.last().unwrap()["conforms"], false);
+    let failed = lines.iter().find(|line| line["id"] == RESOURCES).unwrap();
+    assert_eq!(failed["verdict"], "failed");
+    assert_eq!(failed["failure"]["curl"], curl);
+
+    let archive = std::fs::read_to_string(format!("{said}/{}.har", RESOURCES.replace('/', "-"))).unwrap();
+    let archive: Value = serde_json::from_str(&archive).unwrap();
+    assert_eq!(archive["log"]["entries"][0]["response"]["status"], 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_known_failure_does_not_fail_the_run_and_pending_is_never_passed() {
+    let bent = discovery(json!([])).await;
+    let folder = tempfile::tempdir().unwrap();
+    let known = folder.path().join("known.yaml");
+    std::fs::write(&known, format!("- id: {RESOURCES}\n  reason: there are no jobs here\n")).unwrap();
+    let known = known.to_string_lossy().into_owned();
+    assert_eq!(code(&["conformance", "--target", &bent.uri(), "--expectations", &known, RESOURCES]), 0);
+
+    let output = stuntdouble(&["conformance", "--target", &bent.uri(), "--format", "json", "core/v1/proxy/pods-get"]);
+    assert_eq!(output.status.code(), Some(0));
+    let last: Value = serde_json::from_str(String::from_utf8(output.stdout).unwrap().lines().last().unwrap()).unwrap();
+    assert_eq!((&last["passed"], &last["pending"], &last["operations_passed"]), (&json!(0), &json!(1), &json!(0)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_touches_the_whole_cluster_is_skipped_on_a_server_that_is_not_the_suite_s_own() {
+    let server = discovery(json!([])).await;
+    let output = stuntdouble(&["conformance", "--target", &server.uri(), "--format", "json", "DELETE /api/v1/namespaces"]);
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let skipped = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).filter(|line| line["verdict"] == "skipped");
+    assert!(skipped.map(|line| line["id"].clone()).any(|id| id == "core/v1/namespaces/delete-collection/all"), "{lines}");
+    assert!(!server.received_requests().await.unwrap().iter().any(|request| request.method.as_str() == "DELETE" && request.url.path() == "/api/v1/namespaces"));
+}

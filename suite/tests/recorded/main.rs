@@ -1,0 +1,109 @@
+//! The recorded sessions against the simulator: each interaction is a trial, which names what differs.
+//!
+//! A session is played once, in its order and with its concurrency, against a simulator of its own; its trials then look at their verdicts.
+//! What is known to differ stands in `known.json` beside this file, with the reason, and is expected to differ still.
+
+mod echo;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{Arc, OnceLock},
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use stuntdouble_cassettes::{
+    format,
+    interaction::Cassette,
+    transport::Credentials,
+    verifier::{self, Options, Report},
+};
+use stuntdouble_simulator::{Simulator, http, profile::Profile};
+
+/// The sessions whose interactions are known to differ, and why.
+type Known = BTreeMap<String, BTreeMap<String, String>>;
+
+/// One recorded session, played when the first of its trials runs.
+struct Session {
+    name: String,
+    cassette: Cassette,
+    runtime: Arc<tokio::runtime::Runtime>,
+    report: OnceLock<Result<Report, String>>,
+}
+
+impl Session {
+    fn report(&self) -> Result<&Report, String> {
+        self.report.get_or_init(|| self.runtime.block_on(self.play()).map_err(|e| e.to_string())).as_ref().map_err(Clone::clone)
+    }
+
+    async fn play(&self) -> Result<Report, Box<dyn std::error::Error>> {
+        let mut builder = Simulator::builder().bare(true).profile(Profile::Kubernetes12).advertise_address([10, 99, 0, 1].into());
+        let echo = if self.name == "proxy" { Some(echo::Echo::start().await?) } else { None };
+        if let Some(echo) = &echo {
+            // Nothing listens behind the second, as when this was recorded.
+            builder = builder.dial("10.99.0.1:9999", echo.address()).dial("10.99.0.1:9998", "127.0.0.1:9");
+        }
+        let secured = self.name == "auth";
+        if secured {
+            let folder = tempfile::tempdir()?;
+            let (tokens, passwords) = (folder.path().join("tokens"), folder.path().join("passwords"));
+            fs::write(&tokens, "secrettoken,admin,1\n")?;
+            fs::write(&passwords, "secretpass,admin,1\n")?;
+            let mut credentials = http::Credentials::default();
+            credentials.read_tokens(&tokens)?;
+            credentials.read_passwords(&passwords)?;
+            builder = builder.secure_listen(([127, 0, 0, 1], 0).into()).credentials(credentials);
+        }
+        let simulator = builder.start().await?;
+        let mut options = Options::new(simulator.secure_url().unwrap_or_else(|| simulator.url()));
+        options.credentials = Credentials { insecure: secured, ..Credentials::default() };
+        Ok(verifier::verify(&self.cassette, &options).await?)
+    }
+
+    fn judge(&self, id: u64, known: Option<&String>) -> Result<(), Failed> {
+        let report = self.report()?;
+        let Some(verdict) = report.verdicts.iter().find(|v| v.id == id) else { return Err("it was not played".into()) };
+        match (verdict.exact, known) {
+            (true, None) | (false, Some(_)) => Ok(()),
+            (true, Some(reason)) => Err(format!("it is exact now; take it out of known.json ({reason})").into()),
+            (false, None) => {
+                let found: Vec<String> = verdict.findings.iter().map(|f| format!("{}: {}", f.grade.name(), f.text)).collect();
+                Err(format!("{} {}\n  {}", verdict.method, verdict.target, found.join("\n  ")).into())
+            }
+        }
+    }
+}
+
+fn sessions(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder).expect("the recorded sessions").map(|e| e.expect("an entry").path()).collect();
+    found.retain(|p| p.extension().is_some_and(|e| e == "yaml"));
+    found.sort();
+    found
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let known: Known = serde_json::from_str(&fs::read_to_string(here.join("tests/recorded/known.json")).expect("known.json")).expect("known.json is JSON");
+    let runtime = Arc::new(tokio::runtime::Runtime::new().expect("a runtime"));
+    let mut trials = Vec::new();
+    for path in sessions(&here.join("../cassettes/sessions/kubernetes-1.2")) {
+        let name = path.file_stem().and_then(|s| s.to_str()).expect("a name").to_owned();
+        let cassette = format::read(&path).expect("a session that is kept can be read");
+        let expected = known.get(&name).cloned().unwrap_or_default();
+        let titles: Vec<(u64, String)> = cassette
+            .interactions
+            .iter()
+            .filter(|i| i.marks.only.as_deref().is_none_or(|only| only == verifier::RECORDED))
+            .map(|i| (i.id, format!("{name}/{:04} {}", i.id, i.note.clone().unwrap_or_default())))
+            .collect();
+        let session = Arc::new(Session { name, cassette, runtime: runtime.clone(), report: OnceLock::new() });
+        for (id, title) in titles {
+            let (session, reason) = (session.clone(), expected.get(&id.to_string()).cloned());
+            trials.push(Trial::test(title, move || session.judge(id, reason.as_ref())));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
