@@ -35,7 +35,7 @@ pub(crate) fn answer(
         .get(range)
         .unwrap_or(&[])
         .iter()
-        .map(|hit| render(request, outcome, hit))
+        .map(|hit| render(request, &outcome.searched, hit))
         .collect::<Result<Vec<_>>>()?;
     let took = (shared.cluster.options.ticks)()
         .saturating_sub(began)

@@ -317,3 +317,40 @@ fn passes(filter: &mut Option<Option<Box<dyn Scorer>>>, doc: u32) -> bool {
         Some(Some(filter)) => filter.seek(doc) == doc,
     }
 }
+
+/// The best of documents that have been matched, as `request` orders them, and the best score.
+pub(crate) fn best_of(
+    searched: &[Searched],
+    request: &SearchRequest,
+    matches: &Matches,
+) -> Result<(Vec<Candidate>, Option<f32>)> {
+    let mut top = Top::new(&request.sort, request.from + request.size);
+    let mut best: Option<f32> = None;
+    for set in &matches.sets {
+        let Some(own) = searched.get(set.index) else {
+            continue;
+        };
+        let Some(view) = own.view.segments.get(set.segment) else {
+            continue;
+        };
+        let reader = SortReader::new(
+            &request.sort,
+            &own.index.mapping.read(),
+            &own.index.name,
+            view,
+        )?;
+        for (doc, score) in set.docs.iter().zip(&set.scores) {
+            best = Some(best.map_or(*score, |best| best.max(*score)));
+            top.push(Candidate {
+                index: set.index,
+                segment: set.segment,
+                doc: *doc,
+                score: *score,
+                sort: reader.read(*doc, *score),
+            });
+        }
+    }
+    let mut hits = top.finish();
+    hits.drain(..request.from.min(hits.len()));
+    Ok((hits, best))
+}

@@ -44,6 +44,18 @@ pub(crate) fn label(query: &Query) -> String {
                 ),
             )
         }
+        QueryKind::PhrasePrefix {
+            field, slots, last, ..
+        } => {
+            let texts = slots
+                .iter()
+                .flat_map(|(_, texts)| texts)
+                .chain(last.iter().map(|(_, text)| text));
+            named(
+                field,
+                &format!("\"{}*\"", texts.cloned().collect::<Vec<_>>().join(" ")),
+            )
+        }
         QueryKind::Multi { field, matcher } => named(field, &matcher_label(matcher)),
         QueryKind::Range {
             field,

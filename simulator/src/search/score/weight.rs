@@ -10,7 +10,9 @@ use super::phrase::{PhraseScorer, Slot};
 use super::{END, Scorer, idf, query_norm};
 use crate::search::error::Result;
 use crate::search::index::{Bits, Segment, SegmentView, Shard, View, term_key};
-use crate::search::query::{Expansion, Occur, Query, QueryField, QueryKind, expand, label};
+use crate::search::query::{
+    Expansion, Occur, Query, QueryField, QueryKind, expand, label, starting_with,
+};
 
 /// A query's part with what it weighs.
 pub(crate) struct Weight {
@@ -375,6 +377,19 @@ fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
         QueryKind::All => WeightKind::All,
         QueryKind::Term { field, text } => return term(view, field, text, query.boost),
         QueryKind::Phrase { field, slots, slop } => phrase(view, field, slots, *slop)?,
+        QueryKind::PhrasePrefix {
+            field,
+            slots,
+            slop,
+            last,
+            expansions,
+        } => {
+            let mut slots = slots.clone();
+            if let Some((position, prefix)) = last {
+                slots.push((*position, starting_with(view, field, prefix, *expansions)?));
+            }
+            phrase(view, field, &slots, *slop)?
+        }
         QueryKind::Multi { field, matcher } => match expand(view, field, matcher)? {
             Expansion::Constant(infos) => WeightKind::Multi {
                 label: label(query),
