@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod clock;
+pub mod cluster;
 pub mod http;
 pub mod patch;
 pub mod profile;

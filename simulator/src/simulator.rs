@@ -11,15 +11,20 @@ use std::{
     sync::Arc,
 };
 
+use futures::future::BoxFuture;
+use http_body_util::BodyExt;
+use hyper::{Request, Response};
 use tokio::net::TcpListener;
 
 use crate::{
     api::Status,
     clock::{Chance, Clock},
+    cluster::{self, Addon},
     http::{self, Backends, BodyError, Credentials, Guard, Identity, Limits, Redial, Service, Setup, Stop, Tls, TlsError, kubeconfig, proxy},
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
     scheme::Scheme,
+    search::{self, SearchServer},
 };
 
 /// Why a simulator does not start.
@@ -81,6 +86,9 @@ pub struct Builder {
     credentials: Credentials,
     identity: Option<Identity>,
     client_authority: Option<String>,
+    nodes: u8,
+    log_search: bool,
+    search_upstream: Option<String>,
     limits: Limits,
 }
 
@@ -100,6 +108,9 @@ impl Default for Builder {
             credentials: Credentials::default(),
             identity: None,
             client_authority: None,
+            nodes: 2,
+            log_search: true,
+            search_upstream: None,
             limits: Limits::default(),
         }
     }
@@ -184,6 +195,24 @@ impl Builder {
         self
     }
 
+    /// How many nodes there are, unless it is bare; 2 where nothing is said.
+    pub fn nodes(mut self, nodes: u8) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// Whether the log search add-on is there, unless it is bare; it is where nothing is said.
+    pub fn log_search(mut self, log_search: bool) -> Self {
+        self.log_search = log_search;
+        self
+    }
+
+    /// Where the log search backend is (`HOST:PORT`); inside this process where nothing is said.
+    pub fn search_upstream(mut self, upstream: impl Into<String>) -> Self {
+        self.search_upstream = Some(upstream.into());
+        self
+    }
+
     /// What a peer may use up.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -213,9 +242,20 @@ impl Builder {
         };
         let registry = Arc::new(Registry::in_memory(settings, self.clock.clone(), Arc::new(Chance::seeded(self.seed))));
         registry.bootstrap().await?;
+        let mut dial = self.dial;
+        if !self.bare {
+            let nodes = cluster::join(&registry, &self.clock, self.nodes).await?;
+            if self.log_search {
+                let addresses = cluster::install(&registry, &self.clock, &nodes, Addon::parse(cluster::LOG_SEARCH)?).await?;
+                match &self.search_upstream {
+                    Some(upstream) => dial.extend(addresses.into_iter().map(|from| Redial { from, to: upstream.clone() })),
+                    None => log_search(&self.clock, addresses, &self.backends),
+                }
+            }
+        }
         let stop = Stop::default();
         let mut proxy = proxy::Settings::new(self.profile);
-        proxy.dial = self.dial.into_iter().collect();
+        proxy.dial = dial.into_iter().collect();
         proxy.backends = self.backends;
         let setup = Setup {
             address: format!("{}:443", self.advertise),
@@ -233,6 +273,20 @@ impl Builder {
             (address, tls)
         });
         Ok(Simulator { address, secure, credentials: self.credentials, limits: self.limits, stop })
+    }
+}
+
+/// Lets one log search backend answer for all its pods.
+fn log_search(clock: &Clock, addresses: Vec<String>, backends: &Backends) {
+    let clock = clock.clone();
+    let server = SearchServer::new(search::Options { clock: Arc::new(move || clock.now()), ..search::Options::default() });
+    let answer = move |request: Request<proxy::Body>| -> BoxFuture<'static, Response<proxy::Body>> {
+        let server = server.clone();
+        Box::pin(async move { server.handle(request).await.map(|body| body.map_err(|never| match never {}).boxed_unsync()) })
+    };
+    let backend: Arc<dyn http::Backend> = Arc::new(answer);
+    for address in addresses {
+        backends.insert(address, backend.clone());
     }
 }
 

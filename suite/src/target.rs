@@ -126,6 +126,14 @@ impl Target {
         &self.base
     }
 
+    /// What it is, for people.
+    pub fn described(&self) -> String {
+        match &self.embedded {
+            Some(_) => format!("the simulator at {}", self.base),
+            None => self.base.clone(),
+        }
+    }
+
     /// Another target of the same make with nothing in it, if the suite starts its targets itself.
     ///
     /// # Errors

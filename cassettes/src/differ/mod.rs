@@ -1,10 +1,20 @@
 //! What differs between two answers, and between two cassettes.
+//!
+//! Promises: requests are aligned in their order, whatever values were made up anew in them; volatile values are bound,
+//! one to one throughout; each difference has a grade; a page of HTML needs nothing but itself.
+//! Limits: frames are compared one by one in their order; bodies that are no text are told apart, not shown.
+//! Source: DESIGN.md, decision 9.
 
+mod align;
 mod body;
 mod compare;
+mod html;
+mod report;
+mod session;
 
 pub use body::body;
 pub use compare::{Comparison, place, short};
+pub use session::{Diff, Row, Side, diff};
 
 /// What kind of difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -23,7 +23,7 @@ pub(super) struct Scalar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     Json,
-    Yaml,
+    Yaml { quote: Option<char> },
     YamlBlock,
 }
 
@@ -58,9 +58,16 @@ impl Tree {
                 Event::Scalar(value, style, ..) => {
                     let written = match style {
                         ScalarStyle::Literal | ScalarStyle::Folded => Written::YamlBlock,
-                        _ => Written::Yaml,
+                        ScalarStyle::SingleQuoted => Written::Yaml { quote: Some('\'') },
+                        ScalarStyle::DoubleQuoted => Written::Yaml { quote: Some('"') },
+                        ScalarStyle::Plain => Written::Yaml { quote: None },
                     };
-                    Tree::Text(Scalar { at: span.byte_range()?, text: value.into_owned(), written })
+                    // The last line break of a block is the block's, not the secret's.
+                    let text = match written {
+                        Written::YamlBlock => value.trim_end_matches('\n').to_owned(),
+                        _ => value.into_owned(),
+                    };
+                    Tree::Text(Scalar { at: span.byte_range()?, text, written })
                 }
                 Event::SequenceStart(..) => {
                     stack.push((Tree::List(Vec::new()), None));

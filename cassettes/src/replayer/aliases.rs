@@ -15,17 +15,18 @@ impl Aliases {
     /// Whether pairs are at odds with none that are known, nor with one another.
     pub(super) fn admit(&self, pairs: &[(String, String)]) -> bool {
         let fits = |(n, (there, here)): (usize, &(String, String))| {
-            self.stands_for(there, here) && pairs.iter().take(n).all(|(other, live)| (other == there) == (live == here))
+            self.stands_for(there, here)
+                && pairs.iter().take(n).all(|(other, live)| (other == there) == (live == here))
         };
         pairs.iter().enumerate().all(fits)
     }
 
-    /// Whether a live value stands, or could stand, for a recorded one. Secrets that were redacted may share a
-    /// placeholder's live value: they are numbered by what they were, and a test may reuse one.
+    /// Whether a live value stands, or could stand, for a recorded one. The placeholder 0 is that of all secrets that
+    /// were too many to tell apart.
     pub(super) fn stands_for(&self, recorded: &str, live: &str) -> bool {
         match (self.to_live.get(recorded), self.to_recorded.get(live)) {
             (Some(known), _) => known == live,
-            (None, Some(_)) => number(recorded).is_some(),
+            (None, Some(_)) => number(recorded) == Some(0),
             (None, None) => true,
         }
     }
@@ -66,7 +67,9 @@ fn replaced<'t>(text: &'t str, table: &HashMap<String, String>) -> Cow<'t, str> 
     let mut before = None;
     while let Some(next) = rest.chars().next() {
         let starts = |(from, _): &&(&String, &String)| {
-            let boundary = |end: Option<char>, edge: Option<char>| !(end.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric));
+            let boundary = |end: Option<char>, edge: Option<char>| {
+                !(end.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric))
+            };
             rest.starts_with(from.as_str())
                 && boundary(before, from.chars().next())
                 && boundary(rest.get(from.len()..).and_then(|rest| rest.chars().next()), from.chars().last())

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Address, Registry};
+use super::{Address, Registry, read::parse};
 use crate::{
     api::{Object, Status},
     scheme::{Resource, Scheme},
@@ -36,13 +36,25 @@ impl Registry {
         }
     }
 
-    /// Creates an object of the cluster's own making as if it had been posted to `at`.
-    pub async fn create_from(&self, at: &Address, mut object: Object) -> Result<(), Status> {
+    /// Creates an object of the cluster's own making as if it had been posted to `at`; the object as it was stored.
+    pub async fn create_from(&self, at: &Address, mut object: Object) -> Result<Object, Status> {
         object.insert("kind".into(), at.resource.kind.clone().into());
         object.insert("apiVersion".into(), at.resource.group_version().into());
         let mut object = at.resource.decode_value(Value::Object(object))?;
         at.resource.default(&mut object);
-        self.create_object(at, object).await.map(drop)
+        parse(self.create_object(at, object).await?.bytes())
+    }
+
+    /// Sets the status of an object of a kind that is stored as it is shown; the object as it was stored.
+    pub async fn set_status(&self, at: &Address, status: Value) -> Result<Object, Status> {
+        let record = self
+            .modify(at, |object| {
+                object.insert("status".to_owned(), status.clone());
+                *object = at.resource.canonical(std::mem::take(object));
+                Ok(())
+            })
+            .await?;
+        parse(record.bytes())
     }
 }
 

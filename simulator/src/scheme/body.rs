@@ -11,10 +11,9 @@ use super::{
     kind::{Resource, Scheme},
     mismatch,
     top::{self, TypeMeta},
-    types::Shape,
     yaml,
 };
-use crate::api::{Object, Reason, Status, meta};
+use crate::api::{Object, Reason, Status};
 
 /// The notation of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,34 +160,6 @@ impl Resource {
             *brace = b',';
         }
         out.into()
-    }
-
-    /// The values of the fields that can be selected by, as a field selector compares them.
-    pub fn field_values(&self, object: &Object) -> Vec<(&str, String)> {
-        self.selectable().iter().map(|(label, path)| (label.as_str(), self.field_text(object, path))).collect()
-    }
-
-    fn field_text(&self, object: &Object, path: &str) -> String {
-        match meta::lookup(object, path) {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Null) | None => self.empty_text(path).to_owned(),
-            Some(other) => other.to_string(),
-        }
-    }
-
-    /// What an absent field counts as: a number as 0, a flag as false, anything else as nothing.
-    fn empty_text(&self, path: &str) -> &'static str {
-        let mut parts = path.split('.');
-        let first = parts.next().and_then(|name| self.structure().field(name)).map(|field| field.shape.pointee());
-        let last = parts.fold(first, |shape, name| match shape {
-            Some(Shape::Struct(of)) => of.field(name).map(|field| field.shape.pointee()),
-            _ => None,
-        });
-        match last {
-            Some(Shape::Int(_)) => "0",
-            Some(Shape::Bool) => "false",
-            _ => "",
-        }
     }
 
     /// The object as the kind `to` shows it, where both are faces of one thing.

@@ -32,16 +32,19 @@ fn go_name(wire: &str) -> String {
     }
 }
 
-/// The refusal of a kind of which only the name is known: a list, options.
+/// The refusal of a kind of which only the name is known: a list, options; neither has anything in common with an object.
 pub(super) fn refuse_unknown(version: &str, kind: &str, to: &Resource) -> String {
-    format!("converting ({version}.{kind}) to ({}.{}): ObjectMeta not present in src", internal_package(to), to.kind)
+    let metadata = go_field(to.structure(), "ObjectMeta").map(|_| "ObjectMeta");
+    let first = metadata.or_else(|| to.internal().first().map(|(name, _)| name.as_str())).unwrap_or_default();
+    format!("converting ({version}.{kind}) to ({}.{}): {first} not present in src", internal_package(to), to.kind)
 }
 
 /// What `object` of kind `from` is as an object of kind `to`.
 pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result<Object, String> {
     let (source, target) = (format!("({}.{})", from.version, from.kind), format!("({}.{})", internal_package(to), to.kind));
     let missing = |source: &str, target: &str, name: &str| format!("converting {source} to {target}: {name} not present in src");
-    for name in ["ObjectMeta"].into_iter().chain(to.internal().iter().map(|(name, _)| name.as_str())) {
+    let metadata = go_field(to.structure(), "ObjectMeta").map(|_| "ObjectMeta");
+    for name in metadata.into_iter().chain(to.internal().iter().map(|(name, _)| name.as_str())) {
         let parts = to.internal().iter().find(|(n, _)| n == name).map_or(&[][..], |(_, parts)| parts);
         let Some(field) = go_field(from.structure(), name) else { return Err(missing(&source, &target, name)) };
         let wanted = go_field(to.structure(), name);
@@ -132,6 +135,13 @@ mod tests {
     fn another_kind_is_refused_for_what_it_lacks(#[case] group: &str, #[case] version: &str, #[case] plural: &str, #[case] body: &str, #[case] message: &str) {
         let resource = Scheme::builtin().resource(group, version, plural).unwrap();
         assert_eq!(resource.decode(body.as_bytes(), Syntax::Json).unwrap_err().message, message);
+    }
+
+    #[test]
+    fn options_are_no_pod() {
+        let options = Scheme::builtin().kind("v1", "DeleteOptions").unwrap();
+        let status = options.decode_plain(br#"{"kind": "Pod", "apiVersion": "v1"}"#, Syntax::Json).unwrap_err();
+        assert_eq!(status.message, "converting (v1.Pod) to (api.DeleteOptions): GracePeriodSeconds not present in src");
     }
 
     #[test]

@@ -17,17 +17,28 @@ struct Clock<'a> {
 
 impl Clock<'_> {
     fn misfit<T>(&self, element: &str) -> Result<T, String> {
-        Err(format!("parsing time {:?} as {LAYOUT:?}: cannot parse {:?} as {element:?}", self.whole, self.rest))
+        Err(format!("parsing time \"{}\" as \"{LAYOUT}\": cannot parse \"{}\" as \"{element}\"", self.whole, self.rest))
     }
 
-    fn number(&mut self, digits: usize, element: &str) -> Result<i16, String> {
-        match self.rest.get(..digits) {
-            Some(text) if text.bytes().all(|c| c.is_ascii_digit()) => {
-                let value = text.parse().or_else(|_| self.misfit(element))?;
-                self.rest = self.rest.get(digits..).unwrap_or_default();
-                Ok(value)
-            }
-            _ => self.misfit(element),
+    fn range<T>(&self, what: &str) -> Result<T, String> {
+        Err(format!("parsing time \"{}\": {what} out of range", self.whole))
+    }
+
+    /// As many digits as there are, at least `least` and at most `most`.
+    fn digits(&mut self, least: usize, most: usize) -> Option<i16> {
+        let count = self.rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
+        if count < least {
+            return None;
+        }
+        let (digits, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        digits.parse().ok()
+    }
+
+    fn number(&mut self, least: usize, most: usize, element: &str) -> Result<i16, String> {
+        match self.digits(least, most) {
+            Some(value) => Ok(value),
+            None => self.misfit(element),
         }
     }
 
@@ -40,46 +51,50 @@ impl Clock<'_> {
             None => self.misfit(separator),
         }
     }
-
-    fn in_range(&self, ok: bool, what: &str) -> Result<(), String> {
-        if ok { Ok(()) } else { Err(format!("parsing time {:?}: {what} out of range", self.whole)) }
-    }
 }
 
 /// The canonical form of a time; the reference's words for what is wrong with it, where it is none.
 pub(super) fn parse(text: &str) -> Result<String, String> {
     let mut clock = Clock { whole: text, rest: text };
-    let year = clock.number(4, "2006")?;
+    let year = clock.number(4, 4, "2006")?;
     clock.exactly("-")?;
-    let month = clock.number(2, "01")?;
-    clock.in_range((1..=12).contains(&month), "month")?;
+    // A month that is no number counts as month 0.
+    let month = clock.digits(2, 2).unwrap_or(0);
+    if !(1..=12).contains(&month) {
+        return clock.range("month");
+    }
     clock.exactly("-")?;
-    let day = clock.number(2, "02")?;
+    let day = clock.number(2, 2, "02")?;
     clock.exactly("T")?;
-    let hour = clock.number(2, "15")?;
-    clock.in_range(hour < 24, "hour")?;
+    let hour = clock.number(1, 2, "15")?;
+    if hour >= 24 {
+        return clock.range("hour");
+    }
     clock.exactly(":")?;
-    let minute = clock.number(2, "04")?;
-    clock.in_range(minute < 60, "minute")?;
+    let minute = clock.number(2, 2, "04")?;
+    if minute >= 60 {
+        return clock.range("minute");
+    }
     clock.exactly(":")?;
-    let second = clock.number(2, "05")?;
-    clock.in_range(second < 60, "second")?;
-    if let Some(fraction) = clock.rest.strip_prefix('.') {
-        let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-        if digits > 0 {
-            clock.rest = fraction.get(digits..).unwrap_or_default();
-        }
+    let second = clock.number(2, 2, "05")?;
+    if second >= 60 {
+        return clock.range("second");
+    }
+    if let Some(fraction) = clock.rest.strip_prefix('.').filter(|f| f.starts_with(|c: char| c.is_ascii_digit())) {
+        clock.rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
     }
     let offset = offset(&mut clock)?;
     if !clock.rest.is_empty() {
-        return Err(format!("parsing time {text:?}: extra text: {}", clock.rest));
+        return Err(format!("parsing time \"{text}\": extra text: {}", clock.rest));
     }
     let narrow = |n: i16| i8::try_from(n).unwrap_or(-1);
     let Ok(civil) = civil::DateTime::new(year, narrow(month), narrow(day), narrow(hour), narrow(minute), narrow(second), 0) else {
-        return Err(format!("parsing time {text:?}: day out of range"));
+        return clock.range("day");
     };
-    let instant = tz::Offset::from_seconds(offset).and_then(|offset| offset.to_timestamp(civil)).map_err(|e| format!("parsing time {text:?}: {e}"))?;
-    Ok(format(instant))
+    match tz::Offset::from_seconds(offset).and_then(|offset| offset.to_timestamp(civil)) {
+        Ok(instant) => Ok(format(instant)),
+        Err(_) => clock.misfit("Z07:00"),
+    }
 }
 
 /// Seconds east of Greenwich.
@@ -118,6 +133,7 @@ mod tests {
     #[rstest]
     #[case("2015-06-26T12:00:00Z", "2015-06-26T12:00:00Z")]
     #[case("2015-06-26T12:00:00.123456Z", "2015-06-26T12:00:00Z")]
+    #[case("2015-06-26T1:02:03Z", "2015-06-26T01:02:03Z")]
     #[case("2015-06-26T12:00:00+02:00", "2015-06-26T10:00:00Z")]
     #[case("2015-01-01T00:00:00+00:30", "2014-12-31T23:30:00Z")]
     fn a_time_is_kept_in_utc_to_the_second(#[case] given: &str, #[case] kept: &str) {
@@ -128,6 +144,10 @@ mod tests {
     #[case("", "parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\"")]
     #[case("now", "parsing time \"now\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"now\" as \"2006\"")]
     #[case("2015-06-26 12:00:00Z", "parsing time \"2015-06-26 12:00:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \" 12:00:00Z\" as \"T\"")]
+    #[case("2015-xx-01T00:00:00Z", "parsing time \"2015-xx-01T00:00:00Z\": month out of range")]
+    #[case("2015-06-26T12:00:00", "parsing time \"2015-06-26T12:00:00\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"Z07:00\"")]
+    #[case("2015-06-26T12:60:00Z", "parsing time \"2015-06-26T12:60:00Z\": minute out of range")]
+    #[case("2015-06-26T12:0:00Z", "parsing time \"2015-06-26T12:0:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"0:00Z\" as \"04\"")]
     #[case("2015-13-01T00:00:00Z", "parsing time \"2015-13-01T00:00:00Z\": month out of range")]
     #[case("2015-02-30T00:00:00Z", "parsing time \"2015-02-30T00:00:00Z\": day out of range")]
     #[case("2015-02-20T00:00:00Zx", "parsing time \"2015-02-20T00:00:00Zx\": extra text: x")]

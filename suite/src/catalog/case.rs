@@ -101,9 +101,6 @@ pub struct Body {
     pub encoding: Encoding,
 }
 
-/// What the client accepts.
-pub type Accept = String;
-
 /// The media type that the answer is to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -199,12 +196,15 @@ pub enum After {
     Contains(PartialState),
 }
 
-/// What an object contains after the answer.
+/// What something contains after the answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartialState {
-    /// Its letter.
+    /// The letter of the object that is read.
+    #[serde(default)]
     pub read: String,
+    /// The path that is read instead, with names in it.
+    pub at: Option<String>,
     /// What it contains.
     pub contains: Value,
 }
@@ -242,7 +242,7 @@ pub struct Case {
     #[serde(default)]
     pub query: IndexMap<String, String>,
     /// The Accept header.
-    pub accept: Option<Accept>,
+    pub accept: Option<String>,
     /// The Content-Type header; `none` sends none. Without it, JSON for a body.
     pub content_type: Option<String>,
     /// What is sent.

@@ -14,7 +14,7 @@ mod operation;
 pub mod profile;
 
 pub use action::{Action, Event, Kept, ParseWordError};
-pub use case::{Accept, After, Body, Case, Encoding, Expect, Face, Given, Level, Media, Part, PartialState};
+pub use case::{After, Body, Case, Encoding, Expect, Face, Given, Level, Media, Part, PartialState};
 pub use load::{Catalog, CatalogError, Row};
 pub use operation::{Kind, Operation, Sample, Scope};
 pub use profile::Profile;

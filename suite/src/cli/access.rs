@@ -51,11 +51,17 @@ impl Access {
         Ok((server, credentials))
     }
 
-    /// A client for the server at `url`, or the kubeconfig's where none is given; and the server's URL.
-    pub(super) fn client(&self, url: Option<&str>) -> Result<(String, transport::Client), Trouble> {
-        let (server, credentials) = self.credentials()?;
+    /// The server at `url`, or the kubeconfig's where none is given, and the credentials as those take them who pass requests on.
+    pub(super) fn upstream(&self, url: Option<&str>) -> Result<(String, transport::Credentials), Trouble> {
+        let (server, credentials) = self.transport()?;
         let server = url.map(str::to_owned).or(server);
         let server = server.ok_or_else(|| Trouble::usage("no server is given: --upstream or --kubeconfig says which"))?;
+        Ok((server, credentials))
+    }
+
+    /// The server, where a kubeconfig says one, and the credentials as those take them who pass requests on.
+    pub(super) fn transport(&self) -> Result<(Option<String>, transport::Credentials), Trouble> {
+        let (server, credentials) = self.credentials()?;
         let shown = transport::Credentials {
             token: credentials.token,
             basic: credentials
@@ -66,7 +72,13 @@ impl Access {
             authority: credentials.authorities,
             insecure: credentials.insecure,
         };
-        let client = transport::Client::new(&server, &shown, true).map_err(Trouble::usage)?;
+        Ok((server, shown))
+    }
+
+    /// A client for the server at `url`, or the kubeconfig's where none is given; and the server's URL.
+    pub(super) fn client(&self, url: Option<&str>) -> Result<(String, transport::Client), Trouble> {
+        let (server, credentials) = self.upstream(url)?;
+        let client = transport::Client::new(&server, &credentials, true).map_err(Trouble::usage)?;
         Ok((server.trim_end_matches('/').to_owned(), client))
     }
 }

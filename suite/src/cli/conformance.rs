@@ -3,7 +3,10 @@
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use clap::{Args, ValueEnum};
 
@@ -29,7 +32,7 @@ DELETE /api/v1/namespaces) is skipped unless --allow-cluster-wide is given.
 
 Exit codes:
   0  nothing failed
-  1  a trial failed
+  1  a trial failed, or the run was interrupted
   2  usage
   3  the target could not be reached";
 
@@ -123,13 +126,15 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let mut reports = reports(&arguments)?;
     let target = Arc::new(target(&arguments).await?);
     target.reach().await.map_err(Trouble::unreachable)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let interrupt = tokio::spawn(interrupted(Arc::clone(&stop)));
     let runner = Runner {
         target: Arc::clone(&target),
         run: run_name(),
         at_once: AT_ONCE,
         allow_cluster_wide: arguments.allow_cluster_wide,
-        pending_too: false,
         expectations,
+        stop: Arc::clone(&stop),
     };
     let mut summary = Summary::default();
     let mut trouble = None;
@@ -141,10 +146,22 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
             trouble = trouble.take().or(told.err());
         })
         .await;
+    interrupt.abort();
     match trouble {
         Some(error) => Err(Trouble::usage(format!("the report could not be written: {error}"))),
         None if summary.conforms() => Ok(exit::OK),
         None => Ok(exit::FAILED),
+    }
+}
+
+/// Waits for an interruption and lets no further trial begin; waits for another one and ends at once.
+async fn interrupted(stop: Arc<AtomicBool>) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stop.store(true, Ordering::Relaxed);
+        eprintln!("\nstuntdouble: interrupted; the trials that have begun remove their worlds");
+    }
+    if tokio::signal::ctrl_c().await.is_ok() {
+        std::process::exit(exit::FAILED.into());
     }
 }
 

@@ -8,12 +8,16 @@
 //! Source of its semantics: the design's section "The program".
 
 mod access;
+mod cassette;
 mod cluster_info;
 mod conformance;
 pub mod exit;
 mod proxy;
+mod search;
 mod serve;
+mod session;
 mod signal;
+mod thaw;
 
 use std::process::ExitCode;
 
@@ -36,6 +40,24 @@ enum Command {
     Conformance(Box<conformance::Arguments>),
     /// Stand in for a cluster.
     Serve(Box<serve::Arguments>),
+    /// Stand in for the log search backend alone.
+    Search(search::Arguments),
+    /// Record what passes between any client and any server.
+    Record(Box<session::RecordArguments>),
+    /// Answer from a recorded session, without the server.
+    Replay(Box<session::ReplayArguments>),
+    /// Hold a server to recorded sessions.
+    Verify(Box<session::VerifyArguments>),
+    /// Compare two recorded sessions.
+    Diff(session::DiffArguments),
+    /// Make a cassette of a HAR file.
+    Import(cassette::ImportArguments),
+    /// Make a HAR file of a cassette.
+    Export(cassette::ExportArguments),
+    /// Take the secrets out of a cassette.
+    Scrub(cassette::ScrubArguments),
+    /// List what is on a cassette.
+    Show(cassette::ShowArguments),
     /// Let local clients reach a server without credentials of their own.
     Proxy(Box<proxy::Arguments>),
     /// Say where the API server and its add-ons are.
@@ -81,6 +103,15 @@ pub fn main() -> ExitCode {
         match cli.command {
             Command::Conformance(arguments) => conformance::conformance(*arguments).await,
             Command::Serve(arguments) => serve::serve(*arguments).await,
+            Command::Search(arguments) => search::search(arguments).await,
+            Command::Record(arguments) => session::record(*arguments).await,
+            Command::Replay(arguments) => session::replay(*arguments).await,
+            Command::Verify(arguments) => session::verify(*arguments).await,
+            Command::Diff(arguments) => session::diff(&arguments),
+            Command::Import(arguments) => cassette::import(&arguments),
+            Command::Export(arguments) => cassette::export(&arguments),
+            Command::Scrub(arguments) => cassette::scrub(&arguments),
+            Command::Show(arguments) => cassette::show(&arguments),
             Command::Proxy(arguments) => proxy::proxy(*arguments).await,
             Command::ClusterInfo(arguments) => cluster_info::cluster_info(*arguments).await,
         }

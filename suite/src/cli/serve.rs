@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use stuntdouble_simulator::clock::Clock;
 use stuntdouble_simulator::http::{Credentials, Identity, Redial, Secret, kubeconfig};
 use stuntdouble_simulator::profile::Profile;
@@ -63,8 +63,29 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FROM=TO")]
     dial: Vec<Redial>,
 
+    /// How many nodes there are
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=100), conflicts_with = "bare")]
+    nodes: u8,
+
+    /// Where the containers' logs are to go: elasticsearch (the log search add-on is there) or none
+    #[arg(long, value_name = "NAME", env = "KUBE_LOGGING_DESTINATION", default_value = "elasticsearch")]
+    logging_destination: Destination,
+
+    /// The log search backend to reach instead of the one inside this process
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "bare")]
+    search_upstream: Option<String>,
+
     #[command(flatten)]
     secure: SecureArguments,
+}
+
+/// Where the containers' logs go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Destination {
+    /// To the log search add-on.
+    Elasticsearch,
+    /// Nowhere.
+    None,
 }
 
 #[derive(Debug, Args)]
@@ -115,12 +136,17 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
         .listen(arguments.listen)
         .profile(arguments.profile)
         .bare(arguments.bare)
+        .nodes(arguments.nodes)
+        .log_search(arguments.logging_destination == Destination::Elasticsearch)
         .seed(arguments.seed)
         .clock(arguments.clock)
         .advertise_address(arguments.advertise_address)
         .service_cluster_ip_range(arguments.service_cluster_ip_range);
     for Redial { from, to } in arguments.dial {
         builder = builder.dial(from, to);
+    }
+    if let Some(upstream) = arguments.search_upstream {
+        builder = builder.search_upstream(upstream);
     }
     let simulator = secure(builder, &arguments.secure)?.start().await?;
     if let Some(file) = &arguments.secure.write_kubeconfig {

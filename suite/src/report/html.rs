@@ -39,7 +39,11 @@ impl<W: Write> Report for Html<W> {
 fn page(summary: &Summary) -> String {
     let total = summary.total();
     let title = format!("Conformance of {} to {}", summary.target, summary.profile);
-    let (class, word) = if summary.conforms() { ("good", "conforms") } else { ("bad", "does not conform") };
+    let (class, word) = match (summary.conforms(), summary.interrupted) {
+        (true, _) => ("good", "conforms"),
+        (false, true) => ("bad", "was interrupted"),
+        (false, false) => ("bad", "does not conform"),
+    };
     let failed: String = summary.failures().map(|outcome| trial(outcome, true)).collect();
     let failures = if failed.is_empty() { String::new() } else { format!("<h2>What failed</h2><div class=sheet>{failed}</div>") };
     let trials: String = summary.outcomes.values().map(|outcome| trial(outcome, false)).collect();
@@ -47,13 +51,12 @@ fn page(summary: &Summary) -> String {
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'>\
          <title>{title}</title><style>{CSS}</style><main>\
          <h1>{title}</h1><p class=lead><span class='verdict {class}'>{word}</span> \
-         {passed} of {operations} operations pass · {seconds:.1} s · stuntdouble {version}</p>\
+         {operations} · {seconds:.1} s · stuntdouble {version}</p>\
          {bar}{counts}<h2>By group and kind</h2><div class=sheet>{table}</div>{failures}\
          <h2>All trials</h2><input id=filter type=search placeholder='part of an id, an operation or a verdict' aria-label='show only trials that contain'>\
          <div class=sheet id=trials>{trials}</div></main><script>{SCRIPT}</script></html>\n",
         title = escaped(&title),
-        passed = total.operations_passed(),
-        operations = total.operations(),
+        operations = total.in_operations(),
         seconds = summary.took.as_secs_f64(),
         version = env!("CARGO_PKG_VERSION"),
         bar = bar(&total),

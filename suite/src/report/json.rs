@@ -41,11 +41,12 @@ impl<W: Write> Report for JsonLines<W> {
                 json!({"event": "started", "version": 1, "target": target, "profile": profile.as_str(), "trials": trials})
             }
             Event::Ended(outcome) => ended(outcome),
-            Event::Finished { took } => {
+            Event::Finished { took, interrupted } => {
                 let total = self.summary.total();
                 json!({
-                    "event": "finished", "took_ms": took.as_secs_f64() * 1000.0, "conforms": self.summary.conforms(),
+                    "event": "finished", "interrupted": interrupted, "took_ms": took.as_secs_f64() * 1000.0, "conforms": self.summary.conforms(),
                     "operations": total.operations(), "operations_passed": total.operations_passed(),
+                    "operations_pending": total.operations_pending(),
                     "trials": total.trials, "passed": total.passed, "failed": total.failed, "known": total.known,
                     "pending": total.pending, "skipped": total.skipped,
                 })

@@ -7,6 +7,13 @@ use indexmap::IndexMap;
 
 use crate::trial::{Event, Outcome, Verdict};
 
+/// What came of the trials of one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Operation {
+    passed: bool,
+    pending: bool,
+}
+
 /// How many trials came to what.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Count {
@@ -22,7 +29,7 @@ pub struct Count {
     pub pending: usize,
     /// Skipped.
     pub skipped: usize,
-    operations: BTreeMap<String, bool>,
+    operations: BTreeMap<String, Operation>,
 }
 
 impl Count {
@@ -35,8 +42,9 @@ impl Count {
             Verdict::Pending(_) => self.pending += 1,
             Verdict::Skipped(_) => self.skipped += 1,
         }
-        let good = self.operations.entry(outcome.trial.row.operation.request()).or_insert(true);
-        *good &= outcome.verdict == Verdict::Passed;
+        let operation = self.operations.entry(outcome.trial.row.operation.request()).or_insert(Operation { passed: true, pending: false });
+        operation.passed &= outcome.verdict == Verdict::Passed;
+        operation.pending |= matches!(outcome.verdict, Verdict::Pending(_));
     }
 
     /// How many operations there are.
@@ -46,14 +54,28 @@ impl Count {
 
     /// How many operations there are of which every trial passed.
     pub fn operations_passed(&self) -> usize {
-        self.operations.values().filter(|good| **good).count()
+        self.operations.values().filter(|operation| operation.passed).count()
+    }
+
+    /// How many operations pass and how many are pending, in words.
+    pub fn in_operations(&self) -> String {
+        let pending = match self.operations_pending() {
+            0 => String::new(),
+            pending => format!(", {pending} pending"),
+        };
+        format!("{} of {} operations pass{pending}", self.operations_passed(), self.operations())
+    }
+
+    /// How many operations there are of which a trial is pending.
+    pub fn operations_pending(&self) -> usize {
+        self.operations.values().filter(|operation| operation.pending).count()
     }
 }
 
 /// A run, as far as it was heard of.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
-    /// The address of the target.
+    /// What is judged.
     pub target: String,
     /// The name of the profile.
     pub profile: String,
@@ -61,6 +83,8 @@ pub struct Summary {
     pub expected: usize,
     /// How long the run took.
     pub took: Duration,
+    /// Whether the run was interrupted.
+    pub interrupted: bool,
     /// What came out, by the number of the trial.
     pub outcomes: BTreeMap<usize, Outcome>,
 }
@@ -77,7 +101,10 @@ impl Summary {
                 kept.exchanges = Vec::new();
                 self.outcomes.insert(kept.trial.number, kept);
             }
-            Event::Finished { took } => self.took = *took,
+            Event::Finished { took, interrupted } => {
+                self.took = *took;
+                self.interrupted = *interrupted;
+            }
         }
     }
 
@@ -103,7 +130,7 @@ impl Summary {
         self.outcomes.values().filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
     }
 
-    /// The operations whose trials were not tried or may fail, with the number of trials, by verdict and reason.
+    /// The ids of the trials that were not played or may fail, by verdict and reason.
     pub fn set_aside(&self) -> BTreeMap<(&'static str, String), BTreeSet<String>> {
         let mut aside: BTreeMap<(&'static str, String), BTreeSet<String>> = BTreeMap::new();
         for outcome in self.outcomes.values() {
@@ -114,8 +141,8 @@ impl Summary {
         aside
     }
 
-    /// Whether nothing failed.
+    /// Whether nothing failed, and all that was meant was played.
     pub fn conforms(&self) -> bool {
-        self.failures().next().is_none()
+        !self.interrupted && self.failures().next().is_none()
     }
 }

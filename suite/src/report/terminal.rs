@@ -62,7 +62,9 @@ impl<W: Write, P: Write> Terminal<W, P> {
         let total = summary.total();
         writeln!(self.out, "\n{}", totals(&total, summary.took.as_secs_f64(), style))?;
         let verdict = if summary.conforms() {
-            style.good(&format!("conforms to {}: {} of {} operations pass", summary.profile, total.operations_passed(), total.operations()))
+            style.good(&format!("conforms to {}: {}", summary.profile, total.in_operations()))
+        } else if summary.interrupted {
+            style.open("interrupted, so nothing can be said")
         } else {
             style.bad(&format!("does not conform to {}", summary.profile))
         };

@@ -16,7 +16,7 @@ const OVERTAKEN: usize = 5;
 
 /// How often a trial is played whose watch begins at a version that the target has forgotten. On a busy target history
 /// is short: a hundred changes of a kind, with the recorded server.
-const FORGOTTEN: usize = 3;
+const FORGOTTEN: usize = 5;
 
 /// What came of one play.
 enum Played {
@@ -30,25 +30,22 @@ impl Trial {
     pub async fn play(&self, target: &Target, run: &str) -> Outcome {
         let began = Instant::now();
         let session = Session::with(target);
-        let mut verdict = Verdict::Passed;
-        for attempt in 0..FORGOTTEN {
+        let mut attempt = 0;
+        let verdict = loop {
             let stem = format!("sd-{run}-{}{}", self.number, "x".repeat(attempt));
             let world = World::named(&session, &self.row, stem);
             let played = tokio::time::timeout(WHOLE, self.judged(&world)).await;
             // What does not go in time stays behind: the verdict stands all the same.
             drop(tokio::time::timeout(REMOVAL, world.remove()).await);
-            verdict = match played {
+            attempt += 1;
+            break match played {
                 Ok(Ok(Played::Fine)) => Verdict::Passed,
-                Ok(Ok(Played::Failed(failure))) => Verdict::Failed(failure),
-                Ok(Ok(Played::Forgotten(failure))) => {
-                    verdict = Verdict::Failed(failure);
-                    continue;
-                }
+                Ok(Ok(Played::Forgotten(_))) if attempt < FORGOTTEN => continue,
+                Ok(Ok(Played::Failed(failure) | Played::Forgotten(failure))) => Verdict::Failed(failure),
                 Ok(Err(error)) => Verdict::Failed(Failure::broken("the trial", error.to_string())),
                 Err(_) => Verdict::Failed(Failure::broken("the trial", format!("it had not ended after {} s", WHOLE.as_secs()))),
             };
-            break;
-        }
+        };
         Outcome { trial: self.clone(), verdict, took: began.elapsed(), exchanges: session.exchanges() }
     }
 

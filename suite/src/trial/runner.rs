@@ -1,7 +1,10 @@
 //! Many trials at once, told of as they end.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -15,7 +18,7 @@ use crate::target::Target;
 pub enum Event {
     /// The run begins.
     Started {
-        /// The address of the target.
+        /// What is judged.
         target: String,
         /// By which rule it judges.
         profile: crate::catalog::Profile,
@@ -28,6 +31,8 @@ pub enum Event {
     Finished {
         /// How long it took.
         took: Duration,
+        /// Whether it was interrupted, so that not all trials were played.
+        interrupted: bool,
     },
 }
 
@@ -42,17 +47,17 @@ pub struct Runner {
     pub at_once: usize,
     /// Whether trials that touch the whole cluster are played on a target that is not the suite's own.
     pub allow_cluster_wide: bool,
-    /// Whether trials that are pending are played, and judged like others.
-    pub pending_too: bool,
     /// What is known to fail.
     pub expectations: Expectations,
+    /// Set when no further trial is to begin. Those that have begun end, and remove their worlds.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Runner {
     /// Runs the trials. `tell` hears of everything as it happens; trials end in no particular order.
     pub async fn run(&self, trials: Vec<Trial>, profile: crate::catalog::Profile, mut tell: impl FnMut(Event)) {
         let began = Instant::now();
-        tell(Event::Started { target: self.target.base().to_owned(), profile, trials: trials.len() });
+        tell(Event::Started { target: self.target.described(), profile, trials: trials.len() });
         // What touches the whole cluster would fell the worlds of the others.
         let (alone, together): (Vec<Trial>, Vec<Trial>) = trials.into_iter().partition(|trial| trial.row.case.cluster_wide);
         let mut running = futures::stream::iter(together).map(|trial| self.one(trial)).buffer_unordered(self.at_once.max(1));
@@ -63,11 +68,14 @@ impl Runner {
             let outcome = self.alone(trial).await;
             tell(Event::Ended(Box::new(outcome)));
         }
-        tell(Event::Finished { took: began.elapsed() });
+        tell(Event::Finished { took: began.elapsed(), interrupted: self.stop.load(Ordering::Relaxed) });
     }
 
     async fn one(&self, trial: Trial) -> Outcome {
-        if let Some(reason) = trial.row.pending().filter(|_| !self.pending_too) {
+        if let Some(outcome) = self.stopped(&trial) {
+            return outcome;
+        }
+        if let Some(reason) = trial.row.pending() {
             let verdict = Verdict::Pending(reason.to_owned());
             return Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() };
         }
@@ -83,6 +91,9 @@ impl Runner {
     }
 
     async fn alone(&self, trial: Trial) -> Outcome {
+        if let Some(outcome) = self.stopped(&trial) {
+            return outcome;
+        }
         let without = |trial, verdict| Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() };
         match self.target.another().await {
             Ok(Some(own)) => self.weighed(trial.play(&own, &self.run).await),
@@ -90,6 +101,13 @@ impl Runner {
             Ok(None) => without(trial, Verdict::Skipped("it touches the whole cluster; --allow-cluster-wide plays it".to_owned())),
             Err(error) => without(trial, Verdict::Failed(Failure::broken("the target", error.to_string()))),
         }
+    }
+
+    /// What comes of a trial that does not begin.
+    fn stopped(&self, trial: &Trial) -> Option<Outcome> {
+        let verdict = || Verdict::Skipped("the run was interrupted".to_owned());
+        let stop = self.stop.load(Ordering::Relaxed);
+        stop.then(|| Outcome { trial: trial.clone(), verdict: verdict(), took: Duration::ZERO, exchanges: Vec::new() })
     }
 
     fn weighed(&self, mut outcome: Outcome) -> Outcome {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::{World, WorldError};
 use crate::catalog::profile::Removed;
-use crate::catalog::{After, Expect, Face, Kept, Media as Wanted, Part, Profile, Row};
+use crate::catalog::{After, Expect, Face, Kept, Media as Wanted, Part, PartialState, Profile, Row};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::{Media, decode, merge};
 
@@ -177,7 +177,11 @@ pub(super) async fn afterwards(world: &World<'_>, after: &After) -> Result<Optio
         After::Contains(state) => &state.read,
         After::State(Kept::There(x) | Kept::Gone(x) | Kept::Leaving(x) | Kept::Unchanged(x) | Kept::Changed(x) | Kept::Status(x)) => x,
     };
-    let (request, answer) = world.read(letter).await?;
+    let path = match after {
+        After::Contains(PartialState { at: Some(path), .. }) => world.bindings().fill(path)?,
+        _ => world.path_of(letter)?,
+    };
+    let (request, answer) = world.read(path).await?;
     let object: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let found = match (after, answer.status) {
         (After::State(Kept::Gone(_) | Kept::Leaving(_)), 404) => None,

@@ -149,6 +149,9 @@ impl<'a> World<'a> {
         bindings.bind("absent", format!("{}-absent", self.stem));
         for (letter, thing) in &self.lock().things {
             bindings.bind(format!("{letter}.name"), &thing.name);
+            if let Ok(collection) = self.collection_of(thing) {
+                bindings.bind(format!("{letter}.path"), format!("{collection}/{}", thing.name));
+            }
             let text = |object: &Value, field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default().to_owned();
             if let (Some(first), Some(last)) = (thing.versions.first(), thing.versions.last()) {
                 bindings.bind(format!("{letter}.uid"), text(last, "uid"));
@@ -186,9 +189,9 @@ impl<'a> World<'a> {
         Ok(Bindings::default().with("namespace", thing.namespace.as_deref().unwrap_or_default()).fill_path(template)?)
     }
 
-    /// Reads an object.
-    pub(super) async fn read(&self, letter: &str) -> Result<(Request, Answer), WorldError> {
-        let request = Request::get(self.path_of(letter)?);
+    /// Reads what is at a path.
+    pub(super) async fn read(&self, path: String) -> Result<(Request, Answer), WorldError> {
+        let request = Request::get(path);
         let answer = self.session.send(&request).await?;
         Ok((request, answer))
     }

@@ -1,0 +1,102 @@
+//! Which interaction of one cassette is which of another.
+
+use crate::interaction::Request;
+use crate::matcher::{Ask, Match};
+use regex::Regex;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::sync::LazyLock;
+
+/// What differs from run to run in a URL: UUIDs, generated names, versions and lengths of watches.
+static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let forms = [
+        "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
+        r"\b[bcdfghjklmnpqrstvwxz]*[2456789][bcdfghjklmnpqrstvwxz2456789]{4,}\b",
+        "(?:resourceVersion|timeoutSeconds)=[0-9]+",
+    ];
+    Regex::new(&forms.join("|")).ok()
+});
+
+/// Places in the two sessions: in both, or in one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aligned {
+    Both(usize, usize),
+    OnlyA(usize),
+    OnlyB(usize),
+}
+
+/// Aligns the requests of two sessions, in their order.
+pub(super) fn align(a: &[&Request], b: &[&Request]) -> Vec<Aligned> {
+    let keys = |requests: &[&Request]| requests.iter().map(|request| key(request)).collect::<Vec<_>>();
+    let mut out = Vec::new();
+    for op in capture_diff_slices(Algorithm::Patience, &keys(a), &keys(b)) {
+        match op {
+            DiffOp::Equal { old_index, new_index, len } => {
+                out.extend((0..len).map(|n| Aligned::Both(old_index + n, new_index + n)));
+            }
+            DiffOp::Delete { old_index, old_len, .. } => out.extend((0..old_len).map(|n| Aligned::OnlyA(old_index + n))),
+            DiffOp::Insert { new_index, new_len, .. } => out.extend((0..new_len).map(|n| Aligned::OnlyB(new_index + n))),
+            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
+                pair(a, b, old_index..old_index + old_len, new_index..new_index + new_len, &mut out);
+            }
+        }
+    }
+    out
+}
+
+/// Within what was replaced, requests can still be the same but for values that were made up anew.
+fn pair(
+    a: &[&Request],
+    b: &[&Request],
+    there: std::ops::Range<usize>,
+    here: std::ops::Range<usize>,
+    out: &mut Vec<Aligned>,
+) {
+    let mut next = here.start;
+    for one in there {
+        let ask = a.get(one).map(|request| Ask::new(request));
+        let fits = |two: &usize| {
+            let other = b.get(*two).map(|request| Ask::new(request));
+            matches!((&ask, other), (Some(ask), Some(other)) if matches!(ask.matches(&other), Match::Fits(..)))
+        };
+        match (next..here.end).find(fits) {
+            Some(two) => {
+                out.extend((next..two).map(Aligned::OnlyB));
+                out.push(Aligned::Both(one, two));
+                next = two + 1;
+            }
+            None => out.push(Aligned::OnlyA(one)),
+        }
+    }
+    out.extend((next..here.end).map(Aligned::OnlyB));
+}
+
+fn key(request: &Request) -> String {
+    let target = request.target();
+    let target = VOLATILE.as_ref().map_or(target.into(), |volatile| volatile.replace_all(target, "*"));
+    format!("{} {target}", request.method)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interaction::Headers;
+
+    fn get(url: &str) -> Request {
+        Request { method: "GET".into(), url: url.into(), headers: Headers::default(), body: None, omitted: 0 }
+    }
+
+    #[test]
+    fn requests_are_aligned_in_their_order() {
+        let a = [get("/a"), get("/pods/web-x2f4z"), get("/b"), get("/only-a")];
+        let b = [get("/a"), get("/only-b"), get("/pods/web-99bbc"), get("/b")];
+        let aligned = align(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
+        let expected = [
+            Aligned::Both(0, 0),
+            Aligned::OnlyB(1),
+            Aligned::Both(1, 2),
+            Aligned::Both(2, 3),
+            Aligned::OnlyA(3),
+        ];
+        assert_eq!(aligned, expected);
+    }
+}
