@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{body::Body, credentials::Credentials, service::Service, stall::Stall, tls::Tls};
+use super::{body::Body, credentials::Credentials, service::Service, socket::Socket, tls::Tls};
 use crate::clock::Clock;
 
 /// What a peer may use up.
@@ -95,8 +95,13 @@ pub(crate) async fn bind(address: SocketAddr) -> io::Result<(TcpListener, Socket
 }
 
 /// Who is at the other end of the connection that a request came by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// Its address.
+    pub(crate) address: SocketAddr,
+    /// Cuts the connection, also when it has been upgraded.
+    pub(crate) cut: CancellationToken,
+}
 
 /// What stands before a secure listener: TLS, and the question who asks.
 pub(crate) struct Guard {
@@ -128,12 +133,13 @@ async fn accept(listener: TcpListener, service: Arc<Service>, guard: Option<Arc<
             Ok((socket, peer)) => {
                 let (service, guard) = (service.clone(), guard.clone());
                 service.stop.tasks.clone().spawn(async move {
-                    let _place = place;
                     let _ = socket.set_nodelay(true);
-                    let socket = Stall::new(socket, service.limits.write_patience);
+                    let cut = service.stop.cut.child_token();
+                    let socket = Socket::new(socket, service.limits.write_patience, cut.clone(), place);
+                    let peer = Peer { address: peer, cut };
                     match guard {
-                        None => connection(socket, &service, |_| None, Peer(peer)).await,
-                        Some(guard) => secure_connection(socket, &service, &guard, Peer(peer)).await,
+                        None => connection(socket, &service, |_| None, peer).await,
+                        Some(guard) => secure_connection(socket, &service, &guard, peer).await,
                     }
                 });
             }
@@ -144,7 +150,7 @@ async fn accept(listener: TcpListener, service: Arc<Service>, guard: Option<Arc<
 }
 
 /// A connection over TLS: whoever asks has to be known.
-async fn secure_connection(socket: Stall<TcpStream>, service: &Service, guard: &Guard, peer: Peer) {
+async fn secure_connection(socket: Socket<TcpStream>, service: &Service, guard: &Guard, peer: Peer) {
     let handshake = tokio::time::timeout(service.limits.head_patience, guard.tls.acceptor().accept(socket));
     let socket = tokio::select! {
         // A handshake that comes to nothing is its peer's business.
@@ -166,13 +172,12 @@ where
 {
     let _open = service.metrics.connection();
     let (limits, stop) = (&service.limits, &service.stop);
-    let cut = stop.cut.child_token();
     let answer = service_fn(|mut request: Request<Incoming>| async {
         if let Some(refusal) = refuse(request.headers()) {
             return Ok::<_, Infallible>(refusal);
         }
-        request.extensions_mut().insert(peer);
-        Ok(service.answer(request, &cut).await)
+        request.extensions_mut().insert(peer.clone());
+        Ok(service.answer(request, &peer.cut).await)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -185,11 +190,10 @@ where
         biased;
         // How a connection ends is its peer's business.
         _ = connection.as_mut() => return,
-        () = cut.cancelled() => return,
         () = stop.closing.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     tokio::select! {
         _ = connection => {}
-        () = cut.cancelled() => {}
+        () = peer.cut.cancelled() => {}
     }
 }

@@ -214,7 +214,7 @@ impl Service {
         Format::negotiate(&parts.headers, query, STREAMS)?;
         let frames = stream(frames, self.stop.closing.clone(), self.metrics.watch());
         if websocket {
-            return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop));
+            return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop.tasks));
         }
         let mut response = Response::new(Body::frames(frames));
         if let Some(media_type) = self.profile.watch_media_type() {
@@ -224,7 +224,7 @@ impl Service {
     }
 
     async fn proxy(&self, address: &ProxyAddress, parts: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
-        let client = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+        let client = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
         let request = Request::from_parts(parts.clone(), body);
         Ok(self.proxy.answer(&Objects(&self.registry), address, request, client).await?.map(Body::from))
     }

@@ -18,8 +18,9 @@ use tokio_tungstenite::{
         protocol::{Role, WebSocketConfig},
     },
 };
+use tokio_util::task::TaskTracker;
 
-use super::{body::Body, negotiation, server::Stop};
+use super::{body::Body, negotiation};
 use crate::profile::Profile;
 
 /// The largest message that is taken from a client, which has nothing to say.
@@ -38,17 +39,11 @@ pub(crate) fn is_asked_for(headers: &HeaderMap) -> bool {
 }
 
 /// Answers the handshake, and sends `frames` as messages when it is done.
-pub(crate) fn upgrade(parts: &mut Parts, frames: impl Stream<Item = Bytes> + Send + 'static, profile: Profile, stop: &Stop) -> Response<Body> {
+pub(crate) fn upgrade(parts: &mut Parts, frames: impl Stream<Item = Bytes> + Send + 'static, profile: Profile, tasks: &TaskTracker) -> Response<Body> {
     let (mut response, fine) = handshake(&parts.headers, profile);
     match parts.extensions.remove::<OnUpgrade>() {
         Some(upgrading) if fine => {
-            let cut = stop.cut.clone();
-            stop.tasks.spawn(async move {
-                tokio::select! {
-                    () = send(upgrading, frames) => {}
-                    () = cut.cancelled() => {}
-                }
-            });
+            tasks.spawn(send(upgrading, frames));
         }
         None if fine => *response.status_mut() = StatusCode::BAD_REQUEST,
         _ => {}

@@ -152,24 +152,6 @@ async fn a_watch_is_never_yaml() {
     }
 }
 
-#[rstest]
-#[case("attach", "", 400, "Upgrade request required")]
-#[case("exec?command=ls", "", 400, "Upgrade request required")]
-#[case("portforward", "connection: upgrade\r\nupgrade: spdy/3.1\r\n", 400, "pod p does not have a host assigned")]
-#[case("log", "", 200, "")]
-#[tokio::test]
-async fn a_connection_to_a_container_needs_an_upgrade_and_a_host(#[case] part: &str, #[case] headers: &str, #[case] code: u16, #[case] text: &str) {
-    let simulator = start(Profile::Documented).await;
-    let pods = "/api/v1/namespaces/default/pods";
-    let absent = ask(&simulator, "GET", &format!("{pods}/p/{part}"), headers, "").await;
-    assert_eq!((absent.code, &absent.json()["message"]), (404, &json!("pods \"p\" not found")));
-    let pod = r#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"main","image":"nginx"}]}}"#;
-    assert_eq!(ask(&simulator, "POST", pods, "", pod).await.code, 200);
-    let answer = ask(&simulator, "GET", &format!("{pods}/p/{part}"), headers, "").await;
-    assert_eq!(answer.code, code, "{answer:?}");
-    assert!(answer.text().contains(text), "{answer:?}");
-}
-
 #[tokio::test]
 async fn http_1_0_is_answered_and_closed() {
     let simulator = start(Profile::Documented).await;

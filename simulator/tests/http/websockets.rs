@@ -1,13 +1,16 @@
 //! Watches over WebSocket.
 
+use std::time::Duration;
+
 use futures::StreamExt;
 use rstest::rstest;
 use serde_json::json;
-use stuntdouble_simulator::profile::Profile;
+use stuntdouble_simulator::{http::Limits, profile::Profile};
+use tokio::time::timeout;
 use tokio_tungstenite::{client_async, tungstenite};
 use tungstenite::{Message, client::IntoClientRequest, handshake::client::Response};
 
-use super::{MAPS, ask, config_map, start};
+use super::{MAPS, Wire, ask, config_map, limited, start};
 
 type Socket = tokio_tungstenite::WebSocketStream<tokio::net::TcpStream>;
 
@@ -46,6 +49,25 @@ async fn its_time_ends_it_by_the_documents() {
     let simulator = start(Profile::Documented).await;
     let (mut socket, _) = open(&simulator, "/api/v1/watch/pods?timeoutSeconds=-1", &[]).await.unwrap();
     assert!(matches!(socket.next().await, Some(Ok(Message::Close(_)))));
+}
+
+#[tokio::test]
+async fn its_time_does_not_end_it_by_the_recorded_server() {
+    let simulator = start(Profile::Kubernetes12).await;
+    let (mut socket, _) = open(&simulator, "/api/v1/watch/configmaps?timeoutSeconds=-1", &[ORIGIN]).await.unwrap();
+    ask(&simulator, "POST", MAPS, "", &config_map("a")).await;
+    assert!(matches!(socket.next().await, Some(Ok(Message::Text(_)))));
+}
+
+#[tokio::test]
+async fn it_takes_a_place_among_the_connections_until_it_ends() {
+    let simulator = limited(Limits { connections: 1, ..Limits::default() }).await;
+    let (socket, _) = open(&simulator, "/api/v1/watch/pods", &[]).await.unwrap();
+    let mut second = Wire::open(simulator.address()).await;
+    second.request("GET", "/healthz", "", "").await;
+    assert!(timeout(Duration::from_millis(100), second.head()).await.is_err(), "the second is answered beside the first");
+    drop(socket);
+    assert_eq!(second.head().await.unwrap().code, 200);
 }
 
 #[rstest]

@@ -10,10 +10,11 @@ use std::sync::{
 
 use clap::{Args, ValueEnum};
 
+use super::credentials::CredentialArguments;
 use super::{Trouble, exit};
 use crate::catalog::{Catalog, Level, Profile};
 use crate::report::{Html, JsonLines, Junit, Report, Style, Summary, Terminal, har, listed};
-use crate::target::{Credentials, Target};
+use crate::target::Target;
 use crate::trial::{Event, Expectations, Partition, Runner, Selection, Trial};
 
 /// How many trials are played at once. Most of the time they wait.
@@ -102,34 +103,6 @@ pub(super) struct Arguments {
     credentials: CredentialArguments,
 }
 
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Credentials")]
-struct CredentialArguments {
-    /// The server and the credentials of this file's current context
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["token", "basic", "client_cert"])]
-    kubeconfig: Option<PathBuf>,
-
-    /// A bearer token
-    #[arg(long, value_name = "TOKEN", conflicts_with = "basic")]
-    token: Option<String>,
-
-    /// A user name and a password
-    #[arg(long, value_name = "USER:PASSWORD")]
-    basic: Option<String>,
-
-    /// A client certificate, as PEM
-    #[arg(long, value_name = "FILE", requires = "client_key")]
-    client_cert: Option<PathBuf>,
-
-    /// The key of the client certificate, as PEM
-    #[arg(long, value_name = "FILE", requires = "client_cert")]
-    client_key: Option<PathBuf>,
-
-    /// Do not look at the server's certificate
-    #[arg(long)]
-    insecure: bool,
-}
-
 fn level(text: &str) -> Result<Level, String> {
     let known = [Level::Must, Level::Should, Level::May];
     known.into_iter().find(|level| level.as_str() == text).ok_or_else(|| "it is to be must, should or may".to_owned())
@@ -212,15 +185,7 @@ fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
 }
 
 async fn target(arguments: &Arguments) -> Result<Target, Trouble> {
-    let given = &arguments.credentials;
-    let (server, mut credentials) = match &given.kubeconfig {
-        Some(path) => Credentials::from_kubeconfig(path).map(|(server, credentials)| (Some(server), credentials)).map_err(Trouble::usage)?,
-        None => (None, Credentials { token: given.token.clone(), basic: given.basic.clone(), ..Credentials::default() }),
-    };
-    if let (Some(certificate), Some(key)) = (&given.client_cert, &given.client_key) {
-        credentials = credentials.with_identity(certificate, key).map_err(Trouble::usage)?;
-    }
-    credentials.insecure |= given.insecure;
+    let (server, credentials) = arguments.credentials.read()?;
     match arguments.target.clone().or(server).as_deref() {
         None | Some("simulator") => Target::simulator(arguments.profile).await.map_err(Trouble::unreachable),
         Some(url) => Target::at(url, &credentials).map_err(Trouble::usage),

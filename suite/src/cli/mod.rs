@@ -7,10 +7,14 @@
 //!
 //! Source of its semantics: the design's section "The program".
 
+mod cassette;
 mod conformance;
+mod credentials;
 pub mod exit;
 mod search;
 mod serve;
+mod session;
+mod thaw;
 
 use std::process::ExitCode;
 
@@ -35,6 +39,22 @@ enum Command {
     Serve(Box<serve::Arguments>),
     /// Stand in for the log search backend alone.
     Search(search::Arguments),
+    /// Record what passes between any client and any server.
+    Record(Box<session::RecordArguments>),
+    /// Answer from a recorded session, without the server.
+    Replay(Box<session::ReplayArguments>),
+    /// Hold a server to recorded sessions.
+    Verify(Box<session::VerifyArguments>),
+    /// Compare two recorded sessions.
+    Diff(session::DiffArguments),
+    /// Make a cassette of a HAR file.
+    Import(cassette::ImportArguments),
+    /// Make a HAR file of a cassette.
+    Export(cassette::ExportArguments),
+    /// Take the secrets out of a cassette.
+    Scrub(cassette::ScrubArguments),
+    /// List what is on a cassette.
+    Show(cassette::ShowArguments),
 }
 
 /// Why a command could not be carried out.
@@ -77,6 +97,14 @@ pub fn main() -> ExitCode {
             Command::Conformance(arguments) => conformance::conformance(*arguments).await,
             Command::Serve(arguments) => serve::serve(*arguments).await,
             Command::Search(arguments) => search::search(arguments).await,
+            Command::Record(arguments) => session::record(*arguments).await,
+            Command::Replay(arguments) => session::replay(*arguments).await,
+            Command::Verify(arguments) => session::verify(*arguments).await,
+            Command::Diff(arguments) => session::diff(&arguments),
+            Command::Import(arguments) => cassette::import(&arguments),
+            Command::Export(arguments) => cassette::export(&arguments),
+            Command::Scrub(arguments) => cassette::scrub(&arguments),
+            Command::Show(arguments) => cassette::show(&arguments),
         }
     });
     match done {

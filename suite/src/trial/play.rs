@@ -16,7 +16,7 @@ const OVERTAKEN: usize = 5;
 
 /// How often a trial is played whose watch begins at a version that the target has forgotten. On a busy target history
 /// is short: a hundred changes of a kind, with the recorded server.
-const FORGOTTEN: usize = 3;
+const FORGOTTEN: usize = 5;
 
 /// What came of one play.
 enum Played {

@@ -1,0 +1,380 @@
+//! `stuntdouble record`, `replay`, `verify` and `diff`: sessions on cassettes.
+
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use stuntdouble_cassettes::interaction::Cassette;
+use stuntdouble_cassettes::recorder::{self, Recorder};
+use stuntdouble_cassettes::redactor::Rules;
+use stuntdouble_cassettes::replayer::{self, OnMiss, Replayer, Speed};
+use stuntdouble_cassettes::{differ, format, transport, verifier};
+
+use super::credentials::CredentialArguments;
+use super::serve::Told;
+use super::thaw::{self, Simulators};
+use super::{Trouble, exit};
+
+/// Arguments of `stuntdouble record`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stuntdouble record --upstream http://127.0.0.1:8080 --listen 127.0.0.1:8001 -o session.yaml
+  stuntdouble record --kubeconfig ~/.kube/config -o session.yaml
+  kubectl --server http://127.0.0.1:8001 get pods     (whatever passes is on the cassette)
+
+Secrets do not reach the file: credentials and the data of Secrets become stable placeholders. It ends on Ctrl-C or SIGTERM.")]
+pub(super) struct RecordArguments {
+    /// The server to record [default: the server of the kubeconfig]
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+
+    /// Where to listen; a port of 0 is chosen by the system
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+
+    /// The cassette to write, a new file
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// What the session is about
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
+
+    /// Whose word the server follows: documented or kubernetes-1.2
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+
+    #[command(flatten)]
+    secrets: SecretArguments,
+
+    #[command(flatten)]
+    credentials: CredentialArguments,
+}
+
+/// What is secret, beyond what always is.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Secrets")]
+pub(super) struct SecretArguments {
+    /// A header whose values are secret
+    #[arg(long, value_name = "NAME")]
+    redact_header: Vec<String>,
+
+    /// A query parameter whose values are secret
+    #[arg(long, value_name = "NAME")]
+    redact_query: Vec<String>,
+
+    /// A path in JSON bodies whose values are secret: spec.*.apiToken, or **.password at any depth
+    #[arg(long, value_name = "PATH")]
+    redact_path: Vec<String>,
+
+    /// A regular expression whose matches are secret
+    #[arg(long, value_name = "REGEX")]
+    redact_pattern: Vec<String>,
+}
+
+impl SecretArguments {
+    pub(super) fn rules(&self) -> Result<Rules, Trouble> {
+        let rules = self.redact_header.iter().fold(Rules::default(), |rules, name| rules.header_named(name));
+        let rules = self.redact_query.iter().fold(rules, |rules, name| rules.query_named(name));
+        let rules = self.redact_path.iter().fold(rules, |rules, path| rules.path(path));
+        self.redact_pattern.iter().try_fold(rules, |rules, pattern| rules.pattern(pattern)).map_err(Trouble::usage)
+    }
+}
+
+/// Says that it is ready, in a line on standard output.
+fn ready(url: &str) {
+    let mut out = std::io::stdout();
+    // Whoever has closed standard output does not wait for the line.
+    let _ = writeln!(out, "ready: {url}").and_then(|()| out.flush());
+}
+
+fn told() -> Result<Told, Trouble> {
+    Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))
+}
+
+pub(super) fn read(path: &Path) -> Result<Cassette, Trouble> {
+    format::read(path).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Trouble> {
+    fs::write(path, text).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+}
+
+/// Records until told to stop.
+pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
+    let (server, credentials) = arguments.credentials.for_transport()?;
+    let upstream = arguments.upstream.or(server).ok_or_else(|| Trouble::usage("what is to be recorded? give --upstream URL or --kubeconfig FILE"))?;
+    let told = told()?;
+    let mut options = recorder::Options::new(upstream);
+    options.listen = arguments.listen;
+    options.credentials = credentials;
+    options.rules = arguments.secrets.rules()?;
+    options.profile = arguments.profile;
+    options.comment = arguments.comment;
+    let recorder = Recorder::start(options, &arguments.output).await.map_err(Trouble::unreachable)?;
+    ready(&recorder.url());
+    told.to_stop().await;
+    let (requests, path, failure) = (recorder.requests(), recorder.path(), recorder.failure());
+    recorder.stop().await;
+    eprintln!("stuntdouble: {requests} requests on {}", path.display());
+    match failure {
+        Some(why) => Err(Trouble { code: exit::FAILED, message: format!("the cassette is not whole: {why}") }),
+        None => Ok(exit::OK),
+    }
+}
+
+/// Arguments of `stuntdouble replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stuntdouble replay session.yaml --listen 127.0.0.1:8001
+  stuntdouble replay session.yaml --speed instant --on-miss forward:http://127.0.0.1:8080
+  stuntdouble replay session.yaml --on-miss thaw     (a simulator in the cassette's state answers what was not recorded)
+
+It ends on Ctrl-C or SIGTERM; requests that were not recorded are told of then, and the exit code is 1.")]
+pub(super) struct ReplayArguments {
+    /// The cassette
+    #[arg(value_name = "FILE")]
+    cassette: PathBuf,
+
+    /// Where to listen; a port of 0 is chosen by the system
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+
+    /// How fast streams come: a factor of the recorded speed, or instant
+    #[arg(long, value_name = "FACTOR|instant", default_value = "1", value_parser = speed)]
+    speed: Speed,
+
+    /// What happens to a request that was not recorded: fail, forward:URL or thaw
+    #[arg(long, value_name = "fail|forward:URL|thaw", default_value = "fail")]
+    on_miss: String,
+
+    #[command(flatten)]
+    credentials: CredentialArguments,
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    if text == "instant" {
+        return Ok(Speed::Instant);
+    }
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(Speed::Factor(factor)),
+        _ => Err("it is to be a number above 0, or instant".to_owned()),
+    }
+}
+
+/// Replays until told to stop.
+pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
+    let cassette = read(&arguments.cassette)?;
+    let on_miss = match arguments.on_miss.as_str() {
+        "fail" => OnMiss::Fail,
+        "thaw" => OnMiss::Thaw(Arc::new(Simulators::new(cassette.header.profile.as_deref()))),
+        other => match other.strip_prefix("forward:") {
+            Some(upstream) => OnMiss::Forward(upstream.to_owned(), arguments.credentials.for_transport()?.1),
+            None => return Err(Trouble::usage(format!("--on-miss {other}: it is to be fail, forward:URL or thaw"))),
+        },
+    };
+    let fails = matches!(on_miss, OnMiss::Fail);
+    let told = told()?;
+    let options = replayer::Options { listen: arguments.listen, speed: arguments.speed, on_miss, ..replayer::Options::default() };
+    let replayer = Replayer::start(cassette, options).await.map_err(Trouble::unreachable)?;
+    ready(&replayer.url());
+    told.to_stop().await;
+    let misses = replayer.misses();
+    replayer.stop().await;
+    misses.iter().for_each(|miss| eprintln!("stuntdouble: {miss}"));
+    Ok(if fails && !misses.is_empty() { exit::FAILED } else { exit::OK })
+}
+
+/// Arguments of `stuntdouble verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stuntdouble verify session.yaml --against http://127.0.0.1:8080
+  stuntdouble verify cassettes/sessions/kubernetes-1.2/life-pods.yaml --against simulator
+  stuntdouble verify *.yaml --against simulator --junit verified.xml
+
+The server is expected to be as fresh as it was when the session was recorded.
+
+Exit codes:
+  0  every answer is as recorded
+  1  some are not
+  2  usage
+  3  the server could not be reached")]
+pub(super) struct VerifyArguments {
+    /// The cassettes; each is verified against a fresh simulator, or one after the other against the server
+    #[arg(value_name = "FILE", required = true)]
+    cassettes: Vec<PathBuf>,
+
+    /// What is held to them: the simulator, started for the purpose, or the address of a server
+    #[arg(long, value_name = "URL|simulator")]
+    against: String,
+
+    /// By which rule: documented or kubernetes-1.2 [default: that of the cassette]
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+
+    /// How long the server may be silent within an answer, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    patience: u64,
+
+    /// Write the verdicts as JSON, one report a line
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write the verdicts as JUnit XML, one suite a cassette
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    #[command(flatten)]
+    credentials: CredentialArguments,
+}
+
+/// Verifies cassettes.
+pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
+    let (mut exact, mut json, mut junit) = (true, String::new(), Vec::new());
+    let mut total = verifier::Tally::default();
+    for path in &arguments.cassettes {
+        let cassette = read(path)?;
+        let profile = arguments.profile.clone().or_else(|| cassette.header.profile.clone());
+        let simulator = if arguments.against == "simulator" { Some(thaw::start(profile.as_deref()).await.map_err(Trouble::unreachable)?) } else { None };
+        let against = simulator.as_ref().map_or_else(|| arguments.against.clone(), |s| s.url());
+        let options = verifier::Options {
+            credentials: arguments.credentials.for_transport()?.1,
+            profile,
+            patience: Duration::from_secs(arguments.patience),
+            ..verifier::Options::new(against)
+        };
+        let report = verifier::verify(&cassette, &options).await.map_err(Trouble::unreachable)?;
+        let name = path.display().to_string();
+        print(&format!("{name}\n{}", report.to_text()));
+        let tally = report.tally();
+        total.interactions += tally.interactions;
+        total.answer += tally.answer;
+        total.shape += tally.shape;
+        total.exact += tally.exact;
+        exact &= report.is_exact();
+        json.push_str(&format!("{}\n", report.to_json()));
+        junit.push(report.to_junit(&name));
+    }
+    if arguments.cassettes.len() > 1 {
+        print(&format!("all: {} interactions: answer {}, shape {}, exact {}\n", total.interactions, total.answer, total.shape, total.exact));
+    }
+    if let Some(path) = &arguments.json {
+        write(path, &json)?;
+    }
+    if let Some(path) = &arguments.junit {
+        write(path, &joined(&junit))?;
+    }
+    Ok(if exact { exit::OK } else { exit::FAILED })
+}
+
+/// The reports of several cassettes as one document.
+fn joined(reports: &[String]) -> String {
+    let body = |report: &String| {
+        let start = report.find("<testsuites").and_then(|at| report[at..].find('>').map(|end| at + end + 1)).unwrap_or(0);
+        let end = report.rfind("</testsuites>").unwrap_or(report.len());
+        report.get(start..end).unwrap_or_default().trim().to_owned()
+    };
+    let bodies: Vec<String> = reports.iter().map(body).collect();
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"verify\">\n{}\n</testsuites>\n", bodies.join("\n"))
+}
+
+/// How a comparison is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DiffFormat {
+    /// For people in a terminal.
+    Text,
+    /// For programs.
+    Json,
+    /// A page with both sides beside each other.
+    Html,
+}
+
+/// Arguments of `stuntdouble diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  stuntdouble diff before.yaml after.yaml
+  stuntdouble diff before.yaml after.yaml --format html > diff.html
+
+Interactions are aligned by what was asked; values that differ from run to run (uids, versions, times, generated names) are bound to each other.
+
+Exit codes:
+  0  nothing differs but headers and timing
+  1  something does
+  2  usage")]
+pub(super) struct DiffArguments {
+    /// One cassette
+    a: PathBuf,
+
+    /// The other
+    b: PathBuf,
+
+    /// How it is shown
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    format: DiffFormat,
+}
+
+/// Compares two cassettes.
+pub(super) fn diff(arguments: &DiffArguments) -> Result<u8, Trouble> {
+    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
+    let found = differ::diff(&a, &b);
+    let name = |path: &Path| path.display().to_string();
+    print(&match arguments.format {
+        DiffFormat::Text => coloured(&found.to_text()),
+        DiffFormat::Json => format!("{}\n", found.to_json()),
+        DiffFormat::Html => found.to_html(&name(&arguments.a), &name(&arguments.b)),
+    });
+    Ok(if found.is_same() { exit::OK } else { exit::FAILED })
+}
+
+/// Red and green where a terminal shows it.
+fn coloured(text: &str) -> String {
+    if !std::io::stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some() {
+        return text.to_owned();
+    }
+    let style = |line: &str| {
+        let colour = match line.trim_start().chars().next() {
+            Some('+') => anstyle::AnsiColor::Green,
+            Some('-') => anstyle::AnsiColor::Red,
+            _ => return format!("{line}\n"),
+        };
+        let style = colour.on_default();
+        format!("{style}{line}{style:#}\n")
+    };
+    text.lines().map(style).collect()
+}
+
+/// Writes to standard output; whoever has closed it has read enough.
+pub(super) fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// What went wrong in setting up what passes requests on.
+impl From<transport::TransportError> for Trouble {
+    fn from(error: transport::TransportError) -> Self {
+        Self::unreachable(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_speed_is_a_factor_or_instant() {
+        assert_eq!(speed("instant"), Ok(Speed::Instant));
+        assert_eq!(speed("2.5"), Ok(Speed::Factor(2.5)));
+        assert!(speed("0").is_err() && speed("fast").is_err() && speed("inf").is_err());
+    }
+
+    #[test]
+    fn reports_are_joined_into_one_document() {
+        let one = |n: u8| format!("<?xml version=\"1.0\"?>\n<testsuites name=\"x\" tests=\"1\">\n  <testsuite name=\"{n}\"/>\n</testsuites>\n");
+        let both = joined(&[one(1), one(2)]);
+        assert_eq!(both.matches("<testsuites").count(), 1);
+        assert!(both.contains("name=\"1\"") && both.contains("name=\"2\""));
+    }
+}
