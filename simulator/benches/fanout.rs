@@ -14,10 +14,12 @@ mod client;
 use std::{
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
+    sync::LazyLock,
     time::{Duration, Instant},
 };
 
 use client::{Client, Outcome};
+use memchr::{memchr, memmem::Finder};
 use stuntdouble_simulator::Simulator;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -121,9 +123,8 @@ async fn measure(scale: &Scale) -> Outcome {
 }
 
 async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
-    let mut writer = Client::connect(address).await?;
-    let map = |n: usize| format!(r#"{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"counter"}},"data":{{"count":"{n}"}}}}"#);
-    let created = writer.ask("POST", MAPS, &map(0)).await?;
+    let writer = address.to_owned();
+    let created = Client::connect(address).await?.ask("POST", MAPS, &map(0)).await?;
     let first = version(&created).ok_or("an object without a version")?;
     let last = first + scale.changes as u64;
 
@@ -133,24 +134,37 @@ async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
         watchers.push(tokio::spawn(follow(address.to_owned(), first, last, Watching::start(address, first).await?)));
     }
 
-    let begun = Instant::now();
-    let object = format!("{MAPS}/counter");
-    for n in 0..scale.changes {
-        sleep_until((begun + Duration::from_secs_f64(n as f64 / scale.rate)).into()).await;
-        writer.ask("PUT", &object, &map(n + 1)).await?;
-    }
-    let written = begun.elapsed();
-    let mut round = Round { rate: scale.changes as f64 / written.as_secs_f64(), ..Round::default() };
+    // The writer has a thread of its own: what the watchers cost here is not to slow it.
+    let (changes, rate) = (scale.changes, scale.rate);
+    let written = std::thread::spawn(move || Builder::new_current_thread().enable_all().build()?.block_on(write(writer, changes, rate)));
+    let (written, over) = tokio::task::spawn_blocking(|| written.join()).await?.map_err(|_| "the writer has failed")??;
+    let mut round = Round { rate: changes as f64 / written.as_secs_f64(), ..Round::default() };
     for watcher in watchers {
         let (events, resumed) = timeout(PATIENCE, watcher).await.map_err(|_| "a watcher hangs")???;
         round.events += events;
         round.resumed += resumed;
     }
-    round.behind = begun.elapsed() - written;
+    round.behind = over.elapsed();
     if let Some(asleep) = &mut asleep {
         round.unread = Some(timeout(PATIENCE, rest(asleep)).await.map_err(|_| "the watcher that never reads is not ended")?);
     }
     Ok(round)
+}
+
+/// Makes this many changes at this rate, or as fast as they are answered: how long it took, and when it was over.
+async fn write(address: String, changes: usize, rate: f64) -> Outcome<(Duration, Instant)> {
+    let mut client = Client::connect(&address).await?;
+    let object = format!("{MAPS}/counter");
+    let begun = Instant::now();
+    for n in 0..changes {
+        sleep_until((begun + Duration::from_secs_f64(n as f64 / rate)).into()).await;
+        client.ask("PUT", &object, &map(n + 1)).await?;
+    }
+    Ok((begun.elapsed(), Instant::now()))
+}
+
+fn map(n: usize) -> String {
+    format!(r#"{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"counter"}},"data":{{"count":"{n}"}}}}"#)
 }
 
 /// Asks for a watch and reads nothing; little fits on the way to it.
@@ -239,15 +253,15 @@ async fn follow(address: String, first: u64, last: u64, mut watching: Watching) 
 
 /// The length of the line that the text begins with.
 fn line(text: &[u8]) -> Option<usize> {
-    text.iter().position(|&byte| byte == b'\n').map(|at| at + 1)
+    memchr(b'\n', text).map(|at| at + 1)
 }
 
 /// The version of the object in a text.
 fn version(text: &[u8]) -> Option<u64> {
     const FIELD: &[u8] = br#""resourceVersion":""#;
-    let at = text.windows(FIELD.len()).position(|w| w == FIELD)? + FIELD.len();
-    let digits = text[at..].iter().take_while(|b| b.is_ascii_digit()).fold(0, |sum, b| sum * 10 + u64::from(b - b'0'));
-    Some(digits)
+    static FIND: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(FIELD));
+    let at = FIND.find(text)? + FIELD.len();
+    Some(text[at..].iter().take_while(|b| b.is_ascii_digit()).fold(0, |sum, b| sum * 10 + u64::from(b - b'0')))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

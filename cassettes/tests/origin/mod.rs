@@ -38,8 +38,7 @@ pub(crate) fn url(server: &Server) -> String {
 
 impl Exchange for Origin {
     async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
-        let query: HashMap<String, String> =
-            url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes()).into_owned().collect();
+        let query: HashMap<String, String> = url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes()).into_owned().collect();
         let number = |key: &str, default: u64| query.get(key).and_then(|value| value.parse().ok()).unwrap_or(default);
         let path = request.uri().path().to_owned();
         match path.as_str() {

@@ -10,7 +10,7 @@ use std::sync::{
 
 use clap::{Args, ValueEnum};
 
-use super::credentials::CredentialArguments;
+use super::access::Access;
 use super::{Trouble, exit};
 use crate::catalog::{Catalog, Level, Profile};
 use crate::report::{Html, JsonLines, Junit, Report, Style, Summary, Terminal, har, listed};
@@ -100,7 +100,7 @@ pub(super) struct Arguments {
     record: Option<PathBuf>,
 
     #[command(flatten)]
-    credentials: CredentialArguments,
+    access: Access,
 }
 
 fn level(text: &str) -> Result<Level, String> {
@@ -185,7 +185,7 @@ fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
 }
 
 async fn target(arguments: &Arguments) -> Result<Target, Trouble> {
-    let (server, credentials) = arguments.credentials.read()?;
+    let (server, credentials) = arguments.access.credentials()?;
     match arguments.target.clone().or(server).as_deref() {
         None | Some("simulator") => Target::simulator(arguments.profile).await.map_err(Trouble::unreachable),
         Some(url) => Target::at(url, &credentials).map_err(Trouble::usage),

@@ -7,13 +7,16 @@
 //!
 //! Source of its semantics: the design's section "The program".
 
+mod access;
 mod cassette;
+mod cluster_info;
 mod conformance;
-mod credentials;
 pub mod exit;
+mod proxy;
 mod search;
 mod serve;
 mod session;
+mod signal;
 mod thaw;
 
 use std::process::ExitCode;
@@ -55,6 +58,10 @@ enum Command {
     Scrub(cassette::ScrubArguments),
     /// List what is on a cassette.
     Show(cassette::ShowArguments),
+    /// Let local clients reach a server without credentials of their own.
+    Proxy(Box<proxy::Arguments>),
+    /// Say where the API server and its add-ons are.
+    ClusterInfo(Box<cluster_info::Arguments>),
 }
 
 /// Why a command could not be carried out.
@@ -105,6 +112,8 @@ pub fn main() -> ExitCode {
             Command::Export(arguments) => cassette::export(&arguments),
             Command::Scrub(arguments) => cassette::scrub(&arguments),
             Command::Show(arguments) => cassette::show(&arguments),
+            Command::Proxy(arguments) => proxy::proxy(*arguments).await,
+            Command::ClusterInfo(arguments) => cluster_info::cluster_info(*arguments).await,
         }
     });
     match done {

@@ -9,7 +9,7 @@ use stuntdouble_simulator::clock::Clock;
 use stuntdouble_simulator::search::{Options, SearchServer};
 use tokio::net::TcpListener;
 
-use super::serve::Told;
+use super::signal::Told;
 use super::{Trouble, exit};
 
 const EXAMPLES: &str = "Examples:

@@ -11,6 +11,7 @@ use stuntdouble_simulator::profile::Profile;
 use stuntdouble_simulator::registry::Cidr;
 use stuntdouble_simulator::{Builder, Simulator, StartError};
 
+use super::signal::Told;
 use super::{Trouble, exit};
 
 const EXAMPLES: &str = "Examples:
@@ -182,41 +183,4 @@ fn secure(mut builder: Builder, arguments: &SecureArguments) -> Result<Builder, 
 
 fn read(file: &Path) -> Result<String, Trouble> {
     std::fs::read_to_string(file).map_err(|error| Trouble::usage(format!("{}: {error}", file.display())))
-}
-
-/// Hears when the process is told to stop, from when this is made.
-pub(super) struct Told {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Told {
-    #[cfg(unix)]
-    pub(super) fn listen() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn listen() -> std::io::Result<Self> {
-        Ok(Self {})
-    }
-
-    #[cfg(unix)]
-    pub(super) async fn to_stop(mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-
-    #[cfg(not(unix))]
-    pub(super) async fn to_stop(self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            // Nothing can tell: it runs until the process is ended.
-            std::future::pending::<()>().await;
-        }
-    }
 }

@@ -14,8 +14,8 @@ use stuntdouble_cassettes::redactor::Rules;
 use stuntdouble_cassettes::replayer::{self, OnMiss, Replayer, Speed};
 use stuntdouble_cassettes::{differ, format, transport, verifier};
 
-use super::credentials::CredentialArguments;
-use super::serve::Told;
+use super::access::Access;
+use super::signal::Told;
 use super::thaw::{self, Simulators};
 use super::{Trouble, exit};
 
@@ -52,7 +52,7 @@ pub(super) struct RecordArguments {
     secrets: SecretArguments,
 
     #[command(flatten)]
-    credentials: CredentialArguments,
+    access: Access,
 }
 
 /// What is secret, beyond what always is.
@@ -106,8 +106,7 @@ fn write(path: &Path, text: &str) -> Result<(), Trouble> {
 
 /// Records until told to stop.
 pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
-    let (server, credentials) = arguments.credentials.for_transport()?;
-    let upstream = arguments.upstream.or(server).ok_or_else(|| Trouble::usage("what is to be recorded? give --upstream URL or --kubeconfig FILE"))?;
+    let (upstream, credentials) = arguments.access.upstream(arguments.upstream.as_deref())?;
     let told = told()?;
     let mut options = recorder::Options::new(upstream);
     options.listen = arguments.listen;
@@ -153,7 +152,7 @@ pub(super) struct ReplayArguments {
     on_miss: String,
 
     #[command(flatten)]
-    credentials: CredentialArguments,
+    access: Access,
 }
 
 fn speed(text: &str) -> Result<Speed, String> {
@@ -173,7 +172,7 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
         "fail" => OnMiss::Fail,
         "thaw" => OnMiss::Thaw(Arc::new(Simulators::new(cassette.header.profile.as_deref()))),
         other => match other.strip_prefix("forward:") {
-            Some(upstream) => OnMiss::Forward(upstream.to_owned(), arguments.credentials.for_transport()?.1),
+            Some(upstream) => OnMiss::Forward(upstream.to_owned(), arguments.access.transport()?.1),
             None => return Err(Trouble::usage(format!("--on-miss {other}: it is to be fail, forward:URL or thaw"))),
         },
     };
@@ -229,7 +228,7 @@ pub(super) struct VerifyArguments {
     junit: Option<PathBuf>,
 
     #[command(flatten)]
-    credentials: CredentialArguments,
+    access: Access,
 }
 
 /// Verifies cassettes.
@@ -242,7 +241,7 @@ pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
         let simulator = if arguments.against == "simulator" { Some(thaw::start(profile.as_deref()).await.map_err(Trouble::unreachable)?) } else { None };
         let against = simulator.as_ref().map_or_else(|| arguments.against.clone(), |s| s.url());
         let options = verifier::Options {
-            credentials: arguments.credentials.for_transport()?.1,
+            credentials: arguments.access.transport()?.1,
             profile,
             patience: Duration::from_secs(arguments.patience),
             ..verifier::Options::new(against)

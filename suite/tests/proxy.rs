@@ -1,0 +1,118 @@
+//! `stuntdouble proxy` and `stuntdouble cluster-info`, as processes before a secure listener.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
+    command.args(arguments);
+    command
+}
+
+/// A process that has said that it is ready, and where.
+struct Process {
+    child: Child,
+    urls: Vec<String>,
+}
+
+impl Process {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        let urls = ready.trim().strip_prefix("ready: ").unwrap_or_else(|| panic!("{ready}")).split(' ').map(str::to_owned).collect();
+        Self { child, urls }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A server that asks for a token, and a proxy that has it.
+fn behind_a_proxy() -> (Process, Process, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(file("tokens"), "secret,admin,1\n").unwrap();
+    let server = ["serve", "--bare", "--listen", "127.0.0.1:0", "--secure-listen", "127.0.0.1:0"];
+    let files = ["--token-file", &file("tokens"), "--write-kubeconfig", &file("config")];
+    let server = Process::start(&[&server[..], &files[..]].concat());
+    let proxy = Process::start(&["proxy", "--kubeconfig", &file("config"), "--listen", "127.0.0.1:0"]);
+    (server, proxy, folder)
+}
+
+/// Connects to a proxy, and asks it in so many words.
+fn ask(proxy: &Process, request: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(proxy.urls[0].strip_prefix("http://").unwrap()).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    socket.write_all(request.as_bytes()).unwrap();
+    socket
+}
+
+#[test]
+fn nobody_needs_credentials_but_everybody_a_local_name() {
+    let (_server, proxy, _folder) = behind_a_proxy();
+    for (host, code) in [("localhost", 200), ("127.0.0.1:8001", 200), ("example.com", 403)] {
+        let mut answer = String::new();
+        let request = format!("GET /api/v1/namespaces/default HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        ask(&proxy, &request).read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{host}: {answer}");
+    }
+}
+
+#[test]
+fn streams_and_upgrades_pass() {
+    let (_server, proxy, _folder) = behind_a_proxy();
+    let upgrade = "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    for (fields, line) in [("", "HTTP/1.1 200 OK"), (upgrade, "HTTP/1.1 101 Switching Protocols")] {
+        let watch = format!("GET /api/v1/watch/namespaces HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\n{fields}\r\n");
+        let mut seen = Vec::new();
+        let mut socket = ask(&proxy, &watch);
+        // The stream stays open; what is there at its beginning has come through.
+        while !String::from_utf8_lossy(&seen).contains("\"name\":\"default\"") {
+            let mut piece = [0; 4096];
+            let read = socket.read(&mut piece).unwrap();
+            assert_ne!(read, 0, "{}", String::from_utf8_lossy(&seen));
+            seen.extend(&piece[..read]);
+        }
+        assert!(String::from_utf8_lossy(&seen).starts_with(line), "{}", String::from_utf8_lossy(&seen));
+    }
+}
+
+#[test]
+fn it_listens_for_this_machine_only_and_needs_a_server() {
+    for (arguments, said) in
+        [(&["proxy", "--upstream", "http://127.0.0.1:1", "--listen", "0.0.0.0:0"][..], "not a loopback address"), (&["proxy"], "no server is given")]
+    {
+        let Output { status, stderr, .. } = command(arguments).output().unwrap();
+        assert_eq!(status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&stderr).contains(said));
+    }
+}
+
+#[test]
+fn cluster_info_lists_the_services_of_the_cluster() {
+    let (server, proxy, folder) = behind_a_proxy();
+    let service =
+        r#"{"metadata":{"name":"search","labels":{"kubernetes.io/cluster-service":"true","kubernetes.io/name":"Search"}},"spec":{"ports":[{"port":9200}]}}"#;
+    for (path, body) in [("", r#"{"metadata":{"name":"kube-system"}}"#), ("/kube-system/services", service)] {
+        let request = format!(
+            "POST /api/v1/namespaces{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut answer = String::new();
+        ask(&proxy, &request).read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 20"), "{answer}");
+    }
+    let config = folder.path().join("config").display().to_string();
+    let Output { status, stdout, .. } = command(&["cluster-info", "--kubeconfig", &config]).output().unwrap();
+    let url = &server.urls[1];
+    let told = format!("Kubernetes master is running at {url}\nSearch is running at {url}/api/v1/proxy/namespaces/kube-system/services/search\n");
+    assert_eq!((status.code(), String::from_utf8(stdout).unwrap()), (Some(0), told));
+    let Output { status, .. } = command(&["cluster-info", "--upstream", "http://127.0.0.1:1"]).output().unwrap();
+    assert_eq!(status.code(), Some(3));
+}
