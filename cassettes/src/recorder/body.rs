@@ -68,7 +68,11 @@ pub(super) struct Recording {
 
 enum State {
     /// It may yet be taken whole.
-    Whole { chunks: Vec<Bytes>, length: usize, limit: Option<Pin<Box<Sleep>>> },
+    Whole {
+        chunks: Vec<Bytes>,
+        length: usize,
+        limit: Option<Pin<Box<Sleep>>>,
+    },
     /// It is recorded as it comes.
     Open,
     Done,

@@ -10,6 +10,7 @@
 mod body;
 mod connect;
 mod credentials;
+mod description;
 mod discovery;
 pub mod kubeconfig;
 mod metrics;

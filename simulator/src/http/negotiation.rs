@@ -88,6 +88,11 @@ pub(crate) fn accepts(headers: &HeaderMap, offered: &[&str]) -> bool {
     }
 }
 
+/// Whether a client that sends `headers` asks for this media type by name.
+pub(crate) fn names(headers: &HeaderMap, media_type: &str) -> bool {
+    header(headers, header::ACCEPT).unwrap_or_default().split(',').map(essence).any(|range| range == media_type)
+}
+
 /// A media type without its parameters.
 fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()

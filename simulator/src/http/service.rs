@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Limits,
     body::{self, Body},
+    description::{Descriptions, PROTOBUF},
     discovery::Discovery,
     metrics::{Metrics, Open},
     negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
@@ -45,6 +46,7 @@ pub(crate) struct Service {
     pub(super) clock: Clock,
     table: Table,
     discovery: Discovery,
+    descriptions: Descriptions,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) stop: Stop,
@@ -73,7 +75,19 @@ impl Service {
         let table = Table::new(resources);
         let discovery = Discovery::new(&table, resources, &address);
         let profile = registry.profile();
-        Self { registry, profile, proxy: Arc::new(proxy), containers, clock, table, discovery, limits, metrics: Metrics::new(), stop }
+        Self {
+            registry,
+            profile,
+            proxy: Arc::new(proxy),
+            containers,
+            clock,
+            table,
+            discovery,
+            descriptions: Descriptions::default(),
+            limits,
+            metrics: Metrics::new(),
+            stop,
+        }
     }
 
     /// The response to a request on a connection that is cut when `cut` is cancelled.
@@ -125,7 +139,7 @@ impl Service {
                 only(parts, &[JSON])?;
                 Ok(respond::json(200, self.discovery.version.clone()))
             }
-            Target::SwaggerApi => Err(Status::no_such_path().into()),
+            Target::Description(path) => self.description(&path, parts),
             Target::Versions => document(parts, &self.discovery.versions),
             Target::Groups => document(parts, &self.discovery.groups),
             Target::Group(place) => document(parts, self.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
@@ -221,6 +235,22 @@ impl Service {
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         }
         Ok(response)
+    }
+
+    /// The API described, in the form that stands at a path.
+    fn description(&self, path: &str, parts: &Parts) -> Result<Response<Body>, Refusal> {
+        if !path.starts_with("/swaggerapi") && !self.profile.speaks_to_newer_clients() {
+            return Ok(self.page(Page::Unknown, parts));
+        }
+        let document = self.descriptions.json(&self.table, path).ok_or_else(Status::no_such_path)?;
+        if path == "/openapi/v2" {
+            let accepted = PROTOBUF.into_iter().find(|media_type| negotiation::names(&parts.headers, media_type));
+            if let Some(media_type) = accepted {
+                return Ok(respond::of(media_type, self.descriptions.protobuf(&self.table)));
+            }
+        }
+        takes(parts, &[JSON])?;
+        Ok(respond::json(200, document))
     }
 
     async fn proxy(&self, address: &ProxyAddress, parts: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
