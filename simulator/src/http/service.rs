@@ -178,11 +178,13 @@ impl Service {
             }
             (&Method::POST, _) => self.registry.create(address, &self.object(parts, body).await?).await?,
             (&Method::PUT, _) => self.registry.replace(address, &self.object(parts, body).await?).await?,
-            (&Method::DELETE, None) => self.registry.delete_collection(address, &self.options(query)?).await?,
-            (&Method::DELETE, Some(_)) => {
+            (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
                 let options = if bytes.is_empty() { None } else { Some(self.typed(parts, bytes)?) };
-                self.registry.delete(address, options.as_ref()).await?
+                match name {
+                    Some(_) => self.registry.delete(address, options.as_ref()).await?,
+                    None => self.registry.delete_collection(address, &self.options(query)?, options.as_ref()).await?,
+                }
             }
             _ => match patch {
                 Some(kind) => self.registry.patch(address, kind, &self.read(body).await?).await?,

@@ -15,11 +15,17 @@ use crate::api::Object;
 
 type Fields = Map<String, Value>;
 
+/// What tells addresses apart: the IP, and the uid of what it belongs to.
+type AddressKey = (String, String);
+
+/// Addresses, and whether each is ready.
+type Addresses = BTreeMap<AddressKey, bool>;
+
 /// Repacks the subsets of an Endpoints object.
 pub(super) fn repack(endpoints: &mut Object) {
     let subsets = endpoints.get("subsets").and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut addresses: BTreeMap<(String, String), Fields> = BTreeMap::new();
-    let mut offered: Vec<(Fields, BTreeMap<(String, String), bool>)> = Vec::new();
+    let mut addresses: BTreeMap<AddressKey, Fields> = BTreeMap::new();
+    let mut offered: Vec<(Fields, Addresses)> = Vec::new();
     for subset in subsets.iter().filter_map(Value::as_object) {
         for port in objects(subset, "ports") {
             for (list, ready) in [("addresses", true), ("notReadyAddresses", false)] {
@@ -43,11 +49,7 @@ pub(super) fn repack(endpoints: &mut Object) {
     endpoints.insert("subsets".to_owned(), packed.into_iter().map(Value::Object).collect());
 }
 
-fn subset(
-    set: &BTreeMap<(String, String), bool>,
-    addresses: &BTreeMap<(String, String), Fields>,
-    offered: &[(Fields, BTreeMap<(String, String), bool>)],
-) -> Fields {
+fn subset(set: &Addresses, addresses: &BTreeMap<AddressKey, Fields>, offered: &[(Fields, Addresses)]) -> Fields {
     let of = |wanted: bool| set.iter().filter(|(_, ready)| **ready == wanted).filter_map(|(key, _)| addresses.get(key).cloned()).collect();
     let mut ports: Vec<Fields> = offered.iter().filter(|(_, addresses)| addresses == set).map(|(port, _)| port.clone()).collect();
     ports.sort_by_cached_key(|port| Md5::digest(format!("(api.EndpointPort){}", dump_port(port))).to_vec());

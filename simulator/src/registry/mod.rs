@@ -24,6 +24,9 @@ mod strategy;
 mod update;
 mod watch;
 
+#[cfg(test)]
+mod tests;
+
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
 use bytes::Bytes;

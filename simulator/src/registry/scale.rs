@@ -6,9 +6,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    Address, Body, Registry, Reply,
+    Address, Body, Registry, Reply, admission,
     read::parse,
-    update::{overtaken, same_name},
+    update::{overtaken, same_name, same_namespace},
 };
 use crate::{
     api::{Object, Status, labels, meta},
@@ -58,19 +58,17 @@ pub(super) async fn patch(registry: &Registry, at: &Address, language: Language,
 
 async fn write(registry: &Registry, at: &Address, scale: &'static Resource, object: Object) -> Result<Reply, Status> {
     same_name(at, &object)?;
-    let namespace = meta::text(&object, "metadata.namespace");
-    if !namespace.is_empty() && Some(namespace) != at.namespace.as_deref() {
-        return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
-    }
-    let asked = meta::text(&object, "metadata.resourceVersion").to_owned();
+    same_namespace(at, &object)?;
+    admission::namespace_exists(registry, at).await?;
     let replicas = meta::lookup(&object, "spec.replicas").and_then(Value::as_i64).unwrap_or(0);
     let name = meta::text(&object, "metadata.name");
-    let there = registry.record(at).await.map_err(|s| missing(at, scale, s))?;
     let errors = validate::scale(&object);
     if !errors.is_empty() {
         return Err(Status::invalid(&scale.group, "Scale", name, &errors));
     }
-    if !asked.is_empty() && asked != "0" && asked != there.revision().to_string() {
+    let there = registry.record(at).await.map_err(|s| missing(at, scale, s))?;
+    let asked = registry.asked_version(&object)?;
+    if asked != 0 && asked != there.revision() {
         return Err(overtaken(at));
     }
     let record = registry

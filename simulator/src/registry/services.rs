@@ -84,26 +84,30 @@ impl Services {
         if resource.plural != "services" {
             return Ok(allocation);
         }
-        if let Err(error) = self.take(object, old, &mut allocation) {
-            self.settle(&allocation, false);
-            return Err(Status::invalid("", "Service", meta::text(object, "metadata.name"), &[error]));
+        match self.take(object, old, &mut allocation) {
+            Ok(()) => Ok(allocation),
+            Err(status) => {
+                self.settle(&allocation, false);
+                Err(status)
+            }
         }
-        Ok(allocation)
     }
 
-    fn take(&self, service: &mut Object, old: Option<&Object>, allocation: &mut Allocation) -> Result<(), FieldError> {
+    fn take(&self, service: &mut Object, old: Option<&Object>, allocation: &mut Allocation) -> Result<(), Status> {
+        let name = meta::text(service, "metadata.name").to_owned();
+        let refused = |path: &Path, asked: Value, why: &str| Status::invalid("", "Service", &name, &[FieldError::invalid(path, asked, why)]);
         let mut taken = self.taken.lock();
         if old.is_none() {
             let path = Path::new("spec.clusterIP");
             match meta::text(service, "spec.clusterIP") {
                 "None" => {}
                 "" => {
-                    let address = self.free_address(&taken).ok_or_else(|| FieldError::invalid(&path, "", "failed to allocate a serviceIP: range is full"))?;
+                    let address = self.free_address(&taken).ok_or_else(|| full("serviceIP"))?;
                     meta::child(service, "spec").insert("clusterIP".into(), address.to_string().into());
                     allocation.address = Some(address);
                 }
                 asked => {
-                    let refused = |why| FieldError::invalid(&path, asked, why);
+                    let refused = |why| refused(&path, asked.into(), why);
                     let address = asked.parse().ok().filter(|a| self.range.gives(*a)).ok_or_else(|| refused("provided IP is not in the valid range"))?;
                     if taken.addresses.contains(&address) {
                         return Err(refused("provided IP is already allocated"));
@@ -121,14 +125,14 @@ impl Services {
             let path = Path::new("spec.ports").index(n).child("nodePort");
             match port.get("nodePort").and_then(Value::as_u64).unwrap_or(0) {
                 0 if exposed => {
-                    let free = self.free_port(&taken).ok_or_else(|| FieldError::invalid(&path, 0, "failed to allocate a nodePort: range is full"))?;
+                    let free = self.free_port(&taken).ok_or_else(|| full("nodePort"))?;
                     port.insert("nodePort".into(), free.into());
                     taken.ports.insert(free);
                     allocation.ports.push(free);
                 }
                 0 => {}
                 asked => {
-                    let refused = |why| FieldError::invalid(&path, asked, why);
+                    let refused = |why| refused(&path, asked.into(), why);
                     let asked =
                         u16::try_from(asked).ok().filter(|p| NODE_PORTS.contains(p)).ok_or_else(|| refused("provided port is not in the valid range"))?;
                     if !held.contains(&asked) {
@@ -181,6 +185,10 @@ impl Services {
         }
         Ok(())
     }
+}
+
+fn full(what: &str) -> Status {
+    Status::internal_error(format!("failed to allocate a {what}: range is full"))
 }
 
 fn node_ports(service: &Object) -> Vec<u16> {

@@ -30,7 +30,7 @@ impl WatchStream {
     }
 }
 
-/// The revision that a query's resourceVersion names; 0 for none. The error is its text.
+/// The revision that a resourceVersion names; 0 for none. The error is its text.
 pub(super) fn version(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);

@@ -18,6 +18,9 @@ const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 type Amounts = Map<String, Value>;
 
+/// A test of a resource: its name, the bound, what is requested and what is the limit; what is wrong.
+type Test<'a> = &'a dyn Fn(&str, Quantity, Option<Quantity>, Option<Quantity>) -> Option<String>;
+
 /// Applies the limit ranges of the namespace to a pod; other kinds have none.
 pub(super) async fn admit(registry: &Registry, at: &Address, object: &mut Object) -> Result<(), Status> {
     if at.resource.plural != "pods" {
@@ -30,7 +33,7 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &mut Object
         let wrong: Vec<String> = limits.iter().flat_map(|limit| check(object, limit)).collect();
         if !wrong.is_empty() {
             let text = if wrong.len() == 1 { wrong.concat() } else { format!("[{}]", wrong.join(", ")) };
-            return Err(Status::forbidden("", "pods", meta::text(object, "metadata.name"), &text));
+            return Err(Status::forbidden("", "pods", super::name(object), &text));
         }
     }
     Ok(())
@@ -103,7 +106,7 @@ fn quantity(value: &Value) -> Option<Quantity> {
 
 fn bounds(limit: &Object, what: &str, (requests, limits): &(Amounts, Amounts)) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut each = |field: &str, test: &dyn Fn(&str, Quantity, Option<Quantity>, Option<Quantity>) -> Option<String>| {
+    let mut each = |field: &str, test: Test<'_>| {
         let mut bounds: Vec<_> = amounts(limit, field).into_iter().collect();
         bounds.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, bound) in bounds {

@@ -12,8 +12,8 @@ mod sort;
 mod source;
 
 pub(crate) use collect::Candidate;
-pub(crate) use execute::{Failure, Outcome, Searched, execute, prepare_query, search};
+pub(crate) use execute::{Failure, Outcome, Searched, best_of, execute, prepare_query, search};
 pub(crate) use hits::render;
-pub(crate) use request::{QuerySource, SearchRequest, string_settings};
+pub(crate) use request::{QuerySource, SearchRequest, operator, string_settings};
 pub(crate) use sort::{SortSpec, parse_sort};
-pub(crate) use source::SourceFilter;
+pub(crate) use source::{SourceFilter, extract, names};

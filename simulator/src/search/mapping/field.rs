@@ -7,7 +7,7 @@ use crate::search::error::{Result, SearchError};
 
 /// What values a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Text, analyzed or whole.
     String,
     /// 64 bits, signed.
@@ -34,7 +34,7 @@ pub enum Kind {
 
 impl Kind {
     /// The kind that a mapping names.
-    pub fn named(name: &str) -> Option<Kind> {
+    pub(crate) fn named(name: &str) -> Option<Kind> {
         Some(match name {
             "string" | "multi_field" => Kind::String,
             "long" => Kind::Long,
@@ -52,7 +52,7 @@ impl Kind {
     }
 
     /// The name that a mapping gives the kind.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::String => "string",
             Kind::Long => "long",
@@ -69,19 +69,19 @@ impl Kind {
     }
 
     /// True for what is compared as a number.
-    pub fn is_numeric(self) -> bool {
+    pub(crate) fn is_numeric(self) -> bool {
         !matches!(self, Kind::String | Kind::Boolean | Kind::Binary)
     }
 
     /// True for what has a fractional part.
-    pub fn is_floating(self) -> bool {
+    pub(crate) fn is_floating(self) -> bool {
         matches!(self, Kind::Double | Kind::Float)
     }
 }
 
 /// How a string field is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Indexing {
+pub(crate) enum Indexing {
     /// Cut into terms.
     Analyzed,
     /// As one term.
@@ -92,37 +92,37 @@ pub enum Indexing {
 
 /// A field's kind and settings.
 #[derive(Clone, Debug)]
-pub struct FieldType {
+pub(crate) struct FieldType {
     /// What values it holds.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// How it is indexed.
-    pub indexing: Indexing,
+    pub(crate) indexing: Indexing,
     /// The analyzer at index time, if not the default.
-    pub analyzer: Option<String>,
+    pub(crate) analyzer: Option<String>,
     /// The analyzer at query time, if not that of index time.
-    pub search_analyzer: Option<String>,
+    pub(crate) search_analyzer: Option<String>,
     /// The format of dates.
-    pub format: DateFormat,
+    pub(crate) format: DateFormat,
     /// Whether its values go into `_all`.
-    pub include_in_all: bool,
+    pub(crate) include_in_all: bool,
     /// Whether the length of a value counts in scores.
-    pub norms: bool,
+    pub(crate) norms: bool,
     /// What takes the place of null.
-    pub null_value: Option<Value>,
+    pub(crate) null_value: Option<Value>,
     /// The longest string that is indexed, in characters.
-    pub ignore_above: Option<usize>,
+    pub(crate) ignore_above: Option<usize>,
     /// Whether a value of another kind is passed over.
-    pub ignore_malformed: bool,
+    pub(crate) ignore_malformed: bool,
     /// Whether it is handed out by `fields` even without `_source`.
-    pub store: bool,
+    pub(crate) store: bool,
     /// A factor of every score in the field.
-    pub boost: f32,
+    pub(crate) boost: f32,
     settings: Map<String, Value>,
 }
 
 impl FieldType {
     /// A field of `kind` with every setting at its default.
-    pub fn of(kind: Kind) -> FieldType {
+    pub(crate) fn of(kind: Kind) -> FieldType {
         FieldType {
             kind,
             indexing: if kind == Kind::Binary {
@@ -147,9 +147,11 @@ impl FieldType {
     }
 
     /// A date field that detection made, in the format that fitted.
-    pub fn detected_date(format: DateFormat) -> FieldType {
+    pub(crate) fn detected_date(format: DateFormat) -> FieldType {
         let mut field = FieldType::of(Kind::Date);
-        field.settings.insert("format".to_owned(), json!(format.as_str()));
+        field
+            .settings
+            .insert("format".to_owned(), json!(format.as_str()));
         field.format = format;
         field
     }
@@ -158,9 +160,16 @@ impl FieldType {
     ///
     /// # Errors
     /// A type that is not there, or a setting that is not understood.
-    pub fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
-        let type_name = definition.get("type").and_then(Value::as_str).unwrap_or("string");
-        let kind = Kind::named(type_name).ok_or_else(|| SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]")))?;
+    pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
+        let type_name = definition
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or("string");
+        let kind = Kind::named(type_name).ok_or_else(|| {
+            SearchError::mapping(format!(
+                "No handler for type [{type_name}] declared on field [{name}]"
+            ))
+        })?;
         let mut field = FieldType::of(kind);
         for (key, value) in definition {
             let text = || value.as_str().map(str::to_owned);
@@ -171,20 +180,35 @@ impl FieldType {
                         Some("not_analyzed") => Indexing::NotAnalyzed,
                         Some("no") => Indexing::No,
                         _ => {
-                            return Err(SearchError::mapping(format!("Wrong value for index [{value}] for field [{name}]")));
+                            return Err(SearchError::mapping(format!(
+                                "Wrong value for index [{value}] for field [{name}]"
+                            )));
                         }
                     };
-                    field.norms = kind == Kind::String && field.indexing == Indexing::Analyzed && !definition.get("omit_norms").is_some_and(truth);
+                    field.norms = kind == Kind::String
+                        && field.indexing == Indexing::Analyzed
+                        && !definition.get("omit_norms").is_some_and(truth);
                 }
-                "analyzer" => (field.analyzer, field.search_analyzer) = (text(), field.search_analyzer.take().or_else(text)),
+                "analyzer" => {
+                    (field.analyzer, field.search_analyzer) =
+                        (text(), field.search_analyzer.take().or_else(text))
+                }
                 "index_analyzer" => field.analyzer = text(),
                 "search_analyzer" => field.search_analyzer = text(),
-                "format" => field.format = text().map(|format| DateFormat::new(&format)).unwrap_or_default(),
+                "format" => {
+                    field.format = text()
+                        .map(|format| DateFormat::new(&format))
+                        .unwrap_or_default()
+                }
                 "include_in_all" => field.include_in_all = truth(value),
                 "omit_norms" => field.norms = kind == Kind::String && !truth(value),
-                "norms" => field.norms = kind == Kind::String && value.get("enabled").is_none_or(truth),
+                "norms" => {
+                    field.norms = kind == Kind::String && value.get("enabled").is_none_or(truth)
+                }
                 "null_value" => field.null_value = Some(value.clone()),
-                "ignore_above" => field.ignore_above = value.as_u64().and_then(|most| usize::try_from(most).ok()),
+                "ignore_above" => {
+                    field.ignore_above = value.as_u64().and_then(|most| usize::try_from(most).ok())
+                }
                 "ignore_malformed" => field.ignore_malformed = truth(value),
                 "store" => field.store = truth(value),
                 "boost" => field.boost = value.as_f64().unwrap_or(1.0) as f32,
@@ -198,10 +222,14 @@ impl FieldType {
     }
 
     /// The field as a mapping shows it.
-    pub fn describe(&self) -> Map<String, Value> {
+    pub(crate) fn describe(&self) -> Map<String, Value> {
         let mut shown = Map::new();
         shown.insert("type".to_owned(), json!(self.kind.name()));
-        shown.extend(self.settings.iter().map(|(key, value)| (key.clone(), value.clone())));
+        shown.extend(
+            self.settings
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         if self.kind == Kind::Date && !shown.contains_key("format") {
             shown.insert("format".to_owned(), json!(self.format.as_str()));
         }
@@ -221,23 +249,38 @@ impl FieldType {
             Kind::Byte => i64::from(text.parse::<i8>().map_err(|_| refuse())?),
             Kind::Double => sortable(number(text).ok_or_else(refuse)?),
             Kind::Float => sortable(f64::from(number(text).ok_or_else(refuse)? as f32)),
-            Kind::Ip => i64::from(u32::from(
-                text.parse::<std::net::Ipv4Addr>().map_err(|_| SearchError::illegal(format!("failed to parse ip [{text}], not a valid ip address")))?,
-            )),
+            Kind::Ip => i64::from(u32::from(text.parse::<std::net::Ipv4Addr>().map_err(
+                |_| {
+                    SearchError::illegal(format!(
+                        "failed to parse ip [{text}], not a valid ip address"
+                    ))
+                },
+            )?)),
             _ => return Err(refuse()),
         })
     }
 
     /// The value that [`FieldType::encode_text`] made `encoded` of.
     pub(crate) fn decode(&self, encoded: i64) -> f64 {
-        if self.kind.is_floating() { unsortable(encoded) } else { encoded as f64 }
+        if self.kind.is_floating() {
+            unsortable(encoded)
+        } else {
+            encoded as f64
+        }
     }
 }
 
 /// A floating number as Java reads it: no `inf`, no `nan`.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
-    if text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'+' | b'e' | b'E')) { text.parse().ok() } else { None }
+    if text
+        .bytes()
+        .all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'+' | b'e' | b'E'))
+    {
+        text.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// `value` as a whole number of the same order.
@@ -267,9 +310,26 @@ mod tests {
 
     #[test]
     fn encoded_numbers_sort_as_values_do() {
-        let values = [f64::NEG_INFINITY, -1e300, -1.5, -0.0, 0.0, 1e-300, 2.0, f64::INFINITY];
-        assert!(values.windows(2).all(|pair| sortable(pair[0]) <= sortable(pair[1])));
-        assert!(values.iter().all(|value| unsortable(sortable(*value)).to_bits() == value.to_bits()));
+        let values = [
+            f64::NEG_INFINITY,
+            -1e300,
+            -1.5,
+            -0.0,
+            0.0,
+            1e-300,
+            2.0,
+            f64::INFINITY,
+        ];
+        assert!(
+            values
+                .windows(2)
+                .all(|pair| sortable(pair[0]) <= sortable(pair[1]))
+        );
+        assert!(
+            values
+                .iter()
+                .all(|value| unsortable(sortable(*value)).to_bits() == value.to_bits())
+        );
     }
 
     #[test]

@@ -17,38 +17,38 @@ use crate::search::analysis::Analyzer;
 use crate::search::error::{Result, SearchError};
 
 pub(crate) use dynamic::guess;
-pub use field::{FieldType, Indexing, Kind};
+pub(crate) use field::{FieldType, Indexing, Kind};
 pub(crate) use field::{sortable, truth, unsortable};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode, TypeMapping};
 
 /// The place of a field in its index.
-pub type FieldOrdinal = u32;
+pub(crate) type FieldOrdinal = u32;
 
 /// The field that holds every value.
-pub const ALL: FieldOrdinal = 0;
+pub(crate) const ALL: FieldOrdinal = 0;
 /// The field that holds the type of a document.
-pub const TYPE: FieldOrdinal = 1;
+pub(crate) const TYPE: FieldOrdinal = 1;
 /// The field that holds the names of a document's fields.
-pub const FIELD_NAMES: FieldOrdinal = 2;
+pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
 
 /// A field of an index: its place, its name in full, its kind and its analyzers.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its place.
-    pub ordinal: FieldOrdinal,
+    pub(crate) ordinal: FieldOrdinal,
     /// Its full name, with dots.
-    pub name: String,
+    pub(crate) name: String,
     /// Its kind and settings.
-    pub field_type: FieldType,
+    pub(crate) field_type: FieldType,
     /// From text to terms when documents are indexed.
-    pub index_analyzer: Analyzer,
+    pub(crate) index_analyzer: Analyzer,
     /// From text to terms when queries are read.
-    pub search_analyzer: Analyzer,
+    pub(crate) search_analyzer: Analyzer,
 }
 
 /// The mappings of one index.
 #[derive(Clone, Debug)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     types: IndexMap<String, TypeMapping>,
     fields: HashMap<String, Field>,
     analysis: Option<Map<String, Value>>,
@@ -61,21 +61,37 @@ impl Mapping {
     ///
     /// # Errors
     /// A default analyzer that is not understood.
-    pub fn new(analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
-        let default = Analyzer::configured("default", analysis.as_ref()).map_err(SearchError::illegal)?;
-        let all =
-            Field { ordinal: ALL, name: "_all".to_owned(), field_type: FieldType::of(Kind::String), index_analyzer: default.clone(), search_analyzer: default };
-        Ok(Mapping { types: IndexMap::new(), fields: HashMap::new(), analysis, all, most_fields })
+    pub(crate) fn new(analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
+        let default =
+            Analyzer::configured("default", analysis.as_ref()).map_err(SearchError::illegal)?;
+        let all = Field {
+            ordinal: ALL,
+            name: "_all".to_owned(),
+            field_type: FieldType::of(Kind::String),
+            index_analyzer: default.clone(),
+            search_analyzer: default,
+        };
+        Ok(Mapping {
+            types: IndexMap::new(),
+            fields: HashMap::new(),
+            analysis,
+            all,
+            most_fields,
+        })
     }
 
     /// The field of that name, in full or after a type's name.
-    pub fn field(&self, name: &str) -> Option<&Field> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         if name == "_all" {
             return Some(&self.all);
         }
         self.fields.get(name).or_else(|| {
             let (type_name, rest) = name.split_once('.')?;
-            self.types.get(type_name)?.root.field(rest).and_then(|_| self.fields.get(rest))
+            self.types
+                .get(type_name)?
+                .root
+                .field(rest)
+                .and_then(|_| self.fields.get(rest))
         })
     }
 
@@ -85,14 +101,19 @@ impl Mapping {
     }
 
     /// The names of all fields that `pattern` (with `*`) fits, sorted.
-    pub fn field_names(&self, pattern: &str) -> Vec<String> {
-        let mut names: Vec<String> = self.fields.keys().filter(|name| crate::search::pattern::matches(pattern, name)).cloned().collect();
+    pub(crate) fn field_names(&self, pattern: &str) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .fields
+            .keys()
+            .filter(|name| crate::search::pattern::matches(pattern, name))
+            .cloned()
+            .collect();
         names.sort();
         names
     }
 
     /// All fields, in the order of their places.
-    pub fn fields(&self) -> Vec<&Field> {
+    pub(crate) fn fields(&self) -> Vec<&Field> {
         let mut fields: Vec<&Field> = self.fields.values().collect();
         fields.sort_by_key(|field| field.ordinal);
         fields
@@ -100,7 +121,11 @@ impl Mapping {
 
     /// The field at a place.
     pub(crate) fn at(&self, ordinal: FieldOrdinal) -> Option<&Field> {
-        if ordinal == ALL { Some(&self.all) } else { self.fields.values().find(|field| field.ordinal == ordinal) }
+        if ordinal == ALL {
+            Some(&self.all)
+        } else {
+            self.fields.values().find(|field| field.ordinal == ordinal)
+        }
     }
 
     pub(crate) fn all(&self) -> &Field {
@@ -112,7 +137,7 @@ impl Mapping {
     }
 
     /// The names of the types, in the order in which they came.
-    pub fn type_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn type_names(&self) -> impl Iterator<Item = &str> {
         self.types.keys().map(String::as_str)
     }
 
@@ -128,26 +153,42 @@ impl Mapping {
     ///
     /// # Errors
     /// A definition that is not understood, a field that has another kind already, too many fields.
-    pub fn put(&mut self, type_name: &str, definition: &Value) -> Result<()> {
+    pub(crate) fn put(&mut self, type_name: &str, definition: &Value) -> Result<()> {
         if type_name.starts_with('_') && type_name != "_default_" {
-            return Err(SearchError::new(400, "InvalidTypeNameException", format!("mapping type name [{type_name}] can't start with '_'")));
+            return Err(SearchError::new(
+                400,
+                "InvalidTypeNameException",
+                format!("mapping type name [{type_name}] can't start with '_'"),
+            ));
         }
         let definition = match definition.get(type_name) {
             Some(inner) if definition.as_object().is_some_and(|outer| outer.len() == 1) => inner,
             _ => definition,
         };
-        let mut fresh = self.types.get(type_name).cloned().unwrap_or_else(|| self.types.get("_default_").cloned().unwrap_or_default());
+        let mut fresh = self
+            .types
+            .get(type_name)
+            .cloned()
+            .unwrap_or_else(|| self.types.get("_default_").cloned().unwrap_or_default());
         fresh.merge(definition)?;
         self.adopt(type_name, fresh)
     }
 
     /// Makes sure of a type, as the first document of it does.
     pub(crate) fn ensure_type(&mut self, type_name: &str) -> Result<()> {
-        if self.types.contains_key(type_name) { Ok(()) } else { self.put(type_name, &json!({})) }
+        if self.types.contains_key(type_name) {
+            Ok(())
+        } else {
+            self.put(type_name, &json!({}))
+        }
     }
 
     /// Adds fields that documents of a type turned out to have.
-    pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Vec<(Vec<String>, FieldNode)>) -> Result<()> {
+    pub(crate) fn add_dynamic(
+        &mut self,
+        type_name: &str,
+        found: Vec<(Vec<String>, FieldNode)>,
+    ) -> Result<()> {
         let mut fresh = self.types.get(type_name).cloned().unwrap_or_default();
         for (path, node) in found {
             fresh.root.insert(&path, node)?;
@@ -172,20 +213,38 @@ impl Mapping {
                 }
                 Some(_) => {}
                 None => {
-                    let analyzer = |name: Option<&str>| match (node.field_type.indexing, node.field_type.kind) {
-                        (Indexing::Analyzed, Kind::String) => {
-                            Analyzer::configured(name.unwrap_or("default"), self.analysis.as_ref()).map_err(SearchError::mapping)
-                        }
-                        _ => Ok(Analyzer::keyword()),
-                    };
+                    let analyzer =
+                        |name: Option<&str>| match (node.field_type.indexing, node.field_type.kind)
+                        {
+                            (Indexing::Analyzed, Kind::String) => Analyzer::configured(
+                                name.unwrap_or("default"),
+                                self.analysis.as_ref(),
+                            )
+                            .map_err(SearchError::mapping),
+                            _ => Ok(Analyzer::keyword()),
+                        };
                     let index_analyzer = analyzer(node.field_type.analyzer.as_deref())?;
-                    let search_analyzer = analyzer(node.field_type.search_analyzer.as_deref().or(node.field_type.analyzer.as_deref()))?;
-                    added.push(Field { ordinal: 0, name, field_type: node.field_type.clone(), index_analyzer, search_analyzer });
+                    let search_analyzer = analyzer(
+                        node.field_type
+                            .search_analyzer
+                            .as_deref()
+                            .or(node.field_type.analyzer.as_deref()),
+                    )?;
+                    added.push(Field {
+                        ordinal: 0,
+                        name,
+                        field_type: node.field_type.clone(),
+                        index_analyzer,
+                        search_analyzer,
+                    });
                 }
             }
         }
         if self.fields.len() + added.len() > self.most_fields {
-            return Err(SearchError::illegal(format!("Limit of total fields [{}] in index has been exceeded", self.most_fields)));
+            return Err(SearchError::illegal(format!(
+                "Limit of total fields [{}] in index has been exceeded",
+                self.most_fields
+            )));
         }
         for mut field in added {
             field.ordinal = FIELD_NAMES + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
@@ -201,7 +260,10 @@ impl Mapping {
     }
 
     /// The mappings as they are shown, by type.
-    pub fn describe(&self) -> Map<String, Value> {
-        self.types.iter().map(|(name, mapping)| (name.clone(), mapping.describe())).collect()
+    pub(crate) fn describe(&self) -> Map<String, Value> {
+        self.types
+            .iter()
+            .map(|(name, mapping)| (name.clone(), mapping.describe()))
+            .collect()
     }
 }
