@@ -25,6 +25,7 @@ mod service;
 mod socket;
 mod spdy;
 mod streams;
+mod strict;
 mod tls;
 mod websocket;
 

@@ -37,6 +37,12 @@ impl Methods {
     pub(crate) const PROXIED: [(&'static str, &'static str); 6] =
         [("GET", "Get"), ("PUT", "Put"), ("POST", "Post"), ("DELETE", "Delete"), ("HEAD", "Head"), ("OPTIONS", "Options")];
 
+    /// What may be done by them, in the words of discovery.
+    pub(crate) fn verbs(self) -> Vec<&'static str> {
+        let words = [(Self::POST, "create"), (Self::DELETE, "delete"), (Self::GET, "get"), (Self::PATCH, "patch"), (Self::PUT, "update")];
+        words.into_iter().filter(|(method, _)| self.0 & method.0 != 0).map(|(_, word)| word).collect()
+    }
+
     /// Whether `method` is among them.
     pub(crate) fn has(self, method: &Method) -> bool {
         let one = match *method {
@@ -273,7 +279,7 @@ fn entry(resource: &'static Resource) -> Entry {
 }
 
 /// The methods of a sub-resource, by its name.
-fn part_methods(part: &str) -> Methods {
+pub(crate) fn part_methods(part: &str) -> Methods {
     match part {
         "status" | "finalize" => Methods::PUT,
         "scale" => Methods::GET.with(Methods::PUT).with(Methods::PATCH),

@@ -98,7 +98,7 @@ mod tests {
     fn a_document_is_written_field_by_field() {
         let document = json!({"swagger": "2.0", "info": {"title": "T", "version": "V"}, "definitions": {"A": {"type": "object", "required": ["b"]}}});
         let expected =
-            [&b"\x0a\x032.0"[..], b"\x12\x06\x0a\x01T\x12\x01V", b"\x42\x00", b"\x4a\x17\x0a\x15\x0a\x01A\x12\x10\xb2\x01\x08\x0a\x06object\x9a\x01\x01b"];
+            [&b"\x0a\x032.0"[..], b"\x12\x06\x0a\x01T\x12\x01V", b"\x42\x00", b"\x4a\x16\x0a\x14\x0a\x01A\x12\x0f\xb2\x01\x08\x0a\x06object\x9a\x01\x01b"];
         assert_eq!(encode(&document), expected.concat());
     }
 }

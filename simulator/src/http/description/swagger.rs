@@ -63,7 +63,7 @@ fn describe(operation: &Operation) -> Value {
         "type": operation.result,
         "method": operation.method,
         "summary": format!("{} {}", operation.action, operation.kind),
-        "nickname": format!("{}{}", operation.verb, operation.of),
+        "nickname": operation.nickname,
         "parameters": parameters,
         "responseMessages": [{"code": 200, "message": "OK", "responseModel": operation.result}],
         "produces": operation.produces,

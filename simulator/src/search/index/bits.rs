@@ -10,10 +10,7 @@ pub(crate) struct Bits {
 impl Bits {
     /// An empty set with room for the numbers below `max_doc`.
     pub(crate) fn with_room(max_doc: u32) -> Bits {
-        Bits {
-            words: vec![0; max_doc.div_ceil(64) as usize],
-            len: 0,
-        }
+        Bits { words: vec![0; max_doc.div_ceil(64) as usize], len: 0 }
     }
 
     /// The set of all numbers below `max_doc`.
@@ -22,10 +19,7 @@ impl Bits {
         if max_doc % 64 > 0 {
             words.push((1 << (max_doc % 64)) - 1);
         }
-        Bits {
-            words,
-            len: max_doc,
-        }
+        Bits { words, len: max_doc }
     }
 
     /// How many numbers are in the set.
@@ -35,9 +29,7 @@ impl Bits {
 
     #[inline]
     pub(crate) fn contains(&self, doc: u32) -> bool {
-        self.words
-            .get((doc / 64) as usize)
-            .is_some_and(|word| word >> (doc % 64) & 1 == 1)
+        self.words.get((doc / 64) as usize).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
 
     #[inline]
@@ -70,9 +62,7 @@ impl Bits {
             at += 1;
             word = *self.words.get(at)?;
         }
-        u32::try_from(at)
-            .ok()
-            .map(|at| at * 64 + word.trailing_zeros())
+        u32::try_from(at).ok().map(|at| at * 64 + word.trailing_zeros())
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
@@ -97,17 +87,7 @@ mod tests {
         }
         set.remove(64);
         set.remove(65);
-        assert_eq!(
-            (set.iter().collect::<Vec<_>>(), set.len()),
-            (vec![3, 200], 2)
-        );
-        assert_eq!(
-            (
-                Bits::full(70).iter().count(),
-                Bits::full(70).len(),
-                Bits::full(64).next(64)
-            ),
-            (70, 70, None)
-        );
+        assert_eq!((set.iter().collect::<Vec<_>>(), set.len()), (vec![3, 200], 2));
+        assert_eq!((Bits::full(70).iter().count(), Bits::full(70).len(), Bits::full(64).next(64)), (70, 70, None));
     }
 }

@@ -23,12 +23,7 @@ impl Values {
     pub(super) fn read(column: &Column<i64>, max_doc: u32) -> Values {
         use tantivy::columnar::Cardinality;
         match column.get_cardinality() {
-            Cardinality::Full => Values::Single {
-                values: (0..max_doc)
-                    .map(|doc| column.first(doc).unwrap_or(0))
-                    .collect(),
-                present: None,
-            },
+            Cardinality::Full => Values::Single { values: (0..max_doc).map(|doc| column.first(doc).unwrap_or(0)).collect(), present: None },
             Cardinality::Optional => {
                 let mut present = Bits::with_room(max_doc);
                 let mut values = vec![0; max_doc as usize];
@@ -38,10 +33,7 @@ impl Values {
                         *slot = value;
                     }
                 }
-                Values::Single {
-                    values,
-                    present: Some(present),
-                }
+                Values::Single { values, present: Some(present) }
             }
             Cardinality::Multivalued => {
                 let mut starts = vec![0];
