@@ -34,7 +34,12 @@ impl Top {
             specs: specs.to_vec(),
             limit,
             kept: Vec::new(),
-            threshold: f32::NEG_INFINITY,
+            // Where none are kept, none are wanted.
+            threshold: if limit == 0 {
+                f32::INFINITY
+            } else {
+                f32::NEG_INFINITY
+            },
         }
     }
 

@@ -21,5 +21,5 @@ pub(crate) use ids::{Condition, Written};
 pub(crate) use ordinals::Ordinals;
 pub(crate) use segment::{Segment, term_key};
 pub(crate) use shard::Shard;
-pub(crate) use values::Values;
+pub(crate) use values::{Values, Within};
 pub(crate) use view::{SegmentView, View};

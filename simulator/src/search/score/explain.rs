@@ -189,6 +189,7 @@ pub(crate) fn explain(
                     field,
                     lower,
                     upper,
+                    ..
                 } => format!(
                     "ConstantScore({}:[{lower} TO {upper}]), product of:",
                     field.name

@@ -124,6 +124,10 @@ impl Scorer for BitsScorer {
     fn score(&mut self) -> f32 {
         self.score
     }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(u64::from(self.bits.above(self.doc)))
+    }
 }
 
 /// All documents, all with the same score.
@@ -162,6 +166,10 @@ impl Scorer for AllScorer {
     fn score(&mut self) -> f32 {
         self.score
     }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(u64::from(self.max_doc.saturating_sub(self.doc + 1)))
+    }
 }
 
 /// What another scorer finds, all with the same score.
@@ -185,5 +193,9 @@ impl Scorer for ConstantScorer {
 
     fn score(&mut self) -> f32 {
         self.score
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        self.inner.remaining()
     }
 }

@@ -9,7 +9,7 @@ use super::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
 use super::phrase::{PhraseScorer, Slot};
 use super::{END, Scorer, idf, query_norm};
 use crate::search::error::Result;
-use crate::search::index::{Bits, Segment, SegmentView, Shard, View, term_key};
+use crate::search::index::{Bits, Segment, SegmentView, Shard, View, Within, term_key};
 use crate::search::query::{
     Expansion, Occur, Query, QueryField, QueryKind, expand, label, starting_with,
 };
@@ -50,6 +50,7 @@ pub(super) enum WeightKind {
         field: QueryField,
         lower: i64,
         upper: i64,
+        docs: Vec<Within>,
     },
     Docs {
         label: String,
@@ -174,24 +175,11 @@ impl Weight {
                 }
                 Some(infos) => Box::new(BitsScorer::new(union(segment, infos)?, self.value)),
             },
-            WeightKind::Range {
-                field,
-                lower,
-                upper,
-            } => {
-                let Some(ordinal) = field.ordinal else {
-                    return Ok(None);
-                };
-                let values = segment.values(ordinal)?;
-                let mut bits = Bits::with_room(segment.max_doc());
-                let range = *lower..=*upper;
-                for doc in 0..segment.max_doc() {
-                    if values.of(doc).iter().any(|value| range.contains(value)) {
-                        bits.insert(doc);
-                    }
-                }
-                Box::new(BitsScorer::new(bits, self.value))
-            }
+            WeightKind::Range { docs, .. } => match docs.get(at) {
+                None | Some(Within::Nothing) => return Ok(None),
+                Some(Within::Everything) => Box::new(AllScorer::new(segment.max_doc(), self.value)),
+                Some(Within::Some(docs)) => Box::new(BitsScorer::new(docs.clone(), self.value)),
+            },
             WeightKind::Docs { docs, .. } => match docs.get(at) {
                 Some(docs) => Box::new(BitsScorer::new(docs.clone(), self.value)),
                 None => return Ok(None),
@@ -269,6 +257,18 @@ impl Weight {
         )))
     }
 
+    /// The score of every match, if it is the same for all.
+    pub(crate) fn constant(&self) -> Option<f32> {
+        match &self.kind {
+            WeightKind::All
+            | WeightKind::Multi { .. }
+            | WeightKind::Range { .. }
+            | WeightKind::Docs { .. }
+            | WeightKind::Constant(_) => Some(self.value),
+            _ => None,
+        }
+    }
+
     /// How many documents a segment holds for it, if that takes no counting.
     pub(crate) fn count(&self, at: usize, view: &SegmentView) -> Option<u64> {
         if view.dead.is_some() {
@@ -281,6 +281,16 @@ impl Weight {
                 .get(at)
                 .map(|info| info.as_ref().map_or(0, |info| u64::from(info.doc_freq))),
             WeightKind::Constant(inner) => inner.count(at, view),
+            WeightKind::Range { docs, .. } => match docs.get(at) {
+                Some(Within::Some(docs)) => Some(u64::from(docs.len())),
+                Some(Within::Everything) => Some(u64::from(view.segment.max_doc())),
+                _ => Some(0),
+            },
+            WeightKind::Multi { infos, .. } => match infos.get(at).map(Vec::as_slice) {
+                None | Some([]) => Some(0),
+                Some([only]) => Some(u64::from(only.doc_freq)),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -420,17 +430,7 @@ fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
             field,
             lower,
             upper,
-        } => {
-            if is_empty_range(view, field, *lower, *upper)? {
-                WeightKind::Nothing
-            } else {
-                WeightKind::Range {
-                    field: field.clone(),
-                    lower: *lower,
-                    upper: *upper,
-                }
-            }
-        }
+        } => range(view, field, *lower, *upper)?,
         QueryKind::Ids { types, ids } => ids_weight(view, shard, types, ids),
         QueryKind::Bool {
             clauses,
@@ -467,23 +467,31 @@ fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
     })
 }
 
-/// True if no document, dead ones included, has a number in the range: then the query has no terms, and weighs nothing.
-fn is_empty_range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<bool> {
+/// The weight of a range of numbers. If no document, dead ones included, has one, the query has no terms, and weighs nothing.
+fn range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<WeightKind> {
     let Some(ordinal) = field.ordinal.filter(|_| lower <= upper) else {
-        return Ok(true);
+        return Ok(WeightKind::Nothing);
     };
-    for view in &view.segments {
-        let values = view.segment.values(ordinal)?;
-        if (0..view.segment.max_doc()).any(|doc| {
-            values
-                .of(doc)
-                .iter()
-                .any(|value| (lower..=upper).contains(value))
-        }) {
-            return Ok(false);
+    let docs = view
+        .segments
+        .iter()
+        .map(|view| {
+            Ok(view
+                .segment
+                .values(ordinal)?
+                .within(lower, upper, view.segment.max_doc()))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(if docs.iter().all(|docs| matches!(docs, Within::Nothing)) {
+        WeightKind::Nothing
+    } else {
+        WeightKind::Range {
+            field: field.clone(),
+            lower,
+            upper,
+            docs,
         }
-    }
-    Ok(true)
+    })
 }
 
 fn ids_weight(view: &View, shard: &Shard, types: &[String], ids: &[String]) -> WeightKind {
