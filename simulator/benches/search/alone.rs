@@ -25,15 +25,15 @@ struct Fields {
 }
 
 /// The indices of seven days.
-pub struct Days {
+pub(crate) struct Days {
     fields: Fields,
     searchers: Vec<Searcher>,
     /// How long indexing took.
-    pub took: Duration,
+    pub(crate) took: Duration,
 }
 
 impl Days {
-    pub fn new(threads: usize, lines: &[Line]) -> Days {
+    pub(crate) fn new(threads: usize, lines: &[Line]) -> Days {
         let mut builder = Schema::builder();
         let fields = Fields {
             log: builder.add_text_field("log", TEXT),
@@ -92,7 +92,7 @@ impl Days {
     }
 
     /// Asks every day: how long that took, and how many documents there are.
-    pub fn ask(&self, kind: &str, words: &[&str; 2], day: i64) -> (Duration, u64) {
+    pub(crate) fn ask(&self, kind: &str, words: &[&str; 2], day: i64) -> (Duration, u64) {
         let log = |word: &str| Term::from_field_text(self.fields.log, word);
         let term = || TermQuery::new(log(words[0]), IndexRecordOption::WithFreqs);
         let query: Box<dyn Query> = match kind {

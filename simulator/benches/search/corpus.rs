@@ -55,21 +55,20 @@ const WORDS: [&str; 48] = [
 ];
 
 /// One of the words, the first ones more often.
-pub fn word(random: &mut StdRng) -> &'static str {
+pub(crate) fn word(random: &mut StdRng) -> &'static str {
     let share: f64 = random.random();
     WORDS[((share * share * WORDS.len() as f64) as usize).min(WORDS.len() - 1)]
 }
 
 /// A log line, on one of seven days.
-pub struct Line {
-    pub number: usize,
-    pub day: usize,
-    pub source: String,
-    pub millis: i64,
+pub(crate) struct Line {
+    pub(crate) number: usize,
+    pub(crate) day: usize,
+    pub(crate) source: String,
 }
 
 impl Line {
-    pub fn new(number: usize, of: usize, random: &mut StdRng) -> Line {
+    pub(crate) fn new(number: usize, of: usize, random: &mut StdRng) -> Line {
         let day = number * 7 / of.max(1);
         let within = (number * 7 % of.max(1)) as i64 * 86_400_000 / of.max(1) as i64;
         let millis = 1_434_931_200_000 + day as i64 * 86_400_000 + within;
@@ -96,15 +95,14 @@ impl Line {
             number,
             day,
             source,
-            millis,
         }
     }
 
-    pub fn index(&self) -> String {
+    pub(crate) fn index(&self) -> String {
         format!("logstash-2015.06.{}", 22 + self.day)
     }
 
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         format!("AU{:018}", self.number)
     }
 }

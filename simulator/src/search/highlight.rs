@@ -167,9 +167,7 @@ fn collect(query: &Query, field: Option<&str>, wanted: &mut Wanted) -> Result<()
             && name != "_field_names"
     };
     match &query.kind {
-        QueryKind::Term { field, text } if fits(&field.name) => {
-            drop(wanted.terms.insert(text.clone()))
-        }
+        QueryKind::Term { field, text } if fits(&field.name) => wanted.terms.extend([text.clone()]),
         QueryKind::Phrase { field, slots, .. } if fits(&field.name) => wanted
             .terms
             .extend(slots.iter().flat_map(|(_, texts)| texts.iter().cloned())),
@@ -254,17 +252,12 @@ fn fragment_start(text: &str, first: usize, size: usize) -> usize {
 
 /// The end of the word in which a fragment is as long as it may be.
 fn fragment_end(text: &str, start: usize, size: usize) -> usize {
-    let mut at = start;
-    let mut count = 0;
-    for (offset, c) in text.get(start..).unwrap_or("").char_indices() {
-        at = start + offset;
-        if count >= size.max(1) && c.is_whitespace() {
-            return at;
-        }
-        count += 1;
-        at += c.len_utf8();
-    }
-    at
+    let rest = text.get(start..).unwrap_or("");
+    let end = rest
+        .char_indices()
+        .enumerate()
+        .find(|(count, (_, c))| *count >= size.max(1) && c.is_whitespace());
+    start + end.map_or(rest.len(), |(_, (offset, _))| offset)
 }
 
 #[cfg(test)]

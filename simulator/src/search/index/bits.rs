@@ -19,7 +19,7 @@ impl Bits {
     /// The set of all numbers below `max_doc`.
     pub(crate) fn full(max_doc: u32) -> Bits {
         let mut words = vec![u64::MAX; (max_doc / 64) as usize];
-        if max_doc % 64 > 0 {
+        if !max_doc.is_multiple_of(64) {
             words.push((1 << (max_doc % 64)) - 1);
         }
         Bits {

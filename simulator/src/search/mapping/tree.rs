@@ -33,8 +33,8 @@ pub(crate) enum Dynamic {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
-    Object(ObjectNode),
-    Field(FieldNode),
+    Object(Box<ObjectNode>),
+    Field(Box<FieldNode>),
 }
 
 /// The mapping of one type.
@@ -179,12 +179,13 @@ impl ObjectNode {
                 (None, true) => {
                     let mut node = ObjectNode::default();
                     node.merge(definition, depth + 1)?;
-                    self.properties.insert(name.clone(), Node::Object(node));
+                    self.properties
+                        .insert(name.clone(), Node::Object(Box::new(node)));
                 }
                 (None, false) => {
                     self.properties.insert(
                         name.clone(),
-                        Node::Field(FieldNode::parse(name, definition)?),
+                        Node::Field(Box::new(FieldNode::parse(name, definition)?)),
                     );
                 }
             }
@@ -199,13 +200,13 @@ impl ObjectNode {
             [name] => {
                 self.properties
                     .entry(name.clone())
-                    .or_insert(Node::Field(node));
+                    .or_insert(Node::Field(Box::new(node)));
                 Ok(())
             }
             [name, rest @ ..] => match self
                 .properties
                 .entry(name.clone())
-                .or_insert_with(|| Node::Object(ObjectNode::default()))
+                .or_insert_with(|| Node::Object(Box::default()))
             {
                 Node::Object(object) => object.insert(rest, node),
                 Node::Field(_) => Err(SearchError::mapping(format!(

@@ -150,9 +150,7 @@ impl Builder<'_> {
         let (query, boost) = match node {
             Node::Group { clauses, boost } => (self.clauses(clauses)?, boost),
             Node::Term { field, term, boost } => (
-                self.over_fields(field.as_deref(), |name| {
-                    self.term(name, field.is_none(), term)
-                })?,
+                self.over_fields(field.as_deref(), |name| self.term(name, term))?,
                 boost,
             ),
             Node::Phrase {
@@ -272,7 +270,7 @@ impl Builder<'_> {
         }
     }
 
-    fn term(&self, name: &str, unnamed: bool, term: &Term) -> Result<Option<Query>> {
+    fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
         let multi = |matcher: Matcher| {
             Ok(Some(Query::from(QueryKind::Multi {
                 field: self.context.field(name),
@@ -281,7 +279,7 @@ impl Builder<'_> {
         };
         match (term.kind, &term.fuzzy) {
             (TermKind::Wildcard, _) if term.text == "*" => {
-                let everything = name == "*" || unnamed && name == "_all" || name == "_all";
+                let everything = name == "*" || name == "_all";
                 Ok(Some(if everything {
                     QueryKind::All.into()
                 } else {

@@ -10,7 +10,7 @@ mod phrase;
 mod sloppy;
 mod weight;
 
-pub(crate) use explain::{Explanation, explain};
+pub(crate) use explain::explain;
 pub(crate) use weight::Weight;
 
 /// After the last document.
