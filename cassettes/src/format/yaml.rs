@@ -10,6 +10,9 @@ use super::node::{DEPTH, Node, is_number};
 use granit_parser::{Event, Parser, ScalarStyle};
 use std::borrow::Cow;
 
+/// A longer text is a literal block even if it has one line.
+const LONGEST_LINE: usize = 4096;
+
 /// Appends `key: value` at an indentation.
 pub(super) fn entry(out: &mut String, indent: usize, key: &str, node: &Node<'_>) {
     pad(out, indent);
@@ -26,8 +29,16 @@ pub(super) fn text_entry(out: &mut String, indent: usize, key: &str, text: &str)
     string(out, indent, text);
 }
 
+/// Appends `key: text` in a line of its own, where the line has begun.
+pub(super) fn scalar_entry(out: &mut String, key: &str, text: &str) {
+    scalar(out, key);
+    out.push_str(": ");
+    scalar(out, text);
+    out.push('\n');
+}
+
 /// Appends `- value` at an indentation.
-pub(super) fn item(out: &mut String, indent: usize, node: &Node<'_>) {
+fn item(out: &mut String, indent: usize, node: &Node<'_>) {
     pad(out, indent);
     out.push('-');
     match node {
@@ -82,7 +93,7 @@ fn value(out: &mut String, indent: usize, node: &Node<'_>) {
 
 fn string(out: &mut String, indent: usize, text: &str) {
     out.push(' ');
-    if text.contains('\n') && literal_holds(text) {
+    if (text.len() > LONGEST_LINE || text.contains('\n')) && literal_holds(text) {
         literal(out, indent + 2, text);
     } else {
         scalar(out, text);
@@ -92,8 +103,9 @@ fn string(out: &mut String, indent: usize, text: &str) {
 
 /// A literal block keeps line breaks, tabs and everything printable.
 fn literal_holds(text: &str) -> bool {
-    let printable = |byte: u8| byte >= b' ' && byte != 0x7f || byte == b'\n' || byte == b'\t';
-    if !text.bytes().all(printable) {
+    // Without a way out of the inner loop many bytes are looked at at once.
+    let printable = |ok, byte: &u8| ok & ((*byte >= b' ' && *byte != 0x7f) | (*byte == b'\n') | (*byte == b'\t'));
+    if !text.as_bytes().chunks(128).all(|bytes| bytes.iter().fold(true, printable)) {
         return false;
     }
     text.is_ascii() || text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
@@ -109,6 +121,7 @@ fn literal(out: &mut String, indent: usize, text: &str) {
         out.push('2');
     }
     let body = text.strip_suffix('\n');
+    out.reserve(text.len() + text.len() / 32 * (indent + 1));
     match body {
         None => out.push('-'),
         Some(body) if body.ends_with('\n') || body.is_empty() => out.push('+'),
