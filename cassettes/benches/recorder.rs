@@ -1,6 +1,7 @@
 //! The recorder beside a bare reverse proxy, in one run: latency, bytes per second, delay of a frame, memory.
 //!
-//! `cargo bench -p stuntdouble-cassettes --bench recorder`. Prints medians and ratios, and fails where a bar is missed.
+//! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|throughput|frames|memory]`. The server, the bare
+//! proxy, the recorder and the client each have threads of their own, as programs have. Prints medians and ratios, and fails where a bar is missed.
 
 #[path = "../tests/origin/mod.rs"]
 mod origin;
@@ -11,7 +12,8 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming};
 use origin::{Origin, url};
-use std::path::Path;
+use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stuntdouble_cassettes::recorder::{Options, Recorder};
@@ -129,12 +131,22 @@ fn memory() -> u64 {
     line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() << 10
 }
 
-async fn record(upstream: &str, path: &Path) -> Recorder {
-    Recorder::start(Options::new(upstream), path).await.expect("a recorder")
+/// Starts something on threads of its own, as a program of its own would.
+async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'static) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let started = runtime.spawn(start).await.expect("no panic");
+    // It runs until the process ends.
+    std::mem::forget(runtime);
+    started
 }
 
-async fn bare(upstream: &str) -> Server {
-    Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Bare(client(upstream)))).await.expect("a proxy")
+async fn record(upstream: String, path: PathBuf) -> Recorder {
+    apart(async move { Recorder::start(Options::new(upstream), &path).await.expect("a recorder") }).await
+}
+
+async fn bare(upstream: String) -> Server {
+    let start = async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Bare(client(&upstream)))).await };
+    apart(start).await.expect("a proxy")
 }
 
 fn bar(name: &str, value: String, met: bool, missed: &mut u32) {
@@ -148,9 +160,9 @@ async fn main() {
     let wanted = |name: &str| part.is_empty() || part == name;
     let folder = tempfile::tempdir().expect("a folder");
     let mut missed = 0;
-    let origin = Origin::start().await;
-    let proxy = bare(&url(&origin)).await;
-    let recorder = record(&url(&origin), &folder.path().join("session.yaml")).await;
+    let origin = apart(Origin::start()).await;
+    let proxy = bare(url(&origin)).await;
+    let recorder = record(url(&origin), folder.path().join("session.yaml")).await;
     let (direct, through, recorded) = (client(&url(&origin)), client(&url(&proxy)), client(&recorder.url()));
     if wanted("latency") {
         let found = latency(&[&direct, &through, &recorded]).await;
@@ -173,9 +185,9 @@ async fn main() {
     }
     if wanted("frames") {
         let epoch = Instant::now();
-        let ticker = Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await.expect("a server");
-        let other = bare(&url(&ticker)).await;
-        let ticking = record(&url(&ticker), &folder.path().join("frames.yaml")).await;
+        let ticker = apart(async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await }).await.expect("a server");
+        let other = bare(url(&ticker)).await;
+        let ticking = record(url(&ticker), folder.path().join("frames.yaml")).await;
         let direct = delay(&client(&url(&ticker)), epoch).await;
         let through = delay(&client(&url(&other)), epoch).await;
         let recorded = delay(&client(&ticking.url()), epoch).await;

@@ -60,7 +60,11 @@ fn item(out: &mut String, indent: usize, node: &Node<'_>) {
 
 /// Appends spaces.
 pub(super) fn pad(out: &mut String, indent: usize) {
-    out.extend(std::iter::repeat_n(' ', indent));
+    const SPACES: &str = "                                                                ";
+    match SPACES.get(..indent) {
+        Some(spaces) => out.push_str(spaces),
+        None => out.extend(std::iter::repeat_n(' ', indent)),
+    }
 }
 
 fn value(out: &mut String, indent: usize, node: &Node<'_>) {
@@ -93,7 +97,7 @@ fn value(out: &mut String, indent: usize, node: &Node<'_>) {
 
 fn string(out: &mut String, indent: usize, text: &str) {
     out.push(' ');
-    if (text.len() > LONGEST_LINE || text.contains('\n')) && literal_holds(text) {
+    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some()) && literal_holds(text) {
         literal(out, indent + 2, text);
     } else {
         scalar(out, text);
@@ -104,11 +108,19 @@ fn string(out: &mut String, indent: usize, text: &str) {
 /// A literal block keeps line breaks, tabs and everything printable.
 fn literal_holds(text: &str) -> bool {
     // Without a way out of the inner loop many bytes are looked at at once.
-    let printable = |ok, byte: &u8| ok & ((*byte >= b' ' && *byte != 0x7f) | (*byte == b'\n') | (*byte == b'\t'));
-    if !text.as_bytes().chunks(128).all(|bytes| bytes.iter().fold(true, printable)) {
-        return false;
+    let look = |(printable, ascii), byte: &u8| {
+        let fine = ((*byte >= b' ') & (*byte != 0x7f)) | (*byte == b'\n') | (*byte == b'\t');
+        (printable & fine, ascii & byte.is_ascii())
+    };
+    let mut all_ascii = true;
+    for bytes in text.as_bytes().chunks(256) {
+        let (printable, ascii) = bytes.iter().fold((true, true), look);
+        if !printable {
+            return false;
+        }
+        all_ascii &= ascii;
     }
-    text.is_ascii() || text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
+    all_ascii || text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
 }
 
 fn is_printable(c: char) -> bool {
@@ -128,12 +140,16 @@ fn literal(out: &mut String, indent: usize, text: &str) {
         Some(_) => {}
     }
     out.push('\n');
-    for line in body.unwrap_or(text).split('\n') {
+    let body = body.unwrap_or(text);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]) {
+        let line = body.get(start..end).unwrap_or_default();
         if !line.is_empty() {
             pad(out, indent);
             out.push_str(line);
         }
         out.push('\n');
+        start = end + 1;
     }
 }
 
