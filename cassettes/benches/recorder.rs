@@ -170,11 +170,9 @@ async fn main() {
         let ratio = found[2].as_secs_f64() / found[1].as_secs_f64();
         bar("latency beside the bare proxy", format!("{ratio:.3} (at most {LATENCY})"), ratio <= LATENCY, &mut missed);
     }
-    for (what, target, rounds) in [
-        ("a body of 64 MiB", "/bytes?n=67108864", 9),
-        ("a text stream of 256 MiB", "/flood?mib=256", 5),
-        ("a JSON list of 200 KiB", "/list?n=1000", 300),
-    ] {
+    for (what, target, rounds) in
+        [("a body of 64 MiB", "/bytes?n=67108864", 9), ("a text stream of 256 MiB", "/flood?mib=256", 5), ("a JSON list of 200 KiB", "/list?n=1000", 300)]
+    {
         if wanted("throughput") {
             let rates = throughput(&[&through, &recorded], target, rounds).await;
             let ratio = rates[1] / rates[0];

@@ -4,11 +4,10 @@ use proptest::prelude::*;
 use rstest::rstest;
 use std::time::Duration;
 use stuntdouble_cassettes::format::{self, End, FormatError, Opening, Tape};
-use stuntdouble_cassettes::interaction::{
-    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
-    Payload, Request, Sender,
-};
 use stuntdouble_cassettes::har;
+use stuntdouble_cassettes::interaction::{
+    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Request, Sender,
+};
 
 const V1: &str = include_str!("samples/v1.yaml");
 
@@ -146,12 +145,7 @@ fn streaming(id: u64) -> Interaction {
         wait: Duration::ZERO,
         took: None,
         request: Request { method: "GET".into(), url: "/watch/x".into(), headers: Headers::default(), body: None, omitted: 0 },
-        outcome: Outcome::Answer(Answer {
-            status: 200,
-            headers: Headers::default(),
-            payload: Payload::Stream(Vec::new()),
-            cut: None,
-        }),
+        outcome: Outcome::Answer(Answer { status: 200, headers: Headers::default(), payload: Payload::Stream(Vec::new()), cut: None }),
         marks: Marks::default(),
     }
 }
@@ -176,9 +170,7 @@ fn payload() -> impl Strategy<Value = Payload> {
         any::<Vec<u8>>().prop_map(|bytes| Data::Ping(bytes.into())),
         prop::option::of((1000..5000_u16, ".{0,9}")).prop_map(Data::Close),
     ];
-    let message = (time(), any::<bool>(), data).prop_map(|(at, client, data)| {
-        Message { at, from: if client { Sender::Client } else { Sender::Server }, data }
-    });
+    let message = (time(), any::<bool>(), data).prop_map(|(at, client, data)| Message { at, from: if client { Sender::Client } else { Sender::Server }, data });
     prop_oneof![
         bytes().prop_map(|bytes| Payload::Body(bytes.into())),
         prop::collection::vec(frame.prop_map(|(at, data)| Frame { at, data: data.into() }), 0..4).prop_map(Payload::Stream),
@@ -195,17 +187,15 @@ fn interaction() -> impl Strategy<Value = Interaction> {
         1 => any::<String>().prop_map(|text| Outcome::Failure(Failure { kind: FailureKind::Timeout, text })),
     ];
     let request = ("(GET|POST|yes)", "/[a-z?&=#:%]{0,12}", prop::option::of(bytes()), 0..9_u64);
-    (request, outcome, time(), prop::option::of(any::<String>())).prop_map(|((method, url, body, omitted), outcome, took, note)| {
-        Interaction {
-            id: 1,
-            note,
-            started: "2026-11-21T11:45:16.5Z".parse().expect("a time"),
-            wait: took / 2000 * 1000,
-            took: Some(took),
-            request: Request { method, url, headers: Headers::default(), body: body.map(Into::into), omitted },
-            outcome,
-            marks: Marks::default(),
-        }
+    (request, outcome, time(), prop::option::of(any::<String>())).prop_map(|((method, url, body, omitted), outcome, took, note)| Interaction {
+        id: 1,
+        note,
+        started: "2026-11-21T11:45:16.5Z".parse().expect("a time"),
+        wait: took / 2000 * 1000,
+        took: Some(took),
+        request: Request { method, url, headers: Headers::default(), body: body.map(Into::into), omitted },
+        outcome,
+        marks: Marks::default(),
     })
 }
 

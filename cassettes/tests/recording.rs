@@ -113,8 +113,7 @@ async fn a_recording_verifies_against_the_server_that_it_came_from() {
     let report = verifier::verify(&cassette, &options).await.expect("a report");
     assert!(report.is_exact(), "{}", report.to_text());
     let report = verifier::verify(&cassette, &options).await.expect("a report");
-    let differing: Vec<&str> =
-        report.verdicts.iter().filter(|verdict| !verdict.exact).map(|verdict| verdict.target.as_str()).collect();
+    let differing: Vec<&str> = report.verdicts.iter().filter(|verdict| !verdict.exact).map(|verdict| verdict.target.as_str()).collect();
     assert_eq!(differing, ["/count"; 3], "the counter has gone on");
 }
 
@@ -191,14 +190,7 @@ async fn websockets_are_recorded_both_ways_and_replayed() {
         })
         .collect();
     let (client, server) = (Sender::Client, Sender::Server);
-    let expected = [
-        (server, "{\"hello\":\"there\"}"),
-        (client, "one"),
-        (server, "oneone"),
-        (client, "two"),
-        (server, "twotwo"),
-        (client, "bye"),
-    ];
+    let expected = [(server, "{\"hello\":\"there\"}"), (client, "one"), (server, "oneone"), (client, "two"), (server, "twotwo"), (client, "bye")];
     assert_eq!(texts, expected);
     assert!(messages.iter().any(|message| matches!(message.data, Data::Close(_))));
     for speed in [Speed::Instant, Speed::Factor(1.0)] {
@@ -293,4 +285,3 @@ async fn many_clients_are_recorded_at_once_without_confusion() {
         }
     }
 }
-

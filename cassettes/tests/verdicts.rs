@@ -21,8 +21,7 @@ const PROFILES: [&str; 2] = ["kubernetes-1.2", "documented"];
 
 fn sessions() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions/kubernetes-1.2");
-    let mut found: Vec<PathBuf> =
-        std::fs::read_dir(folder).expect("sessions").map(|entry| entry.expect("an entry").path()).collect();
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).expect("sessions").map(|entry| entry.expect("an entry").path()).collect();
     found.sort();
     found
 }

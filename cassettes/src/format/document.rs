@@ -4,9 +4,7 @@ use super::json::Layout;
 use super::node::Node;
 use super::yaml::{entry, pad, text_entry};
 use super::{READ_BY, VERSION};
-use crate::interaction::{
-    Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis,
-};
+use crate::interaction::{Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -20,17 +18,9 @@ pub(super) fn header(out: &mut String, header: &Header) {
     entry(out, 0, "cassette", &Node::Number(VERSION.to_string().into()));
     text_entry(out, 0, "read_by", &format!("stuntdouble {READ_BY}"));
     text_entry(out, 0, "recorded", &header.recorded.to_string());
-    let program = vec![
-        (Cow::Borrowed("name"), string(&header.recorder.name)),
-        (Cow::Borrowed("version"), string(&header.recorder.version)),
-    ];
+    let program = vec![(Cow::Borrowed("name"), string(&header.recorder.name)), (Cow::Borrowed("version"), string(&header.recorder.version))];
     entry(out, 0, "recorder", &Node::Map(program));
-    let optional = [
-        ("upstream", &header.upstream),
-        ("upstream_version", &header.upstream_version),
-        ("profile", &header.profile),
-        ("comment", &header.comment),
-    ];
+    let optional = [("upstream", &header.upstream), ("upstream_version", &header.upstream_version), ("profile", &header.profile), ("comment", &header.comment)];
     for (key, value) in optional {
         if let Some(text) = value {
             text_entry(out, 0, key, text);

@@ -3,8 +3,8 @@
 //! Promises: when a call returns, what it was given is in the file (the system's, not the disk's); calls from many
 //! threads leave whole documents and whole frames; memory is bounded by what one call is given.
 
-use super::document::{came, frame, header, message, opening, piece, tail};
 use super::FormatError;
+use super::document::{came, frame, header, message, opening, piece, tail};
 use crate::interaction::{Cassette, Frame, Header, Interaction, Marks, Message, Outcome, Payload, Request};
 use jiff::Timestamp;
 use parking_lot::Mutex;

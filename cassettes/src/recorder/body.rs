@@ -69,7 +69,12 @@ pub(super) struct Recording {
 
 enum State {
     /// It may yet be taken whole.
-    Whole { entry: Box<Entry>, chunks: Vec<Bytes>, length: usize, limit: Option<Pin<Box<Sleep>>> },
+    Whole {
+        entry: Box<Entry>,
+        chunks: Vec<Bytes>,
+        length: usize,
+        limit: Option<Pin<Box<Sleep>>>,
+    },
     /// It is recorded as it comes.
     Open(Box<Entry>),
     /// It is recorded beside: a long body, of which nothing counts before its end.
@@ -115,8 +120,7 @@ impl Recording {
             State::Whole { mut entry, chunks, .. } => {
                 entry.open(pieces);
                 chunks.iter().for_each(|chunk| entry.data(chunk));
-                self.state =
-                    if pieces { State::Beside(Pipe::new(*entry, &self.tasks)) } else { State::Open(entry) };
+                self.state = if pieces { State::Beside(Pipe::new(*entry, &self.tasks)) } else { State::Open(entry) };
             }
             other => self.state = other,
         }

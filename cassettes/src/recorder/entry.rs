@@ -2,9 +2,7 @@
 
 use super::body::Sent;
 use crate::format::{End, FormatError, Opening, Tape};
-use crate::interaction::{
-    Answer, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request as Asked,
-};
+use crate::interaction::{Answer, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request as Asked};
 use crate::redactor::{Redactor, Tail};
 use crate::transport::Coding;
 use bytes::Bytes;
@@ -95,14 +93,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(
-        log: Arc<Log>,
-        id: u64,
-        asked: Asked,
-        sent: Sent,
-        started: Timestamp,
-        begun: Instant,
-    ) -> Self {
+    pub(super) fn new(log: Arc<Log>, id: u64, asked: Asked, sent: Sent, started: Timestamp, begun: Instant) -> Self {
         Self { log, id, asked, sent, started, begun, wait: Duration::ZERO, opening: None, stage: Stage::Asked }
     }
 
@@ -124,12 +115,8 @@ impl Entry {
     /// The head of the answer has come.
     pub(super) fn head(&mut self, response: &Response<Incoming>) {
         self.wait = self.elapsed();
-        self.stage = Stage::Head(Answer {
-            status: response.status().as_u16(),
-            headers: response.headers().into(),
-            payload: Payload::Body(Bytes::new()),
-            cut: None,
-        });
+        self.stage =
+            Stage::Head(Answer { status: response.status().as_u16(), headers: response.headers().into(), payload: Payload::Body(Bytes::new()), cut: None });
     }
 
     /// Whether the answer is expected to go on.
@@ -175,8 +162,7 @@ impl Entry {
         });
         let path = self.asked.path();
         let lines = !pieces && (path.split('/').any(|segment| segment == "watch") || self.asked.query().contains("watch="));
-        self.stage =
-            Stage::Open(Open { pieces, lines, decoder, line: Vec::new(), tail: Tail::default(), headers });
+        self.stage = Stage::Open(Open { pieces, lines, decoder, line: Vec::new(), tail: Tail::default(), headers });
     }
 
     /// The connection was upgraded.
@@ -186,14 +172,8 @@ impl Entry {
         let recorded = Answer { headers, payload: Payload::Messages(Vec::new()), ..answer };
         let opening = self.opening();
         self.log.note(self.log.tape.append(opening, self.wait, None, &Outcome::Answer(recorded)));
-        self.stage = Stage::Open(Open {
-            pieces: false,
-            lines: false,
-            decoder: Decoder::Plain,
-            line: Vec::new(),
-            tail: Tail::default(),
-            headers: Headers::default(),
-        });
+        self.stage =
+            Stage::Open(Open { pieces: false, lines: false, decoder: Decoder::Plain, line: Vec::new(), tail: Tail::default(), headers: Headers::default() });
     }
 
     /// Whether the connection speaks WebSocket.

@@ -18,9 +18,7 @@ mod socket;
 use crate::format::{FormatError, Tape};
 use crate::interaction::{Clock, Header, Request as Asked};
 use crate::redactor::{Redactor, Rules};
-use crate::transport::{
-    Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade,
-};
+use crate::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade};
 use body::{Recording, Sent};
 use bytes::Bytes;
 use entry::{Entry, Log};

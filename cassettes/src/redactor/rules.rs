@@ -33,16 +33,8 @@ pub struct Rules {
     pub(super) defaults: bool,
 }
 
-const HEADERS: [&str; 8] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "set-cookie",
-    "x-auth-token",
-    "x-api-key",
-    "x-amz-security-token",
-    "x-remote-user-secret",
-];
+const HEADERS: [&str; 8] =
+    ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth-token", "x-api-key", "x-amz-security-token", "x-remote-user-secret"];
 
 /// Keys, parameters and names of variables whose values are secret, without the marks between their words.
 const KEYS: [&str; 22] = [
@@ -83,8 +75,7 @@ const PATTERNS: [&str; 6] = [
     r"base64url\.bearer\.authorization\.k8s\.io\.([A-Za-z0-9_-]+)",
 ];
 
-static DEFAULTS: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
+static DEFAULTS: LazyLock<Vec<Regex>> = LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
 
 /// What some default rule finds a secret by, in the spellings that are in use; without any of them in a text no default
 /// rule can find anything in it. Cheap to look for, which is done in every byte that passes.
@@ -130,14 +121,7 @@ impl Default for Rules {
 impl Rules {
     /// Nothing is secret.
     pub fn none() -> Self {
-        Self {
-            headers: Vec::new(),
-            query: Vec::new(),
-            paths: Vec::new(),
-            patterns: Vec::new(),
-            literals: Vec::new(),
-            defaults: false,
-        }
+        Self { headers: Vec::new(), query: Vec::new(), paths: Vec::new(), patterns: Vec::new(), literals: Vec::new(), defaults: false }
     }
 
     /// The values of this header are secret too.
@@ -210,8 +194,7 @@ impl Rules {
         if !self.defaults {
             return false;
         }
-        let plain: String =
-            key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+        let plain: String = key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
         KEYS.contains(&plain.as_str()) || ENDS.iter().any(|end| plain.ends_with(end))
     }
 
@@ -221,9 +204,7 @@ impl Rules {
         }
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
-            "cookie" => Cow::Owned(
-                value.split("; ").map(|pair| cookie(pair, known)).collect::<Vec<_>>().join("; "),
-            ),
+            "cookie" => Cow::Owned(value.split("; ").map(|pair| cookie(pair, known)).collect::<Vec<_>>().join("; ")),
             "set-cookie" => {
                 let (pair, attributes) = value.split_once(';').map_or((value, None), |(pair, rest)| (pair, Some(rest)));
                 let pair = cookie(pair, known);
@@ -238,9 +219,8 @@ impl Rules {
     pub(super) fn query(&self, query: &str, known: &mut Known) -> String {
         let pair = |pair: &str| match pair.split_once('=') {
             Some((name, value)) if !value.is_empty() && (self.query.iter().any(|own| own == name) || self.is_secret_key(name)) => {
-                let decoded = url::form_urlencoded::parse(format!("v={value}").as_bytes())
-                    .next()
-                    .map_or_else(|| value.to_owned(), |(_, decoded)| decoded.into_owned());
+                let decoded =
+                    url::form_urlencoded::parse(format!("v={value}").as_bytes()).next().map_or_else(|| value.to_owned(), |(_, decoded)| decoded.into_owned());
                 format!("{name}={}", known.placeholder(&decoded, true))
             }
             _ => pair.to_owned(),

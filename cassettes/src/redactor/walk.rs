@@ -13,13 +13,11 @@ use std::sync::LazyLock;
 const NESTED: usize = 3;
 
 /// A key and its value in a text that is neither JSON nor YAML.
-static LOOSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?i)((?:token|password|passwd|passphrase|secret|api_?key|private_?key)"?\s*[:=]\s*"?)([^"\s,&;}]+)"#).ok()
-});
+static LOOSE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?i)((?:token|password|passwd|passphrase|secret|api_?key|private_?key)"?\s*[:=]\s*"?)([^"\s,&;}]+)"#).ok());
 
 /// An entry of what may be the data of a Secret in such a text.
-static ENTRY: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"("[\w.-]+"\s*:\s*")([A-Za-z0-9+/]{8,}={0,2})(")"#).ok());
+static ENTRY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"("[\w.-]+"\s*:\s*")([A-Za-z0-9+/]{8,}={0,2})(")"#).ok());
 
 /// A text without what is secret by where it stands. `hinted` says whether a default rule could find anything, `of` are the request's path and the media type.
 pub(super) fn text<'t>(text: &'t str, rules: &Rules, hinted: bool, of: (&str, &str), known: &mut Known) -> Cow<'t, str> {
@@ -230,9 +228,7 @@ impl Walk<'_> {
         // A placeholder needs no quotes; it keeps those that there were.
         let put = match scalar.written {
             Written::Json => quoted(),
-            Written::Yaml { quote } if is_placeholder(&text) => {
-                quote.map_or_else(|| text.clone(), |quote| format!("{quote}{text}{quote}"))
-            }
+            Written::Yaml { quote } if is_placeholder(&text) => quote.map_or_else(|| text.clone(), |quote| format!("{quote}{text}{quote}")),
             Written::Yaml { .. } => quoted(),
             Written::YamlBlock => text.replace('\n', " ") + "\n",
         };
@@ -247,9 +243,7 @@ impl Walk<'_> {
 fn matches(rule: &[String], path: &[String]) -> bool {
     match (rule.split_first(), path.split_first()) {
         (None, None) => true,
-        (Some((first, rest)), _) if first == "**" => {
-            matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(rule, path))
-        }
+        (Some((first, rest)), _) if first == "**" => matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(rule, path)),
         (Some((first, rest)), Some((key, path))) => (first == "*" || first == key) && matches(rest, path),
         _ => false,
     }

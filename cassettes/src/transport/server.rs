@@ -20,11 +20,7 @@ const EXHAUSTED: Duration = Duration::from_millis(50);
 /// What answers requests.
 pub trait Exchange: Send + Sync + 'static {
     /// Answers a request. What outlives the answer, such as an upgraded connection, is a task of the server.
-    fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        tasks: Tasks,
-    ) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
+    fn answer(self: Arc<Self>, request: Request<Incoming>, tasks: Tasks) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
 }
 
 /// The connection is to be closed without an answer.

@@ -10,8 +10,8 @@ use hyper::body::{Frame, Incoming};
 use hyper_util::rt::TokioIo;
 use serde_json::json;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stuntdouble_cassettes::transport::{self, Body, Coding, Exchange, Gone, Server, Tasks};
 use tokio_tungstenite::WebSocketStream;
@@ -40,8 +40,7 @@ pub(crate) fn url(server: &Server) -> String {
 
 impl Exchange for Origin {
     async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
-        let query: HashMap<String, String> =
-            url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes()).into_owned().collect();
+        let query: HashMap<String, String> = url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes()).into_owned().collect();
         let number = |key: &str, default: u64| query.get(key).and_then(|value| value.parse().ok()).unwrap_or(default);
         let path = request.uri().path().to_owned();
         match path.as_str() {

@@ -38,33 +38,21 @@ impl Backend {
             limits,
             ..Options::default()
         };
-        Backend {
-            server: SearchServer::new(options),
-            ticks,
-        }
+        Backend { server: SearchServer::new(options), ticks }
     }
 
     /// Lets time pass.
     pub(crate) fn step(&self, by: Duration) {
-        self.ticks
-            .fetch_add(by.as_millis() as u64, Ordering::Relaxed);
+        self.ticks.fetch_add(by.as_millis() as u64, Ordering::Relaxed);
     }
 
     pub(crate) async fn send(&self, method: &str, uri: &str, body: &str) -> Answered {
-        let request = http::Request::builder()
-            .method(method)
-            .uri(uri)
-            .body(Full::new(Bytes::from(body.to_owned())))
-            .unwrap();
+        let request = http::Request::builder().method(method).uri(uri).body(Full::new(Bytes::from(body.to_owned()))).unwrap();
         let response = self.server.handle(request).await;
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Answered {
-            status,
-            body: serde_json::from_str(&text).unwrap_or(Value::Null),
-            text,
-        }
+        Answered { status, body: serde_json::from_str(&text).unwrap_or(Value::Null), text }
     }
 
     pub(crate) async fn get(&self, uri: &str) -> Answered {
@@ -83,11 +71,6 @@ impl Backend {
     pub(crate) async fn ids(&self, uri: &str, body: &Value) -> Vec<String> {
         let answer = self.post(uri, &body.to_string()).await;
         assert_eq!(answer.status, 200, "{body}: {}", answer.text);
-        answer.body["hits"]["hits"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|hit| hit["_id"].as_str().unwrap().to_owned())
-            .collect()
+        answer.body["hits"]["hits"].as_array().unwrap().iter().map(|hit| hit["_id"].as_str().unwrap().to_owned()).collect()
     }
 }
