@@ -72,7 +72,7 @@ impl Rig {
                 self.registry.patch(&Self::at(Some(*n)), Language::Merge, patch.as_bytes()).await
             }
             Operation::Delete(n) => self.registry.delete(&Self::at(Some(*n)), None).await,
-            Operation::DeleteLabelled(v) => self.registry.delete_collection(&Self::at(None), &selecting(&format!("l={v}"), "")).await,
+            Operation::DeleteLabelled(v) => self.registry.delete_collection(&Self::at(None), &selecting(&format!("l={v}"), ""), None).await,
         };
     }
 

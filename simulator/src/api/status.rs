@@ -210,6 +210,15 @@ impl Status {
         Self::new(Reason::InternalError, message)
     }
 
+    /// The cluster failed at what a client rightly asked, because of `why`.
+    pub fn internal_error(why: impl Into<String>) -> Self {
+        let why = why.into();
+        let mut status = Self::internal(format!("Internal error occurred: {why}"));
+        let cause = Cause { reason: String::new(), message: why, field: String::new() };
+        status.details = Some(Box::new(Details { causes: vec![cause], ..Details::default() }));
+        status
+    }
+
     /// Whether this is a success.
     pub fn is_success(&self) -> bool {
         self.code < 400

@@ -19,7 +19,7 @@ pub(super) async fn bind(registry: &Registry, at: &Address, body: &Body) -> Resu
     if !namespace.is_empty() && Some(namespace) != at.namespace.as_deref() {
         return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
     }
-    admission::namespace_accepts(registry, at, kind, meta::text(&binding, "metadata.name")).await?;
+    admission::namespace_accepts(registry, at, admission::name(&binding)).await?;
     if let Some(error) = validate::binding(&binding).into_iter().next() {
         return Err(registry.mistake(400, error.to_string()));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Address, Body, Registry, Reply, admission, binding, face, rollback, services::Allocation, strategy, update::Part};
+use super::{Address, Body, Registry, Reply, admission, binding, face, rollback, services::Allocation, strategy, update::Part, watch::version};
 use crate::{
     api::{Object, Status, meta},
     scheme::{Resource, TypeRef, types::Shape, validate},
@@ -37,11 +37,11 @@ impl Registry {
             meta::set(&mut object, "namespace", at.namespace.as_deref().unwrap_or_default());
         }
         admission::admit_create(self, at, &mut object).await?;
-        self.create_admitted(at, Part::Main, object).await
+        self.create_admitted(at, Part::Main, true, object).await
     }
 
-    /// Creates `object`, of the stored version, without asking admission. One that comes by its status is allocated nothing.
-    pub(super) async fn create_admitted(&self, at: &Address, part: Part, mut object: Object) -> Result<Arc<Record>, Status> {
+    /// Creates `object`, of the stored version, without asking admission. One that comes by its status is allocated nothing; one that is `posted` has no version.
+    pub(super) async fn create_admitted(&self, at: &Address, part: Part, posted: bool, mut object: Object) -> Result<Arc<Record>, Status> {
         let stored = face::stored(at.resource);
         if at.resource.namespaced {
             if meta::text(&object, "metadata.namespace") != at.namespace.as_deref().unwrap_or_default() {
@@ -60,12 +60,12 @@ impl Registry {
         }
         strategy::canonicalize(stored, &mut object);
         strategy::settle(stored, &mut object);
-        let asked = meta::text(&object, "metadata.resourceVersion");
-        if !asked.is_empty() && asked != "0" {
-            return Err(self.mistake(400, "resourceVersion may not be set on objects to be created"));
-        }
         let allocated = if part == Part::Main { self.services.allocate(stored, &mut object, None)? } else { Allocation::default() };
-        let inserted = self.insert(at, object).await;
+        let versioned = posted && version(meta::text(&object, "metadata.resourceVersion")).is_ok_and(|version| version != 0);
+        let inserted = match versioned {
+            true => Err(self.mistake(400, "resourceVersion may not be set on objects to be created")),
+            false => self.insert(at, object).await,
+        };
         self.services.settle(&allocated, inserted.is_ok());
         inserted
     }

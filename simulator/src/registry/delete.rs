@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
-    Address, Body, ListOptions, Registry, Reply, face,
+    Address, Body, ListOptions, Registry, Reply, admission, face,
     read::{encode_list, object, parse},
     select::Selection,
 };
@@ -44,13 +44,14 @@ impl Registry {
         if at.subresource.is_some() {
             return Err(Status::method_not_allowed());
         }
-        let seconds = match body {
-            Some(body) if !body.bytes.is_empty() && at.resource.plural != "services" => self.grace_period(body)?,
+        let mut seconds = match body {
+            Some(body) if at.resource.plural != "services" => self.grace_period(body)?,
             _ => None,
         };
+        admission::namespace_exists(self, at).await?;
         let record = match at.resource.plural.as_str() {
             "namespaces" => self.delete_namespace(at).await?,
-            _ => match self.delete_record(at, seconds).await? {
+            _ => match self.delete_record(at, &mut seconds).await? {
                 Outcome::Pending(record) | Outcome::Gone(record) => record,
             },
         };
@@ -62,14 +63,19 @@ impl Registry {
 
     /// The grace period that a body of delete options asks for, in seconds.
     fn grace_period(&self, body: &Body) -> Result<Option<i64>, Status> {
+        if body.bytes.is_empty() {
+            return Ok(None);
+        }
         let options = Scheme::builtin().kind("v1", "DeleteOptions").ok_or_else(|| Status::internal("there are no DeleteOptions"))?;
         let options = options.decode_plain(&body.bytes, body.syntax).map_err(|refusal| self.mistake(400, refusal.message))?;
         Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
     }
 
-    /// Deletes every selected object of a collection.
-    pub async fn delete_collection(&self, at: &Address, options: &ListOptions) -> Result<Reply, Status> {
+    /// Deletes every selected object of a collection. The grace period of the first that has one is that of all after it, as in v1.2.
+    pub async fn delete_collection(&self, at: &Address, options: &ListOptions, body: Option<&Body>) -> Result<Reply, Status> {
+        admission::namespace_exists(self, at).await?;
         let selection = Selection::parse(at, options, self.profile)?;
+        let mut seconds = body.map_or(Ok(None), |body| self.grace_period(body))?;
         let mut listing = self.listing(at).await?;
         listing.records.retain(|r| selection.sees(r));
         for record in &listing.records {
@@ -78,7 +84,7 @@ impl Registry {
                 name: Some(record.key().name.to_string()),
                 ..at.clone()
             };
-            match self.delete_record(&one, None).await {
+            match self.delete_record(&one, &mut seconds).await {
                 Err(gone) if gone.code == 404 => {}
                 other => drop(other?),
             }
@@ -89,7 +95,8 @@ impl Registry {
         Ok(Reply::status(&Status::success()))
     }
 
-    async fn delete_record(&self, at: &Address, seconds: Option<i64>) -> Result<Outcome, Status> {
+    /// Deletes one object in `seconds`, or in its own time, which is then written there.
+    async fn delete_record(&self, at: &Address, seconds: &mut Option<i64>) -> Result<Outcome, Status> {
         loop {
             let old = self.record(at).await?;
             let mut object = object(&old)?;
@@ -106,11 +113,21 @@ impl Registry {
             match self.store.commit(last.key(), Expected::At(last.revision()), Write::Remove).await {
                 Ok(_) => {
                     self.services.forget(&last)?;
+                    self.delete_endpoints(at).await?;
                     return Ok(Outcome::Gone(last));
                 }
                 Err(StoreError::Stale { .. } | StoreError::Missing(_)) => continue,
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// A service takes the endpoints of its name with it.
+    async fn delete_endpoints(&self, at: &Address) -> Result<(), Status> {
+        let Some(resource) = Scheme::builtin().resource("", "v1", "endpoints").filter(|_| at.resource.plural == "services") else { return Ok(()) };
+        match Box::pin(self.delete_record(&Address { resource, ..at.clone() }, &mut None)).await {
+            Err(gone) if gone.code == 404 => Ok(()),
+            other => other.map(drop),
         }
     }
 
@@ -136,7 +153,7 @@ impl Registry {
             let why = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
             return Err(Status::conflict("", "namespaces", name, why));
         }
-        match self.delete_record(at, None).await? {
+        match self.delete_record(at, &mut None).await? {
             Outcome::Pending(record) | Outcome::Gone(record) => Ok(record),
         }
     }
@@ -147,14 +164,17 @@ fn answers_itself(plural: &str) -> bool {
     matches!(plural, "pods" | "namespaces" | "persistentvolumes" | "persistentvolumeclaims" | "podtemplates" | "resourcequotas" | "serviceaccounts")
 }
 
-/// Decides how a pod goes, and marks it so.
-fn grace(pod: &mut Object, asked: Option<i64>, now: Timestamp) -> Grace {
+/// Decides how a pod goes, and marks it so; `asked` becomes the period that it is given.
+fn grace(pod: &mut Object, asked: &mut Option<i64>, now: Timestamp) -> Grace {
     let number = |path: &str| meta::lookup(pod, path).and_then(Value::as_i64);
     let set = number("metadata.deletionGracePeriodSeconds");
     if let Ok(end) = meta::text(pod, "metadata.deletionTimestamp").parse::<Timestamp>() {
-        return match (set, asked) {
+        return match (set, *asked) {
             (None, _) => Grace::Now,
-            (Some(_), None) => Grace::AsItIs,
+            (Some(set), None) => {
+                *asked = Some(set);
+                Grace::AsItIs
+            }
             (Some(set), Some(asked)) if asked > set => Grace::AsItIs,
             (Some(set), Some(asked)) => {
                 mark(pod, later(end, asked - set), asked);
@@ -165,6 +185,7 @@ fn grace(pod: &mut Object, asked: Option<i64>, now: Timestamp) -> Grace {
     let finished = matches!(meta::text(pod, "status.phase"), "Failed" | "Succeeded");
     let unbound = meta::text(pod, "spec.nodeName").is_empty();
     let seconds = if finished || unbound { 0 } else { asked.or(number("spec.terminationGracePeriodSeconds")).unwrap_or(0) };
+    *asked = Some(seconds);
     mark(pod, later(now, seconds), seconds);
     Grace::Marked(seconds)
 }

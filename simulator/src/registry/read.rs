@@ -7,7 +7,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{Address, ListOptions, ReadOptions, Registry, Reply, export, face, scale, select::Selection};
 use crate::{
     api::{Object, Status, meta},
-    scheme::Resource,
+    scheme::{Resource, validate::name},
     store::{Key, Listing, Record},
 };
 
@@ -15,6 +15,9 @@ impl Registry {
     /// Reads one object.
     pub async fn get(&self, at: &Address, options: &ReadOptions) -> Result<Reply, Status> {
         match at.subresource.as_deref() {
+            None if at.resource.plural == "componentstatuses" && options.export => {
+                Err(Status::bad_request(format!("export of {:?} is not supported", at.resource.plural)))
+            }
             None if at.resource.plural == "componentstatuses" => self.component_status(at),
             None => {
                 let record = self.record(at).await?;
@@ -68,6 +71,7 @@ impl Registry {
     /// Where the object that `at` names is stored.
     pub(super) fn key(&self, at: &Address) -> Result<Key, Status> {
         let name = at.name.as_deref().ok_or_else(Status::no_such_path)?;
+        name::path_segment(name).map_err(|why| Status::bad_request(format!("Name parameter invalid: {why}.")))?;
         Ok(Key::new(table(at.resource), at.namespace.as_deref().unwrap_or_default(), name))
     }
 }

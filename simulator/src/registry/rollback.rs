@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Address, Body, Registry, Reply};
+use super::{Address, Body, Registry, Reply, admission};
 use crate::{
     api::{Status, meta},
     scheme::{Scheme, validate},
@@ -14,6 +14,7 @@ use crate::{
 pub(super) async fn roll_back(registry: &Registry, at: &Address, body: &Body) -> Result<Reply, Status> {
     let kind = Scheme::builtin().kind("extensions/v1beta1", "DeploymentRollback").ok_or_else(Status::no_such_path)?;
     let rollback = kind.decode(&body.bytes, body.syntax)?;
+    admission::namespace_exists(registry, at).await?;
     let name = meta::text(&rollback, "name");
     let errors = validate::rollback(&rollback);
     if !errors.is_empty() {

@@ -6,9 +6,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    Address, Body, Registry, Reply,
+    Address, Body, Registry, Reply, admission, face,
     read::parse,
-    update::{overtaken, same_name},
+    update::{overtaken, same_name, same_namespace},
 };
 use crate::{
     api::{Object, Status, labels, meta},
@@ -23,6 +23,12 @@ fn kind(at: &Address) -> Result<&'static Resource, Status> {
         "replicationcontrollers" | "deployments" | "replicasets" => Scheme::builtin().kind(version, "Scale").ok_or_else(Status::no_such_path),
         _ => Err(Status::no_such_path()),
     }
+}
+
+/// Where what is scaled is stored: replication controllers, which have a scale in two groups, in their own.
+fn scaled(at: &Address) -> Address {
+    let controllers = Scheme::builtin().resource("", "v1", "replicationcontrollers").filter(|r| r.plural == at.resource.plural);
+    Address { resource: controllers.unwrap_or(at.resource), subresource: None, ..at.clone() }
 }
 
 /// What is not there is named with the sub-resource.
@@ -40,7 +46,7 @@ pub(super) async fn read(registry: &Registry, at: &Address) -> Result<Reply, Sta
 }
 
 async fn current(registry: &Registry, at: &Address) -> Result<Object, Status> {
-    parse(registry.record(at).await?.bytes())
+    parse(registry.record(&scaled(at)).await?.bytes())
 }
 
 pub(super) async fn replace(registry: &Registry, at: &Address, body: &Body) -> Result<Reply, Status> {
@@ -58,23 +64,22 @@ pub(super) async fn patch(registry: &Registry, at: &Address, language: Language,
 
 async fn write(registry: &Registry, at: &Address, scale: &'static Resource, object: Object) -> Result<Reply, Status> {
     same_name(at, &object)?;
-    let namespace = meta::text(&object, "metadata.namespace");
-    if !namespace.is_empty() && Some(namespace) != at.namespace.as_deref() {
-        return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
-    }
-    let asked = meta::text(&object, "metadata.resourceVersion").to_owned();
+    same_namespace(at, &object)?;
+    admission::namespace_exists(registry, at).await?;
     let replicas = meta::lookup(&object, "spec.replicas").and_then(Value::as_i64).unwrap_or(0);
     let name = meta::text(&object, "metadata.name");
-    let there = registry.record(at).await.map_err(|s| missing(at, scale, s))?;
     let errors = validate::scale(&object);
     if !errors.is_empty() {
         return Err(Status::invalid(&scale.group, "Scale", name, &errors));
     }
-    if !asked.is_empty() && asked != "0" && asked != there.revision().to_string() {
-        return Err(overtaken(at));
+    let scaled = scaled(at);
+    let there = registry.record(&scaled).await.map_err(|s| missing(at, scale, s))?;
+    let asked = registry.asked_version(&object)?;
+    if asked != 0 && asked != there.revision() {
+        return Err(overtaken(&scaled));
     }
     let record = registry
-        .modify(at, |stored| {
+        .modify(&scaled, |stored| {
             let spec = meta::child(stored, "spec");
             if spec.get("replicas").and_then(Value::as_i64).unwrap_or(0) != replicas {
                 spec.insert("replicas".into(), replicas.into());
@@ -95,7 +100,9 @@ fn view(at: &Address, scale: &Resource, object: &Object) -> Object {
     let own = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
     let kept = own.iter().filter_map(|f| Some(((*f).to_owned(), meta::lookup(object, &format!("metadata.{f}"))?.clone())));
     shown.insert("metadata".into(), Value::Object(kept.collect()));
-    meta::set(&mut shown, "selfLink", &format!("{}/scale", meta::text(object, "metadata.selfLink")));
+    let (plural, namespace) = (&at.resource.plural, meta::text(object, "metadata.namespace"));
+    let link = format!("{}/namespaces/{namespace}/{plural}/{}/scale", face::root(at.resource), meta::text(object, "metadata.name"));
+    meta::set(&mut shown, "selfLink", &link);
     let count = |path: &str| meta::lookup(object, path).cloned().unwrap_or_else(|| 0.into());
     shown.insert("spec".into(), json!({"replicas": count("spec.replicas")}));
     let mut status = Object::new();
@@ -105,6 +112,7 @@ fn view(at: &Address, scale: &Resource, object: &Object) -> Object {
         let text = labels::Selector::from_map(selector.as_object().unwrap_or(&Object::new())).to_string();
         status.insert("selector".into(), text.into());
     } else {
+        let selector = if plural == "replicationcontrollers" { json!({"matchLabels": selector}) } else { selector };
         if selector.get("matchExpressions").is_none()
             && let Some(labels) = selector.get("matchLabels")
         {

@@ -1,7 +1,8 @@
 //! The addresses and node ports of services: who has which, and giving out free ones.
 //!
-//! Promises: no two services hold the same address or node port; what a failed write took is given back.
-//! Source: v1.2's service registry. An address that a service gets by replacement is not checked against the others, as there.
+//! Promises: no two services are given the same address or node port, under the documented profile; what a failed write took is given back.
+//! Source: v1.2's service registry. An address that a service gets by replacement is not checked against the others, as there; which node ports a
+//! replacement frees is a matter of the profile.
 
 use std::{collections::HashSet, net::Ipv4Addr, str::FromStr, sync::Arc};
 
@@ -12,6 +13,7 @@ use super::read::parse;
 use crate::{
     api::{FieldError, Object, Path, Status, meta},
     clock::Chance,
+    profile::Profile,
     scheme::Resource,
     store::Record,
 };
@@ -69,13 +71,14 @@ struct Taken {
 /// The addresses and ports in use.
 pub(super) struct Services {
     range: Cidr,
+    profile: Profile,
     chance: Arc<Chance>,
     taken: Mutex<Taken>,
 }
 
 impl Services {
-    pub(super) fn new(range: Cidr, chance: Arc<Chance>) -> Self {
-        Self { range, chance, taken: Mutex::default() }
+    pub(super) fn new(range: Cidr, profile: Profile, chance: Arc<Chance>) -> Self {
+        Self { range, profile, chance, taken: Mutex::default() }
     }
 
     /// Gives a service that is to be stored in place of `old` what it asks for or lacks; other kinds nothing.
@@ -84,27 +87,30 @@ impl Services {
         if resource.plural != "services" {
             return Ok(allocation);
         }
-        if let Err(error) = self.take(object, old, &mut allocation) {
-            self.settle(&allocation, false);
-            return Err(Status::invalid("", "Service", meta::text(object, "metadata.name"), &[*error]));
+        match self.take(object, old, &mut allocation) {
+            Ok(()) => Ok(allocation),
+            Err(status) => {
+                self.settle(&allocation, false);
+                Err(status)
+            }
         }
-        Ok(allocation)
     }
 
-    fn take(&self, service: &mut Object, old: Option<&Object>, allocation: &mut Allocation) -> Result<(), Box<FieldError>> {
+    fn take(&self, service: &mut Object, old: Option<&Object>, allocation: &mut Allocation) -> Result<(), Status> {
+        let name = meta::text(service, "metadata.name").to_owned();
+        let refused = |path: &Path, asked: Value, why: &str| Status::invalid("", "Service", &name, &[FieldError::invalid(path, asked, why)]);
         let mut taken = self.taken.lock();
         if old.is_none() {
             let path = Path::new("spec.clusterIP");
             match meta::text(service, "spec.clusterIP") {
                 "None" => {}
                 "" => {
-                    let address =
-                        self.free_address(&taken).ok_or_else(|| Box::new(FieldError::invalid(&path, "", "failed to allocate a serviceIP: range is full")))?;
+                    let address = self.free_address(&taken).ok_or_else(|| full("serviceIP"))?;
                     meta::child(service, "spec").insert("clusterIP".into(), address.to_string().into());
                     allocation.address = Some(address);
                 }
                 asked => {
-                    let refused = |why| Box::new(FieldError::invalid(&path, asked, why));
+                    let refused = |why| refused(&path, asked.into(), why);
                     let address = asked.parse().ok().filter(|a| self.range.gives(*a)).ok_or_else(|| refused("provided IP is not in the valid range"))?;
                     if taken.addresses.contains(&address) {
                         return Err(refused("provided IP is already allocated"));
@@ -122,14 +128,14 @@ impl Services {
             let path = Path::new("spec.ports").index(n).child("nodePort");
             match port.get("nodePort").and_then(Value::as_u64).unwrap_or(0) {
                 0 if exposed => {
-                    let free = self.free_port(&taken).ok_or_else(|| Box::new(FieldError::invalid(&path, 0, "failed to allocate a nodePort: range is full")))?;
+                    let free = self.free_port(&taken).ok_or_else(|| full("nodePort"))?;
                     port.insert("nodePort".into(), free.into());
                     taken.ports.insert(free);
                     allocation.ports.push(free);
                 }
                 0 => {}
                 asked => {
-                    let refused = |why| Box::new(FieldError::invalid(&path, asked, why));
+                    let refused = |why| refused(&path, asked.into(), why);
                     let asked =
                         u16::try_from(asked).ok().filter(|p| NODE_PORTS.contains(p)).ok_or_else(|| refused("provided port is not in the valid range"))?;
                     if !held.contains(&asked) {
@@ -142,7 +148,7 @@ impl Services {
             }
         }
         let kept = node_ports(service);
-        allocation.freed = held.into_iter().filter(|p| !kept.contains(p)).collect();
+        allocation.freed = held.into_iter().filter(|p| kept.contains(p) == self.profile.mistakes_node_ports()).collect();
         Ok(())
     }
 
@@ -184,6 +190,10 @@ impl Services {
     }
 }
 
+fn full(what: &str) -> Status {
+    Status::internal_error(format!("failed to allocate a {what}: range is full"))
+}
+
 fn node_ports(service: &Object) -> Vec<u16> {
     let ports = meta::lookup(service, "spec.ports").and_then(Value::as_array);
     ports.into_iter().flatten().filter_map(|p| p.get("nodePort")?.as_u64()?.try_into().ok()).filter(|p| *p != 0).collect()
@@ -191,13 +201,18 @@ fn node_ports(service: &Object) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
     use crate::scheme::Scheme;
 
     fn rig() -> (Services, &'static Resource) {
-        (Services::new("10.0.0.0/29".parse().unwrap(), Arc::new(Chance::seeded(1))), Scheme::builtin().resource("", "v1", "services").unwrap())
+        of(Profile::Documented)
+    }
+
+    fn of(profile: Profile) -> (Services, &'static Resource) {
+        (Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Chance::seeded(1))), Scheme::builtin().resource("", "v1", "services").unwrap())
     }
 
     fn service(spec: Value) -> Object {
@@ -229,14 +244,17 @@ mod tests {
         assert!(services.allocate(resource, &mut other.clone(), None).unwrap_err().message.ends_with("provided port is already allocated"));
     }
 
-    #[test]
-    fn a_replacement_frees_the_ports_that_it_gives_up() {
-        let (services, resource) = rig();
+    #[rstest]
+    #[case::given_up(Profile::Documented, json!({"type": "ClusterIP", "ports": [{"port": 80}]}), true)]
+    #[case::kept(Profile::Documented, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), false)]
+    #[case::given_up(Profile::Kubernetes12, json!({"type": "ClusterIP", "ports": [{"port": 80}]}), false)]
+    #[case::kept(Profile::Kubernetes12, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), true)]
+    fn a_replacement_frees_the_ports_that_it_gives_up_or_takes_for_given_up(#[case] profile: Profile, #[case] spec: Value, #[case] free: bool) {
+        let (services, resource) = of(profile);
         let mut old = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
         services.settle(&services.allocate(resource, &mut old, None).unwrap(), true);
-        let mut new = service(json!({"type": "ClusterIP", "ports": [{"port": 80}]}));
-        services.settle(&services.allocate(resource, &mut new, Some(&old)).unwrap(), true);
+        services.settle(&services.allocate(resource, &mut service(spec), Some(&old)).unwrap(), true);
         let mut other = service(json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}));
-        assert!(services.allocate(resource, &mut other, None).is_ok());
+        assert_eq!(services.allocate(resource, &mut other, None).is_ok(), free);
     }
 }

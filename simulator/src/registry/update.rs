@@ -12,6 +12,7 @@ use super::{
     scale,
     services::Allocation,
     strategy,
+    watch::version,
 };
 use crate::{
     api::{Object, Status, meta},
@@ -73,20 +74,9 @@ impl Registry {
     pub(super) async fn replace_object(&self, at: &Address, part: Part, object: Object) -> Result<(Arc<Record>, bool), Status> {
         same_name(at, &object)?;
         let mut object = at.resource.convert(face::stored(at.resource), object);
-        if at.resource.namespaced {
-            let namespace = at.namespace.as_deref().unwrap_or_default();
-            match meta::text(&object, "metadata.namespace") {
-                "" => meta::set(&mut object, "namespace", namespace),
-                other if other == namespace => {}
-                other => {
-                    return Err(Status::bad_request(format!(
-                        "the namespace of the object ({other}) does not match the namespace on the request ({namespace})"
-                    )));
-                }
-            }
-        } else {
-            meta::set(&mut object, "namespace", "");
-        }
+        same_namespace(at, &object)?;
+        let namespace = at.namespace.as_deref().filter(|_| at.resource.namespaced);
+        meta::set(&mut object, "namespace", namespace.unwrap_or_default());
         admission::admit_update(self, at, &mut object).await?;
         for _ in 0..TRIES {
             let Some(old) = self.store.get(&self.key(at)?).await? else {
@@ -102,40 +92,53 @@ impl Registry {
 
     async fn create_by_replace(&self, at: &Address, part: Part, object: Object) -> Result<(Arc<Record>, bool), Status> {
         let strategy = &at.resource.strategy;
-        if !(strategy.create_on_update || strategy.create_on_status_update && part == Part::Status) {
+        let creates = strategy.create_on_update || strategy.create_on_status_update && part == Part::Status;
+        if at.resource.plural != "services" || creates {
+            self.asked_version(&object)?;
+        }
+        if !creates {
             return Err(not_found(at));
         }
-        Ok((self.create_admitted(at, part, object).await?, true))
+        Ok((self.create_admitted(at, part, false, object).await?, true))
+    }
+
+    /// The version that a replacement asks to be made to; 0 for whichever is there.
+    pub(super) fn asked_version(&self, object: &Object) -> Result<u64, Status> {
+        version(meta::text(object, "metadata.resourceVersion")).map_err(|text| self.mistake(400, text))
     }
 
     /// One try; `None` where another writer came first and the change is not bound to a version.
     async fn replace_once(&self, at: &Address, part: Part, mut new: Object, old: &Arc<Record>) -> Result<Option<Arc<Record>>, Status> {
         let stored = face::stored(at.resource);
         let existing = parse(old.bytes())?;
-        let asked = meta::text(&new, "metadata.resourceVersion").to_owned();
-        let unconditional = (asked.is_empty() || asked == "0") && (at.resource.strategy.unconditional_update || part != Part::Main);
-        if unconditional {
-            meta::set(&mut new, "resourceVersion", &old.revision().to_string());
-        } else if !asked.is_empty() && asked != old.revision().to_string() {
+        // A service is judged, and gets its ports, before its version is looked at.
+        let allocated = if stored.plural == "services" && part == Part::Main {
+            repair(&mut new, &existing);
+            new = judged(at, part, new, &existing)?;
+            self.services.allocate(stored, &mut new, Some(&existing))?
+        } else {
+            Allocation::default()
+        };
+        let written = self.replace_version(at, part, new, old, &existing).await;
+        self.services.settle(&allocated, matches!(written, Ok(Some(_))));
+        written
+    }
+
+    async fn replace_version(&self, at: &Address, part: Part, mut new: Object, old: &Arc<Record>, existing: &Object) -> Result<Option<Arc<Record>>, Status> {
+        let stored = face::stored(at.resource);
+        let asked = self.asked_version(&new)?;
+        let unconditional = asked == 0 && (at.resource.strategy.unconditional_update || part != Part::Main);
+        if asked != 0 && asked != old.revision() {
             return Err(overtaken(at));
         }
-        strategy::prepare_update(stored, part, &mut new, &existing);
-        repair(&mut new, &existing);
-        let new = stored.canonical(new);
-        let errors = match part {
-            Part::Main => validate::update(&stored.kind, &at.resource.group, &new, &existing),
-            Part::Status => validate::update_status(&stored.kind, &at.resource.group, &new, &existing),
-            Part::Finalize => validate::finalize(&new, &existing),
-        };
-        if !errors.is_empty() {
-            return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&new, "metadata.name"), &errors));
+        if unconditional {
+            meta::set(&mut new, "resourceVersion", &old.revision().to_string());
         }
-        let mut new = new;
+        strategy::prepare_update(stored, part, &mut new, existing);
+        repair(&mut new, existing);
+        let mut new = judged(at, part, new, existing)?;
         strategy::canonicalize(stored, &mut new);
-        let allocated = if part == Part::Main { self.services.allocate(stored, &mut new, Some(&existing))? } else { Allocation::default() };
-        let written = self.write(at, new, old).await;
-        self.services.settle(&allocated, matches!(written, Ok(Some(_))));
-        match written {
+        match self.write(at, new, old).await {
             Ok(None) if !unconditional => Err(overtaken(at)),
             other => other,
         }
@@ -189,6 +192,21 @@ impl Registry {
     }
 }
 
+/// `new` in its canonical form, if it may take the place of `existing`.
+fn judged(at: &Address, part: Part, new: Object, existing: &Object) -> Result<Object, Status> {
+    let stored = face::stored(at.resource);
+    let new = stored.canonical(new);
+    let errors = match part {
+        Part::Main => validate::update(&stored.kind, &at.resource.group, &new, existing),
+        Part::Status => validate::update_status(&stored.kind, &at.resource.group, &new, existing),
+        Part::Finalize => validate::finalize(&new, existing),
+    };
+    if errors.is_empty() {
+        return Ok(new);
+    }
+    Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&new, "metadata.name"), &errors))
+}
+
 /// What v1.2 takes over from the old object where the new one leaves it out or changes it without effect.
 fn repair(new: &mut Object, old: &Object) {
     let old = meta::lookup(old, "metadata").and_then(serde_json::Value::as_object).cloned().unwrap_or_default();
@@ -208,6 +226,15 @@ pub(super) fn same_name(at: &Address, object: &Object) -> Result<(), Status> {
         return Ok(());
     }
     Err(Status::bad_request(format!("the name of the object ({given}) does not match the name on the URL ({asked})")))
+}
+
+/// Whether `object` is of the namespace that `at` names, or says none. What is in none may say any.
+pub(super) fn same_namespace(at: &Address, object: &Object) -> Result<(), Status> {
+    let (given, asked) = (meta::text(object, "metadata.namespace"), at.namespace.as_deref().unwrap_or_default());
+    if !at.resource.namespaced || given.is_empty() || given == asked {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!("the namespace of the object ({given}) does not match the namespace on the request ({asked})")))
 }
 
 pub(super) fn overtaken(at: &Address) -> Status {

@@ -12,7 +12,7 @@ pub(crate) use math::{Unit, add_units, floor_to, parse_math};
 
 /// One of the formats of a date field, or several in the order in which they are tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DateFormat {
+pub(crate) struct DateFormat {
     text: String,
     parts: Vec<Part>,
 }
@@ -41,7 +41,7 @@ impl Default for DateFormat {
 
 impl DateFormat {
     /// The format that `text` names: names and patterns, with `||` between alternatives.
-    pub fn new(text: &str) -> DateFormat {
+    pub(crate) fn new(text: &str) -> DateFormat {
         let parts = text
             .split("||")
             .map(|part| match part.trim() {
@@ -65,7 +65,7 @@ impl DateFormat {
     }
 
     /// The format as it was given.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
 

@@ -39,7 +39,8 @@ impl Session {
     }
 
     async fn play(&self) -> Result<Report, Box<dyn std::error::Error>> {
-        let mut builder = Simulator::builder().bare(true).profile(Profile::Kubernetes12).advertise_address([10, 99, 0, 1].into());
+        let profile: Profile = self.cassette.header.profile.as_deref().ok_or("the session does not say its profile")?.parse()?;
+        let mut builder = Simulator::builder().bare(true).profile(profile).advertise_address([10, 99, 0, 1].into());
         let echo = if self.name == "proxy" { Some(echo::Echo::start().await?) } else { None };
         if let Some(echo) = &echo {
             // Nothing listens behind the second, as when this was recorded.
@@ -89,14 +90,15 @@ fn main() -> ExitCode {
     let known: Known = serde_json::from_str(&fs::read_to_string(here.join("tests/recorded/known.json")).expect("known.json")).expect("known.json is JSON");
     let runtime = Arc::new(tokio::runtime::Runtime::new().expect("a runtime"));
     let mut trials = Vec::new();
-    for path in sessions(&here.join("../cassettes/sessions/kubernetes-1.2")) {
+    let kept = [verifier::RECORDED, verifier::DOCUMENTED].map(|server| sessions(&here.join("../cassettes/sessions").join(server)));
+    for path in kept.into_iter().flatten() {
         let name = path.file_stem().and_then(|s| s.to_str()).expect("a name").to_owned();
         let cassette = format::read(&path).expect("a session that is kept can be read");
         let expected = known.get(&name).cloned().unwrap_or_default();
         let titles: Vec<(u64, String)> = cassette
             .interactions
             .iter()
-            .filter(|i| i.marks.only.as_deref().is_none_or(|only| only == verifier::RECORDED))
+            .filter(|i| i.marks.only.as_deref().is_none_or(|only| Some(only) == cassette.header.profile.as_deref()))
             .map(|i| (i.id, format!("{name}/{:04} {}", i.id, i.note.clone().unwrap_or_default())))
             .collect();
         let session = Arc::new(Session { name, cassette, runtime: runtime.clone(), report: OnceLock::new() });

@@ -33,7 +33,7 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &mut Object
         let wrong: Vec<String> = limits.iter().flat_map(|limit| check(object, limit)).collect();
         if !wrong.is_empty() {
             let text = if wrong.len() == 1 { wrong.concat() } else { format!("[{}]", wrong.join(", ")) };
-            return Err(Status::forbidden("", "pods", meta::text(object, "metadata.name"), &text));
+            return Err(Status::forbidden("", "pods", super::name(object), &text));
         }
     }
     Ok(())

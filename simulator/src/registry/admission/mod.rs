@@ -5,39 +5,53 @@
 mod limits;
 mod quota;
 
+use std::sync::Arc;
+
 use super::{Address, Registry, read::parse};
 use crate::{
     api::{Object, Status, meta},
-    scheme::{Resource, Scheme},
-    store::Key,
+    scheme::Scheme,
+    store::{Key, Record},
 };
 
 /// Admits the creation of `object`, which limit ranges may complete.
 pub(super) async fn admit_create(registry: &Registry, at: &Address, object: &mut Object) -> Result<(), Status> {
-    let name = meta::text(object, "metadata.name").to_owned();
-    namespace_accepts(registry, at, super::face::stored(at.resource), &name).await?;
+    namespace_accepts(registry, at, name(object)).await?;
     limits::admit(registry, at, object).await?;
-    quota::admit(registry, at, object).await
+    quota::admit(registry, at, object, None).await
 }
 
-/// Admits a replacement.
+/// Admits a replacement: of a part of an object as long as its namespace is there.
 pub(super) async fn admit_update(registry: &Registry, at: &Address, object: &mut Object) -> Result<(), Status> {
-    if at.subresource.is_none() {
+    namespace_exists(registry, at).await?;
+    if at.subresource.is_none() && at.resource.plural == "pods" {
         limits::admit(registry, at, object).await?;
+        quota::admit_update(registry, at, object).await?;
     }
     Ok(())
 }
 
-/// Whether the namespace is there and takes new content.
-pub(super) async fn namespace_accepts(registry: &Registry, at: &Address, resource: &Resource, name: &str) -> Result<(), Status> {
-    let Some(namespace) = at.namespace.as_deref().filter(|_| at.resource.namespaced) else { return Ok(()) };
+/// The namespace of `at`, which has to be there; none for cluster-wide kinds.
+pub(super) async fn namespace_exists(registry: &Registry, at: &Address) -> Result<Option<Arc<Record>>, Status> {
+    let Some(namespace) = at.namespace.as_deref().filter(|_| at.resource.namespaced) else { return Ok(None) };
     let record = registry.store.get(&Key::new("namespaces", "", namespace)).await?;
-    let record = record.ok_or_else(|| Status::not_found("", "namespaces", namespace))?;
-    if meta::text(&parse(record.bytes())?, "status.phase") == "Terminating" {
-        let why = format!("Unable to create new content in namespace {namespace} because it is being terminated.");
-        return Err(Status::forbidden(&resource.group, &resource.plural, name, &why));
+    record.map(Some).ok_or_else(|| Status::not_found("", "namespaces", namespace))
+}
+
+/// Whether the namespace is there and takes new content, here one that refusals call `name`.
+pub(super) async fn namespace_accepts(registry: &Registry, at: &Address, name: &str) -> Result<(), Status> {
+    let Some(namespace) = namespace_exists(registry, at).await? else { return Ok(()) };
+    if meta::text(&parse(namespace.bytes())?, "status.phase") == "Terminating" {
+        let why = format!("Unable to create new content in namespace {} because it is being terminated.", namespace.key().name);
+        return Err(Status::forbidden(&at.resource.group, &at.resource.plural, name, &why));
     }
     Ok(())
+}
+
+/// What refusals call an object: its name, the prefix that one will be made from, or neither.
+pub(super) fn name(object: &Object) -> &str {
+    let given = ["metadata.name", "metadata.generateName"].map(|path| meta::text(object, path));
+    given.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown")
 }
 
 /// The objects of a core kind in the namespace of `at`.

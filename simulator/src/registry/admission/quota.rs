@@ -2,7 +2,7 @@
 //!
 //! A quota counts once its status says what is limited, as its controller makes it. Source: v1.2's ResourceQuota.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -12,51 +12,31 @@ use crate::{
         Object, Status, meta,
         quantity::{Format, Quantity},
     },
-    registry::{Address, Registry},
+    registry::{Address, Registry, read::parse},
+    scheme::validate,
 };
 
 type Usage = BTreeMap<String, Quantity>;
 
-/// Admits what the quotas of the namespace have room for, and books it.
-pub(super) async fn admit(registry: &Registry, at: &Address, object: &Object) -> Result<(), Status> {
-    let usage = usage(&at.resource.plural, object);
-    if usage.is_empty() {
+/// What quotas can limit of pods.
+const OF_PODS: [&str; 7] = ["cpu", "limits.cpu", "limits.memory", "memory", "pods", "requests.cpu", "requests.memory"];
+
+/// Admits a new object, or one in place of `old`, if the quotas of the namespace have room for it, and books what it uses.
+pub(super) async fn admit(registry: &Registry, at: &Address, object: &Object, old: Option<&Object>) -> Result<(), Status> {
+    let plural = at.resource.plural.as_str();
+    let quotas = concerned(registry, at, object).await?;
+    let before = old.map(|old| usage(plural, old)).unwrap_or_default();
+    let change = less(usage(plural, object), &before);
+    if change.values().all(|amount| amount.sign() == 0) {
         return Ok(());
     }
-    let name = meta::text(object, "metadata.name");
-    let refuse = |why: String| Status::forbidden(&at.resource.group, &at.resource.plural, name, &why);
-    for (place, quota) in of_namespace(registry, at, "resourcequotas").await? {
-        if !in_scope(&quota, &at.resource.plural, object) {
-            continue;
-        }
-        let limited = listed(&quota, "status.hard");
-        let missing: Vec<&str> = limited.keys().filter(|k| must_be_given(&at.resource.plural, k) && !usage.contains_key(*k)).map(String::as_str).collect();
-        if !missing.is_empty() {
-            return Err(refuse(format!("Failed quota: {}: must specify {}", meta::text(&quota, "metadata.name"), missing.join(","))));
-        }
-        let asked: Usage = usage.iter().filter(|(k, _)| limited.contains_key(*k)).map(|(k, v)| (k.clone(), *v)).collect();
-        if asked.is_empty() {
-            continue;
-        }
-        let named = meta::text(&quota, "metadata.name").to_owned();
+    for (_, quota) in &quotas {
+        booked(at, object, quota, &change)?;
+    }
+    for (place, _) in &quotas {
         registry
-            .modify(&place, |quota| {
-                let (hard, mut used) = (listed(quota, "status.hard"), listed(quota, "status.used"));
-                let before = used.clone();
-                let mut over = Vec::new();
-                for (what, amount) in &asked {
-                    let total = used.get(what).map_or(*amount, |u| u.plus(*amount));
-                    if hard.get(what).is_some_and(|limit| total > *limit) {
-                        over.push(what.clone());
-                    }
-                    used.insert(what.clone(), total);
-                }
-                if !over.is_empty() {
-                    let show = |of: &Usage| {
-                        over.iter().map(|k| format!("{k}={}", of.get(k).map_or("0".to_owned(), ToString::to_string))).collect::<Vec<_>>().join(",")
-                    };
-                    return Err(refuse(format!("Exceeded quota: {named}, requested: {}, used: {}, limited: {}", show(&asked), show(&before), show(&hard))));
-                }
+            .modify(place, |quota| {
+                let used = booked(at, object, quota, &change)?;
                 let used = used.into_iter().map(|(k, v)| (k, Value::from(v.to_string()))).collect();
                 meta::child(quota, "status").insert("used".into(), Value::Object(used));
                 Ok(())
@@ -66,67 +46,160 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &Object) ->
     Ok(())
 }
 
+/// Admits a pod in place of the one that is there.
+pub(super) async fn admit_update(registry: &Registry, at: &Address, object: &Object) -> Result<(), Status> {
+    if concerned(registry, at, object).await?.is_empty() {
+        return Ok(());
+    }
+    let old = match registry.record(at).await {
+        Ok(record) => parse(record.bytes())?,
+        Err(missing) => return Err(refusal(at, object, &format!("Unable to get previous: {missing}"))),
+    };
+    admit(registry, at, object, Some(&old)).await
+}
+
+fn refusal(at: &Address, object: &Object, why: &str) -> Status {
+    Status::forbidden(&at.resource.group, &at.resource.plural, super::name(object), why)
+}
+
+/// The quotas that limit what `object` uses, which says all that they want to know and whose usage is known.
+async fn concerned(registry: &Registry, at: &Address, object: &Object) -> Result<Vec<(Address, Object)>, Status> {
+    let limitable = limitable(&at.resource.plural);
+    let mut quotas = if limitable.is_empty() { Vec::new() } else { of_namespace(registry, at, "resourcequotas").await? };
+    quotas.retain(|(_, quota)| {
+        let limited = listed(quota, "status.hard");
+        limited.keys().any(|k| limitable.contains(&k.as_str())) && in_scope(quota, &at.resource.plural, object)
+    });
+    for (_, quota) in &quotas {
+        let (limited, used) = (listed(quota, "status.hard"), listed(quota, "status.used"));
+        let name = meta::text(quota, "metadata.name");
+        if at.resource.plural == "pods" {
+            says_enough(object, &limited).map_err(|why| refusal(at, object, &format!("Failed quota: {name}: {why}")))?;
+        }
+        if !limited.keys().all(|k| used.contains_key(k)) {
+            return Err(refusal(at, object, &format!("Status unknown for quota: {name}")));
+        }
+    }
+    Ok(quotas)
+}
+
+/// Whether the resources of every container of `pod` are sound, and name everything that is `limited`.
+fn says_enough(pod: &Object, limited: &Usage) -> Result<(), String> {
+    let faults: Vec<String> = validate::container_resources(pod).iter().map(ToString::to_string).collect();
+    match faults.as_slice() {
+        [] => {}
+        [one] => return Err(one.clone()),
+        several => return Err(format!("[{}]", several.join(", "))),
+    }
+    let missing: BTreeSet<&str> = containers(pod)
+        .flat_map(|container| {
+            let used = usage_of_containers(std::iter::once(container));
+            limited.keys().map(String::as_str).filter(move |k| OF_PODS.contains(k) && *k != "pods" && !used.contains_key(*k))
+        })
+        .collect();
+    if missing.is_empty() { Ok(()) } else { Err(format!("must specify {}", missing.into_iter().collect::<Vec<_>>().join(","))) }
+}
+
+/// What is used of `quota` once `change` is booked, if it has room.
+fn booked(at: &Address, object: &Object, quota: &Object, change: &Usage) -> Result<Usage, Status> {
+    let (limited, before) = (listed(quota, "status.hard"), listed(quota, "status.used"));
+    let mut asked = change.clone();
+    asked.retain(|k, _| limited.contains_key(k));
+    let mut used = before.clone();
+    for (what, amount) in &asked {
+        used.entry(what.clone()).and_modify(|u| *u = u.plus(*amount)).or_insert(*amount);
+    }
+    let over: Vec<&String> = used.iter().filter(|(k, total)| limited.get(*k).is_some_and(|limit| *total > limit)).map(|(k, _)| k).collect();
+    if over.is_empty() {
+        return Ok(used);
+    }
+    let show = |of: &Usage| over.iter().filter_map(|k| Some(format!("{k}={}", of.get(*k)?))).collect::<Vec<_>>().join(",");
+    let name = meta::text(quota, "metadata.name");
+    Err(refusal(at, object, &format!("Exceeded quota: {name}, requested: {}, used: {}, limited: {}", show(&asked), show(&before), show(&limited))))
+}
+
+/// `usage` without `before`; below zero where there was more of something.
+fn less(mut usage: Usage, before: &Usage) -> Usage {
+    for (what, amount) in before {
+        let left = usage.get(what).copied().unwrap_or_default().minus(*amount);
+        usage.insert(what.clone(), left);
+    }
+    usage
+}
+
 fn listed(object: &Object, path: &str) -> Usage {
     let amounts = meta::lookup(object, path).and_then(Value::as_object).into_iter().flatten();
     amounts.filter_map(|(k, v)| Some((k.clone(), v.as_str()?.parse().ok()?))).collect()
 }
 
-/// What an object of a kind uses.
-pub(in crate::registry) fn usage(plural: &str, object: &Object) -> Usage {
-    let one = Quantity::new(1, Format::DecimalSi);
-    let mut used = Usage::new();
+/// What quotas can limit of a kind.
+fn limitable(plural: &str) -> &'static [&'static str] {
     match plural {
-        "services" | "replicationcontrollers" | "resourcequotas" | "secrets" | "configmaps" | "persistentvolumeclaims" => {
-            used.insert(plural.to_owned(), one);
-        }
-        "pods" => {
-            used.insert("pods".to_owned(), one);
-            let containers = meta::lookup(object, "spec.containers").and_then(Value::as_array).into_iter().flatten();
-            for (field, short) in [("requests", true), ("limits", false)] {
-                let amounts = containers.clone().filter_map(|c| c.get("resources")?.get(field)?.as_object()).flatten();
-                for (name, amount) in amounts.filter(|(k, _)| matches!(k.as_str(), "cpu" | "memory")) {
-                    let Some(amount) = amount.as_str().and_then(|a| a.parse::<Quantity>().ok()) else { continue };
-                    for key in [Some(format!("{field}.{name}")), short.then(|| name.clone())].into_iter().flatten() {
-                        used.entry(key).and_modify(|u| *u = u.plus(amount)).or_insert(amount);
-                    }
-                }
-            }
-        }
-        _ => {}
+        "pods" => &OF_PODS,
+        "configmaps" => &["configmaps"],
+        "persistentvolumeclaims" => &["persistentvolumeclaims"],
+        "replicationcontrollers" => &["replicationcontrollers"],
+        "resourcequotas" => &["resourcequotas"],
+        "secrets" => &["secrets"],
+        "services" => &["services"],
+        _ => &[],
     }
-    if plural == "services" {
-        let kind = meta::text(object, "spec.type");
-        let ports = meta::lookup(object, "spec.ports").and_then(Value::as_array).map_or(0, Vec::len);
-        if kind == "LoadBalancer" {
-            used.insert("services.loadbalancers".to_owned(), one);
-        }
-        if matches!(kind, "NodePort" | "LoadBalancer") {
-            used.insert("services.nodeports".to_owned(), Quantity::new(i64::try_from(ports).unwrap_or(i64::MAX), Format::DecimalSi));
+}
+
+fn containers(pod: &Object) -> impl Iterator<Item = &Value> + Clone {
+    meta::lookup(pod, "spec.containers").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// What an object of a kind uses. A pod that has ended uses nothing.
+fn usage(plural: &str, object: &Object) -> Usage {
+    if plural == "pods" {
+        let ended = matches!(meta::text(object, "status.phase"), "Failed" | "Succeeded");
+        return if ended { Usage::new() } else { with_one("pods", usage_of_containers(containers(object))) };
+    }
+    limitable(plural).iter().fold(Usage::new(), |used, what| with_one(what, used))
+}
+
+fn with_one(what: &str, mut used: Usage) -> Usage {
+    used.insert(what.to_owned(), Quantity::new(1, Format::DecimalSi));
+    used
+}
+
+fn usage_of_containers<'a>(containers: impl Iterator<Item = &'a Value> + Clone) -> Usage {
+    let mut used = Usage::new();
+    for (field, short) in [("requests", true), ("limits", false)] {
+        let amounts = containers.clone().filter_map(|c| c.get("resources")?.get(field)?.as_object()).flatten();
+        for (name, amount) in amounts.filter(|(k, _)| matches!(k.as_str(), "cpu" | "memory")) {
+            let Some(amount) = amount.as_str().and_then(|a| a.parse::<Quantity>().ok()) else { continue };
+            for key in [Some(format!("{field}.{name}")), short.then(|| name.clone())].into_iter().flatten() {
+                used.entry(key).and_modify(|u| *u = u.plus(amount)).or_insert(amount);
+            }
         }
     }
     used
 }
 
-/// Whether a quota on `what` makes every pod say how much it uses.
-fn must_be_given(plural: &str, what: &str) -> bool {
-    plural == "pods" && matches!(what, "cpu" | "memory" | "requests.cpu" | "requests.memory" | "limits.cpu" | "limits.memory")
+/// Whether an object is of a quota's scopes; only pods are of any.
+fn in_scope(quota: &Object, plural: &str, object: &Object) -> bool {
+    let mut scopes = meta::lookup(quota, "spec.scopes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let bounded = || meta::lookup(object, "spec.activeDeadlineSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds >= 0);
+    scopes.all(|scope| match scope {
+        _ if plural != "pods" => false,
+        "Terminating" => bounded(),
+        "NotTerminating" => !bounded(),
+        "BestEffort" => is_best_effort(object),
+        "NotBestEffort" => !is_best_effort(object),
+        _ => false,
+    })
 }
 
-/// Whether an object is of a quota's scopes.
-fn in_scope(quota: &Object, plural: &str, object: &Object) -> bool {
-    let scopes = meta::lookup(quota, "spec.scopes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let bounded = meta::lookup(object, "spec.activeDeadlineSeconds").and_then(Value::as_i64).is_some();
-    let containers = || meta::lookup(object, "spec.containers").and_then(Value::as_array).into_iter().flatten();
-    let best_effort = || {
-        containers()
-            .all(|c| ["requests", "limits"].iter().all(|f| c.get("resources").and_then(|r| r.get(f)).and_then(Value::as_object).is_none_or(|m| m.is_empty())))
-    };
-    scopes.into_iter().all(|scope| match scope {
-        _ if plural != "pods" => false,
-        "Terminating" => bounded,
-        "NotTerminating" => !bounded,
-        "BestEffort" => best_effort(),
-        "NotBestEffort" => !best_effort(),
-        _ => false,
+/// Whether some container of `pod` leaves open how much of something it wants.
+fn is_best_effort(pod: &Object) -> bool {
+    containers(pod).any(|container| {
+        let resources = |field: &str| container.get("resources").and_then(|r| r.get(field)).and_then(Value::as_object).into_iter().flatten();
+        let named = ["cpu", "memory"].into_iter().chain(resources("requests").chain(resources("limits")).map(|(name, _)| name.as_str()));
+        named.into_iter().any(|what| {
+            let asked = resources("requests").find(|(name, _)| *name == what).and_then(|(_, amount)| amount.as_str()?.parse::<Quantity>().ok());
+            asked.is_none_or(|amount| amount.value() == 0)
+        })
     })
 }

@@ -168,6 +168,15 @@ pub fn scale(scale: &Object) -> Vec<FieldError> {
     errors.into()
 }
 
+/// What is wrong with the resources that the containers of `pod` ask for and are held to.
+pub fn container_resources(pod: &Object) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    for container in Cursor::root(pod).at("spec").at("containers").items() {
+        resources::requirements(&container.at("resources"), &mut errors);
+    }
+    errors.into()
+}
+
 /// What is wrong with a request to bind a pod to a node.
 pub fn binding(binding: &Object) -> Vec<FieldError> {
     let mut errors = Errors::default();

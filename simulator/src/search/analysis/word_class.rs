@@ -131,6 +131,8 @@ fn ranges(pattern: &str) -> Vec<(u32, u32)> {
         return Vec::new();
     };
     match hir.kind() {
+        // A class of one character is a literal.
+        HirKind::Literal(literal) => std::str::from_utf8(&literal.0).map(|text| text.chars().map(|c| (c as u32, c as u32)).collect()).unwrap_or_default(),
         HirKind::Class(HirClass::Unicode(class)) => class.ranges().iter().map(|range| (range.start() as u32, range.end() as u32)).collect(),
         _ => Vec::new(),
     }

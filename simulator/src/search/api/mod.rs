@@ -1,3 +1,18 @@
 //! The handlers: what each path does.
+//!
+//! Source: Elasticsearch 1.5's REST actions.
 
+pub(crate) mod aliases;
+pub(crate) mod analyze;
+pub(crate) mod cat;
+pub(crate) mod cluster;
+pub(crate) mod documents;
+pub(crate) mod indices;
+pub(crate) mod mappings;
+pub(crate) mod nodes;
+pub(crate) mod query;
+pub(crate) mod scroll;
 pub(crate) mod search;
+pub(crate) mod state;
+pub(crate) mod stats;
+pub(crate) mod templates;

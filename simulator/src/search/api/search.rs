@@ -18,7 +18,7 @@ pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
 
 /// The hits of a range of an outcome, as an answer.
 pub(crate) fn answer(shared: &Shared, request: &SearchRequest, outcome: &Outcome, range: std::ops::Range<usize>, began: std::time::Duration) -> Result<Value> {
-    let hits = outcome.hits.get(range).unwrap_or(&[]).iter().map(|hit| render(request, outcome, hit)).collect::<Result<Vec<_>>>()?;
+    let hits = outcome.hits.get(range).unwrap_or(&[]).iter().map(|hit| render(request, &outcome.searched, hit)).collect::<Result<Vec<_>>>()?;
     let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
     let mut shown = json!({"took": u64::try_from(took).unwrap_or(u64::MAX), "timed_out": outcome.timed_out});
     if request.terminate_after.is_some() {
@@ -49,7 +49,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let whole = SearchRequest { from: 0, size: limits.window, ..wanted.clone() };
     let mut outcome = find(&shared.cluster, indices, request.expand(), &whole)?;
     if page == 0 {
-        outcome.max_score = None;
+        outcome.max_score = Some(0.0);
     }
     let outcome = Arc::new(outcome);
     let scan = request.param("search_type") == Some("scan");

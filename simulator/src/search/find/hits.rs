@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::collect::Candidate;
-use super::execute::{Outcome, Searched};
+use super::execute::Searched;
 use super::request::SearchRequest;
 use super::source::{SourceFilter, extract};
 use crate::search::error::{Result, SearchError};
@@ -11,10 +11,10 @@ use crate::search::highlight;
 use crate::search::mapping::Kind;
 use crate::search::score::explain;
 
-/// One hit of an outcome.
-pub(crate) fn render(request: &SearchRequest, outcome: &Outcome, hit: &Candidate) -> Result<Value> {
+/// One hit of a search.
+pub(crate) fn render(request: &SearchRequest, searched: &[Searched], hit: &Candidate) -> Result<Value> {
     let gone = || SearchError::engine("a hit of no index");
-    let searched = outcome.searched.get(hit.index).ok_or_else(gone)?;
+    let searched = searched.get(hit.index).ok_or_else(gone)?;
     let by_field = !request.sort.is_empty();
     let scored = !by_field || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score");
     let mut shown = hit_json(request, searched, hit, scored)?;

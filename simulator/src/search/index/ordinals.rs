@@ -82,6 +82,11 @@ impl Ordinals {
         self.terms.get(ordinal as usize).map_or("", |term| term)
     }
 
+    /// The ordinal of a term, if the segment has it.
+    pub(crate) fn find(&self, text: &str) -> Option<u32> {
+        self.terms.binary_search_by(|term| (**term).cmp(text)).ok().and_then(|at| u32::try_from(at).ok())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.terms.len()
     }

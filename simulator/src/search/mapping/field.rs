@@ -7,7 +7,7 @@ use crate::search::error::{Result, SearchError};
 
 /// What values a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Text, analyzed or whole.
     String,
     /// 64 bits, signed.
@@ -34,7 +34,7 @@ pub enum Kind {
 
 impl Kind {
     /// The kind that a mapping names.
-    pub fn named(name: &str) -> Option<Kind> {
+    pub(crate) fn named(name: &str) -> Option<Kind> {
         Some(match name {
             "string" | "multi_field" => Kind::String,
             "long" => Kind::Long,
@@ -52,7 +52,7 @@ impl Kind {
     }
 
     /// The name that a mapping gives the kind.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::String => "string",
             Kind::Long => "long",
@@ -69,19 +69,19 @@ impl Kind {
     }
 
     /// True for what is compared as a number.
-    pub fn is_numeric(self) -> bool {
+    pub(crate) fn is_numeric(self) -> bool {
         !matches!(self, Kind::String | Kind::Boolean | Kind::Binary)
     }
 
     /// True for what has a fractional part.
-    pub fn is_floating(self) -> bool {
+    pub(crate) fn is_floating(self) -> bool {
         matches!(self, Kind::Double | Kind::Float)
     }
 }
 
 /// How a string field is indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Indexing {
+pub(crate) enum Indexing {
     /// Cut into terms.
     Analyzed,
     /// As one term.
@@ -92,37 +92,37 @@ pub enum Indexing {
 
 /// A field's kind and settings.
 #[derive(Clone, Debug)]
-pub struct FieldType {
+pub(crate) struct FieldType {
     /// What values it holds.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// How it is indexed.
-    pub indexing: Indexing,
+    pub(crate) indexing: Indexing,
     /// The analyzer at index time, if not the default.
-    pub analyzer: Option<String>,
+    pub(crate) analyzer: Option<String>,
     /// The analyzer at query time, if not that of index time.
-    pub search_analyzer: Option<String>,
+    pub(crate) search_analyzer: Option<String>,
     /// The format of dates.
-    pub format: DateFormat,
+    pub(crate) format: DateFormat,
     /// Whether its values go into `_all`.
-    pub include_in_all: bool,
+    pub(crate) include_in_all: bool,
     /// Whether the length of a value counts in scores.
-    pub norms: bool,
+    pub(crate) norms: bool,
     /// What takes the place of null.
-    pub null_value: Option<Value>,
+    pub(crate) null_value: Option<Value>,
     /// The longest string that is indexed, in characters.
-    pub ignore_above: Option<usize>,
+    pub(crate) ignore_above: Option<usize>,
     /// Whether a value of another kind is passed over.
-    pub ignore_malformed: bool,
+    pub(crate) ignore_malformed: bool,
     /// Whether it is handed out by `fields` even without `_source`.
-    pub store: bool,
+    pub(crate) store: bool,
     /// A factor of every score in the field.
-    pub boost: f32,
+    pub(crate) boost: f32,
     settings: Map<String, Value>,
 }
 
 impl FieldType {
     /// A field of `kind` with every setting at its default.
-    pub fn of(kind: Kind) -> FieldType {
+    pub(crate) fn of(kind: Kind) -> FieldType {
         FieldType {
             kind,
             indexing: if kind == Kind::Binary {
@@ -147,7 +147,7 @@ impl FieldType {
     }
 
     /// A date field that detection made, in the format that fitted.
-    pub fn detected_date(format: DateFormat) -> FieldType {
+    pub(crate) fn detected_date(format: DateFormat) -> FieldType {
         let mut field = FieldType::of(Kind::Date);
         field.settings.insert("format".to_owned(), json!(format.as_str()));
         field.format = format;
@@ -158,7 +158,7 @@ impl FieldType {
     ///
     /// # Errors
     /// A type that is not there, or a setting that is not understood.
-    pub fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
+    pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
         let type_name = definition.get("type").and_then(Value::as_str).unwrap_or("string");
         let kind = Kind::named(type_name).ok_or_else(|| SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]")))?;
         let mut field = FieldType::of(kind);
@@ -198,7 +198,7 @@ impl FieldType {
     }
 
     /// The field as a mapping shows it.
-    pub fn describe(&self) -> Map<String, Value> {
+    pub(crate) fn describe(&self) -> Map<String, Value> {
         let mut shown = Map::new();
         shown.insert("type".to_owned(), json!(self.kind.name()));
         shown.extend(self.settings.iter().map(|(key, value)| (key.clone(), value.clone())));

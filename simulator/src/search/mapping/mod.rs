@@ -17,38 +17,38 @@ use crate::search::analysis::Analyzer;
 use crate::search::error::{Result, SearchError};
 
 pub(crate) use dynamic::guess;
-pub use field::{FieldType, Indexing, Kind};
+pub(crate) use field::{FieldType, Indexing, Kind};
 pub(crate) use field::{sortable, truth, unsortable};
 pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode, TypeMapping};
 
 /// The place of a field in its index.
-pub type FieldOrdinal = u32;
+pub(crate) type FieldOrdinal = u32;
 
 /// The field that holds every value.
-pub const ALL: FieldOrdinal = 0;
+pub(crate) const ALL: FieldOrdinal = 0;
 /// The field that holds the type of a document.
-pub const TYPE: FieldOrdinal = 1;
+pub(crate) const TYPE: FieldOrdinal = 1;
 /// The field that holds the names of a document's fields.
-pub const FIELD_NAMES: FieldOrdinal = 2;
+pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
 
 /// A field of an index: its place, its name in full, its kind and its analyzers.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its place.
-    pub ordinal: FieldOrdinal,
+    pub(crate) ordinal: FieldOrdinal,
     /// Its full name, with dots.
-    pub name: String,
+    pub(crate) name: String,
     /// Its kind and settings.
-    pub field_type: FieldType,
+    pub(crate) field_type: FieldType,
     /// From text to terms when documents are indexed.
-    pub index_analyzer: Analyzer,
+    pub(crate) index_analyzer: Analyzer,
     /// From text to terms when queries are read.
-    pub search_analyzer: Analyzer,
+    pub(crate) search_analyzer: Analyzer,
 }
 
 /// The mappings of one index.
 #[derive(Clone, Debug)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     types: IndexMap<String, TypeMapping>,
     fields: HashMap<String, Field>,
     analysis: Option<Map<String, Value>>,
@@ -61,7 +61,7 @@ impl Mapping {
     ///
     /// # Errors
     /// A default analyzer that is not understood.
-    pub fn new(analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
+    pub(crate) fn new(analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
         let default = Analyzer::configured("default", analysis.as_ref()).map_err(SearchError::illegal)?;
         let all =
             Field { ordinal: ALL, name: "_all".to_owned(), field_type: FieldType::of(Kind::String), index_analyzer: default.clone(), search_analyzer: default };
@@ -69,7 +69,7 @@ impl Mapping {
     }
 
     /// The field of that name, in full or after a type's name.
-    pub fn field(&self, name: &str) -> Option<&Field> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         if name == "_all" {
             return Some(&self.all);
         }
@@ -85,22 +85,10 @@ impl Mapping {
     }
 
     /// The names of all fields that `pattern` (with `*`) fits, sorted.
-    pub fn field_names(&self, pattern: &str) -> Vec<String> {
+    pub(crate) fn field_names(&self, pattern: &str) -> Vec<String> {
         let mut names: Vec<String> = self.fields.keys().filter(|name| crate::search::pattern::matches(pattern, name)).cloned().collect();
         names.sort();
         names
-    }
-
-    /// All fields, in the order of their places.
-    pub fn fields(&self) -> Vec<&Field> {
-        let mut fields: Vec<&Field> = self.fields.values().collect();
-        fields.sort_by_key(|field| field.ordinal);
-        fields
-    }
-
-    /// The field at a place.
-    pub(crate) fn at(&self, ordinal: FieldOrdinal) -> Option<&Field> {
-        if ordinal == ALL { Some(&self.all) } else { self.fields.values().find(|field| field.ordinal == ordinal) }
     }
 
     pub(crate) fn all(&self) -> &Field {
@@ -112,7 +100,7 @@ impl Mapping {
     }
 
     /// The names of the types, in the order in which they came.
-    pub fn type_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn type_names(&self) -> impl Iterator<Item = &str> {
         self.types.keys().map(String::as_str)
     }
 
@@ -120,15 +108,11 @@ impl Mapping {
         self.types.get(name)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.types.is_empty()
-    }
-
     /// Adds the definition of a type to what is there.
     ///
     /// # Errors
     /// A definition that is not understood, a field that has another kind already, too many fields.
-    pub fn put(&mut self, type_name: &str, definition: &Value) -> Result<()> {
+    pub(crate) fn put(&mut self, type_name: &str, definition: &Value) -> Result<()> {
         if type_name.starts_with('_') && type_name != "_default_" {
             return Err(SearchError::new(400, "InvalidTypeNameException", format!("mapping type name [{type_name}] can't start with '_'")));
         }
@@ -201,7 +185,7 @@ impl Mapping {
     }
 
     /// The mappings as they are shown, by type.
-    pub fn describe(&self) -> Map<String, Value> {
+    pub(crate) fn describe(&self) -> Map<String, Value> {
         self.types.iter().map(|(name, mapping)| (name.clone(), mapping.describe())).collect()
     }
 }

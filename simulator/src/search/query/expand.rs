@@ -188,3 +188,26 @@ fn fuzzy(view: &View, ordinal: u32, term: &str, edits: u8, fixed: usize, expansi
     }
     Ok(best)
 }
+
+/// The first terms of a field, in the order of the dictionary, that start with `text`.
+pub(crate) fn starting_with(view: &View, field: &QueryField, text: &str, most: usize) -> Result<Vec<String>> {
+    let Some(ordinal) = field.ordinal else {
+        return Ok(vec![]);
+    };
+    let prefix = field_prefix(ordinal).to_string();
+    let start = format!("{prefix}{text}");
+    let mut found = std::collections::BTreeSet::new();
+    for view in &view.segments {
+        let mut range = view.segment.terms().terms().range().ge(&start);
+        if let Some(end) = successor(start.as_bytes()) {
+            range = range.lt(end);
+        }
+        let mut stream = range.into_stream()?;
+        let mut taken = 0;
+        while taken < most && stream.advance() {
+            found.insert(String::from_utf8_lossy(stream.key().get(prefix.len()..).unwrap_or(&[])).into_owned());
+            taken += 1;
+        }
+    }
+    Ok(found.into_iter().take(most).collect())
+}

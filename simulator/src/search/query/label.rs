@@ -17,6 +17,10 @@ pub(crate) fn label(query: &Query) -> String {
                 slots.iter().map(|(_, texts)| if let [only] = texts.as_slice() { only.clone() } else { format!("({})", texts.join(" ")) }).collect();
             named(field, &format!("\"{}\"{}", texts.join(" "), if *slop > 0 { format!("~{slop}") } else { String::new() }))
         }
+        QueryKind::PhrasePrefix { field, slots, last, .. } => {
+            let texts = slots.iter().flat_map(|(_, texts)| texts).chain(last.iter().map(|(_, text)| text));
+            named(field, &format!("\"{}*\"", texts.cloned().collect::<Vec<_>>().join(" ")))
+        }
         QueryKind::Multi { field, matcher } => named(field, &matcher_label(matcher)),
         QueryKind::Range { field, lower, upper } => {
             let bound = |value: i64, open: i64| {

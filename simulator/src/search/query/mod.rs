@@ -7,12 +7,14 @@ mod automaton;
 mod build;
 mod dsl;
 mod dsl_leaf;
+mod dsl_match;
 mod expand;
 mod fields;
 mod label;
 mod levenshtein;
 mod regexp;
 mod regexp_parser;
+mod term_test;
 mod text;
 
 use std::sync::Arc;
@@ -21,9 +23,11 @@ use crate::search::mapping::{Field, FieldOrdinal};
 
 pub(crate) use build::{Operator, StringSettings, parse_string};
 pub(crate) use dsl::parse_body;
-pub(crate) use expand::{Expansion, expand};
+pub(crate) use dsl_leaf::zone;
+pub(crate) use expand::{Expansion, expand, starting_with};
 pub(crate) use fields::Context;
 pub(crate) use label::label;
+pub(crate) use term_test::TermTest;
 
 /// A field as a query names it; unmapped fields have no place, and no document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +97,14 @@ pub(crate) enum QueryKind {
         field: QueryField,
         slots: Vec<(u32, Vec<String>)>,
         slop: u32,
+    },
+    /// A phrase whose last term stands for all that start with it.
+    PhrasePrefix {
+        field: QueryField,
+        slots: Vec<(u32, Vec<String>)>,
+        slop: u32,
+        last: Option<(u32, String)>,
+        expansions: usize,
     },
     Multi {
         field: QueryField,

@@ -1,0 +1,113 @@
+//! What a namespace, its limit ranges and its quotas let in.
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{Rig, pod};
+
+/// A quota whose controller has counted `used`.
+async fn quota(rig: &Rig, spec: Value, used: Value) {
+    let mut made = rig.done("POST", "ns/resourcequotas", json!({"metadata": {"name": "q"}, "spec": spec})).await;
+    made["status"] = json!({"hard": made["spec"]["hard"], "used": used});
+    rig.done("PUT", "ns/resourcequotas/q/status", made).await;
+}
+
+async fn used(rig: &Rig) -> Value {
+    rig.done("GET", "ns/resourcequotas/q", Value::Null).await["status"]["used"].clone()
+}
+
+#[rstest]
+#[case("PUT", "nowhere/configmaps/c", json!({"metadata": {"name": "c"}}))]
+#[case("PUT", "nowhere/pods/p/status", json!({"metadata": {"name": "p"}}))]
+#[case("PUT", "nowhere/replicationcontrollers/r/scale", json!({"metadata": {"name": "r"}}))]
+#[case("POST", "nowhere/configmaps", json!({}))]
+#[case("POST", "nowhere/pods/p/binding", json!({"metadata": {"name": "p"}, "target": {"name": "n"}}))]
+#[case("POST", "/extensions/v1beta1/nowhere/deployments/d/rollback", json!({"name": "d"}))]
+#[case("DELETE", "nowhere/configmaps/c", Value::Null)]
+#[case("DELETE", "nowhere/configmaps", Value::Null)]
+#[tokio::test]
+async fn nothing_is_changed_in_a_namespace_that_is_not_there(#[case] method: &str, #[case] path: &str, #[case] body: Value) {
+    let rig = Rig::new().await;
+    assert_eq!(rig.refused(method, path, body).await, (404, "namespaces \"nowhere\" not found".to_owned()));
+}
+
+#[tokio::test]
+async fn a_patch_misses_the_object_before_its_namespace() {
+    let rig = Rig::new().await;
+    assert_eq!(rig.refused("PATCH", "nowhere/configmaps/c", json!({})).await, (404, "configmaps \"c\" not found".to_owned()));
+}
+
+#[rstest]
+#[case("ns/pods", json!({"metadata": {"generateName": "p-"}}), "pods \"p-\"")]
+#[case("ns/pods", json!({}), "pods \"Unknown\"")]
+#[case("/batch/v1/ns/jobs", json!({"metadata": {"name": "j"}}), "jobs.batch \"j\"")]
+#[case("ns/bindings", json!({"metadata": {"name": "p"}}), "bindings \"p\"")]
+#[tokio::test]
+async fn a_namespace_that_ends_takes_nothing_in(#[case] path: &str, #[case] body: Value, #[case] named: &str) {
+    let rig = Rig::new().await;
+    rig.done("DELETE", "namespaces/ns", Value::Null).await;
+    let want = format!("{named} is forbidden: Unable to create new content in namespace ns because it is being terminated.");
+    assert_eq!(rig.refused("POST", path, body).await, (403, want));
+}
+
+#[rstest]
+#[case::nothing_said(json!({}), "Failed quota: q: must specify cpu,limits.memory")]
+#[case::every_container_has_to(json!({"requests": {"cpu": "1"}}), "Failed quota: q: must specify limits.memory")]
+#[case::unsound(json!({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}),
+    "Failed quota: q: spec.containers[1].resources.limits[cpu]: Invalid value: \"1\": must be greater than or equal to request")]
+#[case::too_much(json!({"requests": {"cpu": "300m"}, "limits": {"memory": "1Mi"}}),
+    "Exceeded quota: q, requested: cpu=1300m, used: cpu=1, limited: cpu=2")]
+#[tokio::test]
+async fn a_quota_refuses(#[case] second: Value, #[case] why: &str) {
+    let rig = Rig::new().await;
+    quota(&rig, json!({"hard": {"cpu": "2", "limits.memory": "1Gi", "pods": "5"}}), json!({"cpu": "1", "limits.memory": "0", "pods": "1"})).await;
+    let asked = pod("p", &[json!({"requests": {"cpu": "1"}, "limits": {"memory": "1Mi"}}), second]);
+    assert_eq!(rig.refused("POST", "ns/pods", asked).await, (403, format!("pods \"p\" is forbidden: {why}")));
+    assert_eq!(used(&rig).await, json!({"cpu": "1", "limits.memory": "0", "pods": "1"}));
+}
+
+#[tokio::test]
+async fn what_is_over_refuses_what_is_not() {
+    let rig = Rig::new().await;
+    quota(&rig, json!({"hard": {"pods": "1", "secrets": "9"}}), json!({"pods": "2", "secrets": "0"})).await;
+    let why = "secrets \"s\" is forbidden: Exceeded quota: q, requested: , used: pods=2, limited: pods=1";
+    assert_eq!(rig.refused("POST", "ns/secrets", json!({"metadata": {"name": "s"}})).await, (403, why.to_owned()));
+}
+
+#[tokio::test]
+async fn a_quota_whose_usage_is_unknown_refuses_what_it_limits() {
+    let rig = Rig::new().await;
+    quota(&rig, json!({"hard": {"pods": "1", "secrets": "9"}}), json!({"secrets": "0"})).await;
+    let why = "secrets \"s\" is forbidden: Status unknown for quota: q";
+    assert_eq!(rig.refused("POST", "ns/secrets", json!({"metadata": {"name": "s"}})).await, (403, why.to_owned()));
+    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "c"}})).await;
+}
+
+#[rstest]
+#[case(json!({}), json!("BestEffort"), true)]
+#[case(json!({"requests": {"cpu": "1"}}), json!("BestEffort"), true)]
+#[case(json!({"requests": {"cpu": "1", "memory": "0"}}), json!("BestEffort"), true)]
+#[case(json!({"requests": {"cpu": "1", "memory": "1"}}), json!("BestEffort"), false)]
+#[case(json!({"requests": {"cpu": "1", "memory": "1"}}), json!("NotBestEffort"), true)]
+#[case(json!({}), json!("NotTerminating"), true)]
+#[case(json!({}), json!("Terminating"), false)]
+#[tokio::test]
+async fn a_quota_counts_the_pods_of_its_scope(#[case] resources: Value, #[case] scope: Value, #[case] counted: bool) {
+    let rig = Rig::new().await;
+    quota(&rig, json!({"hard": {"pods": "1"}, "scopes": [scope]}), json!({"pods": "0"})).await;
+    rig.done("POST", "ns/pods", pod("p", &[resources])).await;
+    assert_eq!(used(&rig).await["pods"], if counted { "1" } else { "0" });
+}
+
+#[tokio::test]
+async fn a_pod_that_is_changed_is_not_counted_again_but_judged_again() {
+    let rig = Rig::new().await;
+    rig.done("POST", "ns/pods", pod("old", &[json!({})])).await;
+    quota(&rig, json!({"hard": {"cpu": "2"}}), json!({"cpu": "0"})).await;
+    rig.done("POST", "ns/pods", pod("new", &[json!({"requests": {"cpu": "1"}})])).await;
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    rig.done("PATCH", "ns/pods/new", label.clone()).await;
+    assert_eq!(used(&rig).await, json!({"cpu": "1"}));
+    let why = "pods \"old\" is forbidden: Failed quota: q: must specify cpu";
+    assert_eq!(rig.refused("PATCH", "ns/pods/old", label).await, (403, why.to_owned()));
+}

@@ -1,0 +1,46 @@
+//! What goes, when, and what goes with it.
+
+use serde_json::{Value, json};
+
+use super::{Rig, pod};
+
+#[tokio::test]
+async fn a_service_takes_its_endpoints_with_it() {
+    let rig = Rig::new().await;
+    for kind in ["services", "endpoints"] {
+        for name in ["a", "b"] {
+            rig.done("POST", &format!("ns/{kind}"), json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}})).await;
+        }
+    }
+    rig.done("DELETE", "ns/services/a", Value::Null).await;
+    assert_eq!(rig.ask("GET", "ns/endpoints/a", Value::Null).await.0, 404);
+    assert_eq!(rig.ask("GET", "ns/endpoints/b", Value::Null).await.0, 200);
+}
+
+/// In the order of their names, which is that of their deletion.
+#[tokio::test]
+async fn the_pods_of_a_collection_share_the_grace_period_of_the_first() {
+    let rig = Rig::new().await;
+    for (name, node, seconds) in [("a", "n", 9), ("b", "n", 30), ("c", "", 30)] {
+        let mut made = pod(name, &[json!({})]);
+        made["spec"]["terminationGracePeriodSeconds"] = seconds.into();
+        made["spec"]["nodeName"] = node.into();
+        rig.done("POST", "ns/pods", made).await;
+    }
+    rig.done("DELETE", "ns/pods", Value::Null).await;
+    let left = rig.done("GET", "ns/pods", Value::Null).await;
+    let left: Vec<_> = left["items"].as_array().unwrap().iter().map(|p| (&p["metadata"]["name"], &p["metadata"]["deletionGracePeriodSeconds"])).collect();
+    assert_eq!(left, [(&json!("a"), &json!(9)), (&json!("b"), &json!(9))]);
+}
+
+#[tokio::test]
+async fn the_delete_options_of_a_collection_are_those_of_all_in_it() {
+    let rig = Rig::new().await;
+    let mut made = pod("a", &[json!({})]);
+    made["spec"]["nodeName"] = "n".into();
+    rig.done("POST", "ns/pods", made).await;
+    let wrong = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": "soon"});
+    assert_eq!(rig.ask("DELETE", "ns/pods", wrong).await.0, 500);
+    rig.done("DELETE", "ns/pods", json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})).await;
+    assert_eq!(rig.done("GET", "ns/pods", Value::Null).await["items"], json!([]));
+}

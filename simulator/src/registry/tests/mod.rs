@@ -1,0 +1,94 @@
+//! The registry asked as a client asks it, by method, path and body.
+
+mod admission;
+mod deleting;
+mod updating;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Address, Body, ListOptions, ReadOptions, Registry, Reply, Settings};
+use crate::{
+    api::Status,
+    clock::{Chance, Clock},
+    patch::Language,
+    profile::Profile,
+    scheme::{Scheme, Syntax},
+};
+
+/// A cluster with the namespace `ns`.
+pub(super) struct Rig(Registry);
+
+impl Rig {
+    pub(super) async fn new() -> Self {
+        Self::of(Profile::Kubernetes12).await
+    }
+
+    pub(super) async fn of(profile: Profile) -> Self {
+        let settings = Settings {
+            profile,
+            advertise_address: [10, 99, 0, 1].into(),
+            secure_port: 6443,
+            service_range: "10.0.0.0/24".parse().unwrap(),
+            components: Vec::new(),
+        };
+        let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
+        let rig = Self(Registry::in_memory(settings, clock, Arc::new(Chance::seeded(7))));
+        rig.0.bootstrap().await.unwrap();
+        rig.done("POST", "namespaces", json!({"metadata": {"name": "ns"}})).await;
+        rig
+    }
+
+    /// Asks for `path` below `/api/v1`, or below `/apis` where it begins with a slash; a path of one or two segments is of what is in no namespace, and `ns/`
+    /// stands for the namespace. Gives the code and the answer.
+    pub(super) async fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let body = Body { bytes: if body.is_null() { String::new() } else { body.to_string() }.into(), syntax: Syntax::Json };
+        let at = address(path);
+        let reply = match (method, &at.name) {
+            ("POST", _) => self.0.create(&at, &body).await,
+            ("PUT", _) => self.0.replace(&at, &body).await,
+            ("PATCH", _) => self.0.patch(&at, Language::Merge, &body.bytes).await,
+            ("DELETE", Some(_)) => self.0.delete(&at, Some(&body)).await,
+            ("DELETE", None) => self.0.delete_collection(&at, &ListOptions::default(), Some(&body)).await,
+            (_, Some(_)) => self.0.get(&at, &ReadOptions::default()).await,
+            (_, None) => self.0.list(&at, &ListOptions::default()).await,
+        };
+        let Reply { code, body } = reply.unwrap_or_else(|status: Status| Reply { code: status.code, body: status.to_value().to_string().into() });
+        (code, serde_json::from_slice(&body).unwrap())
+    }
+
+    /// The answer to what has to succeed.
+    pub(super) async fn done(&self, method: &str, path: &str, body: Value) -> Value {
+        let (code, answer) = self.ask(method, path, body).await;
+        assert!(code < 300, "{method} {path}: {answer}");
+        answer
+    }
+
+    /// The code and the text of what has to be refused.
+    pub(super) async fn refused(&self, method: &str, path: &str, body: Value) -> (u16, String) {
+        let (code, answer) = self.ask(method, path, body).await;
+        assert!(code >= 400, "{method} {path}: {answer}");
+        (code, answer["message"].as_str().unwrap_or_default().to_owned())
+    }
+}
+
+fn address(path: &str) -> Address {
+    let (group, version, path) = match path.strip_prefix('/') {
+        None => ("", "v1", path),
+        Some(rest) => {
+            let mut parts = rest.splitn(3, '/');
+            (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap())
+        }
+    };
+    let mut segments = path.split('/').map(str::to_owned).collect::<std::collections::VecDeque<_>>();
+    let namespace = ["ns", "nowhere"].contains(&segments[0].as_str()).then(|| segments.pop_front()).flatten();
+    let resource = Scheme::builtin().resource(group, version, &segments[0]).unwrap();
+    Address { resource, namespace, name: segments.get(1).cloned(), subresource: segments.get(2).cloned() }
+}
+
+/// A pod of containers with these resources.
+pub(super) fn pod(name: &str, resources: &[Value]) -> Value {
+    let containers = resources.iter().enumerate().map(|(n, r)| json!({"name": format!("c{n}"), "image": "x", "resources": r}));
+    json!({"metadata": {"name": name}, "spec": {"containers": containers.collect::<Vec<_>>()}})
+}
