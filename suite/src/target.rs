@@ -158,6 +158,12 @@ impl Target {
         self
     }
 
+    /// The same, asked by way of a proxy that stands before it.
+    pub fn by_way_of(mut self, url: &str) -> Self {
+        self.base = url.trim_end_matches('/').to_owned();
+        self
+    }
+
     /// The same, with a backend that listens as long as it is there.
     pub fn keeping(mut self, backend: Backend) -> Self {
         self._backend = Some(Arc::new(backend));
