@@ -26,17 +26,41 @@ pub(super) enum Aligned {
 
 /// Aligns the requests of two sessions, in their order.
 pub(super) fn align(a: &[&Request], b: &[&Request]) -> Vec<Aligned> {
-    let keys = |requests: &[&Request]| requests.iter().map(|request| key(request)).collect::<Vec<_>>();
+    let keys = |requests: &[&Request]| {
+        requests
+            .iter()
+            .map(|request| key(request))
+            .collect::<Vec<_>>()
+    };
     let mut out = Vec::new();
     for op in capture_diff_slices(Algorithm::Patience, &keys(a), &keys(b)) {
         match op {
-            DiffOp::Equal { old_index, new_index, len } => {
+            DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } => {
                 out.extend((0..len).map(|n| Aligned::Both(old_index + n, new_index + n)));
             }
-            DiffOp::Delete { old_index, old_len, .. } => out.extend((0..old_len).map(|n| Aligned::OnlyA(old_index + n))),
-            DiffOp::Insert { new_index, new_len, .. } => out.extend((0..new_len).map(|n| Aligned::OnlyB(new_index + n))),
-            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-                pair(a, b, old_index..old_index + old_len, new_index..new_index + new_len, &mut out);
+            DiffOp::Delete {
+                old_index, old_len, ..
+            } => out.extend((0..old_len).map(|n| Aligned::OnlyA(old_index + n))),
+            DiffOp::Insert {
+                new_index, new_len, ..
+            } => out.extend((0..new_len).map(|n| Aligned::OnlyB(new_index + n))),
+            DiffOp::Replace {
+                old_index,
+                old_len,
+                new_index,
+                new_len,
+            } => {
+                pair(
+                    a,
+                    b,
+                    old_index..old_index + old_len,
+                    new_index..new_index + new_len,
+                    &mut out,
+                );
             }
         }
     }
@@ -72,7 +96,9 @@ fn pair(
 
 fn key(request: &Request) -> String {
     let target = request.target();
-    let target = VOLATILE.as_ref().map_or(target.into(), |volatile| volatile.replace_all(target, "*"));
+    let target = VOLATILE
+        .as_ref()
+        .map_or(target.into(), |volatile| volatile.replace_all(target, "*"));
     format!("{} {target}", request.method)
 }
 
@@ -82,7 +108,13 @@ mod tests {
     use crate::interaction::Headers;
 
     fn get(url: &str) -> Request {
-        Request { method: "GET".into(), url: url.into(), headers: Headers::default(), body: None, omitted: 0 }
+        Request {
+            method: "GET".into(),
+            url: url.into(),
+            headers: Headers::default(),
+            body: None,
+            omitted: 0,
+        }
     }
 
     #[test]

@@ -48,7 +48,9 @@ pub enum FormatError {
     #[error("this is no cassette: {0}")]
     NotACassette(String),
     /// It is of a newer version.
-    #[error("this cassette has format {found}, and this is {this}, which reads formats up to {VERSION}: {reader} or later reads it")]
+    #[error(
+        "this cassette has format {found}, and this is {this}, which reads formats up to {VERSION}: {reader} or later reads it"
+    )]
     TooNew {
         /// The version of the cassette.
         found: u64,

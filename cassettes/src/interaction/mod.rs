@@ -10,7 +10,9 @@ mod exchange;
 mod placeholder;
 
 pub use clock::{Clock, millis, to_millis};
-pub use exchange::{Answer, Data, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request, Sender};
+pub use exchange::{
+    Answer, Data, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request, Sender,
+};
 
 pub use placeholder::{is_placeholder, number, placeholder, placeholders};
 
@@ -57,7 +59,10 @@ pub struct Program {
 impl Program {
     /// This crate.
     pub fn this() -> Self {
-        Self { name: "stuntdouble".into(), version: env!("CARGO_PKG_VERSION").into() }
+        Self {
+            name: "stuntdouble".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
     }
 }
 
@@ -125,7 +130,11 @@ impl Interaction {
     /// Whether the connection became one of WebSocket messages.
     pub fn is_websocket(&self) -> bool {
         self.messages().is_some()
-            && self.request.headers.get("upgrade").is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
+            && self
+                .request
+                .headers
+                .get("upgrade")
+                .is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
     }
 }
 

@@ -63,5 +63,8 @@ pub async fn verify(cassette: &Cassette, options: &Options) -> Result<Report, Tr
     let profile = options.profile.as_deref().unwrap_or(recorded);
     let judge = judge::Judge::new(profile, recorded);
     let player = player::Player::new(client, options.patience);
-    Ok(Report { against: options.against.clone(), verdicts: session::play(cassette, judge, player).await })
+    Ok(Report {
+        against: options.against.clone(),
+        verdicts: session::play(cassette, judge, player).await,
+    })
 }
