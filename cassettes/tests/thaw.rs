@@ -97,9 +97,8 @@ async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
     .await
     .expect("a replayer");
     let client = Client::new(&replayer.url(), &Credentials::default(), true).expect("a client");
-    let created = |id: usize| &cassette.interactions[id].request;
     let mut name = String::new();
-    for interaction in cassette.interactions.iter().take(4) {
+    for interaction in cassette.interactions.iter() {
         let request = &interaction.request;
         let answer = ask(&client, &request.method, &request.url, &request.text()).await;
         let value: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
@@ -108,13 +107,10 @@ async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
                 .as_str()
                 .unwrap_or_default()
                 .to_owned();
+            break;
         }
     }
-    assert!(
-        !name.is_empty(),
-        "no object was created by {:?}",
-        created(1)
-    );
+    assert!(!name.is_empty(), "no object was created");
     assert_eq!(*shelf.thawed.lock(), 0);
     let missed = ask(&client, "GET", "/api/v1/never/recorded", "").await;
     assert_eq!((missed.as_str(), *shelf.thawed.lock()), ("", 1));
