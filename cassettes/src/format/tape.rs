@@ -18,11 +18,16 @@ use std::time::Duration;
 const BEGIN: &str = "---\n";
 const ENDED: &str = "...\n";
 
+/// How many buffers are kept.
+const SPARE: usize = 4;
+
 /// A cassette that is being recorded.
 #[derive(Debug)]
 pub struct Tape {
     path: PathBuf,
     state: Mutex<State>,
+    /// Buffers for pieces, which are long, so that the system need not find memory for each.
+    spare: Mutex<Vec<String>>,
 }
 
 #[derive(Debug)]
@@ -64,6 +69,7 @@ impl Tape {
                 open: None,
                 stopped: false,
             }),
+            spare: Mutex::default(),
         })
     }
 
@@ -121,9 +127,15 @@ impl Tape {
     /// # Errors
     /// If the file cannot be written.
     pub fn piece(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
-        let mut text = String::new();
+        let mut text = self.spare.lock().pop().unwrap_or_default();
         piece(&mut text, of);
-        self.write(&text, Some((id, "pieces:\n")), Some(id))
+        let result = self.write(&text, Some((id, "pieces:\n")), Some(id));
+        text.clear();
+        let mut spare = self.spare.lock();
+        if spare.len() < SPARE {
+            spare.push(text);
+        }
+        result
     }
 
     /// Appends a message to an upgraded connection of an interaction.
