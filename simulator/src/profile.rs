@@ -78,6 +78,11 @@ impl Profile {
         !self.recorded()
     }
 
+    /// Whether what clients newer than v1.2 ask for is there: OpenAPI, and `fieldValidation`.
+    pub fn speaks_to_newer_clients(self) -> bool {
+        !self.recorded()
+    }
+
     /// Whether JSON patch is all of RFC 6902 (else the recorded subset).
     pub fn full_json_patch(self) -> bool {
         !self.recorded()

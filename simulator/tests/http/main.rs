@@ -2,6 +2,7 @@
 
 mod answers;
 mod hostile;
+mod stalled;
 mod stopping;
 mod websockets;
 mod wire;

@@ -52,7 +52,10 @@ impl Bench {
                 for (bent, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
                     let to_be_caught = bent.is_some();
                     let proxy = Proxy::before(simulator.base(), bent).await?;
-                    let target = Target::at(&proxy.url(), &Credentials::default())?;
+                    let mut target = Target::at(&proxy.url(), &Credentials::default())?;
+                    if let Some(place) = simulator.place() {
+                        target = target.with_backend(place.clone());
+                    }
                     let outcome = trial.play(&target, &format!("{run}{}", mutant.number)).await;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {
