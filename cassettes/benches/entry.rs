@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p stuntdouble-cassettes --bench entry`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 use bytes::Bytes;
 use jiff::Timestamp;
 use std::hint::black_box;
