@@ -96,9 +96,7 @@ impl Bindings {
             .filter(|(_, known)| wrong(known, true) || (of_object && **known == here))
             .or(after.filter(|(_, known)| wrong(known, false) || (of_object && **known == here)));
         if let Some((other, known)) = clash {
-            return Err(format!(
-                "resourceVersion {live} is out of order (recorded {recorded}; {other} was {known})"
-            ));
+            return Err(format!("resourceVersion {live} is out of order (recorded {recorded}; {other} was {known})"));
         }
         if of_object {
             self.versions.insert(there, here);

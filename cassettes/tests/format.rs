@@ -1,14 +1,15 @@
 //! Every released version stays readable, a newer one is refused, and a torn end loses no more than it must.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 use proptest::prelude::*;
 use rstest::rstest;
 use std::time::Duration;
-use stuntdouble_cassettes::format::{self, End, FormatError, Tape};
-use stuntdouble_cassettes::interaction::{
-    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
-    Payload, Request, Sender,
-};
+use stuntdouble_cassettes::format::{self, End, FormatError, Opening, Tape};
 use stuntdouble_cassettes::har;
+use stuntdouble_cassettes::interaction::{
+    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Request, Sender,
+};
 
 const V1: &str = include_str!("samples/v1.yaml");
 
@@ -118,7 +119,8 @@ fn many_threads_leave_whole_documents_and_whole_frames() {
         for id in 1..=8_u64 {
             let tape = &tape;
             scope.spawn(move || {
-                tape.append(&streaming(id)).expect("appended");
+                let Interaction { started, wait, took, request, outcome, .. } = streaming(id);
+                tape.append(Opening::new(id, started, &request), wait, took, &outcome).expect("appended");
                 for n in 0..50 {
                     let frame = Frame { at: Duration::from_millis(n), data: format!("{{\"of\":{id},\"n\":{n}}}\n").into() };
                     tape.frame(id, &frame).expect("appended");
@@ -145,12 +147,7 @@ fn streaming(id: u64) -> Interaction {
         wait: Duration::ZERO,
         took: None,
         request: Request { method: "GET".into(), url: "/watch/x".into(), headers: Headers::default(), body: None, omitted: 0 },
-        outcome: Outcome::Answer(Answer {
-            status: 200,
-            headers: Headers::default(),
-            payload: Payload::Stream(Vec::new()),
-            cut: None,
-        }),
+        outcome: Outcome::Answer(Answer { status: 200, headers: Headers::default(), payload: Payload::Stream(Vec::new()), cut: None }),
         marks: Marks::default(),
     }
 }
@@ -175,9 +172,7 @@ fn payload() -> impl Strategy<Value = Payload> {
         any::<Vec<u8>>().prop_map(|bytes| Data::Ping(bytes.into())),
         prop::option::of((1000..5000_u16, ".{0,9}")).prop_map(Data::Close),
     ];
-    let message = (time(), any::<bool>(), data).prop_map(|(at, client, data)| {
-        Message { at, from: if client { Sender::Client } else { Sender::Server }, data }
-    });
+    let message = (time(), any::<bool>(), data).prop_map(|(at, client, data)| Message { at, from: if client { Sender::Client } else { Sender::Server }, data });
     prop_oneof![
         bytes().prop_map(|bytes| Payload::Body(bytes.into())),
         prop::collection::vec(frame.prop_map(|(at, data)| Frame { at, data: data.into() }), 0..4).prop_map(Payload::Stream),
@@ -194,17 +189,15 @@ fn interaction() -> impl Strategy<Value = Interaction> {
         1 => any::<String>().prop_map(|text| Outcome::Failure(Failure { kind: FailureKind::Timeout, text })),
     ];
     let request = ("(GET|POST|yes)", "/[a-z?&=#:%]{0,12}", prop::option::of(bytes()), 0..9_u64);
-    (request, outcome, time(), prop::option::of(any::<String>())).prop_map(|((method, url, body, omitted), outcome, took, note)| {
-        Interaction {
-            id: 1,
-            note,
-            started: "2026-11-21T11:45:16.5Z".parse().expect("a time"),
-            wait: took / 2000 * 1000,
-            took: Some(took),
-            request: Request { method, url, headers: Headers::default(), body: body.map(Into::into), omitted },
-            outcome,
-            marks: Marks::default(),
-        }
+    (request, outcome, time(), prop::option::of(any::<String>())).prop_map(|((method, url, body, omitted), outcome, took, note)| Interaction {
+        id: 1,
+        note,
+        started: "2026-11-21T11:45:16.5Z".parse().expect("a time"),
+        wait: took / 2000 * 1000,
+        took: Some(took),
+        request: Request { method, url, headers: Headers::default(), body: body.map(Into::into), omitted },
+        outcome,
+        marks: Marks::default(),
     })
 }
 

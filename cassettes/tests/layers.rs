@@ -1,22 +1,16 @@
 //! A layer imports only what stands to its left.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers from left to right; those in one place do not import one another.
-const LAYERS: [&[&str]; 5] = [
-    &["interaction"],
-    &["format"],
-    &["matcher", "bindings", "redactor"],
-    &["differ", "har", "transport"],
-    &["recorder", "replayer", "verifier"],
-];
+const LAYERS: [&[&str]; 5] =
+    [&["interaction"], &["format"], &["matcher", "bindings", "redactor"], &["differ", "har", "transport"], &["recorder", "replayer", "verifier"]];
 
 fn rank(layer: &str) -> usize {
-    LAYERS
-        .iter()
-        .position(|names| names.contains(&layer))
-        .unwrap_or_else(|| panic!("{layer} is no layer: put it into its place in the list"))
+    LAYERS.iter().position(|names| names.contains(&layer)).unwrap_or_else(|| panic!("{layer} is no layer: put it into its place in the list"))
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -7,6 +7,8 @@
 //!
 //! On a machine that limits open files, the thousand connections need `ulimit -n 4096`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 #[path = "http/client.rs"]
 #[expect(dead_code, reason = "the other benchmark's client, which also reads streams")]
 mod client;

@@ -78,6 +78,11 @@ impl Profile {
         !self.recorded()
     }
 
+    /// Whether what clients newer than v1.2 ask for is there: OpenAPI, and `fieldValidation`.
+    pub fn speaks_to_newer_clients(self) -> bool {
+        !self.recorded()
+    }
+
     /// Whether JSON patch is all of RFC 6902 (else the recorded subset).
     pub fn full_json_patch(self) -> bool {
         !self.recorded()
@@ -86,6 +91,11 @@ impl Profile {
     /// Whether merge patch is RFC 7386 (else as v1.2's library has it: nulls inside lists are dropped, a list as a patch is taken for the whole object).
     pub fn full_merge_patch(self) -> bool {
         !self.recorded()
+    }
+
+    /// Whether replacing a service takes the node ports that it gives up for kept and those that it keeps for given up (else the other way around).
+    pub fn mistakes_node_ports(self) -> bool {
+        self.recorded()
     }
 
     /// Whether a watch of one object sees nothing of the kinds whose name is no field.

@@ -44,13 +44,7 @@ pub(super) fn align(a: &[&Request], b: &[&Request]) -> Vec<Aligned> {
 }
 
 /// Within what was replaced, requests can still be the same but for values that were made up anew.
-fn pair(
-    a: &[&Request],
-    b: &[&Request],
-    there: std::ops::Range<usize>,
-    here: std::ops::Range<usize>,
-    out: &mut Vec<Aligned>,
-) {
+fn pair(a: &[&Request], b: &[&Request], there: std::ops::Range<usize>, here: std::ops::Range<usize>, out: &mut Vec<Aligned>) {
     let mut next = here.start;
     for one in there {
         let ask = a.get(one).map(|request| Ask::new(request));
@@ -90,13 +84,7 @@ mod tests {
         let a = [get("/a"), get("/pods/web-x2f4z"), get("/b"), get("/only-a")];
         let b = [get("/a"), get("/only-b"), get("/pods/web-99bbc"), get("/b")];
         let aligned = align(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
-        let expected = [
-            Aligned::Both(0, 0),
-            Aligned::OnlyB(1),
-            Aligned::Both(1, 2),
-            Aligned::Both(2, 3),
-            Aligned::OnlyA(3),
-        ];
+        let expected = [Aligned::Both(0, 0), Aligned::OnlyB(1), Aligned::Both(1, 2), Aligned::Both(2, 3), Aligned::OnlyA(3)];
         assert_eq!(aligned, expected);
     }
 }

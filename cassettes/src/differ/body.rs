@@ -69,8 +69,7 @@ fn resolve(text: &str) -> Value {
 }
 
 fn number(text: &str) -> Option<Number> {
-    static FLOAT: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^[-+]?([0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)([eE][-+][0-9]+)?$").ok());
+    static FLOAT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[-+]?([0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)([eE][-+][0-9]+)?$").ok());
     let plain = text.replace('_', "");
     let (negative, digits) = match plain.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -14,20 +14,16 @@ use std::sync::LazyLock;
 /// Every server has its own.
 const OWN: [&str; 5] = ["gitVersion", "gitCommit", "gitTreeState", "major", "minor"];
 
-const TIMES: [&str; 6] =
-    ["creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "lastHeartbeatTime", "startTime"];
+const TIMES: [&str; 6] = ["creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "lastHeartbeatTime", "startTime"];
 
 #[expect(clippy::expect_used, reason = "the patterns are constants, and a test uses each of them")]
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-static UUID: LazyLock<Regex> =
-    LazyLock::new(|| pattern("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"));
-static UUID_WITHIN: LazyLock<Regex> =
-    LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
-static STAMP: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"));
+static UUID: LazyLock<Regex> = LazyLock::new(|| pattern("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"));
+static UUID_WITHIN: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+static STAMP: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"));
 static LAST_OCTET: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\.(25[0-4]|2[0-4][0-9]|1?[0-9]?[0-9])$"));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
 static GENERATE_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#""generateName": ?"([^"]+)""#));
@@ -71,14 +67,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Versions, UIDs, times and names; says whether the pair was one of them, and was judged.
-    fn text_is_volatile(
-        &mut self,
-        path: &str,
-        key: &str,
-        there: &str,
-        here: &str,
-        parent: Option<&Map<String, Value>>,
-    ) -> bool {
+    fn text_is_volatile(&mut self, path: &str, key: &str, there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bool {
         if path.ends_with("metadata.resourceVersion") {
             let of_object = parent.is_some_and(|parent| parent.contains_key("uid"));
             let result = self.bound.version(there, here, of_object);
@@ -116,9 +105,7 @@ impl<'a> Comparison<'a> {
                 let possible = here.strip_prefix(net).is_some_and(|rest| LAST_OCTET.is_match(rest));
                 (Kind::ClusterIp, there.clone(), here.clone(), possible)
             }
-            ("nodePort", Value::Number(there), Value::Number(here))
-                if there.is_f64() == here.is_f64() && there.as_f64() != Some(0.0) =>
-            {
+            ("nodePort", Value::Number(there), Value::Number(here)) if there.is_f64() == here.is_f64() && there.as_f64() != Some(0.0) => {
                 let possible = here.as_f64().is_some_and(|port| (30000.0..=32767.0).contains(&port));
                 (Kind::NodePort, there.to_string(), here.to_string(), possible)
             }
@@ -213,9 +200,7 @@ impl<'a> Comparison<'a> {
         let prefix = prefix.as_str();
         let text = UUID_WITHIN.replace_all(text, "UUID");
         match Regex::new(&format!(r"{}[a-z0-9]{{5}}\b", regex::escape(prefix))) {
-            Ok(generated) => {
-                Cow::Owned(generated.replace_all(&text, regex::NoExpand(&format!("{prefix}?????"))).into_owned())
-            }
+            Ok(generated) => Cow::Owned(generated.replace_all(&text, regex::NoExpand(&format!("{prefix}?????"))).into_owned()),
             Err(_) => text,
         }
     }
@@ -238,10 +223,7 @@ impl<'a> Comparison<'a> {
 /// Whether a name was generated from the prefix beside it, and the other could have been too.
 fn generated(there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bool {
     let Some(Value::String(prefix)) = parent.and_then(|parent| parent.get("generateName")) else { return false };
-    !prefix.is_empty()
-        && there.starts_with(prefix.as_str())
-        && here.starts_with(prefix.as_str())
-        && there.chars().count() == here.chars().count()
+    !prefix.is_empty() && there.starts_with(prefix.as_str()) && here.starts_with(prefix.as_str()) && there.chars().count() == here.chars().count()
 }
 
 /// Generated names, and components, come in any order.
@@ -269,9 +251,7 @@ pub fn place(item: &Value) -> (String, String, String) {
 /// Equal in value and in kind: 1 is not 1.0.
 fn same(recorded: &Value, live: &Value) -> bool {
     match (recorded, live) {
-        (Value::Number(there), Value::Number(here)) => {
-            there.is_f64() == here.is_f64() && (there == here || there.is_f64() && there.as_f64() == here.as_f64())
-        }
+        (Value::Number(there), Value::Number(here)) => there.is_f64() == here.is_f64() && (there == here || there.is_f64() && there.as_f64() == here.as_f64()),
         _ => recorded == live,
     }
 }

@@ -24,9 +24,7 @@ impl Diff {
 
     /// How many differences there are of each grade, the gravest first.
     pub fn counts(&self) -> Vec<(Grade, usize)> {
-        let count = |grade: &Grade| {
-            self.rows.iter().flat_map(|row| &row.findings).filter(|finding| finding.grade == *grade).count()
-        };
+        let count = |grade: &Grade| self.rows.iter().flat_map(|row| &row.findings).filter(|finding| finding.grade == *grade).count();
         Grade::ALL.iter().map(|grade| (*grade, count(grade))).collect()
     }
 
@@ -59,12 +57,7 @@ impl Diff {
     /// The differences in a line.
     pub fn summary(&self) -> String {
         let differing = self.rows.iter().filter(|row| !row.findings.is_empty()).count();
-        let counts: Vec<String> = self
-            .counts()
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(grade, count)| format!("{} {count}", grade.name()))
-            .collect();
+        let counts: Vec<String> = self.counts().into_iter().filter(|(_, count)| *count > 0).map(|(grade, count)| format!("{} {count}", grade.name())).collect();
         let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
         format!("{differing} of {} interactions differ{counts}", self.rows.len())
     }
@@ -80,8 +73,7 @@ impl Diff {
                 json!({"a": side(&row.a), "b": side(&row.b), "findings": findings})
             })
             .collect();
-        let counts: serde_json::Map<String, Value> =
-            self.counts().into_iter().map(|(grade, count)| (grade.name().to_owned(), count.into())).collect();
+        let counts: serde_json::Map<String, Value> = self.counts().into_iter().map(|(grade, count)| (grade.name().to_owned(), count.into())).collect();
         json!({"interactions": self.rows.len(), "same": self.is_same(), "counts": counts, "differences": rows})
     }
 }

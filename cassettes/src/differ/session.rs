@@ -99,8 +99,7 @@ fn both(one: &Interaction, two: &Interaction, bound: &mut Bindings) -> Row {
                 let path = if single { String::new() } else { format!("frame{n}") };
                 let before = comparison.found.len();
                 comparison.values(&path, a, b);
-                let paths: Vec<&str> =
-                    comparison.found.iter().skip(before).filter_map(|finding| finding.text.split(": ").next()).collect();
+                let paths: Vec<&str> = comparison.found.iter().skip(before).filter_map(|finding| finding.text.split(": ").next()).collect();
                 blend(&path, a, b, &paths);
             }
             found.append(&mut comparison.found);
@@ -126,8 +125,7 @@ fn heads(a: &Answer, b: &Answer, bound: &Bindings, found: &mut Vec<Finding>) {
     if a.status != b.status {
         found.push(Finding::new(Grade::Status, format!("status {}, and {} in the first", b.status, a.status)));
     }
-    let mut names: Vec<String> =
-        a.headers.0.iter().chain(&b.headers.0).map(|(name, _)| name.to_ascii_lowercase()).collect();
+    let mut names: Vec<String> = a.headers.0.iter().chain(&b.headers.0).map(|(name, _)| name.to_ascii_lowercase()).collect();
     names.sort();
     names.dedup();
     for name in names.iter().filter(|name| !INCIDENTAL.contains(&name.as_str())) {

@@ -24,14 +24,7 @@ pub fn contents(cassette: &Cassette) -> String {
     for interaction in &cassette.interactions {
         let since = start.map_or(0.0, |start| interaction.started.duration_since(start).as_secs_f64());
         let request = &interaction.request;
-        let line = format!(
-            "{:>5}  {since:>9.3} s  {:<7} {:<4} {}  {}",
-            interaction.id,
-            request.method,
-            status(interaction),
-            request.url,
-            rest(interaction)
-        );
+        let line = format!("{:>5}  {since:>9.3} s  {:<7} {:<4} {}  {}", interaction.id, request.method, status(interaction), request.url, rest(interaction));
         out.push_str(line.trim_end());
         out.push('\n');
     }

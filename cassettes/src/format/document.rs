@@ -4,9 +4,10 @@ use super::json::Layout;
 use super::node::Node;
 use super::yaml::{entry, pad, text_entry};
 use super::{READ_BY, VERSION};
-use crate::interaction::{Answer, Data, Frame, Header, Headers, Interaction, Message, Outcome, Payload, Request, Sender, to_millis};
+use crate::interaction::{Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -17,17 +18,9 @@ pub(super) fn header(out: &mut String, header: &Header) {
     entry(out, 0, "cassette", &Node::Number(VERSION.to_string().into()));
     text_entry(out, 0, "read_by", &format!("stuntdouble {READ_BY}"));
     text_entry(out, 0, "recorded", &header.recorded.to_string());
-    let program = vec![
-        (Cow::Borrowed("name"), string(&header.recorder.name)),
-        (Cow::Borrowed("version"), string(&header.recorder.version)),
-    ];
+    let program = vec![(Cow::Borrowed("name"), string(&header.recorder.name)), (Cow::Borrowed("version"), string(&header.recorder.version))];
     entry(out, 0, "recorder", &Node::Map(program));
-    let optional = [
-        ("upstream", &header.upstream),
-        ("upstream_version", &header.upstream_version),
-        ("profile", &header.profile),
-        ("comment", &header.comment),
-    ];
+    let optional = [("upstream", &header.upstream), ("upstream_version", &header.upstream_version), ("profile", &header.profile), ("comment", &header.comment)];
     for (key, value) in optional {
         if let Some(text) = value {
             text_entry(out, 0, key, text);
@@ -38,17 +31,13 @@ pub(super) fn header(out: &mut String, header: &Header) {
     }
 }
 
-/// All of an interaction but its frames, messages and end.
-pub(super) fn head(out: &mut String, interaction: &Interaction) {
-    entry(out, 0, "id", &Node::Number(interaction.id.to_string().into()));
-    if let Some(note) = &interaction.note {
+/// What comes first in the document of an interaction: all that is known before there is an answer.
+pub(super) fn opening(out: &mut String, id: u64, started: Timestamp, note: Option<&str>, marks: &Marks, of: &Request) {
+    entry(out, 0, "id", &Node::Number(id.to_string().into()));
+    if let Some(note) = note {
         text_entry(out, 0, "note", note);
     }
-    text_entry(out, 0, "started", &interaction.started.to_string());
-    if interaction.took != Some(interaction.wait) {
-        entry(out, 0, "wait_ms", &time(interaction.wait));
-    }
-    let marks = &interaction.marks;
+    text_entry(out, 0, "started", &started.to_string());
     if let Some(profile) = &marks.only {
         text_entry(out, 0, "only", profile);
     }
@@ -59,8 +48,15 @@ pub(super) fn head(out: &mut String, interaction: &Interaction) {
         entry(out, 0, "text_varies", &Node::Bool(true));
     }
     out.push_str("request:\n");
-    request(out, &interaction.request);
-    match &interaction.outcome {
+    request(out, of);
+}
+
+/// What came of it, but for frames, messages and the end.
+pub(super) fn came(out: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) {
+    if took != Some(wait) {
+        entry(out, 0, "wait_ms", &time(wait));
+    }
+    match outcome {
         Outcome::Answer(answer) => response(out, answer),
         Outcome::Failure(failure) => {
             out.push_str("error:\n");
@@ -104,7 +100,8 @@ fn headers(out: &mut String, headers: &Headers) {
     }
     out.push_str("  headers:\n");
     for (name, value) in &headers.0 {
-        super::yaml::item(out, 4, &Node::Map(vec![(Cow::Borrowed(name), string(value))]));
+        out.push_str("    - ");
+        super::yaml::scalar_entry(out, name, value);
     }
 }
 

@@ -49,11 +49,7 @@ impl Layout {
             Some("\n") => &[Space::Lines(2), Space::Lines(4)],
             _ => &[Space::Compact, Space::Spaced],
         };
-        let escapes: &[Escapes] = if text.contains("\\u") {
-            &[Escapes::Least, Escapes::Html, Escapes::Ascii]
-        } else {
-            &[Escapes::Least]
-        };
+        let escapes: &[Escapes] = if text.contains("\\u") { &[Escapes::Least, Escapes::Html, Escapes::Ascii] } else { &[Escapes::Least] };
         for &space in spaces {
             for &escapes in escapes {
                 let layout = Self { space, escapes, newline };
@@ -125,9 +121,7 @@ impl Layout {
             Node::Map(entries) if entries.is_empty() => sink.put("{}"),
             Node::List(items) => {
                 sink.put("[")
-                    && items.iter().enumerate().all(|(n, item)| {
-                        self.before(n, depth + 1, sink) && self.node(item, depth + 1, sink)
-                    })
+                    && items.iter().enumerate().all(|(n, item)| self.before(n, depth + 1, sink) && self.node(item, depth + 1, sink))
                     && self.close(depth, sink)
                     && sink.put("]")
             }
@@ -135,10 +129,7 @@ impl Layout {
                 let colon = if self.space == Space::Compact { ":" } else { ": " };
                 sink.put("{")
                     && entries.iter().enumerate().all(|(n, (key, value))| {
-                        self.before(n, depth + 1, sink)
-                            && self.string(key, sink)
-                            && sink.put(colon)
-                            && self.node(value, depth + 1, sink)
+                        self.before(n, depth + 1, sink) && self.string(key, sink) && sink.put(colon) && self.node(value, depth + 1, sink)
                     })
                     && self.close(depth, sink)
                     && sink.put("}")
@@ -168,6 +159,11 @@ impl Layout {
     fn string(self, text: &str, sink: &mut impl Sink) -> bool {
         if !sink.put("\"") {
             return false;
+        }
+        let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\' && byte.is_ascii();
+        let html = |byte: u8| self.escapes == Escapes::Html && matches!(byte, b'<' | b'>' | b'&');
+        if text.bytes().all(|byte| plain(byte) && byte != 0x7f && !html(byte)) {
+            return sink.put(text) && sink.put("\"");
         }
         let mut run = 0;
         for (at, character) in text.char_indices() {

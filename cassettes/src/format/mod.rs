@@ -22,7 +22,7 @@ mod yaml;
 
 pub use contents::contents;
 pub use reader::{parse, read};
-pub use tape::{End, Tape, to_string, write};
+pub use tape::{End, Opening, Tape, to_string, write};
 
 use crate::interaction::Program;
 use std::path::PathBuf;
@@ -73,10 +73,6 @@ pub enum FormatError {
 impl FormatError {
     fn too_new(found: u64, reader: Option<&str>) -> Self {
         let this = Program::this();
-        Self::TooNew {
-            found,
-            reader: reader.unwrap_or("a newer stuntdouble").to_owned(),
-            this: format!("{} {}", this.name, this.version),
-        }
+        Self::TooNew { found, reader: reader.unwrap_or("a newer stuntdouble").to_owned(), this: format!("{} {}", this.name, this.version) }
     }
 }

@@ -4,8 +4,7 @@ use super::json::Layout;
 use super::node::Node;
 use super::{FormatError, VERSION};
 use crate::interaction::{
-    Answer, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Program,
-    Request, Sender, millis,
+    Answer, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Program, Request, Sender, millis,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -26,10 +26,7 @@ pub fn parse(text: &str) -> Result<Cassette, FormatError> {
     assemble(Documents::new(text.as_bytes()), |source| FormatError::File { path: "(text)".into(), source })
 }
 
-fn assemble<R: BufRead>(
-    mut documents: Documents<R>,
-    file: impl Fn(std::io::Error) -> FormatError,
-) -> Result<Cassette, FormatError> {
+fn assemble<R: BufRead>(mut documents: Documents<R>, file: impl Fn(std::io::Error) -> FormatError) -> Result<Cassette, FormatError> {
     let mut head: Option<Header> = None;
     let mut interactions: Vec<Interaction> = Vec::new();
     let mut at: HashMap<u64, usize> = HashMap::new();

@@ -10,8 +10,7 @@ use serde_json::{Map, Value, json};
 pub fn export(cassette: &Cassette) -> String {
     let header = &cassette.header;
     let base = header.upstream.as_deref().unwrap_or(NOWHERE);
-    let entries: Vec<Value> =
-        cassette.interactions.iter().enumerate().map(|(n, each)| entry(n, each, base)).collect();
+    let entries: Vec<Value> = cassette.interactions.iter().enumerate().map(|(n, each)| entry(n, each, base)).collect();
     let mut log = Map::new();
     log.insert("version".into(), "1.2".into());
     log.insert("creator".into(), json!({"name": header.recorder.name, "version": header.recorder.version}));
@@ -78,9 +77,7 @@ fn entry(number: usize, interaction: &Interaction, base: &str) -> Value {
 
 fn request(request: &Request, base: &str) -> Value {
     let url = if request.url.starts_with('/') { format!("{base}{}", request.url) } else { request.url.clone() };
-    let query: Vec<Value> = url::form_urlencoded::parse(request.query().as_bytes())
-        .map(|(name, value)| json!({"name": name, "value": value}))
-        .collect();
+    let query: Vec<Value> = url::form_urlencoded::parse(request.query().as_bytes()).map(|(name, value)| json!({"name": name, "value": value})).collect();
     let mut out = json!({
         "method": request.method,
         "url": url,
@@ -107,12 +104,7 @@ fn response(outcome: &Outcome) -> Value {
     let (answer, error) = match outcome {
         Outcome::Answer(answer) => (answer.clone(), None),
         Outcome::Failure(failure) => {
-            let none = Answer {
-                status: 0,
-                headers: Default::default(),
-                payload: Payload::Body(Default::default()),
-                cut: None,
-            };
+            let none = Answer { status: 0, headers: Default::default(), payload: Payload::Body(Default::default()), cut: None };
             (none, Some(json!({"kind": failure.kind.name(), "text": failure.text})))
         }
     };
@@ -171,9 +163,7 @@ fn message(interaction: &Interaction, message: &Message) -> Value {
         Data::Ping(bytes) => (9, STANDARD.encode(bytes)),
         Data::Pong(bytes) => (10, STANDARD.encode(bytes)),
         Data::Close(None) => (8, String::new()),
-        Data::Close(Some((code, reason))) => {
-            (8, STANDARD.encode([&code.to_be_bytes()[..], reason.as_bytes()].concat()))
-        }
+        Data::Close(Some((code, reason))) => (8, STANDARD.encode([&code.to_be_bytes()[..], reason.as_bytes()].concat())),
     };
     json!({"type": kind, "time": micros / 1e6, "opcode": opcode, "data": data})
 }

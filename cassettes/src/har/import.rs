@@ -2,8 +2,7 @@
 
 use super::{HarError, NOWHERE};
 use crate::interaction::{
-    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload,
-    Program, Request, Sender, millis,
+    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Program, Request, Sender, millis,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

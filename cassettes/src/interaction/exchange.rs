@@ -95,15 +95,9 @@ impl Request {
     /// Whether what this asks for goes on until somebody ends it: a watch, a log that is followed, an upgraded
     /// connection.
     pub fn asks_for_stream(&self) -> bool {
-        let flag = |name: &str| {
-            self.query().split('&').any(|pair| {
-                pair.split_once('=').is_some_and(|(key, value)| key == name && matches!(value, "1" | "true"))
-            })
-        };
-        self.path().split('/').any(|segment| segment == "watch")
-            || flag("watch")
-            || flag("follow")
-            || self.headers.get("upgrade").is_some()
+        let flag =
+            |name: &str| self.query().split('&').any(|pair| pair.split_once('=').is_some_and(|(key, value)| key == name && matches!(value, "1" | "true")));
+        self.path().split('/').any(|segment| segment == "watch") || flag("watch") || flag("follow") || self.headers.get("upgrade").is_some()
     }
 }
 
@@ -145,9 +139,7 @@ impl Payload {
     pub fn bytes(&self) -> Bytes {
         match self {
             Self::Body(bytes) => bytes.clone(),
-            Self::Stream(frames) => {
-                frames.iter().flat_map(|frame| frame.data.iter().copied()).collect::<Vec<_>>().into()
-            }
+            Self::Stream(frames) => frames.iter().flat_map(|frame| frame.data.iter().copied()).collect::<Vec<_>>().into(),
             Self::Messages(_) => Bytes::new(),
         }
     }
@@ -228,8 +220,7 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// All kinds.
-    pub const ALL: [Self; 7] =
-        [Self::Refused, Self::Closed, Self::Unresolved, Self::Tls, Self::Timeout, Self::Protocol, Self::Abandoned];
+    pub const ALL: [Self; 7] = [Self::Refused, Self::Closed, Self::Unresolved, Self::Tls, Self::Timeout, Self::Protocol, Self::Abandoned];
 
     /// Its name in a cassette.
     pub fn name(self) -> &'static str {

@@ -64,15 +64,7 @@ impl Program {
 impl Header {
     /// The header of a recording that begins now, by this program, of which nothing more is known.
     pub fn new(recorded: Timestamp) -> Self {
-        Self {
-            recorded,
-            recorder: Program::this(),
-            upstream: None,
-            upstream_version: None,
-            profile: None,
-            comment: None,
-            redactions: Vec::new(),
-        }
+        Self { recorded, recorder: Program::this(), upstream: None, upstream_version: None, profile: None, comment: None, redactions: Vec::new() }
     }
 }
 
@@ -124,8 +116,7 @@ impl Interaction {
 
     /// Whether the connection became one of WebSocket messages.
     pub fn is_websocket(&self) -> bool {
-        self.messages().is_some()
-            && self.request.headers.get("upgrade").is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
+        self.messages().is_some() && self.request.headers.get("upgrade").is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
     }
 }
 

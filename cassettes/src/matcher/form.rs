@@ -4,10 +4,8 @@ use crate::interaction::{is_placeholder, placeholders};
 use regex::Regex;
 use std::sync::LazyLock;
 
-static UUID: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new("(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$").ok());
-static STAMP: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$").ok());
+static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$").ok());
+static STAMP: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$").ok());
 /// The letters and digits that generated names are made of: no vowels, so that no words come of them.
 static GENERATED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[bcdfghjklmnpqrstvwxz2456789]{5,}$").ok());
 static RANDOM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[0-9a-z]*[0-9][0-9a-z]*$").ok());
@@ -50,18 +48,14 @@ fn captured(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
     form.push_str(&regex::escape(recorded.get(end..)?));
     form.push('$');
     let found = Regex::new(&form).ok()?.captures(live)?;
-    let pair = |(n, range): (usize, &std::ops::Range<usize>)| {
-        Some((recorded.get(range.clone())?.to_owned(), decoded(found.get(n + 1)?.as_str())))
-    };
+    let pair = |(n, range): (usize, &std::ops::Range<usize>)| Some((recorded.get(range.clone())?.to_owned(), decoded(found.get(n + 1)?.as_str())));
     ranges.iter().enumerate().map(pair).collect()
 }
 
 /// A secret stands in a URL or a form with percent escapes, and elsewhere without: it is the same.
 fn decoded(secret: &str) -> String {
     match secret.contains('%') {
-        true => url::form_urlencoded::parse(format!("v={secret}").as_bytes())
-            .next()
-            .map_or_else(|| secret.to_owned(), |(_, decoded)| decoded.into_owned()),
+        true => url::form_urlencoded::parse(format!("v={secret}").as_bytes()).next().map_or_else(|| secret.to_owned(), |(_, decoded)| decoded.into_owned()),
         false => secret.to_owned(),
     }
 }
@@ -92,9 +86,7 @@ fn same_form(recorded: &str, live: &str, before: &str) -> bool {
     if before == ":" && digits(recorded) && digits(live) && recorded.len().min(live.len()) >= SHORTEST {
         return true;
     }
-    recorded.len() == live.len()
-        && recorded.len() >= SHORTEST
-        && (both(&GENERATED, recorded, live) || both(&RANDOM, recorded, live))
+    recorded.len() == live.len() && recorded.len() >= SHORTEST && (both(&GENERATED, recorded, live) || both(&RANDOM, recorded, live))
 }
 
 /// A text in words and the marks between them.

@@ -155,9 +155,7 @@ fn place(path: &str) -> Vec<&str> {
 
 fn without_namespace<'a>(segments: &[&'a str]) -> Vec<&'a str> {
     match segments.iter().position(|segment| *segment == "namespaces") {
-        Some(at) if segments.len() > at + 2 => {
-            segments.iter().take(at).chain(segments.iter().skip(at + 2)).copied().collect()
-        }
+        Some(at) if segments.len() > at + 2 => segments.iter().take(at).chain(segments.iter().skip(at + 2)).copied().collect(),
         _ => segments.to_vec(),
     }
 }
@@ -250,13 +248,7 @@ mod tests {
     #[case("/ns/a/pods", "", "/ns/b/pods", "", None)]
     #[case("/a?token=redacted-1", "", "/a?token=s3cr3t%2Fx", "", Some(Fit::Volatile))]
     #[case("/a", r#"{"data":{"p":"cmVkYWN0ZWQtMQ=="}}"#, "/a", r#"{"data":{"p":"aHVudGVyMg=="}}"#, Some(Fit::Volatile))]
-    fn requests_match(
-        #[case] url: &str,
-        #[case] body: &str,
-        #[case] live_url: &str,
-        #[case] live_body: &str,
-        #[case] expected: Option<Fit>,
-    ) {
+    fn requests_match(#[case] url: &str, #[case] body: &str, #[case] live_url: &str, #[case] live_body: &str, #[case] expected: Option<Fit>) {
         let found = match ask("GET", url, body).matches(&ask("GET", live_url, live_body)) {
             Match::Fits(fit, _) => Some(fit),
             Match::Differs(_) => None,

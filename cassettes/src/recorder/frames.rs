@@ -116,12 +116,7 @@ mod tests {
         let mut wire = vec![0x81, 0x85, 1, 2, 3, 4];
         wire.extend(b"hello".iter().zip([1, 2, 3, 4, 1]).map(|(byte, mask)| byte ^ mask));
         wire.extend([0x02, 0x01, b'a', 0x89, 0x00, 0x80, 0x01, b'b', 0x88, 0x04, 0x03, 0xe8, b'o', b'k']);
-        let expected = [
-            Data::Text("hello".into()),
-            Data::Ping(Bytes::new()),
-            Data::Binary("ab".into()),
-            Data::Close(Some((1000, "ok".into()))),
-        ];
+        let expected = [Data::Text("hello".into()), Data::Ping(Bytes::new()), Data::Binary("ab".into()), Data::Close(Some((1000, "ok".into())))];
         for cut in 1..wire.len() {
             let mut frames = Frames::default();
             let found: Vec<Data> = wire.chunks(cut).flat_map(|chunk| frames.read(chunk)).collect();

@@ -12,14 +12,13 @@
 mod body;
 mod entry;
 mod frames;
+mod pipe;
 mod socket;
 
 use crate::format::{FormatError, Tape};
 use crate::interaction::{Clock, Header, Request as Asked};
 use crate::redactor::{Redactor, Rules};
-use crate::transport::{
-    Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade,
-};
+use crate::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade};
 use body::{Recording, Sent};
 use bytes::Bytes;
 use entry::{Entry, Log};
@@ -190,7 +189,8 @@ impl Exchange for Proxy {
         restore(&mut parts.headers, protocol);
         readable(&mut parts.headers);
         let sent = Sent::default();
-        let body = match body.is_end_stream() {
+        let bare = body.is_end_stream();
+        let body = match bare {
             true => {
                 sent.is_empty_with(length.is_some());
                 full(Bytes::new())
@@ -198,7 +198,12 @@ impl Exchange for Proxy {
             false => sent.tap(body),
         };
         let mut entry = Entry::new(self.log.clone(), id, asked, sent, started, begun);
-        let response = self.client.send(Request::from_parts(parts, body)).await;
+        let request = self.client.send(Request::from_parts(parts, body));
+        let response = match bare {
+            // The beginning of the document is written while the server thinks, not while the client waits.
+            true => futures::join!(request, prepare(&mut entry)).0,
+            false => request.await,
+        };
         let mut response = match response {
             Ok(response) => response,
             Err(failure) => {
@@ -216,8 +221,14 @@ impl Exchange for Proxy {
             tasks.spawn(socket::relay(near, far, entry));
             return Ok(response.map(|_| full(Bytes::new())));
         }
-        Ok(response.map(|body| Recording::new(body, entry).boxed_unsync()))
+        Ok(response.map(|body| Recording::new(body, entry, tasks).boxed_unsync()))
     }
+}
+
+/// Lets the request go out first.
+async fn prepare(entry: &mut Entry) {
+    tokio::task::yield_now().await;
+    entry.prepare();
 }
 
 /// Offers the server only codings that can be recorded as what they stand for.

@@ -29,12 +29,7 @@ pub(super) async fn relay(near: OnUpgrade, far: OnUpgrade, entry: Entry) {
 }
 
 /// Passes one direction on; what has come is recorded before it goes on.
-async fn pass(
-    mut from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
-    sender: Sender,
-    entry: &Mutex<Entry>,
-) -> Option<String> {
+async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, sender: Sender, entry: &Mutex<Entry>) -> Option<String> {
     let websocket = entry.lock().is_websocket();
     let mut frames = Frames::default();
     let mut buffer = vec![0; BUFFER];

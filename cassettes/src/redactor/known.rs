@@ -113,9 +113,7 @@ impl Known {
     pub(super) fn begun(&self, bytes: &[u8]) -> usize {
         let begins = |needle: &Needle| {
             let most = needle.bytes.len().saturating_sub(1).min(LONGEST_TAIL).min(bytes.len());
-            (1..=most).rev().find(|length| {
-                bytes.get(bytes.len() - length..).is_some_and(|tail| needle.bytes.starts_with(tail))
-            })
+            (1..=most).rev().find(|length| bytes.get(bytes.len() - length..).is_some_and(|tail| needle.bytes.starts_with(tail)))
         };
         self.needles.iter().filter_map(begins).max().unwrap_or_default()
     }

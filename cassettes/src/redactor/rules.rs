@@ -2,6 +2,7 @@
 
 use super::known::Known;
 use crate::interaction::is_placeholder;
+use aho_corasick::{AhoCorasick, packed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use regex::{Captures, Regex};
@@ -32,16 +33,8 @@ pub struct Rules {
     pub(super) defaults: bool,
 }
 
-const HEADERS: [&str; 8] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "set-cookie",
-    "x-auth-token",
-    "x-api-key",
-    "x-amz-security-token",
-    "x-remote-user-secret",
-];
+const HEADERS: [&str; 8] =
+    ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth-token", "x-api-key", "x-amz-security-token", "x-remote-user-secret"];
 
 /// Keys, parameters and names of variables whose values are secret, without the marks between their words.
 const KEYS: [&str; 22] = [
@@ -82,14 +75,34 @@ const PATTERNS: [&str; 6] = [
     r"base64url\.bearer\.authorization\.k8s\.io\.([A-Za-z0-9_-]+)",
 ];
 
-static DEFAULTS: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
+static DEFAULTS: LazyLock<Vec<Regex>> = LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
 
-/// Cheap to look for; without any of them no default pattern can be there.
-static HINTS: LazyLock<Option<aho_corasick::AhoCorasick>> = LazyLock::new(|| {
-    let hints = ["eyj", "bearer", "basic", "-----begin", "akia", "asia", "://"];
-    aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(hints).ok()
+/// What some default rule finds a secret by, in the spellings that are in use; without any of them in a text no default
+/// rule can find anything in it. Cheap to look for, which is done in every byte that passes.
+static HINTS: LazyLock<Hints> = LazyLock::new(|| {
+    let words = ["secret", "token", "passw", "passphrase", "key", "dockerc", "authorization", "bearer", "basic"];
+    let titled = |word: &str| word.chars().take(1).map(|c| c.to_ascii_uppercase()).chain(word.chars().skip(1)).collect();
+    let spelled = words.iter().flat_map(|word| [word.to_string(), titled(word), word.to_ascii_uppercase()]);
+    let marks = ["eyJ", "-----BEGIN", "AKIA", "ASIA", "://"].map(str::to_owned);
+    let all: Vec<String> = spelled.chain(marks).collect();
+    Hints { packed: packed::Searcher::new(&all), any: AhoCorasick::new(&all).ok() }
 });
+
+/// Finds many words at once, with vector instructions where the machine has them.
+struct Hints {
+    packed: Option<packed::Searcher>,
+    any: Option<AhoCorasick>,
+}
+
+impl Hints {
+    fn any_in(&self, text: &[u8]) -> bool {
+        match (&self.packed, &self.any) {
+            (Some(packed), _) => packed.find(text).is_some(),
+            (None, Some(any)) => any.is_match(text),
+            (None, None) => true,
+        }
+    }
+}
 
 impl Default for Rules {
     /// Credentials in headers, queries and bodies, and the data of Secrets.
@@ -108,14 +121,7 @@ impl Default for Rules {
 impl Rules {
     /// Nothing is secret.
     pub fn none() -> Self {
-        Self {
-            headers: Vec::new(),
-            query: Vec::new(),
-            paths: Vec::new(),
-            patterns: Vec::new(),
-            literals: Vec::new(),
-            defaults: false,
-        }
+        Self { headers: Vec::new(), query: Vec::new(), paths: Vec::new(), patterns: Vec::new(), literals: Vec::new(), defaults: false }
     }
 
     /// The values of this header are secret too.
@@ -178,13 +184,17 @@ impl Rules {
         out
     }
 
+    /// Whether a default rule could find anything in a text.
+    pub(super) fn hinted(&self, text: &[u8]) -> bool {
+        self.defaults && HINTS.any_in(text)
+    }
+
     /// Whether the value of a key is secret by the key's name.
     pub(super) fn is_secret_key(&self, key: &str) -> bool {
         if !self.defaults {
             return false;
         }
-        let plain: String =
-            key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+        let plain: String = key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
         KEYS.contains(&plain.as_str()) || ENDS.iter().any(|end| plain.ends_with(end))
     }
 
@@ -194,9 +204,7 @@ impl Rules {
         }
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
-            "cookie" => Cow::Owned(
-                value.split("; ").map(|pair| cookie(pair, known)).collect::<Vec<_>>().join("; "),
-            ),
+            "cookie" => Cow::Owned(value.split("; ").map(|pair| cookie(pair, known)).collect::<Vec<_>>().join("; ")),
             "set-cookie" => {
                 let (pair, attributes) = value.split_once(';').map_or((value, None), |(pair, rest)| (pair, Some(rest)));
                 let pair = cookie(pair, known);
@@ -211,9 +219,8 @@ impl Rules {
     pub(super) fn query(&self, query: &str, known: &mut Known) -> String {
         let pair = |pair: &str| match pair.split_once('=') {
             Some((name, value)) if !value.is_empty() && (self.query.iter().any(|own| own == name) || self.is_secret_key(name)) => {
-                let decoded = url::form_urlencoded::parse(format!("v={value}").as_bytes())
-                    .next()
-                    .map_or_else(|| value.to_owned(), |(_, decoded)| decoded.into_owned());
+                let decoded =
+                    url::form_urlencoded::parse(format!("v={value}").as_bytes()).next().map_or_else(|| value.to_owned(), |(_, decoded)| decoded.into_owned());
                 format!("{name}={}", known.placeholder(&decoded, true))
             }
             _ => pair.to_owned(),
@@ -222,8 +229,7 @@ impl Rules {
     }
 
     /// What patterns find in a text.
-    pub(super) fn patterns<'t>(&self, text: Cow<'t, str>, known: &mut Known) -> Cow<'t, str> {
-        let hinted = self.defaults && HINTS.as_ref().is_none_or(|hints| hints.is_match(text.as_ref()));
+    pub(super) fn patterns<'t>(&self, text: Cow<'t, str>, hinted: bool, known: &mut Known) -> Cow<'t, str> {
         let defaults: &[Regex] = if hinted { DEFAULTS.as_slice() } else { &[] };
         let mut out = text;
         for pattern in defaults.iter().chain(&self.patterns) {

@@ -15,8 +15,7 @@ impl Aliases {
     /// Whether pairs are at odds with none that are known, nor with one another.
     pub(super) fn admit(&self, pairs: &[(String, String)]) -> bool {
         let fits = |(n, (there, here)): (usize, &(String, String))| {
-            self.stands_for(there, here)
-                && pairs.iter().take(n).all(|(other, live)| (other == there) == (live == here))
+            self.stands_for(there, here) && pairs.iter().take(n).all(|(other, live)| (other == there) == (live == here))
         };
         pairs.iter().enumerate().all(fits)
     }
@@ -67,9 +66,7 @@ fn replaced<'t>(text: &'t str, table: &HashMap<String, String>) -> Cow<'t, str> 
     let mut before = None;
     while let Some(next) = rest.chars().next() {
         let starts = |(from, _): &&(&String, &String)| {
-            let boundary = |end: Option<char>, edge: Option<char>| {
-                !(end.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric))
-            };
+            let boundary = |end: Option<char>, edge: Option<char>| !(end.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric));
             rest.starts_with(from.as_str())
                 && boundary(before, from.chars().next())
                 && boundary(rest.get(from.len()..).and_then(|rest| rest.chars().next()), from.chars().last())

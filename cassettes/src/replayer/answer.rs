@@ -17,9 +17,7 @@ pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, script: &Scri
     let coding = Coding::named(recorded.headers.get("content-encoding"));
     let bytes = live(body, script);
     let bytes = match coding {
-        Some(coding) if coding != Coding::Identity && !bytes.is_empty() => {
-            coding.encode(&bytes).map_or(bytes, Bytes::from)
-        }
+        Some(coding) if coding != Coding::Identity && !bytes.is_empty() => coding.encode(&bytes).map_or(bytes, Bytes::from),
         _ => bytes,
     };
     let mut response = head(recorded, script, transport::full(bytes));

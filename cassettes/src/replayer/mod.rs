@@ -78,12 +78,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            speed: Speed::Factor(1.0),
-            on_miss: OnMiss::Fail,
-            hold: Duration::from_secs(1),
-        }
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 0)), speed: Speed::Factor(1.0), on_miss: OnMiss::Fail, hold: Duration::from_secs(1) }
     }
 }
 
@@ -184,13 +179,7 @@ impl Exchange for Player {
 }
 
 impl Player {
-    fn recorded(
-        &self,
-        asked: &Asked,
-        taken: Taken,
-        near: Option<hyper::upgrade::OnUpgrade>,
-        tasks: &Tasks,
-    ) -> Result<Response<Body>, Gone> {
+    fn recorded(&self, asked: &Asked, taken: Taken, near: Option<hyper::upgrade::OnUpgrade>, tasks: &Tasks) -> Result<Response<Body>, Gone> {
         let interaction: &Interaction = &taken.interaction;
         let Outcome::Answer(recorded) = &interaction.outcome else { return Err(Gone) };
         match (&recorded.payload, near) {
@@ -199,9 +188,7 @@ impl Player {
                 tasks.spawn(socket::run(near, taken, self.script.clone(), self.pace()));
                 Ok(response)
             }
-            (Payload::Messages(_), None) => {
-                Ok(refusal(StatusCode::UPGRADE_REQUIRED, "the recorded connection was upgraded, and this one is not"))
-            }
+            (Payload::Messages(_), None) => Ok(refusal(StatusCode::UPGRADE_REQUIRED, "the recorded connection was upgraded, and this one is not")),
             (Payload::Stream(_), _) => Ok(answer::stream(taken, self.script.clone(), self.pace())),
             (Payload::Body(bytes), _) => Ok(answer::plain(recorded, bytes, &asked.method, &self.script)),
         }

@@ -1,8 +1,8 @@
 //! Where a session stands: which interactions have been replayed, and which comes next for a request.
 
+use super::Speed;
 use super::aliases::Aliases;
 use super::state::State;
-use super::Speed;
 use crate::interaction::{Interaction, Request};
 use crate::matcher::{Ask, Fit, Match};
 use parking_lot::Mutex;
@@ -54,12 +54,7 @@ impl Script {
         for (place, ask) in asks.iter().enumerate() {
             places.entry((ask.method.clone(), ask.path.clone())).or_default().push(place);
         }
-        let progress = Progress {
-            played: vec![false; asks.len()],
-            changes: Vec::new(),
-            aliases: Aliases::default(),
-            misses: Vec::new(),
-        };
+        let progress = Progress { played: vec![false; asks.len()], changes: Vec::new(), aliases: Aliases::default(), misses: Vec::new() };
         Self {
             interactions: interactions.into_iter().map(Arc::new).collect(),
             asks,
@@ -89,17 +84,11 @@ impl Script {
         if let Some((_, _, pairs)) = found.into_iter().find(|(_, place, _)| *place == chosen) {
             progress.aliases.learn(pairs);
         }
-        self.play(&mut progress, chosen)
-            .ok_or_else(|| format!("{} {} has no place in the session", request.method, request.url))
+        self.play(&mut progress, chosen).ok_or_else(|| format!("{} {} has no place in the session", request.method, request.url))
     }
 
     /// The recorded requests that fit, each with its rank and the volatile values to bind.
-    fn fitting(
-        &self,
-        ask: &Ask,
-        places: impl Iterator<Item = usize>,
-        progress: &Progress,
-    ) -> Vec<((Fit, usize), usize, Vec<(String, String)>)> {
+    fn fitting(&self, ask: &Ask, places: impl Iterator<Item = usize>, progress: &Progress) -> Vec<((Fit, usize), usize, Vec<(String, String)>)> {
         let mut found = Vec::new();
         for place in places {
             let Some(recorded) = self.asks.get(place).filter(|recorded| recorded.method == ask.method) else {
@@ -122,12 +111,7 @@ impl Script {
         if !ask.reads() {
             if let (None, Some(last)) = (group.iter().find(unplayed), group.last()) {
                 let id = self.id(*last);
-                return Err(format!(
-                    "{} {} was recorded {} times (last as {id}), and is asked once more",
-                    ask.method,
-                    ask.path,
-                    group.len()
-                ));
+                return Err(format!("{} {} was recorded {} times (last as {id}), and is asked once more", ask.method, ask.path, group.len()));
             }
             return Ok(group.iter().find(unplayed).copied());
         }
@@ -135,19 +119,12 @@ impl Script {
         let touches = |change: &&usize| self.asks.get(**change).is_some_and(|change| change.touches(recorded));
         let change = progress.changes.iter().rev().find(touches).copied();
         let fresh = |place: &&usize| change.is_none_or(|change| **place > change);
-        let next = group
-            .iter()
-            .find(|place| unplayed(place) && fresh(place))
-            .or_else(|| group.iter().rfind(fresh))
-            .or_else(|| group.iter().find(unplayed))
-            .copied();
+        let next =
+            group.iter().find(|place| unplayed(place) && fresh(place)).or_else(|| group.iter().rfind(fresh)).or_else(|| group.iter().find(unplayed)).copied();
         match (next, change) {
-            (None, Some(change)) => Err(format!(
-                "{} {} was recorded only before interaction {}, which changed it and has been replayed",
-                ask.method,
-                ask.path,
-                self.id(change)
-            )),
+            (None, Some(change)) => {
+                Err(format!("{} {} was recorded only before interaction {}, which changed it and has been replayed", ask.method, ask.path, self.id(change)))
+            }
             (next, _) => Ok(next),
         }
     }
@@ -268,9 +245,7 @@ fn redacted(recorded: &str, live: &str, aliases: &Aliases) -> bool {
     let secret = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
     let scheme = |text: &str| text.rsplit_once(' ').map_or(String::new(), |(scheme, _)| scheme.to_owned());
     let there = secret(recorded);
-    crate::interaction::is_placeholder(&there)
-        && scheme(recorded) == scheme(live)
-        && aliases.stands_for(&there, &secret(live))
+    crate::interaction::is_placeholder(&there) && scheme(recorded) == scheme(live) && aliases.stands_for(&there, &secret(live))
 }
 
 fn as_recorded(request: &Request, aliases: &Aliases) -> Request {

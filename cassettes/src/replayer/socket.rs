@@ -123,9 +123,7 @@ impl Mouth for Frames {
             Data::Binary(bytes) => Wire::Binary(live(bytes, script)),
             Data::Ping(bytes) => Wire::Ping(bytes.clone()),
             Data::Pong(_) => return Ok(()),
-            Data::Close(close) => Wire::Close(
-                close.clone().map(|(code, reason)| CloseFrame { code: code.into(), reason: reason.into() }),
-            ),
+            Data::Close(close) => Wire::Close(close.clone().map(|(code, reason)| CloseFrame { code: code.into(), reason: reason.into() })),
         };
         match self.0.send(message).await {
             Ok(()) | Err(Error::ConnectionClosed) => Ok(()),

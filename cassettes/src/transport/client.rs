@@ -74,8 +74,7 @@ impl Client {
         parts.scheme = Some(self.scheme.clone());
         parts.authority = Some(self.authority.clone());
         parts.path_and_query = Some(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
-        *request.uri_mut() = Uri::from_parts(parts)
-            .map_err(|error| Failure { kind: FailureKind::Protocol, text: error.to_string() })?;
+        *request.uri_mut() = Uri::from_parts(parts).map_err(|error| Failure { kind: FailureKind::Protocol, text: error.to_string() })?;
         request.headers_mut().remove(header::HOST);
         if let Some(own) = self.authorization.as_ref().filter(|_| !request.headers().contains_key(header::AUTHORIZATION)) {
             request.headers_mut().insert(header::AUTHORIZATION, own.clone());
@@ -102,9 +101,7 @@ pub fn failure(error: &(dyn Error + 'static)) -> Failure {
         let text = error.to_string();
         if let Some(io) = error.downcast_ref::<std::io::Error>() {
             kind = match io.kind() {
-                ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
-                    FailureKind::Refused
-                }
+                ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => FailureKind::Refused,
                 ErrorKind::TimedOut => FailureKind::Timeout,
                 _ => kind,
             };

@@ -33,16 +33,8 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// The fields that concern one connection and are not passed on.
-const HOP_BY_HOP: [&str; 8] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "te",
-    "trailer",
-    "transfer-encoding",
-];
+const HOP_BY_HOP: [&str; 8] =
+    ["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding"];
 
 /// Takes the fields of one connection out, `Upgrade` and what `Connection` names among them.
 pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
@@ -62,9 +54,7 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
 /// The protocol that a message would have its connection upgraded to.
 pub fn upgrade(headers: &http::HeaderMap) -> Option<&http::HeaderValue> {
     let connection = headers.get_all(http::header::CONNECTION);
-    let named = connection.iter().filter_map(|value| value.to_str().ok()).any(|value| {
-        value.split(',').any(|name| name.trim().eq_ignore_ascii_case("upgrade"))
-    });
+    let named = connection.iter().filter_map(|value| value.to_str().ok()).any(|value| value.split(',').any(|name| name.trim().eq_ignore_ascii_case("upgrade")));
     headers.get(http::header::UPGRADE).filter(|_| named)
 }
 

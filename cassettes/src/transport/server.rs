@@ -20,11 +20,7 @@ const EXHAUSTED: Duration = Duration::from_millis(50);
 /// What answers requests.
 pub trait Exchange: Send + Sync + 'static {
     /// Answers a request. What outlives the answer, such as an upgraded connection, is a task of the server.
-    fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        tasks: Tasks,
-    ) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
+    fn answer(self: Arc<Self>, request: Request<Incoming>, tasks: Tasks) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
 }
 
 /// The connection is to be closed without an answer.
@@ -56,6 +52,13 @@ impl Tasks {
                 () = stop.cancelled() => {}
             }
         });
+    }
+}
+
+impl Tasks {
+    /// Runs work that blocks, on a thread of its own; when the server is stopped it is waited for.
+    pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) {
+        self.tracker.spawn_blocking(work);
     }
 }
 

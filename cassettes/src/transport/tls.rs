@@ -95,9 +95,7 @@ impl Credentials {
         };
         let Some((certificates, key)) = &self.identity else { return Ok(builder.with_no_client_auth()) };
         let pem = |what| move |source| TransportError::Pem { what, source };
-        let certificates = CertificateDer::pem_slice_iter(certificates)
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(pem("the client certificate"))?;
+        let certificates = CertificateDer::pem_slice_iter(certificates).collect::<Result<Vec<_>, _>>().map_err(pem("the client certificate"))?;
         let key = PrivateKeyDer::from_pem_slice(key).map_err(pem("the client key"))?;
         Ok(builder.with_client_auth_cert(certificates, key)?)
     }

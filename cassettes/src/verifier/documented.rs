@@ -103,12 +103,7 @@ mod tests {
     #[case("PATCH", "/api/v1/pods/a", 415, Some(Some(415)))]
     #[case("GET", "/api/v1/pods?watch=true&resourceVersion=5", 410, None)]
     #[case("GET", "/api/v1/proxy/nodes/a?path=b", 301, None)]
-    fn the_documents_have_the_last_word(
-        #[case] method: &str,
-        #[case] url: &str,
-        #[case] status: u16,
-        #[case] expected: Option<Option<u16>>,
-    ) {
+    fn the_documents_have_the_last_word(#[case] method: &str, #[case] url: &str, #[case] status: u16, #[case] expected: Option<Option<u16>>) {
         let found = documented(&asked(method, url), status, "{}".into()).map(|expected| expected.status);
         assert_eq!(found, expected);
     }

@@ -143,11 +143,7 @@ fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
         if first.at + LATE < took && got.took > LATE && came + Duration::from_millis(500) > got.took {
             found.push(Finding::new(Grade::Status, "frames were held back until the stream ended"));
         } else if got.first.is_some() && came > first.at + LATE {
-            let text = format!(
-                "the first frame came after {:.1} s, recorded {:.1} s",
-                came.as_secs_f64(),
-                first.at.as_secs_f64()
-            );
+            let text = format!("the first frame came after {:.1} s, recorded {:.1} s", came.as_secs_f64(), first.at.as_secs_f64());
             found.push(Finding::new(Grade::Status, text));
         }
     }
@@ -158,9 +154,7 @@ fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
 }
 
 fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &Got, from_now: bool) {
-    let frames = |text: &str| -> Vec<Value> {
-        text.lines().filter(|line| !line.trim().is_empty()).map(|line| body(line, "application/json")).collect()
-    };
+    let frames = |text: &str| -> Vec<Value> { text.lines().filter(|line| !line.trim().is_empty()).map(|line| body(line, "application/json")).collect() };
     let (mut there, mut here) = (frames(&expected.text), frames(&got.text));
     if expected.outcome {
         (there, here) = (outcome(&there), outcome(&here));
@@ -172,8 +166,7 @@ fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got:
 
 fn compare_lists(comparison: &mut Comparison<'_>, what: &str, there: &[Value], here: &[Value]) {
     if there.len() != here.len() {
-        let text =
-            format!("{} {what}s, recorded {}: {} for {}", here.len(), there.len(), types(here), types(there));
+        let text = format!("{} {what}s, recorded {}: {} for {}", here.len(), there.len(), types(here), types(there));
         comparison.found.push(Finding::new(Grade::Shape, text));
     }
     for (n, (recorded, live)) in there.iter().zip(here).enumerate() {
@@ -205,13 +198,7 @@ fn content(data: &Data) -> Option<Value> {
     }
 }
 
-fn compare_bodies(
-    comparison: &mut Comparison<'_>,
-    expected: &Expected<'_>,
-    got: &Got,
-    media_type: &str,
-    documented_delete: bool,
-) {
+fn compare_bodies(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &Got, media_type: &str, documented_delete: bool) {
     let mut there = body(&expected.text, media_type);
     let mut here = body(&got.text, &got.media_type);
     if let Some(kind) = expected.kind {

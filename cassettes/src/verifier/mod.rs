@@ -43,12 +43,7 @@ pub struct Options {
 impl Options {
     /// Verifies against the server at this URL, by the cassette's own profile.
     pub fn new(against: impl Into<String>) -> Self {
-        Self {
-            against: against.into(),
-            credentials: Credentials::default(),
-            profile: None,
-            patience: Duration::from_secs(30),
-        }
+        Self { against: against.into(), credentials: Credentials::default(), profile: None, patience: Duration::from_secs(30) }
     }
 }
 

@@ -89,8 +89,7 @@ impl Player {
             request = request.header(header::ACCEPT_ENCODING, "identity");
         }
         let empty = body.is_none();
-        let mut request =
-            request.body(transport::full(body.unwrap_or_default())).map_err(|error| error.to_string())?;
+        let mut request = request.body(transport::full(body.unwrap_or_default())).map_err(|error| error.to_string())?;
         if empty && matches!(recorded.method.as_str(), "POST" | "PUT" | "PATCH") {
             request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
@@ -108,11 +107,7 @@ impl Player {
             Ok(Err(failure)) => return Got::nothing(failure.text),
             Err(_) => return Got::nothing("the answer did not come in time"),
         };
-        let got = Got {
-            status: response.status().as_u16(),
-            headers: Headers::from(response.headers()),
-            ..Got::default()
-        };
+        let got = Got { status: response.status().as_u16(), headers: Headers::from(response.headers()), ..Got::default() };
         match call.messages {
             Some(recorded) if got.status == 101 => self.talk(got, response, recorded).await,
             _ if got.status == 101 => got,
@@ -220,13 +215,10 @@ fn rewrite(value: &Value, bound: &Bindings) -> Value {
             let entry = |(key, value): (&String, &Value)| {
                 let value = match (key.as_str(), value) {
                     ("resourceVersion", Value::String(version)) => bound.live_version(version).into(),
-                    ("clusterIP", Value::String(address)) => {
-                        bound.live(Kind::ClusterIp, address).unwrap_or(address).into()
+                    ("clusterIP", Value::String(address)) => bound.live(Kind::ClusterIp, address).unwrap_or(address).into(),
+                    ("nodePort", Value::Number(port)) => {
+                        bound.live(Kind::NodePort, &port.to_string()).and_then(|port| port.parse::<u64>().ok()).map_or_else(|| value.clone(), Value::from)
                     }
-                    ("nodePort", Value::Number(port)) => bound
-                        .live(Kind::NodePort, &port.to_string())
-                        .and_then(|port| port.parse::<u64>().ok())
-                        .map_or_else(|| value.clone(), Value::from),
                     _ => rewrite(value, bound),
                 };
                 (key.clone(), value)

@@ -99,10 +99,7 @@ impl Report {
             }
         }
         let tally = self.tally();
-        out.push_str(&format!(
-            "{} interactions: answer {}, shape {}, exact {}\n",
-            tally.interactions, tally.answer, tally.shape, tally.exact
-        ));
+        out.push_str(&format!("{} interactions: answer {}, shape {}, exact {}\n", tally.interactions, tally.answer, tally.shape, tally.exact));
         out
     }
 
@@ -153,8 +150,7 @@ impl Report {
                 (true, false) => "shape",
                 (true, true) => "exact",
             };
-            let lines: Vec<String> =
-                verdict.findings.iter().map(|finding| format!("{}: {}", finding.grade.name(), finding.text)).collect();
+            let lines: Vec<String> = verdict.findings.iter().map(|finding| format!("{}: {}", finding.grade.name(), finding.text)).collect();
             out.push_str(&format!("><failure message=\"not {lost}\">{}</failure></testcase>\n", xml(&lines.join("\n"))));
         }
         out.push_str("</testsuite>\n</testsuites>\n");

@@ -1,8 +1,8 @@
 //! The order and the concurrency of a session: streams stay open while the requests that move them are played.
 
+use super::Verdict;
 use super::judge::Judge;
 use super::player::{Got, Player};
-use super::Verdict;
 use crate::interaction::{Cassette, Interaction, Payload};
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -46,9 +46,7 @@ pub(super) async fn play(cassette: &Cassette, mut judge: Judge, player: Player) 
             last = Some(interaction.started);
             continue;
         }
-        let pause = last.map_or(Duration::ZERO, |last| {
-            Duration::try_from(interaction.started.duration_since(last)).unwrap_or_default()
-        });
+        let pause = last.map_or(Duration::ZERO, |last| Duration::try_from(interaction.started.duration_since(last)).unwrap_or_default());
         if pause > PAUSE {
             if pending.is_empty() {
                 sleep(pause.min(LONGEST_PAUSE)).await;

@@ -10,6 +10,7 @@
 mod body;
 mod connect;
 mod credentials;
+mod description;
 mod discovery;
 pub mod kubeconfig;
 mod metrics;
@@ -24,6 +25,7 @@ mod service;
 mod socket;
 mod spdy;
 mod streams;
+mod strict;
 mod tls;
 mod websocket;
 

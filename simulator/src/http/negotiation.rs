@@ -26,6 +26,9 @@ pub(crate) const STREAMS: &[&str] = &[JSON];
 /// What a path offers whose output is someone else's.
 pub(crate) const ANYTHING: &[&str] = &["*/*"];
 
+/// What a body in protobuf begins with.
+const PROTOBUF: &[u8] = b"k8s\0";
+
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -88,6 +91,11 @@ pub(crate) fn accepts(headers: &HeaderMap, offered: &[&str]) -> bool {
     }
 }
 
+/// Whether a client that sends `headers` asks for this media type by name.
+pub(crate) fn names(headers: &HeaderMap, media_type: &str) -> bool {
+    header(headers, header::ACCEPT).unwrap_or_default().split(',').map(essence).any(|range| range == media_type)
+}
+
 /// A media type without its parameters.
 fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
@@ -141,14 +149,14 @@ fn prefers_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
 /// The syntax of a request's body.
 ///
 /// Under `documented` it is read as what it is, unless it is said to be YAML; else Content-Type decides.
-/// Errors with 415 where that is neither JSON nor YAML.
+/// Errors with 415 where that is neither JSON nor YAML; protobuf, which some clients of today send, is neither.
 pub(crate) fn syntax(headers: &HeaderMap, body: &[u8], profile: Profile) -> Result<Syntax, Status> {
     let declared = header(headers, header::CONTENT_TYPE).unwrap_or_default();
     let declared = if declared.is_empty() { JSON } else { essence(declared) };
     if declared.eq_ignore_ascii_case(YAML) {
         return Ok(Syntax::Yaml);
     }
-    if profile.any_media_type() {
+    if profile.any_media_type() && !body.starts_with(PROTOBUF) {
         return Ok(if looks_like_json(body) { Syntax::Json } else { Syntax::Yaml });
     }
     if declared.eq_ignore_ascii_case(JSON) {

@@ -52,6 +52,11 @@ fn response(code: u16, media_type: &'static str, body: Body) -> Response<Body> {
     response
 }
 
+/// A success, in a media type of its own.
+pub(crate) fn of(media_type: &'static str, bytes: Bytes) -> Response<Body> {
+    response(200, media_type, Body::whole(bytes))
+}
+
 /// An object, given as compact JSON.
 pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
     let value = || serde_json::from_slice::<Value>(&json).unwrap_or_default();

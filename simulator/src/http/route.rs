@@ -33,6 +33,16 @@ impl Methods {
         Self(self.0 | other.0)
     }
 
+    /// The methods that are proxied, with the words that operations are named by.
+    pub(crate) const PROXIED: [(&'static str, &'static str); 6] =
+        [("GET", "Get"), ("PUT", "Put"), ("POST", "Post"), ("DELETE", "Delete"), ("HEAD", "Head"), ("OPTIONS", "Options")];
+
+    /// What may be done by them, in the words of discovery.
+    pub(crate) fn verbs(self) -> Vec<&'static str> {
+        let words = [(Self::POST, "create"), (Self::DELETE, "delete"), (Self::GET, "get"), (Self::PATCH, "patch"), (Self::PUT, "update")];
+        words.into_iter().filter(|(method, _)| self.0 & method.0 != 0).map(|(_, word)| word).collect()
+    }
+
     /// Whether `method` is among them.
     pub(crate) fn has(self, method: &Method) -> bool {
         let one = match *method {
@@ -77,8 +87,8 @@ pub(crate) enum Page {
 pub(crate) enum Target {
     /// `/version`.
     Version,
-    /// `/swaggerapi`, `/swaggerapi/...`
-    SwaggerApi,
+    /// `/swaggerapi`, `/swaggerapi/...`, `/openapi/...`, `/swagger.json`: the API described.
+    Description(String),
     /// `/api`.
     Versions,
     /// `/apis`.
@@ -140,10 +150,17 @@ pub(crate) struct GroupVersion {
     pub(crate) group: &'static str,
     /// The version.
     pub(crate) version: &'static str,
+    /// Its resources, in the order of discovery.
+    resources: Vec<&'static Resource>,
     entries: HashMap<&'static str, Entry>,
 }
 
 impl GroupVersion {
+    /// Its resources, in the order of discovery.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &'static Resource> {
+        self.resources.iter().copied()
+    }
+
     fn namespaced(&self, plural: &str) -> Option<&Entry> {
         self.entries.get(plural).filter(|entry| entry.resource.namespaced)
     }
@@ -167,10 +184,11 @@ impl Table {
             let entry = entry(resource);
             let (group, version) = (resource.group.as_str(), resource.version.as_str());
             let place = versions.iter().position(|v| v.group == group && v.version == version).unwrap_or_else(|| {
-                versions.push(GroupVersion { group, version, entries: HashMap::new() });
+                versions.push(GroupVersion { group, version, resources: Vec::new(), entries: HashMap::new() });
                 versions.len() - 1
             });
             versions[place].entries.insert(resource.plural.as_str(), entry);
+            versions[place].resources.push(resource);
         }
         versions.sort_by_key(|v| (v.group, v.version));
         let mut groups: Vec<&'static str> = versions.iter().map(|v| v.group).filter(|group| !group.is_empty()).collect();
@@ -207,7 +225,7 @@ impl Table {
             ["apis", group] => self.groups.iter().position(|g| *g == group).map(|place| (Target::Group(place), Methods::GET)),
             ["apis", group, version, ref rest @ ..] if !group.is_empty() => self.below(group, version, rest, path),
             ["version"] => Some((Target::Version, Methods::GET)),
-            ["swaggerapi", ..] => Some((Target::SwaggerApi, Methods::GET)),
+            ["swaggerapi" | "openapi", ..] | ["swagger.json"] => Some((Target::Description(path.to_owned()), Methods::GET)),
             ["apis" | "version", ..] => None,
             _ => return Route::Page(page(path)),
         };
@@ -261,7 +279,7 @@ fn entry(resource: &'static Resource) -> Entry {
 }
 
 /// The methods of a sub-resource, by its name.
-fn part_methods(part: &str) -> Methods {
+pub(crate) fn part_methods(part: &str) -> Methods {
     match part {
         "status" | "finalize" => Methods::PUT,
         "scale" => Methods::GET.with(Methods::PUT).with(Methods::PATCH),

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Limits,
     body::{self, Body},
+    description::{AGGREGATED, Descriptions, PROTOBUF},
     discovery::Discovery,
     metrics::{Metrics, Open},
     negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
@@ -26,14 +27,16 @@ use super::{
     route::{Page, ProxyAddress, Route, Table, Target},
     server::{Peer, Stop},
     streams::Containers,
+    strict::{self, Strictness},
     websocket,
 };
 use crate::{
     api::Status,
     clock::Clock,
+    patch::Language,
     profile::Profile,
     registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
-    scheme::Resource,
+    scheme::{Resource, Syntax},
 };
 
 /// Answers requests out of a registry.
@@ -45,6 +48,7 @@ pub(crate) struct Service {
     pub(super) clock: Clock,
     table: Table,
     discovery: Discovery,
+    descriptions: Descriptions,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) stop: Stop,
@@ -73,7 +77,19 @@ impl Service {
         let table = Table::new(resources);
         let discovery = Discovery::new(&table, resources, &address);
         let profile = registry.profile();
-        Self { registry, profile, proxy: Arc::new(proxy), containers, clock, table, discovery, limits, metrics: Metrics::new(), stop }
+        Self {
+            registry,
+            profile,
+            proxy: Arc::new(proxy),
+            containers,
+            clock,
+            table,
+            discovery,
+            descriptions: Descriptions::default(),
+            limits,
+            metrics: Metrics::new(),
+            stop,
+        }
     }
 
     /// The response to a request on a connection that is cut when `cut` is cancelled.
@@ -125,9 +141,15 @@ impl Service {
                 only(parts, &[JSON])?;
                 Ok(respond::json(200, self.discovery.version.clone()))
             }
-            Target::SwaggerApi => Err(Status::no_such_path().into()),
-            Target::Versions => document(parts, &self.discovery.versions),
-            Target::Groups => document(parts, &self.discovery.groups),
+            Target::Description(path) => self.description(&path, parts),
+            Target::Versions => match self.aggregated("/api", parts) {
+                Some(response) => Ok(response),
+                None => document(parts, &self.discovery.versions),
+            },
+            Target::Groups => match self.aggregated("/apis", parts) {
+                Some(response) => Ok(response),
+                None => document(parts, &self.discovery.groups),
+            },
             Target::Group(place) => document(parts, self.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
             Target::Resources(place) => document(parts, self.discovery.resources.get(place).ok_or_else(Status::no_such_path)?),
             Target::Resource(address) => self.resource(&address, parts, body, cut).await,
@@ -150,6 +172,7 @@ impl Service {
         };
         takes(parts, OBJECTS)?;
         let query = query(parts);
+        let mut unknown = Vec::new();
         let reply: Reply = match (&parts.method, &address.name) {
             (&Method::GET, Some(_)) => {
                 let options = ReadOptions { export: query.flag("export", self.profile)?, exact: query.flag("exact", self.profile)? };
@@ -162,8 +185,16 @@ impl Service {
                 }
                 self.registry.list(address, &self.options(query)?).await?
             }
-            (&Method::POST, _) => self.registry.create(address, &self.object(parts, body).await?).await?,
-            (&Method::PUT, _) => self.registry.replace(address, &self.object(parts, body).await?).await?,
+            (&Method::POST, _) => {
+                let object = self.object(parts, body).await?;
+                unknown = self.unknown(address, query, &object)?;
+                self.registry.create(address, &object).await?
+            }
+            (&Method::PUT, _) => {
+                let object = self.object(parts, body).await?;
+                unknown = self.unknown(address, query, &object)?;
+                self.registry.replace(address, &object).await?
+            }
             (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
                 let options = if bytes.is_empty() { None } else { Some(self.typed(parts, bytes)?) };
@@ -173,12 +204,28 @@ impl Service {
                 }
             }
             _ => match patch {
-                Some(kind) => self.registry.patch(address, kind, &self.read(body).await?).await?,
+                Some(kind) => {
+                    let bytes = self.read(body).await?;
+                    if kind != Language::Json {
+                        unknown = self.unknown(address, query, &registry::Body { bytes: bytes.clone(), syntax: Syntax::Json })?;
+                    }
+                    self.registry.patch(address, kind, &bytes).await?
+                }
                 None => return Err(Status::method_not_allowed().into()),
             },
         };
         let format = Format::negotiate(&parts.headers, query, OBJECTS)?;
-        Ok(respond::object(reply.code, reply.body, format))
+        let mut response = respond::object(reply.code, reply.body, format);
+        strict::warn(&mut response, &unknown);
+        Ok(response)
+    }
+
+    /// The fields of a body that its kind does not know, where the client asks.
+    fn unknown(&self, address: &Address, query: Query<'_>, body: &registry::Body) -> Result<Vec<String>, Status> {
+        if !self.profile.speaks_to_newer_clients() || !matches!(address.subresource.as_deref(), None | Some("status")) {
+            return Ok(Vec::new());
+        }
+        strict::check(Strictness::asked(query)?, address.resource, body)
     }
 
     async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
@@ -223,6 +270,30 @@ impl Service {
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         }
         Ok(response)
+    }
+
+    /// Aggregated discovery, for a client that asks for it before anything else.
+    fn aggregated(&self, path: &str, parts: &Parts) -> Option<Response<Body>> {
+        let first = negotiation::header(&parts.headers, header::ACCEPT)?.split(',').next()?.replace(' ', "");
+        let asked = self.profile.speaks_to_newer_clients() && first == AGGREGATED;
+        let document = if asked { self.descriptions.aggregated(&self.table, path) } else { None };
+        document.map(|document| respond::of(AGGREGATED, document))
+    }
+
+    /// The API described, in the form that stands at a path.
+    fn description(&self, path: &str, parts: &Parts) -> Result<Response<Body>, Refusal> {
+        if !path.starts_with("/swaggerapi") && !self.profile.speaks_to_newer_clients() {
+            return Ok(self.page(Page::Unknown, parts));
+        }
+        let document = self.descriptions.json(&self.table, path).ok_or_else(Status::no_such_path)?;
+        if path == "/openapi/v2" {
+            let accepted = PROTOBUF.into_iter().find(|media_type| negotiation::names(&parts.headers, media_type));
+            if let Some(media_type) = accepted {
+                return Ok(respond::of(media_type, self.descriptions.protobuf(&self.table)));
+            }
+        }
+        takes(parts, &[JSON])?;
+        Ok(respond::json(200, document))
     }
 
     async fn proxy(&self, address: &ProxyAddress, parts: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {

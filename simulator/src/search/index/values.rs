@@ -19,16 +19,18 @@ pub(crate) enum Values {
     },
 }
 
+/// Which documents of a segment have a number in a range.
+pub(crate) enum Within {
+    Nothing,
+    Everything,
+    Some(Bits),
+}
+
 impl Values {
     pub(super) fn read(column: &Column<i64>, max_doc: u32) -> Values {
         use tantivy::columnar::Cardinality;
         match column.get_cardinality() {
-            Cardinality::Full => Values::Single {
-                values: (0..max_doc)
-                    .map(|doc| column.first(doc).unwrap_or(0))
-                    .collect(),
-                present: None,
-            },
+            Cardinality::Full => Values::Single { values: (0..max_doc).map(|doc| column.first(doc).unwrap_or(0)).collect(), present: None },
             Cardinality::Optional => {
                 let mut present = Bits::with_room(max_doc);
                 let mut values = vec![0; max_doc as usize];
@@ -38,10 +40,7 @@ impl Values {
                         *slot = value;
                     }
                 }
-                Values::Single {
-                    values,
-                    present: Some(present),
-                }
+                Values::Single { values, present: Some(present) }
             }
             Cardinality::Multivalued => {
                 let mut starts = vec![0];
@@ -56,6 +55,34 @@ impl Values {
                 }
                 Values::Many { starts, values }
             }
+        }
+    }
+
+    /// The documents with a number from `lower` to `upper`.
+    pub(crate) fn within(&self, lower: i64, upper: i64, max_doc: u32) -> Within {
+        let found = match self {
+            Values::Empty => return Within::Nothing,
+            Values::Single { values, present } => {
+                let words = values.chunks(64).map(|chunk| {
+                    let bits = chunk.iter().enumerate().map(|(bit, value)| u64::from((lower..=upper).contains(value)) << bit);
+                    bits.fold(0, |word, bit| word | bit)
+                });
+                let found = Bits::of_words(words.collect());
+                match present {
+                    None => found,
+                    Some(present) => found.and(present),
+                }
+            }
+            Values::Many { .. } => {
+                let mut found = Bits::with_room(max_doc);
+                (0..max_doc).filter(|doc| self.of(*doc).iter().any(|value| (lower..=upper).contains(value))).for_each(|doc| found.insert(doc));
+                found
+            }
+        };
+        match found.len() {
+            0 => Within::Nothing,
+            all if all == max_doc => Within::Everything,
+            _ => Within::Some(found),
         }
     }
 

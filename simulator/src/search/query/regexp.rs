@@ -50,13 +50,7 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new() -> Engine {
-        let mut engine = Engine {
-            expressions: vec![],
-            ids: HashMap::new(),
-            nullable: vec![],
-            derivatives: HashMap::new(),
-            overflown: false,
-        };
+        let mut engine = Engine { expressions: vec![], ids: HashMap::new(), nullable: vec![], derivatives: HashMap::new(), overflown: false };
         engine.intern(Expression::Never);
         engine.intern(Expression::Empty);
         engine
@@ -92,11 +86,7 @@ impl Engine {
     pub(super) fn class(&mut self, mut ranges: Vec<(char, char)>) -> Id {
         ranges.retain(|(from, to)| from <= to);
         ranges.sort_unstable();
-        if ranges.is_empty() {
-            NEVER
-        } else {
-            self.intern(Expression::Class(ranges))
-        }
+        if ranges.is_empty() { NEVER } else { self.intern(Expression::Class(ranges)) }
     }
 
     pub(super) fn any_char(&mut self) -> Id {
@@ -262,7 +252,7 @@ impl Engine {
 }
 
 /// An expression as an automaton over the bytes of terms.
-pub(super) struct Regexp {
+pub(crate) struct Regexp {
     engine: RefCell<Engine>,
     start: Id,
     /// What every match starts with.
@@ -271,7 +261,7 @@ pub(super) struct Regexp {
 
 /// Where in a term the automaton is: the expression that is left, and the bytes of a character that has begun.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     left: Id,
     code: u32,
     missing: u8,
@@ -280,23 +270,16 @@ pub(super) struct State {
 impl Regexp {
     fn new(engine: Engine, start: Id) -> Result<Regexp> {
         if engine.overflown {
-            return Err(SearchError::query(format!(
-                "TooComplexToDeterminizeException[Determinizing automaton would result in more than {MOST} states.]"
-            )));
+            return Err(SearchError::query(format!("TooComplexToDeterminizeException[Determinizing automaton would result in more than {MOST} states.]")));
         }
         let literal = literal_prefix(&engine, start);
-        Ok(Regexp {
-            engine: RefCell::new(engine),
-            start,
-            literal,
-        })
+        Ok(Regexp { engine: RefCell::new(engine), start, literal })
     }
 
     /// The automaton of a regular expression.
     pub(super) fn parse(pattern: &str) -> Result<Regexp> {
         let mut engine = Engine::new();
-        let start = super::regexp_parser::parse(&mut engine, pattern)
-            .map_err(|reason| SearchError::query(format!("IllegalArgumentException[{reason}]")))?;
+        let start = super::regexp_parser::parse(&mut engine, pattern).map_err(|reason| SearchError::query(format!("IllegalArgumentException[{reason}]")))?;
         Regexp::new(engine, start)
     }
 
@@ -316,10 +299,7 @@ impl Regexp {
                 c => engine.class(vec![(c, c)]),
             });
         }
-        let start = parts
-            .into_iter()
-            .rev()
-            .fold(EMPTY, |rest, part| engine.then(part, rest));
+        let start = parts.into_iter().rev().fold(EMPTY, |rest, part| engine.then(part, rest));
         Regexp::new(engine, start)
     }
 
@@ -353,11 +333,7 @@ impl Automaton for Regexp {
     type State = State;
 
     fn start(&self) -> State {
-        State {
-            left: self.start,
-            code: 0,
-            missing: 0,
-        }
+        State { left: self.start, code: 0, missing: 0 }
     }
 
     fn is_match(&self, state: &State) -> bool {
@@ -377,20 +353,10 @@ impl Automaton for Regexp {
             (missing, _) => (state.code << 6 | u32::from(byte & 0x3F), missing - 1),
         };
         if missing > 0 {
-            return State {
-                left: state.left,
-                code,
-                missing,
-            };
+            return State { left: state.left, code, missing };
         }
-        let left = char::from_u32(code).map_or(NEVER, |c| {
-            self.engine.borrow_mut().derivative(state.left, c)
-        });
-        State {
-            left,
-            code: 0,
-            missing: 0,
-        }
+        let left = char::from_u32(code).map_or(NEVER, |c| self.engine.borrow_mut().derivative(state.left, c));
+        State { left, code: 0, missing: 0 }
     }
 }
 
@@ -400,9 +366,7 @@ mod tests {
     use rstest::rstest;
 
     fn fits(regexp: &Regexp, text: &str) -> bool {
-        let end = text
-            .bytes()
-            .fold(regexp.start(), |state, byte| regexp.accept(&state, byte));
+        let end = text.bytes().fold(regexp.start(), |state, byte| regexp.accept(&state, byte));
         regexp.is_match(&end)
     }
 
@@ -434,11 +398,7 @@ mod tests {
     #[case("a{2,}", "aaaa", true)]
     #[case("()", "", true)]
     #[case("日志[a-z]*", "日志x", true)]
-    fn expressions_match_whole_terms(
-        #[case] pattern: &str,
-        #[case] text: &str,
-        #[case] expected: bool,
-    ) {
+    fn expressions_match_whole_terms(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
         assert_eq!(fits(&Regexp::parse(pattern).unwrap(), text), expected);
     }
 
@@ -463,11 +423,7 @@ mod tests {
     #[case("na*e", "naïve", true)]
     #[case("a\\*b", "a*b", true)]
     #[case("a\\*b", "axb", false)]
-    fn wildcards_match_whole_terms(
-        #[case] pattern: &str,
-        #[case] text: &str,
-        #[case] expected: bool,
-    ) {
+    fn wildcards_match_whole_terms(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
         assert_eq!(fits(&Regexp::wildcard(pattern).unwrap(), text), expected);
     }
 

@@ -1,0 +1,100 @@
+//! Aggregated discovery: all groups with all their resources in one document, for clients that ask for it by name.
+//!
+//! Source: `apidiscovery.k8s.io/v2` of newer Kubernetes; short names are those that the client tool of v1.2 knows, with three that came soon after.
+
+use serde_json::{Value, json};
+
+use crate::{
+    http::route::{GroupVersion, Table, part_methods},
+    scheme::Resource,
+};
+
+/// The short names of a resource.
+fn short_names(plural: &str) -> &'static [&'static str] {
+    match plural {
+        "componentstatuses" => &["cs"],
+        "configmaps" => &["cm"],
+        "daemonsets" => &["ds"],
+        "deployments" => &["deploy"],
+        "endpoints" => &["ep"],
+        "events" => &["ev"],
+        "horizontalpodautoscalers" => &["hpa"],
+        "ingresses" => &["ing"],
+        "limitranges" => &["limits"],
+        "namespaces" => &["ns"],
+        "nodes" => &["no"],
+        "persistentvolumeclaims" => &["pvc"],
+        "persistentvolumes" => &["pv"],
+        "pods" => &["po"],
+        "replicasets" => &["rs"],
+        "replicationcontrollers" => &["rc"],
+        "resourcequotas" => &["quota"],
+        "serviceaccounts" => &["sa"],
+        "services" => &["svc"],
+        _ => &[],
+    }
+}
+
+/// What `all` stands for.
+const ALL: [&str; 8] = ["pods", "replicationcontrollers", "services", "daemonsets", "deployments", "replicasets", "jobs", "horizontalpodautoscalers"];
+
+/// The document of `/api` (`core`) or `/apis`.
+pub(super) fn document(table: &Table, core: bool) -> Value {
+    let mut groups: Vec<&str> = if core { vec![""] } else { table.groups().to_vec() };
+    groups.retain(|group| table.versions().iter().any(|version| version.group == *group));
+    let items: Vec<Value> = groups
+        .into_iter()
+        .map(|group| {
+            let versions: Vec<Value> = table.versions().iter().filter(|version| version.group == group).map(describe).collect();
+            json!({"metadata": if group.is_empty() { json!({}) } else { json!({"name": group}) }, "versions": versions})
+        })
+        .collect();
+    json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
+}
+
+fn describe(version: &GroupVersion) -> Value {
+    let resources: Vec<Value> = version.resources().filter(|resource| !resource.verbs.is_empty()).map(|resource| resource_of(version, resource)).collect();
+    json!({"version": version.version, "resources": resources, "freshness": "Current"})
+}
+
+fn resource_of(version: &GroupVersion, resource: &Resource) -> Value {
+    let kind = |kind: &str| json!({"group": version.group, "version": version.version, "kind": kind});
+    let mut out = json!({
+        "resource": resource.plural,
+        "responseKind": kind(&resource.kind),
+        "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": resource.kind.to_ascii_lowercase(),
+        "verbs": resource.verbs,
+    });
+    if !short_names(&resource.plural).is_empty() {
+        out["shortNames"] = json!(short_names(&resource.plural));
+    }
+    if ALL.contains(&resource.plural.as_str()) {
+        out["categories"] = json!(["all"]);
+    }
+    let parts: Vec<Value> =
+        resource.subresources.iter().map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": part_methods(part).verbs()})).collect();
+    if !parts.is_empty() {
+        out["subresources"] = parts.into();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::Scheme;
+
+    #[test]
+    fn resources_come_with_their_verbs_and_short_names() {
+        let table = Table::new(Scheme::builtin().resources());
+        let core = document(&table, true);
+        let resources = core["items"][0]["versions"][0]["resources"].as_array().unwrap();
+        let services = resources.iter().find(|resource| resource["resource"] == "services").unwrap();
+        assert_eq!((&services["shortNames"], &services["scope"], &services["categories"]), (&json!(["svc"]), &json!("Namespaced"), &json!(["all"])));
+        assert!(services["verbs"].as_array().unwrap().contains(&json!("watch")));
+        let groups = document(&table, false);
+        let names: Vec<&Value> = groups["items"].as_array().unwrap().iter().map(|item| &item["metadata"]["name"]).collect();
+        assert_eq!(names, [&json!("autoscaling"), &json!("batch"), &json!("extensions")]);
+    }
+}

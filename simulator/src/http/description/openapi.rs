@@ -1,0 +1,107 @@
+//! OpenAPI 2 in one document, and OpenAPI 3 in one for each group version.
+//!
+//! Source: OpenAPI 2.0 and 3.0, with the extensions that clients of Kubernetes read: which kind an operation is about, and how lists are merged.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    operation::{Operation, Place, base, operations},
+    schema::{Models, Style},
+};
+use crate::http::route::{GroupVersion, Table};
+
+const TITLE: &str = "Stuntdouble";
+const VERSION: &str = "v1.2.0";
+
+/// The documents, by path.
+pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
+    let mut paths = Map::new();
+    let mut documents = Vec::new();
+    for version in table.versions() {
+        let (name, document) = (base(version), third(version));
+        paths.insert(name.trim_start_matches('/').to_owned(), json!({"serverRelativeURL": format!("/openapi/v3{name}")}));
+        documents.push((format!("/openapi/v3{name}"), document));
+    }
+    documents.push(("/openapi/v3".to_owned(), json!({"paths": paths})));
+    let second = second(table);
+    documents.push(("/swagger.json".to_owned(), second.clone()));
+    documents.push(("/openapi/v2".to_owned(), second));
+    documents
+}
+
+/// OpenAPI 2.
+pub(super) fn second(table: &Table) -> Value {
+    let (mut paths, mut definitions) = (Map::new(), Map::new());
+    for version in table.versions() {
+        for operation in operations(version) {
+            let mut described = describe(version, &operation);
+            let mut parameters: Vec<Value> =
+                operation.parameters.iter().map(|p| parameter(p.name, p.place, p.description, json!({"type": p.kind}), true)).collect();
+            if let Some(body) = &operation.body {
+                parameters.push(json!({"name": "body", "in": "body", "required": true, "schema": {"$ref": format!("#/definitions/{body}")}}));
+            }
+            described["consumes"] = json!(operation.consumes);
+            described["produces"] = json!(operation.produces);
+            described["parameters"] = parameters.into();
+            described["responses"] = json!({"200": {"description": "OK", "schema": result(&operation, "#/definitions/")}});
+            put(&mut paths, &operation, described);
+        }
+        definitions.extend(Models::of(version, Style::OpenApi("#/definitions/")).found);
+    }
+    json!({"swagger": "2.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "definitions": definitions})
+}
+
+/// OpenAPI 3 of a group version.
+fn third(version: &GroupVersion) -> Value {
+    const AT: &str = "#/components/schemas/";
+    let mut paths = Map::new();
+    for operation in operations(version) {
+        let mut described = describe(version, &operation);
+        let content = |media_types: &[&str], schema: Value| -> Value {
+            media_types.iter().map(|media_type| ((*media_type).to_owned(), json!({"schema": schema.clone()}))).collect::<Map<_, _>>().into()
+        };
+        let parameters: Vec<Value> = operation.parameters.iter().map(|p| parameter(p.name, p.place, p.description, json!({"type": p.kind}), false)).collect();
+        described["parameters"] = parameters.into();
+        if let Some(body) = &operation.body {
+            described["requestBody"] = json!({"required": true, "content": content(operation.consumes, json!({"$ref": format!("{AT}{body}")}))});
+        }
+        described["responses"] = json!({"200": {"description": "OK", "content": content(operation.produces, result(&operation, AT))}});
+        put(&mut paths, &operation, described);
+    }
+    let schemas = Models::of(version, Style::OpenApi(AT)).found;
+    json!({"openapi": "3.0.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "components": {"schemas": schemas}})
+}
+
+/// What both versions say of an operation.
+fn describe(version: &GroupVersion, operation: &Operation) -> Value {
+    let title = |text: &str| -> String {
+        let mut letters = text.chars();
+        letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+    };
+    let group = if version.group.is_empty() { "Core".to_owned() } else { title(version.group) };
+    json!({
+        "operationId": format!("{}{group}{}{}", operation.verb, title(version.version), operation.of),
+        "description": format!("{} {}", operation.action, operation.kind),
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": {"group": version.group, "version": version.version, "kind": operation.kind},
+    })
+}
+
+fn parameter(name: &str, place: Place, description: &str, schema: Value, flat: bool) -> Value {
+    let path = place == Place::Path;
+    let mut out = json!({"name": name, "in": if path { "path" } else { "query" }, "description": description, "required": path});
+    match schema {
+        Value::Object(fields) if flat => fields.into_iter().for_each(|(key, value)| out[key] = value),
+        schema => out["schema"] = schema,
+    }
+    out
+}
+
+fn result(operation: &Operation, at: &str) -> Value {
+    if operation.result == "string" { json!({"type": "string"}) } else { json!({"$ref": format!("{at}{}", operation.result)}) }
+}
+
+fn put(paths: &mut Map<String, Value>, operation: &Operation, described: Value) {
+    let path = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
+    path[operation.method.to_ascii_lowercase()] = described;
+}
