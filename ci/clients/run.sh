@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Plays real clients against the simulator, over both its listeners. usage: run.sh [CLIENT...]; all that are installed where none is named.
+# kubectl: the system's own, or Debian's kubernetes-client; python: pip install kubernetes; node: npm install @kubernetes/client-node.
 # A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -34,7 +35,7 @@ insecure=$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/server")
 cat >"$work/insecure" <<CONFIG
 apiVersion: v1
 kind: Config
-clusters: [{name: plain, cluster: {server: "$insecure"}}]
+clusters: [{name: plain, cluster: {server: "$insecure", insecure-skip-tls-verify: true}}]
 contexts: [{name: plain, context: {cluster: plain}}]
 current-context: plain
 CONFIG
@@ -57,7 +58,7 @@ client() {
 for name in "${@:-all}"; do
   case $name in all | kubectl) client kubectl 'command -v kubectl' ./kubectl.sh ;; esac
   case $name in all | python) client python 'python3 -c "import kubernetes"' python3 ./client.py ;; esac
-  case $name in all | node) client node 'node -e "require.resolve(\"@kubernetes/client-node\")"' node ./client.cjs ;; esac
+  case $name in all | node) client node 'node -e "require(\"@kubernetes/client-node\")"' node ./client.cjs ;; esac
 done
 
 for name in "${skipped[@]}"; do printf 'skipped: %s (not installed)\n' "$name"; done
