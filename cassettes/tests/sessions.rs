@@ -1,5 +1,7 @@
 //! Every recorded session is read, is written as it stands, and goes to HAR and back without loss.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 use std::path::PathBuf;
 use stuntdouble_cassettes::{format, har};
 

@@ -93,6 +93,11 @@ impl Profile {
         !self.recorded()
     }
 
+    /// Whether replacing a service takes the node ports that it gives up for kept and those that it keeps for given up (else the other way around).
+    pub fn mistakes_node_ports(self) -> bool {
+        self.recorded()
+    }
+
     /// Whether a watch of one object sees nothing of the kinds whose name is no field.
     pub fn forgets_names(self) -> bool {
         self.recorded()

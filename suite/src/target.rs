@@ -7,24 +7,32 @@
 //!
 //! Source of its semantics: the authentication section of the first text for the credentials.
 
+mod backend;
 mod credentials;
 mod kubeconfig;
+mod secure;
 mod session;
+mod socket;
 
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use base64::Engine;
 use bytes::{Bytes, BytesMut};
-use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
+pub use backend::{Backend, Place};
 pub use credentials::{Credentials, CredentialsError};
+use secure::Doors;
 pub use session::{Exchange, Session};
+pub use socket::{Heard, Socket};
 
 use stuntdouble_simulator::Simulator;
 
-use crate::catalog::Profile;
+use crate::catalog::{Credential, Need, Profile};
 use crate::check::Answer;
 use crate::request::Request;
 
@@ -34,6 +42,14 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(15);
 /// Where chance starts in the simulator.
 const SEED: u64 = 7;
+/// Where the simulator's proxy finds the suite's backend.
+const BACKEND: (&str, u16) = ("10.99.0.2", 8080);
+/// Whom the simulator's secure listener knows.
+const USER: &str = "admin";
+/// That user's password.
+const PASSWORD: &str = "open-sesame";
+/// That user's token.
+const TOKEN: &str = "a-token-for-admin";
 /// How large a body may be, in bytes.
 const BODY: usize = 64 << 20;
 
@@ -79,6 +95,9 @@ pub struct Target {
     base: String,
     client: reqwest::Client,
     authorization: Option<HeaderValue>,
+    doors: Option<Doors>,
+    place: Option<Place>,
+    _backend: Option<Backend>,
     embedded: Option<Embedded>,
 }
 
@@ -99,10 +118,25 @@ impl Target {
         if !["http", "https"].contains(&parsed.scheme()) || parsed.host_str().is_none() {
             return Err(TargetError::Address(url.to_owned(), "it is to begin with http:// or https://".to_owned()));
         }
-        Ok(Self { base: url.trim_end_matches('/').to_owned(), client: client(credentials)?, authorization: authorization(credentials)?, embedded: None })
+        let base = url.trim_end_matches('/').to_owned();
+        let doors = if parsed.scheme() == "https" && credentials.say_who() { Some(Doors::at(&base, credentials)?) } else { None };
+        Ok(Self { base, client: client(credentials)?, authorization: authorization(credentials)?, doors, place: None, _backend: None, embedded: None })
     }
 
-    /// A simulator, started for the purpose with a profile; dropping the target stops it.
+    /// The same, whose proxy finds a backend of the suite at a place.
+    pub fn with_backend(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// The same, with a backend that listens as long as it is there.
+    pub fn keeping(mut self, backend: Backend) -> Self {
+        self._backend = Some(backend);
+        self
+    }
+
+    /// A simulator, started for the purpose with a profile; dropping the target stops it. It has a secure listener, and
+    /// a backend that its proxy finds at a place of its own.
     ///
     /// # Errors
     /// If it does not start.
@@ -112,13 +146,46 @@ impl Target {
             Profile::Documented => stuntdouble_simulator::profile::Profile::Documented,
             Profile::Kubernetes12 => stuntdouble_simulator::profile::Profile::Kubernetes12,
         };
+        let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let backend = Backend::listen(any_port).await.map_err(|e| failed(&e))?;
+        let place = Place { host: BACKEND.0.to_owned(), port: BACKEND.1 };
         // Many worlds at once have more services than the default range has addresses.
         let services = "10.0.0.0/16".parse::<stuntdouble_simulator::registry::Cidr>().map_err(|e| failed(&e))?;
         let builder = Simulator::builder().profile(rule).seed(SEED).bare(true).service_cluster_ip_range(services);
+        let builder = builder.dial(format!("{}:{}", place.host, place.port), backend.address().to_string());
+        let builder = builder.secure_listen(any_port).credentials(known().map_err(|e| failed(&e))?);
         let running = builder.start().await.map_err(|e| failed(&e))?;
-        let mut target = Self::at(&running.url(), &Credentials::default())?;
+        let mut target = Self::at(&running.url(), &Credentials::default())?.with_backend(place);
+        if let (Some(url), Some(tls)) = (running.secure_url(), running.tls()) {
+            let certificate = tls.client_certificate();
+            let credentials = Credentials {
+                token: Some(TOKEN.to_owned()),
+                basic: Some(format!("{USER}:{PASSWORD}")),
+                identity: Some([&certificate.certificate, "\n", certificate.key.reveal()].concat().into_bytes()),
+                authorities: Some(tls.authority().as_bytes().to_vec()),
+                insecure: false,
+            };
+            target.doors = Some(Doors::at(&url, &credentials)?);
+        }
         target.embedded = Some(Embedded { profile, _running: running });
-        Ok(target)
+        Ok(target.keeping(backend))
+    }
+
+    /// Where the target's proxy finds the suite's backend, if it does.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// Why a case that needs something cannot be played, if it cannot.
+    pub fn lacks(&self, needs: &[Need], credential: Option<Credential>) -> Option<String> {
+        let reason = |need: &Need| match need {
+            Need::Backend if self.place.is_none() => Some("it takes a backend that the target's proxy reaches; --backend says where one is"),
+            Need::Container if self.embedded.is_none() => Some("it takes a pod whose container runs, which only the simulator is known to have"),
+            Need::Backend | Need::Container => None,
+        };
+        let lacking = needs.iter().find_map(reason).map(str::to_owned);
+        let unknown = credential.filter(|credential| self.doors.as_ref().and_then(|doors| doors.visitor(*credential)).is_none());
+        lacking.or_else(|| unknown.map(|_| "it takes a server that asks for credentials, and those credentials".to_owned()))
     }
 
     /// Its address.
@@ -158,19 +225,9 @@ impl Target {
     /// # Errors
     /// If no whole answer came in time and within bounds.
     pub async fn send(&self, request: &Request) -> Result<Answer, TargetError> {
-        let named = || format!("{} {}", request.method, request.target());
-        let whole = async {
-            let mut watch = self.open(request).await?;
-            let mut body = BytesMut::new();
-            while let Some(chunk) = watch.chunk().await? {
-                if body.len() + chunk.len() > BODY {
-                    return Err(TargetError::TooLarge(named()));
-                }
-                body.extend_from_slice(&chunk);
-            }
-            Ok(Answer { status: watch.status, content_type: watch.content_type, body: body.freeze() })
-        };
-        tokio::time::timeout(ANSWER, whole).await.unwrap_or_else(|_| Err(TargetError::TooLate(named())))
+        let whole = async { self.open(request).await?.whole().await };
+        let late = || TargetError::TooLate(format!("{} {}", request.method, request.target()));
+        tokio::time::timeout(ANSWER, whole).await.unwrap_or_else(|_| Err(late()))
     }
 
     /// Asks, and reads the head of the answer only.
@@ -179,8 +236,18 @@ impl Target {
     /// If no head came in time.
     pub async fn open(&self, request: &Request) -> Result<Stream, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        let mut asked = self.client.request(request.method.clone(), format!("{}{}", self.base, request.target()));
-        if let Some(authorization) = &self.authorization {
+        Self::head(self.asked(request), &named).await.map(|response| Stream::of(response, named))
+    }
+
+    /// The request as the client sends it.
+    fn asked(&self, request: &Request) -> reqwest::RequestBuilder {
+        let door = request.credential.and_then(|credential| self.doors.as_ref().and_then(|doors| Some((doors, doors.visitor(credential)?))));
+        let (base, client, authorization) = match door {
+            Some((doors, visitor)) => (&doors.base, &visitor.client, &visitor.authorization),
+            None => (&self.base, &self.client, &self.authorization),
+        };
+        let mut asked = client.request(request.method.clone(), format!("{base}{}", request.target()));
+        if let Some(authorization) = authorization {
             asked = asked.header(AUTHORIZATION, authorization);
         }
         if let Some(accept) = &request.accept {
@@ -189,13 +256,20 @@ impl Target {
         if let Some(content_type) = &request.content_type {
             asked = asked.header(CONTENT_TYPE, content_type);
         }
-        if let Some(body) = &request.body {
-            asked = asked.body(body.clone());
+        for (name, value) in &request.headers {
+            asked = asked.header(name, value);
         }
+        match &request.body {
+            Some(body) => asked.body(body.clone()),
+            None => asked,
+        }
+    }
+
+    async fn head(asked: reqwest::RequestBuilder, named: &str) -> Result<reqwest::Response, TargetError> {
         match tokio::time::timeout(ANSWER, asked.send()).await {
-            Ok(Ok(response)) => Ok(Stream::of(response, named)),
-            Ok(Err(error)) => Err(TargetError::Unreachable { request: named, reason: reason(&error) }),
-            Err(_) => Err(TargetError::TooLate(named)),
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(TargetError::Unreachable { request: named.to_owned(), reason: reason(&error) }),
+            Err(_) => Err(TargetError::TooLate(named.to_owned())),
         }
     }
 }
@@ -207,6 +281,8 @@ pub struct Stream {
     pub status: u16,
     /// The Content-Type header.
     pub content_type: Option<String>,
+    /// All headers.
+    pub headers: HeaderMap,
     response: reqwest::Response,
     request: String,
     unread: BytesMut,
@@ -215,7 +291,20 @@ pub struct Stream {
 impl Stream {
     fn of(response: reqwest::Response, request: String) -> Self {
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).map(str::to_owned);
-        Self { status: response.status().as_u16(), content_type, response, request, unread: BytesMut::new() }
+        let headers = response.headers().clone();
+        Self { status: response.status().as_u16(), content_type, headers, response, request, unread: BytesMut::new() }
+    }
+
+    /// The answer with its whole body.
+    async fn whole(mut self) -> Result<Answer, TargetError> {
+        let mut body = BytesMut::new();
+        while let Some(chunk) = self.chunk().await? {
+            if body.len() + chunk.len() > BODY {
+                return Err(TargetError::TooLarge(self.request));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { status: self.status, content_type: self.content_type, headers: self.headers, body: body.freeze() })
     }
 
     /// The next piece of the body; none at its end.
@@ -303,4 +392,17 @@ fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>, Targe
     let mut value = HeaderValue::from_str(&value).map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
     value.set_sensitive(true);
     Ok(Some(value))
+}
+
+/// What the simulator's secure listener takes, by way of files as it reads them.
+fn known() -> Result<stuntdouble_simulator::http::Credentials, Box<dyn std::error::Error>> {
+    let file = |secret: &str| {
+        let mut file = tempfile::NamedTempFile::new()?;
+        writeln!(file, "{secret},{USER},1")?;
+        Ok::<_, std::io::Error>(file)
+    };
+    let mut credentials = stuntdouble_simulator::http::Credentials::default();
+    credentials.read_tokens(file(TOKEN)?.path())?;
+    credentials.read_passwords(file(PASSWORD)?.path())?;
+    Ok(credentials)
 }

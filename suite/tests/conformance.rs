@@ -36,6 +36,8 @@ impl Shared {
             let outcome = trial.play(own.as_ref().unwrap_or(target), "test").await;
             match &outcome.verdict {
                 Verdict::Failed(failure) => Err(Failed::from(explain(&outcome, failure, Style::default()))),
+                // The simulator has everything that a trial may need.
+                Verdict::Skipped(reason) => Err(Failed::from(format!("it was skipped: {reason}"))),
                 _ => Ok(()),
             }
         })

@@ -4,9 +4,10 @@ use super::json::Layout;
 use super::node::Node;
 use super::yaml::{entry, pad, text_entry};
 use super::{READ_BY, VERSION};
-use crate::interaction::{Answer, Data, Frame, Header, Headers, Interaction, Message, Outcome, Payload, Request, Sender, to_millis};
+use crate::interaction::{Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -30,17 +31,13 @@ pub(super) fn header(out: &mut String, header: &Header) {
     }
 }
 
-/// All of an interaction but its frames, messages and end.
-pub(super) fn head(out: &mut String, interaction: &Interaction) {
-    entry(out, 0, "id", &Node::Number(interaction.id.to_string().into()));
-    if let Some(note) = &interaction.note {
+/// What comes first in the document of an interaction: all that is known before there is an answer.
+pub(super) fn opening(out: &mut String, id: u64, started: Timestamp, note: Option<&str>, marks: &Marks, of: &Request) {
+    entry(out, 0, "id", &Node::Number(id.to_string().into()));
+    if let Some(note) = note {
         text_entry(out, 0, "note", note);
     }
-    text_entry(out, 0, "started", &interaction.started.to_string());
-    if interaction.took != Some(interaction.wait) {
-        entry(out, 0, "wait_ms", &time(interaction.wait));
-    }
-    let marks = &interaction.marks;
+    text_entry(out, 0, "started", &started.to_string());
     if let Some(profile) = &marks.only {
         text_entry(out, 0, "only", profile);
     }
@@ -51,8 +48,15 @@ pub(super) fn head(out: &mut String, interaction: &Interaction) {
         entry(out, 0, "text_varies", &Node::Bool(true));
     }
     out.push_str("request:\n");
-    request(out, &interaction.request);
-    match &interaction.outcome {
+    request(out, of);
+}
+
+/// What came of it, but for frames, messages and the end.
+pub(super) fn came(out: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) {
+    if took != Some(wait) {
+        entry(out, 0, "wait_ms", &time(wait));
+    }
+    match outcome {
         Outcome::Answer(answer) => response(out, answer),
         Outcome::Failure(failure) => {
             out.push_str("error:\n");
@@ -96,7 +100,8 @@ fn headers(out: &mut String, headers: &Headers) {
     }
     out.push_str("  headers:\n");
     for (name, value) in &headers.0 {
-        super::yaml::item(out, 4, &Node::Map(vec![(Cow::Borrowed(name), string(value))]));
+        out.push_str("    - ");
+        super::yaml::scalar_entry(out, name, value);
     }
 }
 

@@ -160,6 +160,11 @@ impl Layout {
         if !sink.put("\"") {
             return false;
         }
+        let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\' && byte.is_ascii();
+        let html = |byte: u8| self.escapes == Escapes::Html && matches!(byte, b'<' | b'>' | b'&');
+        if text.bytes().all(|byte| plain(byte) && byte != 0x7f && !html(byte)) {
+            return sink.put(text) && sink.put("\"");
+        }
         let mut run = 0;
         for (at, character) in text.char_indices() {
             let short = match character {

@@ -22,7 +22,7 @@ mod yaml;
 
 pub use contents::contents;
 pub use reader::{parse, read};
-pub use tape::{End, Tape, to_string, write};
+pub use tape::{End, Opening, Tape, to_string, write};
 
 use crate::interaction::Program;
 use std::path::PathBuf;

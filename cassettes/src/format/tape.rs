@@ -4,8 +4,9 @@
 //! threads leave whole documents and whole frames; memory is bounded by what one call is given.
 
 use super::FormatError;
-use super::document::{frame, head, header, message, piece, tail};
-use crate::interaction::{Cassette, Frame, Header, Interaction, Message, Payload};
+use super::document::{came, frame, header, message, opening, piece, tail};
+use crate::interaction::{Cassette, Frame, Header, Interaction, Marks, Message, Outcome, Payload, Request};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::fs::File;
 use std::io::Write;
@@ -64,10 +65,10 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(&self, interaction: &Interaction) -> Result<(), FormatError> {
-        let mut text = String::from(BEGIN);
-        let open = append(&mut text, interaction);
-        self.write(&text, None, open.then_some(interaction.id))
+    pub fn append(&self, opening: Opening, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> Result<(), FormatError> {
+        let Opening { id, mut text } = opening;
+        let open = close(&mut text, wait, took, outcome);
+        self.write(&text, None, open.then_some(id))
     }
 
     /// Appends a frame to the stream of an interaction.
@@ -85,11 +86,11 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn begin(&self, interaction: &Interaction) -> Result<(), FormatError> {
-        let mut text = String::from(BEGIN);
-        head(&mut text, interaction);
+    pub fn begin(&self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
+        let Opening { id, mut text } = opening;
+        came(&mut text, wait, None, outcome);
         text.push_str("pieces:\n");
-        self.write(&text, None, Some(interaction.id))
+        self.write(&text, None, Some(id))
     }
 
     /// Appends a piece to the body of an interaction.
@@ -153,24 +154,38 @@ impl Tape {
     }
 }
 
-/// Appends the document of an interaction as far as it is known; says whether it is still open.
-fn append(text: &mut String, interaction: &Interaction) -> bool {
-    head(text, interaction);
-    let answer = interaction.answer();
-    let mut open = false;
-    match answer.map(|answer| &answer.payload) {
-        Some(Payload::Stream(frames)) => {
-            frames.iter().for_each(|each| frame(text, each));
-            open = interaction.took.is_none();
-        }
-        Some(Payload::Messages(messages)) => {
-            messages.iter().for_each(|each| message(text, each));
-            open = interaction.took.is_none();
-        }
+/// The beginning of an interaction's document: what is known before there is an answer.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    id: u64,
+    text: String,
+}
+
+impl Opening {
+    /// That of a request which is being recorded.
+    pub fn new(id: u64, started: Timestamp, request: &Request) -> Self {
+        let mut text = String::with_capacity(1024);
+        text.push_str(BEGIN);
+        opening(&mut text, id, started, None, &Marks::default(), request);
+        Self { id, text }
+    }
+}
+
+/// Appends what came of a request, as far as it is known; says whether the document is still open.
+fn close(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> bool {
+    came(text, wait, took, outcome);
+    let (payload, cut) = match outcome {
+        Outcome::Answer(answer) => (Some(&answer.payload), answer.cut.as_deref()),
+        Outcome::Failure(_) => (None, None),
+    };
+    match payload {
+        Some(Payload::Stream(frames)) => frames.iter().for_each(|each| frame(text, each)),
+        Some(Payload::Messages(messages)) => messages.iter().for_each(|each| message(text, each)),
         Some(Payload::Body(_)) | None => {}
     }
+    let open = took.is_none() && !matches!(payload, Some(Payload::Body(_)) | None);
     if !open {
-        tail(text, interaction.took, answer.and_then(|answer| answer.cut.as_deref()));
+        tail(text, took, cut);
         text.push_str(ENDED);
     }
     open
@@ -183,7 +198,9 @@ pub fn to_string(cassette: &Cassette) -> String {
     text.push_str(ENDED);
     for interaction in &cassette.interactions {
         text.push_str(BEGIN);
-        if append(&mut text, interaction) {
+        let Interaction { id, note, started, wait, took, request, outcome, marks } = interaction;
+        opening(&mut text, *id, *started, note.as_deref(), marks, request);
+        if close(&mut text, *wait, *took, outcome) {
             tail(&mut text, None, interaction.answer().and_then(|answer| answer.cut.as_deref()));
             text.push_str(ENDED);
         }

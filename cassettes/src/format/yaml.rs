@@ -10,6 +10,9 @@ use super::node::{DEPTH, Node, is_number};
 use granit_parser::{Event, Parser, ScalarStyle};
 use std::borrow::Cow;
 
+/// A longer text is a literal block even if it has one line.
+const LONGEST_LINE: usize = 4096;
+
 /// Appends `key: value` at an indentation.
 pub(super) fn entry(out: &mut String, indent: usize, key: &str, node: &Node<'_>) {
     pad(out, indent);
@@ -26,8 +29,16 @@ pub(super) fn text_entry(out: &mut String, indent: usize, key: &str, text: &str)
     string(out, indent, text);
 }
 
+/// Appends `key: text` in a line of its own, where the line has begun.
+pub(super) fn scalar_entry(out: &mut String, key: &str, text: &str) {
+    scalar(out, key);
+    out.push_str(": ");
+    scalar(out, text);
+    out.push('\n');
+}
+
 /// Appends `- value` at an indentation.
-pub(super) fn item(out: &mut String, indent: usize, node: &Node<'_>) {
+fn item(out: &mut String, indent: usize, node: &Node<'_>) {
     pad(out, indent);
     out.push('-');
     match node {
@@ -49,7 +60,11 @@ pub(super) fn item(out: &mut String, indent: usize, node: &Node<'_>) {
 
 /// Appends spaces.
 pub(super) fn pad(out: &mut String, indent: usize) {
-    out.extend(std::iter::repeat_n(' ', indent));
+    const SPACES: &str = "                                                                ";
+    match SPACES.get(..indent) {
+        Some(spaces) => out.push_str(spaces),
+        None => out.extend(std::iter::repeat_n(' ', indent)),
+    }
 }
 
 fn value(out: &mut String, indent: usize, node: &Node<'_>) {
@@ -82,7 +97,7 @@ fn value(out: &mut String, indent: usize, node: &Node<'_>) {
 
 fn string(out: &mut String, indent: usize, text: &str) {
     out.push(' ');
-    if text.contains('\n') && literal_holds(text) {
+    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some()) && literal_holds(text) {
         literal(out, indent + 2, text);
     } else {
         scalar(out, text);
@@ -92,11 +107,20 @@ fn string(out: &mut String, indent: usize, text: &str) {
 
 /// A literal block keeps line breaks, tabs and everything printable.
 fn literal_holds(text: &str) -> bool {
-    let printable = |byte: u8| byte >= b' ' && byte != 0x7f || byte == b'\n' || byte == b'\t';
-    if !text.bytes().all(printable) {
-        return false;
+    // Without a way out of the inner loop many bytes are looked at at once.
+    let look = |(printable, ascii), byte: &u8| {
+        let fine = ((*byte >= b' ') & (*byte != 0x7f)) | (*byte == b'\n') | (*byte == b'\t');
+        (printable & fine, ascii & byte.is_ascii())
+    };
+    let mut all_ascii = true;
+    for bytes in text.as_bytes().chunks(256) {
+        let (printable, ascii) = bytes.iter().fold((true, true), look);
+        if !printable {
+            return false;
+        }
+        all_ascii &= ascii;
     }
-    text.is_ascii() || text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
+    all_ascii || text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
 }
 
 fn is_printable(c: char) -> bool {
@@ -109,18 +133,23 @@ fn literal(out: &mut String, indent: usize, text: &str) {
         out.push('2');
     }
     let body = text.strip_suffix('\n');
+    out.reserve(text.len() + text.len() / 32 * (indent + 1));
     match body {
         None => out.push('-'),
         Some(body) if body.ends_with('\n') || body.is_empty() => out.push('+'),
         Some(_) => {}
     }
     out.push('\n');
-    for line in body.unwrap_or(text).split('\n') {
+    let body = body.unwrap_or(text);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]) {
+        let line = body.get(start..end).unwrap_or_default();
         if !line.is_empty() {
             pad(out, indent);
             out.push_str(line);
         }
         out.push('\n');
+        start = end + 1;
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::LONGEST_REQUEST;
 use super::entry::{Entry, WHOLE};
-use crate::transport::{Body, BodyError};
+use super::pipe::Pipe;
+use crate::transport::{Body, BodyError, Tasks};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -10,7 +11,7 @@ use parking_lot::Mutex;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
@@ -59,42 +60,45 @@ impl Sent {
     }
 }
 
-/// The body of an answer, recorded before it is passed on.
+/// The body of an answer, recorded before it is passed on; of a long one, before its end is passed on.
 pub(super) struct Recording {
     inner: Incoming,
-    entry: Entry,
     state: State,
+    tasks: Tasks,
 }
 
 enum State {
     /// It may yet be taken whole.
     Whole {
+        entry: Box<Entry>,
         chunks: Vec<Bytes>,
         length: usize,
         limit: Option<Pin<Box<Sleep>>>,
     },
     /// It is recorded as it comes.
-    Open,
+    Open(Box<Entry>),
+    /// It is recorded beside: a long body, of which nothing counts before its end.
+    Beside(Pipe),
     Done,
 }
 
 impl Recording {
-    pub(super) fn new(inner: Incoming, mut entry: Entry) -> Self {
+    pub(super) fn new(inner: Incoming, mut entry: Entry, tasks: Tasks) -> Self {
         let length = inner.size_hint().exact();
         let state = if inner.is_end_stream() {
-            entry.whole(&[], None);
+            entry.whole(Bytes::new(), None);
             State::Done
         } else if entry.streams() {
             entry.open(false);
-            State::Open
+            State::Open(Box::new(entry))
         } else if length.is_some_and(|length| length > WHOLE as u64) {
             entry.open(true);
-            State::Open
+            State::Beside(Pipe::new(entry, &tasks))
         } else {
             let limit = length.is_none().then(|| Box::pin(sleep(STREAM)));
-            State::Whole { chunks: Vec::new(), length: 0, limit }
+            State::Whole { entry: Box::new(entry), chunks: Vec::new(), length: 0, limit }
         };
-        Self { inner, entry, state }
+        Self { inner, state, tasks }
     }
 
     fn data(&mut self, data: &Bytes) {
@@ -106,31 +110,64 @@ impl Recording {
                     self.open(true);
                 }
             }
-            State::Open => self.entry.data(data),
-            State::Done => {}
-        }
-        // A client that knows the length takes what comes now for the end.
-        if self.inner.is_end_stream() {
-            self.end(None);
+            State::Open(entry) => entry.data(data),
+            State::Beside(_) | State::Done => {}
         }
     }
 
     fn open(&mut self, pieces: bool) {
-        if let State::Whole { chunks, .. } = std::mem::replace(&mut self.state, State::Open) {
-            self.entry.open(pieces);
-            chunks.iter().for_each(|chunk| self.entry.data(chunk));
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Whole { mut entry, chunks, .. } => {
+                entry.open(pieces);
+                chunks.iter().for_each(|chunk| entry.data(chunk));
+                self.state = if pieces { State::Beside(Pipe::new(*entry, &self.tasks)) } else { State::Open(entry) };
+            }
+            other => self.state = other,
         }
     }
 
     fn end(&mut self, cut: Option<&str>) {
         match std::mem::replace(&mut self.state, State::Done) {
-            State::Whole { chunks, .. } => match chunks.as_slice() {
-                [chunk] => self.entry.whole(chunk, cut),
-                chunks => self.entry.whole(&chunks.concat(), cut),
+            State::Whole { mut entry, chunks, .. } => match chunks.as_slice() {
+                [chunk] => entry.whole(chunk.clone(), cut),
+                chunks => entry.whole(chunks.concat().into(), cut),
             },
-            State::Open => self.entry.end(cut),
-            State::Done => {}
+            State::Open(mut entry) => entry.end(cut),
+            // The other end of the pipe sees that nothing follows.
+            State::Beside(_) | State::Done => {}
         }
+    }
+
+    /// Whether what has come is all, and a client that knows the length will take it for the end.
+    fn is_all(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn poll_beside(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let State::Beside(pipe) = &mut self.state else { return Poll::Ready(None) };
+        if !pipe.ending {
+            ready!(pipe.poll_room(context));
+            let frame = match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
+                Some(Ok(frame)) => Some(frame),
+                Some(Err(error)) => {
+                    pipe.send(None, Some(Some(crate::transport::failure(&error).text)));
+                    self.state = State::Done;
+                    return Poll::Ready(Some(Err(error.into())));
+                }
+                None => None,
+            };
+            let last = frame.is_none() || self.inner.is_end_stream();
+            pipe.send(frame.as_ref().and_then(|frame| frame.data_ref().cloned()), last.then_some(None));
+            if !last {
+                return Poll::Ready(frame.map(Ok));
+            }
+            pipe.ending = true;
+            pipe.held = frame;
+        }
+        ready!(pipe.poll_done(context));
+        let held = pipe.held.take();
+        self.state = State::Done;
+        Poll::Ready(held.map(Ok))
     }
 }
 
@@ -139,12 +176,26 @@ impl HttpBody for Recording {
     type Error = BodyError;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if matches!(self.state, State::Beside(_)) {
+            return self.poll_beside(context);
+        }
         match Pin::new(&mut self.inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 if let Some(data) = frame.data_ref() {
                     let data = data.clone();
                     self.data(&data);
                 }
+                if !self.is_all() {
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                if let State::Beside(pipe) = &mut self.state {
+                    ready!(pipe.poll_room(context));
+                    pipe.send(None, Some(None));
+                    pipe.ending = true;
+                    pipe.held = Some(frame);
+                    return self.poll_beside(context);
+                }
+                self.end(None);
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {

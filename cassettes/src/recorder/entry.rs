@@ -1,8 +1,8 @@
 //! One interaction on its way into the cassette.
 
 use super::body::Sent;
-use crate::format::{End, FormatError, Tape};
-use crate::interaction::{Answer, Failure, FailureKind, Frame, Headers, Interaction, Marks, Message, Outcome, Payload, Request as Asked};
+use crate::format::{End, FormatError, Opening, Tape};
+use crate::interaction::{Answer, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request as Asked};
 use crate::redactor::{Redactor, Tail};
 use crate::transport::Coding;
 use bytes::Bytes;
@@ -87,20 +87,28 @@ pub(super) struct Entry {
     started: Timestamp,
     begun: Instant,
     wait: Duration,
+    /// The beginning of its document, if that was written in time.
+    opening: Option<Opening>,
     stage: Stage,
 }
 
 impl Entry {
     pub(super) fn new(log: Arc<Log>, id: u64, asked: Asked, sent: Sent, started: Timestamp, begun: Instant) -> Self {
-        Self { log, id, asked, sent, started, begun, wait: Duration::ZERO, stage: Stage::Asked }
+        Self { log, id, asked, sent, started, begun, wait: Duration::ZERO, opening: None, stage: Stage::Asked }
+    }
+
+    /// Writes the beginning of its document, while the server thinks. There must be no more of the request to come.
+    pub(super) fn prepare(&mut self) {
+        self.opening = Some(self.written());
     }
 
     /// There was no answer.
     pub(super) fn failed(&mut self, failure: Failure) {
         self.wait = self.elapsed();
         let text = self.log.redactor.text(&failure.text);
-        let interaction = self.interaction(Outcome::Failure(Failure { text, ..failure }), true);
-        self.log.note(self.log.tape.append(&interaction));
+        let outcome = Outcome::Failure(Failure { text, ..failure });
+        let opening = self.opening();
+        self.log.note(self.log.tape.append(opening, self.wait, Some(self.elapsed()), &outcome));
         self.stage = Stage::Done;
     }
 
@@ -117,23 +125,26 @@ impl Entry {
     }
 
     /// The whole of the answer has come.
-    pub(super) fn whole(&mut self, body: &[u8], cut: Option<&str>) {
+    pub(super) fn whole(&mut self, body: Bytes, cut: Option<&str>) {
         let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
         let redactor = &self.log.redactor;
-        let coding = Coding::named(answer.headers.get("content-encoding"));
-        let decoded = coding.map(|coding| crate::transport::decode(coding, body));
+        let decoded = match Coding::named(answer.headers.get("content-encoding")) {
+            Some(Coding::Identity) => Some(body.clone()),
+            Some(coding) => crate::transport::decode(coding, &body).ok().map(Bytes::from),
+            None => None,
+        };
         let (body, cut) = match decoded {
-            Some(Ok(decoded)) => (Bytes::from(decoded), cut.map(str::to_owned)),
+            Some(decoded) => (decoded, cut.map(str::to_owned)),
             // What cannot be read cannot be searched for secrets either.
-            _ if redactor.is_off() => (Bytes::copy_from_slice(body), cut.map(str::to_owned)),
-            _ => (Bytes::new(), Some("the body is in a coding that cannot be read".to_owned())),
+            None if redactor.is_off() => (body, cut.map(str::to_owned)),
+            None => (Bytes::new(), Some("the body is in a coding that cannot be read".to_owned())),
         };
         let headers = redactor.headers(&answer.headers);
         let body = redactor.body(&body, &answer.headers, self.asked.path());
         let cut = cut.map(|cut| redactor.text(&cut));
         let answer = Answer { headers, payload: Payload::Body(body), cut, ..answer };
-        let interaction = self.interaction(Outcome::Answer(answer), true);
-        self.log.note(self.log.tape.append(&interaction));
+        let opening = self.opening();
+        self.log.note(self.log.tape.append(opening, self.wait, Some(self.elapsed()), &Outcome::Answer(answer)));
     }
 
     /// From now on the answer is recorded as it comes: as frames, or as the pieces of a long body.
@@ -143,9 +154,12 @@ impl Entry {
         let decoder = Decoder::new(Coding::named(headers.get("content-encoding")), self.log.redactor.is_off());
         let payload = if pieces { Payload::Body(Bytes::new()) } else { Payload::Stream(Vec::new()) };
         let recorded = Answer { headers: self.log.redactor.headers(&headers), payload, ..answer };
-        let interaction = self.interaction(Outcome::Answer(recorded), false);
+        let (opening, outcome) = (self.opening(), Outcome::Answer(recorded));
         let tape = &self.log.tape;
-        self.log.note(if pieces { tape.begin(&interaction) } else { tape.append(&interaction) });
+        self.log.note(match pieces {
+            true => tape.begin(opening, self.wait, &outcome),
+            false => tape.append(opening, self.wait, None, &outcome),
+        });
         let path = self.asked.path();
         let lines = !pieces && (path.split('/').any(|segment| segment == "watch") || self.asked.query().contains("watch="));
         self.stage = Stage::Open(Open { pieces, lines, decoder, line: Vec::new(), tail: Tail::default(), headers });
@@ -156,8 +170,8 @@ impl Entry {
         let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
         let headers = self.log.redactor.headers(&answer.headers);
         let recorded = Answer { headers, payload: Payload::Messages(Vec::new()), ..answer };
-        let interaction = self.interaction(Outcome::Answer(recorded), false);
-        self.log.note(self.log.tape.append(&interaction));
+        let opening = self.opening();
+        self.log.note(self.log.tape.append(opening, self.wait, None, &Outcome::Answer(recorded)));
         self.stage =
             Stage::Open(Open { pieces: false, lines: false, decoder: Decoder::Plain, line: Vec::new(), tail: Tail::default(), headers: Headers::default() });
     }
@@ -219,7 +233,7 @@ impl Entry {
                 let text = "the client went away before the answer".into();
                 self.failed(Failure { kind: FailureKind::Abandoned, text });
             }
-            Stage::Head(_) => self.whole(&[], Some("the client went away")),
+            Stage::Head(_) => self.whole(Bytes::new(), Some("the client went away")),
             Stage::Open(_) => self.end(Some("the client went away")),
             Stage::Done => {}
         }
@@ -229,22 +243,18 @@ impl Entry {
         self.begun.elapsed()
     }
 
-    fn interaction(&self, outcome: Outcome, ended: bool) -> Interaction {
+    fn opening(&mut self) -> Opening {
+        self.opening.take().unwrap_or_else(|| self.written())
+    }
+
+    fn written(&self) -> Opening {
         let (body, omitted) = self.sent.taken();
         let asked = Asked { body, omitted, ..self.asked.clone() };
-        Interaction {
-            id: self.id,
-            note: None,
-            started: self.started,
-            wait: self.wait,
-            took: ended.then(|| self.elapsed()),
-            request: self.log.redactor.request(&asked),
-            outcome,
-            marks: Marks::default(),
-        }
+        Opening::new(self.id, self.started, &self.log.redactor.request(&asked))
     }
 }
 
+/// Nobody waits for it any more, wherever it stands.
 impl Drop for Entry {
     /// A client that goes away before the answer drops the exchange where it stands.
     fn drop(&mut self) {

@@ -12,6 +12,7 @@
 mod body;
 mod entry;
 mod frames;
+mod pipe;
 mod socket;
 
 use crate::format::{FormatError, Tape};
@@ -188,7 +189,8 @@ impl Exchange for Proxy {
         restore(&mut parts.headers, protocol);
         readable(&mut parts.headers);
         let sent = Sent::default();
-        let body = match body.is_end_stream() {
+        let bare = body.is_end_stream();
+        let body = match bare {
             true => {
                 sent.is_empty_with(length.is_some());
                 full(Bytes::new())
@@ -196,7 +198,12 @@ impl Exchange for Proxy {
             false => sent.tap(body),
         };
         let mut entry = Entry::new(self.log.clone(), id, asked, sent, started, begun);
-        let response = self.client.send(Request::from_parts(parts, body)).await;
+        let request = self.client.send(Request::from_parts(parts, body));
+        let response = match bare {
+            // The beginning of the document is written while the server thinks, not while the client waits.
+            true => futures::join!(request, prepare(&mut entry)).0,
+            false => request.await,
+        };
         let mut response = match response {
             Ok(response) => response,
             Err(failure) => {
@@ -214,8 +221,14 @@ impl Exchange for Proxy {
             tasks.spawn(socket::relay(near, far, entry));
             return Ok(response.map(|_| full(Bytes::new())));
         }
-        Ok(response.map(|body| Recording::new(body, entry).boxed_unsync()))
+        Ok(response.map(|body| Recording::new(body, entry, tasks).boxed_unsync()))
     }
+}
+
+/// Lets the request go out first.
+async fn prepare(entry: &mut Entry) {
+    tokio::task::yield_now().await;
+    entry.prepare();
 }
 
 /// Offers the server only codings that can be recorded as what they stand for.

@@ -78,11 +78,12 @@ impl Redactor {
         };
         let mut known = self.known.lock();
         let form = headers.media_type() == "application/x-www-form-urlencoded";
+        let hinted = self.rules.hinted(body);
         let text = match form {
             true => Cow::Owned(self.rules.query(text, &mut known)),
-            false => walk::text(text, &self.rules, path, headers.media_type(), &mut known),
+            false => walk::text(text, &self.rules, hinted, (path, headers.media_type()), &mut known),
         };
-        let text = self.rules.patterns(text, &mut known);
+        let text = self.rules.patterns(text, hinted, &mut known);
         match known.text(&text) {
             Some(text) => text.into(),
             None => match text {
@@ -112,7 +113,8 @@ impl Redactor {
         if let Some(fragment) = fragment {
             out = format!("{out}#{fragment}");
         }
-        let out = self.rules.patterns(Cow::Owned(out), &mut known);
+        let hinted = self.rules.hinted(out.as_bytes());
+        let out = self.rules.patterns(Cow::Owned(out), hinted, &mut known);
         known.text(&out).unwrap_or_else(|| out.into_owned())
     }
 
@@ -139,7 +141,8 @@ impl Redactor {
             }
             value => value,
         };
-        let value = self.rules.patterns(value, &mut known);
+        let hinted = self.rules.hinted(value.as_bytes());
+        let value = self.rules.patterns(value, hinted, &mut known);
         known.text(&value).unwrap_or_else(|| value.into_owned())
     }
 

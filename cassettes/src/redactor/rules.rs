@@ -2,6 +2,7 @@
 
 use super::known::Known;
 use crate::interaction::is_placeholder;
+use aho_corasick::{AhoCorasick, packed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use regex::{Captures, Regex};
@@ -76,11 +77,32 @@ const PATTERNS: [&str; 6] = [
 
 static DEFAULTS: LazyLock<Vec<Regex>> = LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
 
-/// Cheap to look for; without any of them no default pattern can be there.
-static HINTS: LazyLock<Option<aho_corasick::AhoCorasick>> = LazyLock::new(|| {
-    let hints = ["eyj", "bearer", "basic", "-----begin", "akia", "asia", "://"];
-    aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(hints).ok()
+/// What some default rule finds a secret by, in the spellings that are in use; without any of them in a text no default
+/// rule can find anything in it. Cheap to look for, which is done in every byte that passes.
+static HINTS: LazyLock<Hints> = LazyLock::new(|| {
+    let words = ["secret", "token", "passw", "passphrase", "key", "dockerc", "authorization", "bearer", "basic"];
+    let titled = |word: &str| word.chars().take(1).map(|c| c.to_ascii_uppercase()).chain(word.chars().skip(1)).collect();
+    let spelled = words.iter().flat_map(|word| [word.to_string(), titled(word), word.to_ascii_uppercase()]);
+    let marks = ["eyJ", "-----BEGIN", "AKIA", "ASIA", "://"].map(str::to_owned);
+    let all: Vec<String> = spelled.chain(marks).collect();
+    Hints { packed: packed::Searcher::new(&all), any: AhoCorasick::new(&all).ok() }
 });
+
+/// Finds many words at once, with vector instructions where the machine has them.
+struct Hints {
+    packed: Option<packed::Searcher>,
+    any: Option<AhoCorasick>,
+}
+
+impl Hints {
+    fn any_in(&self, text: &[u8]) -> bool {
+        match (&self.packed, &self.any) {
+            (Some(packed), _) => packed.find(text).is_some(),
+            (None, Some(any)) => any.is_match(text),
+            (None, None) => true,
+        }
+    }
+}
 
 impl Default for Rules {
     /// Credentials in headers, queries and bodies, and the data of Secrets.
@@ -162,6 +184,11 @@ impl Rules {
         out
     }
 
+    /// Whether a default rule could find anything in a text.
+    pub(super) fn hinted(&self, text: &[u8]) -> bool {
+        self.defaults && HINTS.any_in(text)
+    }
+
     /// Whether the value of a key is secret by the key's name.
     pub(super) fn is_secret_key(&self, key: &str) -> bool {
         if !self.defaults {
@@ -202,8 +229,7 @@ impl Rules {
     }
 
     /// What patterns find in a text.
-    pub(super) fn patterns<'t>(&self, text: Cow<'t, str>, known: &mut Known) -> Cow<'t, str> {
-        let hinted = self.defaults && HINTS.as_ref().is_none_or(|hints| hints.is_match(text.as_ref()));
+    pub(super) fn patterns<'t>(&self, text: Cow<'t, str>, hinted: bool, known: &mut Known) -> Cow<'t, str> {
         let defaults: &[Regex] = if hinted { DEFAULTS.as_slice() } else { &[] };
         let mut out = text;
         for pattern in defaults.iter().chain(&self.patterns) {

@@ -50,10 +50,9 @@ impl Redactor {
         let from = bytes.len().saturating_sub(HELD);
         let window = bytes.get(from..).unwrap_or_default();
         let known = self.known.lock().begun(window).max(cut_character(window));
-        if !self.rules.defaults {
+        if !self.rules.hinted(window) {
             return known;
         }
-        // Only what the last mark of a line's end leaves open can go on, but for a key, which has lines.
         let pattern = BEGUN.as_ref().and_then(|begun| begun.find(window)).map_or(0, |found| found.len());
         known.max(pattern)
     }

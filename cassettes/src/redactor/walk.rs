@@ -12,23 +12,17 @@ use std::sync::LazyLock;
 /// How deep texts within texts are followed: an annotation holds the object that was applied.
 const NESTED: usize = 3;
 
-/// Cheap to look for; without any of them no default rule can find anything.
-static HINTS: LazyLock<Option<aho_corasick::AhoCorasick>> = LazyLock::new(|| {
-    let hints = ["secret", "token", "passw", "passphrase", "key", "dockerc", "authorization"];
-    aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(hints).ok()
-});
-
 /// A key and its value in a text that is neither JSON nor YAML.
 static LOOSE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?i)([\w.-]*(?:token|password|passwd|passphrase|secret|api_?key|private_?key)"?\s*[:=]\s*"?)([^"\s,&;}]+)"#).ok());
+    LazyLock::new(|| Regex::new(r#"(?i)((?:token|password|passwd|passphrase|secret|api_?key|private_?key)"?\s*[:=]\s*"?)([^"\s,&;}]+)"#).ok());
 
 /// An entry of what may be the data of a Secret in such a text.
 static ENTRY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"("[\w.-]+"\s*:\s*")([A-Za-z0-9+/]{8,}={0,2})(")"#).ok());
 
-/// A text without what is secret by where it stands.
-pub(super) fn text<'t>(text: &'t str, rules: &Rules, path: &str, media_type: &str, known: &mut Known) -> Cow<'t, str> {
+/// A text without what is secret by where it stands. `hinted` says whether a default rule could find anything, `of` are the request's path and the media type.
+pub(super) fn text<'t>(text: &'t str, rules: &Rules, hinted: bool, of: (&str, &str), known: &mut Known) -> Cow<'t, str> {
+    let (path, media_type) = of;
     let of_secret = path.split('/').any(|segment| segment == "secrets");
-    let hinted = rules.defaults && HINTS.as_ref().is_none_or(|hints| hints.is_match(text));
     if !hinted && !of_secret && rules.paths.is_empty() {
         return Cow::Borrowed(text);
     }

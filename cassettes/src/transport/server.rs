@@ -55,6 +55,13 @@ impl Tasks {
     }
 }
 
+impl Tasks {
+    /// Runs work that blocks, on a thread of its own; when the server is stopped it is waited for.
+    pub fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) {
+        self.tracker.spawn_blocking(work);
+    }
+}
+
 /// A server on one address; dropping it stops it.
 #[derive(Debug)]
 pub struct Server {

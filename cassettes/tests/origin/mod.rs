@@ -10,8 +10,8 @@ use hyper::body::{Frame, Incoming};
 use hyper_util::rt::TokioIo;
 use serde_json::json;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stuntdouble_cassettes::transport::{self, Body, Coding, Exchange, Gone, Server, Tasks};
 use tokio_tungstenite::WebSocketStream;
@@ -22,6 +22,8 @@ use tokio_tungstenite::tungstenite::protocol::{Message, Role};
 #[derive(Default)]
 pub(crate) struct Origin {
     asked: AtomicU64,
+    /// The lists that were asked for, encoded once.
+    lists: Mutex<HashMap<u64, Bytes>>,
 }
 
 impl Origin {
@@ -45,6 +47,14 @@ impl Exchange for Origin {
             "/version" => Ok(json(&json!({"gitVersion": "v1.2.0-test"}))),
             "/count" => Ok(json(&json!({"count": self.asked.fetch_add(1, Ordering::Relaxed)}))),
             "/small" => Ok(json(&json!({"kind": "ConfigMap", "data": {"a": "1", "b": "x".repeat(200)}}))),
+            "/list" => {
+                let count = number("n", 10);
+                let mut lists = self.lists.lock().map_err(|_| Gone)?;
+                let text = lists.entry(count).or_insert_with(|| format!("{}\n", list(count)).into()).clone();
+                let mut response = Response::new(transport::full(text));
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                Ok(response)
+            }
             "/gone" => Err(Gone),
             "/gzip" => {
                 let body = Coding::Gzip.encode(b"{\"packed\":\"hunter22hunter\"}").map_err(|_| Gone)?;
@@ -68,6 +78,18 @@ fn json(value: &serde_json::Value) -> Response<Body> {
     let mut response = Response::new(transport::full(format!("{value}\n")));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// A list of pods.
+fn list(count: u64) -> serde_json::Value {
+    let pod = |n: u64| {
+        json!({
+            "metadata": {"name": format!("pod-{n}"), "namespace": "default", "labels": {"app": "web", "tier": "front"}},
+            "spec": {"containers": [{"name": "c", "image": "example.com/image:1.0", "ports": [{"containerPort": 80}]}]},
+            "status": {"phase": "Running", "podIP": "10.0.0.1", "startTime": "2026-11-21T11:45:16Z"},
+        })
+    };
+    json!({"kind": "PodList", "apiVersion": "v1", "items": (0..count).map(pod).collect::<Vec<_>>()})
 }
 
 async fn echo(request: Request<Incoming>) -> Result<Response<Body>, Gone> {

@@ -1,7 +1,7 @@
 //! Bodies: what is sent, and how what comes in is bounded.
 //!
 //! - A whole body is sent from the bytes it is kept in; nothing is copied.
-//! - A stream's frames go out as they come, one chunk each.
+//! - A stream's chunks go out as they come.
 //! - What comes in is bounded in size and time: [`Limits`](super::Limits).
 
 use std::{

@@ -14,7 +14,7 @@ use hyper::{HeaderMap, Request, Response, body::Incoming, server::conn::http1, s
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::Semaphore,
     time::sleep,
 };
@@ -87,9 +87,23 @@ impl Stop {
     }
 }
 
+/// The bytes that the system is asked to queue for a peer at the most. What it allows by itself can be megabytes, which one who reads slowly is
+/// then behind, however bounded our own queues are.
+const SEND_BUFFER: u32 = 256 << 10;
+
+/// What may wait to be accepted.
+const BACKLOG: u32 = 1024;
+
 /// Listens on `address`.
 pub(crate) async fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(address).await?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // So that a server can be started again at once; elsewhere it would let two listen on one port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    // Connections inherit it.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    let listener = socket.listen(BACKLOG)?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
@@ -179,6 +193,8 @@ where
         request.extensions_mut().insert(peer.clone());
         Ok(service.answer(request, &peer.cut).await)
     });
+    // Asked at every turn of the connection: a token of its own, so that connections do not meet at one lock.
+    let closing = stop.closing.child_token();
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_patience)
@@ -190,7 +206,7 @@ where
         biased;
         // How a connection ends is its peer's business.
         _ = connection.as_mut() => return,
-        () = stop.closing.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     tokio::select! {
         _ = connection => {}

@@ -261,7 +261,7 @@ impl Service {
         }
         let frames = self.registry.watch(address, &options, cut.clone()).await?;
         Format::negotiate(&parts.headers, query, STREAMS)?;
-        let frames = stream(frames, self.stop.closing.clone(), self.metrics.watch());
+        let frames = stream(frames, !websocket, self.stop.closing.child_token(), self.metrics.watch());
         if websocket {
             return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop.tasks));
         }
@@ -302,15 +302,16 @@ impl Service {
     }
 }
 
-/// The frames until they end or the server closes; `open` lives as long.
-fn stream(frames: WatchStream, closing: CancellationToken, open: Open) -> impl Stream<Item = Bytes> + Send + 'static {
-    unfold((frames, closing, open), |(mut frames, closing, open)| async move {
-        let frame = tokio::select! {
+/// The frames until they end or the server closes, those `joined` that are there together; `open` lives as long.
+fn stream(frames: WatchStream, joined: bool, closing: CancellationToken, open: Open) -> impl Stream<Item = Bytes> + Send + 'static {
+    unfold((frames, closing, open), move |(mut frames, closing, open)| async move {
+        let next = async { if joined { frames.next_chunk().await } else { frames.next().await } };
+        let chunk = tokio::select! {
             biased;
             () = closing.cancelled() => None,
-            frame = frames.next() => frame,
+            chunk = next => chunk,
         };
-        frame.map(|frame| (frame, (frames, closing, open)))
+        chunk.map(|chunk| (chunk, (frames, closing, open)))
     })
 }
 

@@ -13,7 +13,10 @@ use crate::{
 
 /// The resource in whose version `resource` is stored: itself, but for the second face of a kind.
 pub(super) fn stored(resource: &'static Resource) -> &'static Resource {
-    Scheme::builtin().resource("extensions", "v1beta1", &resource.plural).filter(|_| !resource.group.is_empty()).unwrap_or(resource)
+    match resource.group.as_str() {
+        "" | "extensions" => resource,
+        _ => Scheme::builtin().resource("extensions", "v1beta1", &resource.plural).unwrap_or(resource),
+    }
 }
 
 /// The group and the resource that errors name.

@@ -85,7 +85,7 @@ impl Registry {
         let profile = settings.profile;
         let hub = Hub::start(profile);
         let store = Arc::new(Memory::new(hub.clone()));
-        let services = services::Services::new(settings.service_range, chance.clone());
+        let services = services::Services::new(settings.service_range, profile, chance.clone());
         let components = settings.components.clone();
         Self { settings, profile, clock, chance, store, hub, services, listed: listed::Listed::default(), components }
     }

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Address, Body, Registry, Reply, admission,
+    Address, Body, Registry, Reply, admission, face,
     read::parse,
     update::{overtaken, same_name, same_namespace},
 };
@@ -25,6 +25,12 @@ fn kind(at: &Address) -> Result<&'static Resource, Status> {
     }
 }
 
+/// Where what is scaled is stored: replication controllers, which have a scale in two groups, in their own.
+fn scaled(at: &Address) -> Address {
+    let controllers = Scheme::builtin().resource("", "v1", "replicationcontrollers").filter(|r| r.plural == at.resource.plural);
+    Address { resource: controllers.unwrap_or(at.resource), subresource: None, ..at.clone() }
+}
+
 /// What is not there is named with the sub-resource.
 fn missing(at: &Address, scale: &Resource, status: Status) -> Status {
     if status.code != 404 {
@@ -40,7 +46,7 @@ pub(super) async fn read(registry: &Registry, at: &Address) -> Result<Reply, Sta
 }
 
 async fn current(registry: &Registry, at: &Address) -> Result<Object, Status> {
-    parse(registry.record(at).await?.bytes())
+    parse(registry.record(&scaled(at)).await?.bytes())
 }
 
 pub(super) async fn replace(registry: &Registry, at: &Address, body: &Body) -> Result<Reply, Status> {
@@ -66,13 +72,14 @@ async fn write(registry: &Registry, at: &Address, scale: &'static Resource, obje
     if !errors.is_empty() {
         return Err(Status::invalid(&scale.group, "Scale", name, &errors));
     }
-    let there = registry.record(at).await.map_err(|s| missing(at, scale, s))?;
+    let scaled = scaled(at);
+    let there = registry.record(&scaled).await.map_err(|s| missing(at, scale, s))?;
     let asked = registry.asked_version(&object)?;
     if asked != 0 && asked != there.revision() {
-        return Err(overtaken(at));
+        return Err(overtaken(&scaled));
     }
     let record = registry
-        .modify(at, |stored| {
+        .modify(&scaled, |stored| {
             let spec = meta::child(stored, "spec");
             if spec.get("replicas").and_then(Value::as_i64).unwrap_or(0) != replicas {
                 spec.insert("replicas".into(), replicas.into());
@@ -93,7 +100,9 @@ fn view(at: &Address, scale: &Resource, object: &Object) -> Object {
     let own = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
     let kept = own.iter().filter_map(|f| Some(((*f).to_owned(), meta::lookup(object, &format!("metadata.{f}"))?.clone())));
     shown.insert("metadata".into(), Value::Object(kept.collect()));
-    meta::set(&mut shown, "selfLink", &format!("{}/scale", meta::text(object, "metadata.selfLink")));
+    let (plural, namespace) = (&at.resource.plural, meta::text(object, "metadata.namespace"));
+    let link = format!("{}/namespaces/{namespace}/{plural}/{}/scale", face::root(at.resource), meta::text(object, "metadata.name"));
+    meta::set(&mut shown, "selfLink", &link);
     let count = |path: &str| meta::lookup(object, path).cloned().unwrap_or_else(|| 0.into());
     shown.insert("spec".into(), json!({"replicas": count("spec.replicas")}));
     let mut status = Object::new();
@@ -103,6 +112,7 @@ fn view(at: &Address, scale: &Resource, object: &Object) -> Object {
         let text = labels::Selector::from_map(selector.as_object().unwrap_or(&Object::new())).to_string();
         status.insert("selector".into(), text.into());
     } else {
+        let selector = if plural == "replicationcontrollers" { json!({"matchLabels": selector}) } else { selector };
         if selector.get("matchExpressions").is_none()
             && let Some(labels) = selector.get("matchLabels")
         {

@@ -1,7 +1,8 @@
 //! The addresses and node ports of services: who has which, and giving out free ones.
 //!
-//! Promises: no two services hold the same address or node port; what a failed write took is given back.
-//! Source: v1.2's service registry. An address that a service gets by replacement is not checked against the others, as there.
+//! Promises: no two services are given the same address or node port, under the documented profile; what a failed write took is given back.
+//! Source: v1.2's service registry. An address that a service gets by replacement is not checked against the others, as there; which node ports a
+//! replacement frees is a matter of the profile.
 
 use std::{collections::HashSet, net::Ipv4Addr, str::FromStr, sync::Arc};
 
@@ -12,6 +13,7 @@ use super::read::parse;
 use crate::{
     api::{FieldError, Object, Path, Status, meta},
     clock::Chance,
+    profile::Profile,
     scheme::Resource,
     store::Record,
 };
@@ -69,13 +71,14 @@ struct Taken {
 /// The addresses and ports in use.
 pub(super) struct Services {
     range: Cidr,
+    profile: Profile,
     chance: Arc<Chance>,
     taken: Mutex<Taken>,
 }
 
 impl Services {
-    pub(super) fn new(range: Cidr, chance: Arc<Chance>) -> Self {
-        Self { range, chance, taken: Mutex::default() }
+    pub(super) fn new(range: Cidr, profile: Profile, chance: Arc<Chance>) -> Self {
+        Self { range, profile, chance, taken: Mutex::default() }
     }
 
     /// Gives a service that is to be stored in place of `old` what it asks for or lacks; other kinds nothing.
@@ -145,7 +148,7 @@ impl Services {
             }
         }
         let kept = node_ports(service);
-        allocation.freed = held.into_iter().filter(|p| !kept.contains(p)).collect();
+        allocation.freed = held.into_iter().filter(|p| kept.contains(p) == self.profile.mistakes_node_ports()).collect();
         Ok(())
     }
 
@@ -198,13 +201,18 @@ fn node_ports(service: &Object) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
     use crate::scheme::Scheme;
 
     fn rig() -> (Services, &'static Resource) {
-        (Services::new("10.0.0.0/29".parse().unwrap(), Arc::new(Chance::seeded(1))), Scheme::builtin().resource("", "v1", "services").unwrap())
+        of(Profile::Documented)
+    }
+
+    fn of(profile: Profile) -> (Services, &'static Resource) {
+        (Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Chance::seeded(1))), Scheme::builtin().resource("", "v1", "services").unwrap())
     }
 
     fn service(spec: Value) -> Object {
@@ -236,14 +244,17 @@ mod tests {
         assert!(services.allocate(resource, &mut other.clone(), None).unwrap_err().message.ends_with("provided port is already allocated"));
     }
 
-    #[test]
-    fn a_replacement_frees_the_ports_that_it_gives_up() {
-        let (services, resource) = rig();
+    #[rstest]
+    #[case::given_up(Profile::Documented, json!({"type": "ClusterIP", "ports": [{"port": 80}]}), true)]
+    #[case::kept(Profile::Documented, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), false)]
+    #[case::given_up(Profile::Kubernetes12, json!({"type": "ClusterIP", "ports": [{"port": 80}]}), false)]
+    #[case::kept(Profile::Kubernetes12, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), true)]
+    fn a_replacement_frees_the_ports_that_it_gives_up_or_takes_for_given_up(#[case] profile: Profile, #[case] spec: Value, #[case] free: bool) {
+        let (services, resource) = of(profile);
         let mut old = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
         services.settle(&services.allocate(resource, &mut old, None).unwrap(), true);
-        let mut new = service(json!({"type": "ClusterIP", "ports": [{"port": 80}]}));
-        services.settle(&services.allocate(resource, &mut new, Some(&old)).unwrap(), true);
+        services.settle(&services.allocate(resource, &mut service(spec), Some(&old)).unwrap(), true);
         let mut other = service(json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}));
-        assert!(services.allocate(resource, &mut other, None).is_ok());
+        assert_eq!(services.allocate(resource, &mut other, None).is_ok(), free);
     }
 }

@@ -1,6 +1,6 @@
 //! Starting a watch, and its stream of frames.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +16,9 @@ pub struct WatchStream {
     end: Option<Instant>,
 }
 
+/// How many bytes of frames are joined into one chunk, but for the last frame.
+const CHUNK: usize = 16 << 10;
+
 impl WatchStream {
     /// The next frame; `None` at the end: when the time is over, or when it has fallen too far behind. Safe to drop while it waits.
     pub async fn next(&mut self) -> Option<Bytes> {
@@ -27,6 +30,21 @@ impl WatchStream {
                 () = sleep_until(end) => None,
             },
         }
+    }
+
+    /// The next frame and those that are there with it, side by side; `None` at the end. Safe to drop while it waits.
+    pub async fn next_chunk(&mut self) -> Option<Bytes> {
+        let first = self.next().await?;
+        let Some(second) = self.follower.ready() else { return Some(first) };
+        let mut chunk = BytesMut::with_capacity(4 * (first.len() + second.len()));
+        chunk.extend_from_slice(&first);
+        chunk.extend_from_slice(&second);
+        while chunk.len() < CHUNK
+            && let Some(frame) = self.follower.ready()
+        {
+            chunk.extend_from_slice(&frame);
+        }
+        Some(chunk.freeze())
     }
 }
 

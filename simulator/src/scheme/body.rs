@@ -139,12 +139,13 @@ impl Resource {
     }
 
     /// The object in its one form: kind and version first, then its fields in the order of the type, maps sorted, the empty left out.
-    pub fn canonical(&self, object: Object) -> Object {
-        let mut out = Object::with_capacity(5);
-        out.insert("kind".into(), self.kind.clone().into());
-        out.insert("apiVersion".into(), self.group_version().into());
-        out.extend(canonical::structure(self.structure(), object));
-        out
+    pub fn canonical(&self, mut object: Object) -> Object {
+        object.shift_remove("kind");
+        object.shift_remove("apiVersion");
+        canonical::structure(self.structure(), &mut object);
+        object.shift_insert(0, "kind".into(), self.kind.clone().into());
+        object.shift_insert(1, "apiVersion".into(), self.group_version().into());
+        object
     }
 
     /// The object as compact JSON, which begins with its kind and version.

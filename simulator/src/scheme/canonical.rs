@@ -6,34 +6,50 @@
 
 use serde_json::{Map, Value};
 
-use super::types::{Shape, Struct};
+use super::types::{Field, Shape, Struct};
 
-/// The canonical form of an object of type `of`, without its kind and version.
-pub(super) fn structure(of: &Struct, mut given: Map<String, Value>) -> Map<String, Value> {
-    let mut out = Map::with_capacity(of.fields.len());
+/// Brings an object of type `of`, without its kind and version, into its canonical form. What has it already is only looked at.
+pub(super) fn structure(of: &Struct, object: &mut Map<String, Value>) {
+    if in_order(of, object) {
+        return;
+    }
+    let mut given = std::mem::replace(object, Map::with_capacity(of.fields.len()));
     for field in &of.fields {
-        let value = value(&field.shape, given.remove(field.name).unwrap_or(Value::Null));
-        if !(field.omit_empty && is_empty(&field.shape, &value)) {
-            out.insert(field.name.to_owned(), value);
+        let (name, mut found) = given.remove_entry(field.name).unwrap_or_else(|| (field.name.to_owned(), Value::Null));
+        value(&field.shape, &mut found);
+        if !left_out(field, &found) {
+            object.insert(name, found);
         }
     }
-    out
 }
 
-fn value(shape: &Shape, given: Value) -> Value {
-    match (shape, given) {
-        (Shape::Pointer(_), Value::Null) => Value::Null,
-        (Shape::Pointer(of), given) => value(of, given),
-        (Shape::Struct(of), Value::Object(fields)) => Value::Object(structure(of, fields)),
-        (Shape::Struct(of), _) => Value::Object(structure(of, Map::new())),
-        (Shape::List(of), Value::Array(items)) => Value::Array(items.into_iter().map(|item| value(of, item)).collect()),
-        (Shape::Map(of), Value::Object(entries)) => {
-            let mut entries: Vec<(String, Value)> = entries.into_iter().map(|(key, given)| (key, value(of, given))).collect();
-            entries.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(entries.into_iter().collect())
+/// Whether the fields are those that are to be there, in their order; brings their values into canonical form as far as they are.
+fn in_order(of: &Struct, object: &mut Map<String, Value>) -> bool {
+    let mut entries = object.iter_mut().peekable();
+    of.fields.iter().all(|field| match entries.next_if(|(name, _)| *name == field.name) {
+        Some((_, found)) => {
+            value(&field.shape, found);
+            !left_out(field, found)
         }
-        (shape, Value::Null) => zero(shape),
-        (_, given) => given,
+        None => field.omit_empty && !always_there(&field.shape),
+    }) && entries.next().is_none()
+}
+
+fn value(shape: &Shape, given: &mut Value) {
+    match (shape, given) {
+        (Shape::Pointer(_), Value::Null) => {}
+        (Shape::Pointer(of), given) => value(of, given),
+        (Shape::Struct(of), Value::Object(fields)) => structure(of, fields),
+        (Shape::List(of), Value::Array(items)) => items.iter_mut().for_each(|item| value(of, item)),
+        (Shape::Map(of), Value::Object(entries)) => {
+            entries.values_mut().for_each(|entry| value(of, entry));
+            if !entries.keys().is_sorted() {
+                entries.sort_keys();
+            }
+        }
+        (Shape::Struct(_), given) => *given = zero(shape),
+        (shape, given @ Value::Null) => *given = zero(shape),
+        _ => {}
     }
 }
 
@@ -44,15 +60,28 @@ fn zero(shape: &Shape) -> Value {
         Shape::Int(_) | Shape::IntOrString => 0.into(),
         Shape::Bool => false.into(),
         Shape::Quantity => "0".into(),
-        Shape::Struct(of) => Value::Object(structure(of, Map::new())),
+        Shape::Struct(of) => {
+            let mut fields = Map::new();
+            structure(of, &mut fields);
+            Value::Object(fields)
+        }
         Shape::Bytes | Shape::Time | Shape::Raw | Shape::List(_) | Shape::Map(_) | Shape::Pointer(_) => Value::Null,
     }
 }
 
+/// Whether the field is not there if this is its value.
+fn left_out(field: &Field, value: &Value) -> bool {
+    field.omit_empty && is_empty(&field.shape, value)
+}
+
+/// Whether `omitempty` never leaves a value of this shape out.
+fn always_there(shape: &Shape) -> bool {
+    matches!(shape, Shape::Struct(_) | Shape::Time | Shape::IntOrString | Shape::Quantity)
+}
 /// Whether `omitempty` leaves the value out.
 fn is_empty(shape: &Shape, value: &Value) -> bool {
     match (shape, value) {
-        (Shape::Struct(_) | Shape::Time | Shape::IntOrString | Shape::Quantity, _) => false,
+        (shape, _) if always_there(shape) => false,
         (Shape::Pointer(_), value) => value.is_null(),
         (_, Value::Null) => true,
         (_, Value::Bool(given)) => !given,

@@ -114,7 +114,7 @@ pub(crate) fn highlight(wanted: &Value, query: &Query, mapping: &Mapping, source
 fn collect(query: &Query, field: Option<&str>, wanted: &mut Wanted) -> Result<()> {
     let fits = |name: &str| field.is_none_or(|field| field == name) && !name.starts_with("_type") && name != "_field_names";
     match &query.kind {
-        QueryKind::Term { field, text } if fits(&field.name) => drop(wanted.terms.insert(text.clone())),
+        QueryKind::Term { field, text } if fits(&field.name) => wanted.terms.extend([text.clone()]),
         QueryKind::Phrase { field, slots, .. } if fits(&field.name) => wanted.terms.extend(slots.iter().flat_map(|(_, texts)| texts.iter().cloned())),
         QueryKind::PhrasePrefix { field, slots, last, .. } if fits(&field.name) => {
             wanted.terms.extend(slots.iter().flat_map(|(_, texts)| texts.iter().cloned()));
@@ -178,17 +178,9 @@ fn fragment_start(text: &str, first: usize, size: usize) -> usize {
 
 /// The end of the word in which a fragment is as long as it may be.
 fn fragment_end(text: &str, start: usize, size: usize) -> usize {
-    let mut at = start;
-    let mut count = 0;
-    for (offset, c) in text.get(start..).unwrap_or("").char_indices() {
-        at = start + offset;
-        if count >= size.max(1) && c.is_whitespace() {
-            return at;
-        }
-        count += 1;
-        at += c.len_utf8();
-    }
-    at
+    let rest = text.get(start..).unwrap_or("");
+    let end = rest.char_indices().enumerate().find(|(count, (_, c))| *count >= size.max(1) && c.is_whitespace());
+    start + end.map_or(rest.len(), |(_, (offset, _))| offset)
 }
 
 #[cfg(test)]

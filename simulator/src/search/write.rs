@@ -8,7 +8,7 @@ mod update;
 use serde_json::{Map, Value};
 
 pub(crate) use bulk::bulk;
-pub(crate) use update::{Updated, update};
+pub(crate) use update::update;
 
 use crate::search::error::{Result, SearchError};
 use crate::search::http::Shared;

@@ -6,17 +6,25 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::{Event, Follower, Interest, LAG, TooOld, log::Log};
+use super::{Event, Follower, Interest, LAG, TooOld, follower::limit, log::Log};
 use crate::{
     profile::Profile,
     store::{Change, Record, Sink},
 };
+
+/// The pause after a round of wake-ups, for each follower that was woken: about what one takes to write what it has found.
+const PAUSE: Duration = Duration::from_micros(10);
+/// A shorter pause than this is not made.
+const SHORTEST: Duration = Duration::from_millis(1);
+/// A longer one neither.
+const LONGEST: Duration = Duration::from_millis(50);
 
 /// Where a watch starts.
 #[derive(Clone, Debug)]
@@ -44,10 +52,22 @@ pub(super) struct Channel {
     places: Mutex<Vec<Weak<Place>>>,
 }
 
-/// Where a follower stands, and how to cut its connection.
+/// How long a follower may sleep, and how to cut its connection.
 pub(super) struct Place {
-    pub(super) position: AtomicU64,
+    /// The end of the log past which the follower is too far behind.
+    pub(super) limit: AtomicU64,
     cut: CancellationToken,
+}
+
+impl Channel {
+    /// Wakes the followers and cuts those that are too far behind; how many there are.
+    fn wake(&self) -> usize {
+        self.grown.notify_waiters();
+        let end = self.log.read().end();
+        let places = self.places.lock();
+        places.iter().filter_map(Weak::upgrade).filter(|p| p.limit.load(Ordering::Acquire) < end).for_each(|p| p.cut.cancel());
+        places.len()
+    }
 }
 
 /// The channels of all kinds.
@@ -74,18 +94,18 @@ impl Hub {
         let channel = self.channel(table);
         let log = channel.log.read();
         let (first, position) = match start {
-            Start::Beginning => (log.base(), log.first()),
+            Start::Beginning => (log.base(), log.start()),
             Start::Present { records, revision } => (records, log.position_after(revision)?),
             Start::At(revision) => (Vec::new(), log.position_at(revision)?),
             Start::After(revision) => (Vec::new(), log.position_after(revision)?),
         };
-        let place = Arc::new(Place { position: AtomicU64::new(position), cut });
+        let place = Arc::new(Place { limit: AtomicU64::new(limit(position, log.end().saturating_sub(position))), cut });
         drop(log);
         let mut places = channel.places.lock();
         places.retain(|p| p.strong_count() > 0);
         places.push(Arc::downgrade(&place));
         drop(places);
-        Ok(Follower::new(channel, place, first, interest))
+        Ok(Follower::new(channel, place, position, first, interest))
     }
 
     /// The revision of the latest change; 0 before the first.
@@ -127,15 +147,18 @@ impl Drop for Hub {
 }
 
 /// Wakes the followers of what has changed until the hub is gone.
+///
+/// Many followers are woken less often, and find more each time: what each wake-up costs is then spread over more changes.
 async fn wake(hub: Weak<Hub>, fed: Arc<Notify>) {
     loop {
         fed.notified().await;
         let Some(hub) = hub.upgrade() else { return };
-        let channels: Vec<_> = hub.channels.read().values().filter(|c| c.changed.swap(false, Ordering::AcqRel)).cloned().collect();
-        for channel in channels {
-            channel.grown.notify_waiters();
-            let first = channel.log.read().first();
-            channel.places.lock().iter().filter_map(Weak::upgrade).filter(|p| p.position.load(Ordering::Acquire) < first).for_each(|p| p.cut.cancel());
+        let changed: Vec<_> = hub.channels.read().values().filter(|c| c.changed.swap(false, Ordering::AcqRel)).cloned().collect();
+        drop(hub);
+        let woken: usize = changed.iter().map(|channel| channel.wake()).sum();
+        let pause = PAUSE * u32::try_from(woken).unwrap_or(u32::MAX);
+        if pause >= SHORTEST {
+            sleep(pause.min(LONGEST)).await;
         }
     }
 }

@@ -8,9 +8,9 @@ use std::{
 use super::{Event, TooOld};
 use crate::store::{Key, Record};
 
-/// The last changes of a kind, and the state that they start from.
+/// The last changes of a kind, and the state that a watch from the beginning starts from.
 ///
-/// Invariant: `base` and then `events` add up to the kind's present objects.
+/// Invariant: `base` and then the events from `start` on add up to the kind's present objects.
 pub(super) struct Log {
     base: BTreeMap<Key, Arc<Record>>,
     events: VecDeque<Arc<Event>>,
@@ -18,34 +18,45 @@ pub(super) struct Log {
     first: u64,
     /// How far back a watch may start.
     depth: usize,
-    /// How many are kept.
+    /// How many are kept: whoever starts as far back as that may fall behind as far as anyone.
     keep: usize,
 }
 
 impl Log {
-    /// A log that lets watches start `depth` changes back and followers be `lag` changes behind.
+    /// A log that lets watches start `depth` changes back and followers fall `lag` changes behind.
     pub(super) fn new(depth: usize, lag: usize) -> Self {
-        Self { base: BTreeMap::new(), events: VecDeque::new(), first: 0, depth, keep: depth.max(lag) }
+        Self { base: BTreeMap::new(), events: VecDeque::new(), first: 0, depth, keep: depth.saturating_add(lag) }
     }
 
     pub(super) fn push(&mut self, event: Event) {
-        if self.events.len() == self.keep
-            && let Some(oldest) = self.events.pop_front()
-        {
-            self.first += 1;
-            let record = oldest.last();
-            if oldest.removed() {
+        self.events.push_back(Arc::new(event));
+        if let Some(passed) = self.passed().and_then(|at| self.events.get(at)) {
+            let record = passed.last();
+            if passed.removed() {
                 self.base.remove(record.key());
             } else {
                 self.base.insert(record.key().clone(), record.clone());
             }
         }
-        self.events.push_back(Arc::new(event));
+        if self.events.len() > self.keep {
+            self.events.pop_front();
+            self.first += 1;
+        }
     }
 
-    /// The position of the first kept event.
-    pub(super) fn first(&self) -> u64 {
-        self.first
+    /// Where among the kept events the latest is that a watch may no longer start from.
+    fn passed(&self) -> Option<usize> {
+        self.events.len().checked_sub(self.depth + 1)
+    }
+
+    /// The position of the first event that a watch may start from.
+    pub(super) fn start(&self) -> u64 {
+        self.first + self.events.len().saturating_sub(self.depth) as u64
+    }
+
+    /// The position that the next event will have.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.events.len() as u64
     }
 
     /// Up to `most` events from `position` on; `None` where that is no longer kept.
@@ -65,9 +76,7 @@ impl Log {
 
     /// The same where a start is only too old when changes after it were dropped.
     pub(super) fn position_after(&self, revision: u64) -> Result<u64, TooOld> {
-        let hidden = self.events.len().saturating_sub(self.depth);
-        let dropped = if hidden > 0 { self.events.get(hidden - 1).map(|e| e.revision()) } else { self.dropped() };
-        match dropped {
+        match self.passed().and_then(|at| self.events.get(at)).map(|e| e.revision()) {
             Some(last) if revision < last => Err(TooOld { asked: revision, oldest: last + 1 }),
             _ => Ok(self.position_from(revision.saturating_add(1))),
         }
@@ -77,11 +86,7 @@ impl Log {
         self.first + self.events.partition_point(|e| e.revision() < revision) as u64
     }
 
-    fn dropped(&self) -> Option<u64> {
-        if self.first == 0 { None } else { self.events.front().map(|e| e.revision() - 1) }
-    }
-
-    /// The objects as they were before the first kept event, oldest first.
+    /// The objects as they were before the first event that a watch may start from, oldest first.
     pub(super) fn base(&self) -> Vec<Arc<Record>> {
         let mut records: Vec<_> = self.base.values().cloned().collect();
         records.sort_by_key(|r| r.revision());
@@ -128,9 +133,15 @@ mod tests {
         let log = fed(&["a", "b", "a", "c", "d"], 2, 2).await;
         let base: Vec<_> = log.base().iter().map(|r| (r.key().name.to_string(), r.revision())).collect();
         assert_eq!(base, [("b".to_owned(), 2), ("a".to_owned(), 3)]);
-        assert_eq!(log.first(), 3);
-        assert!(log.read(2, 10).is_none());
+        assert_eq!((log.start(), log.end()), (3, 5));
         assert_eq!(log.read(3, 10).unwrap().count(), 2);
+    }
+
+    #[tokio::test]
+    async fn whoever_starts_farthest_back_has_the_whole_lag() {
+        let log = fed(&["a", "b", "a", "c", "d"], 2, 2).await;
+        assert!(log.read(0, 10).is_none());
+        assert_eq!(log.read(1, 10).unwrap().count(), 4);
     }
 
     #[tokio::test]

@@ -1,7 +1,10 @@
 //! The HTTP layer, asked over the loopback interface.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 mod answers;
 mod hostile;
+mod stalled;
 mod stopping;
 mod websockets;
 mod wire;

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Action, Event, Kept, Profile};
+use super::{Action, Credential, Event, Headers, Kept, Need, Profile, Socket, Step};
 
 /// How binding a requirement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -109,6 +109,8 @@ pub enum Media {
     Json,
     /// application/yaml.
     Yaml,
+    /// Whatever, and the body is read as text.
+    Text,
     /// Whatever.
     Any,
 }
@@ -143,6 +145,12 @@ pub struct Expect {
     /// Whether it is laid out over indented lines.
     #[serde(default)]
     pub pretty: bool,
+    /// Its headers, as far as they matter.
+    #[serde(default)]
+    pub headers: Headers,
+    /// Texts that the body contains, as it was sent.
+    #[serde(default)]
+    pub texts: Vec<String>,
     /// The objects of the trial that the list holds, all of them and no other of the trial's.
     pub items: Option<Vec<String>>,
     /// Something that an item of the list contains.
@@ -229,15 +237,27 @@ pub struct Case {
     /// The objects of the world, by their letters.
     #[serde(default)]
     pub given: IndexMap<String, Given>,
+    /// Whether what it asks leads to the suite's backend, as the kind's file says.
+    #[serde(default)]
+    pub reached: bool,
+    /// What the target has to offer.
+    #[serde(default)]
+    pub needs: Vec<Need>,
+    /// Requests that are made before, once the objects are there.
+    #[serde(default)]
+    pub setup: Vec<Step>,
     /// What is done before the request.
     #[serde(default)]
     pub before: Vec<Action>,
-    /// The name in the path: a letter, `absent`, or the name itself. Without one, the first object's.
+    /// The name in the path: a letter, `absent`, or the name itself, with names in it. Without one, the first object's.
     pub name: Option<String>,
     /// `absent`, if the namespace in the path is to be none that exists.
     pub namespace: Option<String>,
     /// The rest of a proxy's path.
     pub path: Option<String>,
+    /// Whether the path ends in a slash.
+    #[serde(default)]
+    pub slash: bool,
     /// The query.
     #[serde(default)]
     pub query: IndexMap<String, String>,
@@ -245,8 +265,16 @@ pub struct Case {
     pub accept: Option<String>,
     /// The Content-Type header; `none` sends none. Without it, JSON for a body.
     pub content_type: Option<String>,
+    /// Further headers.
+    #[serde(default)]
+    pub headers: IndexMap<String, String>,
+    /// Who asks.
+    #[serde(rename = "as")]
+    pub credential: Option<Credential>,
     /// What is sent.
     pub body: Option<Body>,
+    /// The talk over WebSocket that the request begins.
+    pub socket: Option<Socket>,
     /// What is done while a watch runs.
     #[serde(default)]
     pub during: Vec<Action>,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use http::Method;
 use include_dir::{Dir, include_dir};
+use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::case::StatusWord;
 use super::operation::ResultType;
-use super::{Body, Case, Kind, Level, Operation, Profile, Sample};
+use super::{Body, Case, Given, Kind, Level, Need, Operation, Profile, Sample, Step};
 
 static OPERATIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../fixtures/operations");
 static OBJECTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../fixtures/objects");
@@ -73,16 +74,42 @@ pub struct Catalog {
 struct KindFile {
     kind: String,
     group: String,
+    #[serde(default)]
     plural: String,
+    #[serde(default)]
+    beside: bool,
     api_version: String,
     path: Option<String>,
     object: Option<String>,
+    reached: Option<Reached>,
     operations: Vec<OperationRow>,
+}
+
+/// How the backend is reached through an object of a kind.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Reached {
+    given: IndexMap<String, Given>,
+    #[serde(default)]
+    setup: Vec<Step>,
+    name: Option<String>,
+}
+
+impl Reached {
+    /// The case, with the backend behind what it asks.
+    fn behind(&self, mut case: Case) -> Case {
+        case.needs.push(Need::Backend);
+        case.given = self.given.clone();
+        case.setup = self.setup.clone();
+        case.name = case.name.or_else(|| self.name.clone());
+        case
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct OperationRow {
+    #[serde(default)]
     id: String,
     request: String,
     result: Option<String>,
@@ -131,10 +158,11 @@ impl Catalog {
         let sample = kind.object.as_deref().map(sample).transpose()?;
         let shared = Arc::new(Kind { name: kind.kind, group: kind.group, plural: kind.plural, api_version: kind.api_version, path: kind.path, sample });
         for row in kind.operations {
-            let operation = Arc::new(operation(file, &shared, row, sets)?);
-            self.operations += 1;
+            let operation = Arc::new(Operation { documented: !kind.beside, ..operation(file, &shared, row, kind.reached.as_ref(), sets)? });
+            self.operations += usize::from(operation.documented);
             for case in &operation.cases {
-                let id = format!("{}/{}/{}/{}", shared.group, shared.plural, operation.id, case.id);
+                let words = [&shared.group, &shared.plural, &operation.id, &case.id];
+                let id = words.into_iter().filter(|word| !word.is_empty()).map(String::as_str).collect::<Vec<_>>().join("/");
                 if !seen.insert(id.clone()) {
                     return Err(malformed(file, format!("{id} is there twice")));
                 }
@@ -164,7 +192,7 @@ fn joined(operation: &str, case: &str) -> String {
     places.join("; ")
 }
 
-fn operation(file: &str, kind: &Kind, row: OperationRow, sets: &CaseSets) -> Result<Operation, CatalogError> {
+fn operation(file: &str, kind: &Kind, row: OperationRow, reached: Option<&Reached>, sets: &CaseSets) -> Result<Operation, CatalogError> {
     let (method, path) = row.request.split_once(' ').ok_or_else(|| malformed(file, format!("{:?} is no request", row.request)))?;
     let method: Method = method.parse().map_err(|_| malformed(file, format!("{method:?} is no method")))?;
     let mut cases = Vec::new();
@@ -178,12 +206,18 @@ fn operation(file: &str, kind: &Kind, row: OperationRow, sets: &CaseSets) -> Res
         }
     }
     cases.extend(row.also);
+    let behind = |case: Case| match reached {
+        _ if !case.reached => Ok(case),
+        Some(reached) => Ok(reached.behind(case)),
+        None => Err(malformed(file, format!("it does not say how the backend is reached through a {}", kind.name))),
+    };
+    let cases = cases.into_iter().map(behind).collect::<Result<Vec<_>, _>>()?;
     for case in &cases {
         check(file, kind, case)?;
     }
     let streams = row.result.as_deref() == Some("json.WatchEvent");
     let result = row.result.as_deref().and_then(|name| result_type(name, row.result_version.as_deref(), kind));
-    Ok(Operation { id: row.id, method, path: path.to_owned(), result, streams, source: row.source, pending: row.pending, cases })
+    Ok(Operation { id: row.id, method, path: path.to_owned(), result, streams, source: row.source, pending: row.pending, documented: true, cases })
 }
 
 /// What the texts call `v1.ConfigMapList`, as kind and apiVersion.
@@ -215,6 +249,12 @@ fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
     }
     if !case.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
         return fault(format!("nobody can make a {}", kind.name));
+    }
+    if case.socket.is_some() && (case.body.is_some() || case.expect.events.is_some()) {
+        return fault("a talk over WebSocket begins with no body, and tells no events".to_owned());
+    }
+    if let Some(step) = case.setup.iter().find(|step| step.request.split_once(' ').is_none_or(|(method, _)| method.parse::<Method>().is_err())) {
+        return fault(format!("{:?} is no request", step.request));
     }
     let acted_on = case.before.iter().chain(&case.during).map(super::Action::letter);
     if let Some(stranger) = acted_on.into_iter().find(|letter| !case.given.contains_key(*letter)) {
@@ -272,24 +312,24 @@ mod tests {
     #[test]
     fn there_are_264_operations_and_each_is_there_once() {
         let catalog = catalog();
-        let distinct: BTreeSet<String> = Profile::ALL.iter().flat_map(|p| catalog.rows(*p)).map(|row| row.operation.request()).collect();
+        let documented = |row: &&Row| row.operation.documented;
+        let distinct: BTreeSet<String> = Profile::ALL.iter().flat_map(|p| catalog.rows(*p)).filter(documented).map(|row| row.operation.request()).collect();
         assert_eq!(distinct.len(), 264);
         assert_eq!(catalog.operations(), 264);
     }
 
     #[test]
-    fn the_33_operations_of_the_proxy_and_attach_are_pending_and_no_other() {
+    fn no_operation_is_pending() {
         let catalog = catalog();
-        let pending: BTreeSet<String> = catalog.rows(Profile::Documented).filter(|row| row.pending().is_some()).map(|row| row.operation.request()).collect();
-        assert_eq!(pending.len(), 33);
-        assert!(pending.iter().all(|request| request.contains("/proxy") || request.ends_with("/attach")));
+        let pending: Vec<String> = catalog.rows.iter().filter(|row| row.pending().is_some()).map(|row| row.operation.request()).collect();
+        assert!(pending.is_empty(), "{pending:?}");
     }
 
     #[test]
     fn every_operation_has_a_row_under_each_profile() {
         let catalog = catalog();
         for profile in Profile::ALL {
-            let asked: BTreeSet<String> = catalog.rows(profile).map(|row| row.operation.request()).collect();
+            let asked: BTreeSet<String> = catalog.rows(profile).filter(|row| row.operation.documented).map(|row| row.operation.request()).collect();
             assert_eq!(asked.len(), 264, "{profile}");
         }
     }

@@ -12,9 +12,11 @@ mod case;
 mod load;
 mod operation;
 pub mod profile;
+mod surroundings;
 
 pub use action::{Action, Event, Kept, ParseWordError};
 pub use case::{After, Body, Case, Encoding, Expect, Face, Given, Level, Media, Part, PartialState};
 pub use load::{Catalog, CatalogError, Row};
 pub use operation::{Kind, Operation, Sample, Scope};
 pub use profile::Profile;
+pub use surroundings::{Credential, Headers, Message, Need, Socket, Step};

@@ -96,6 +96,8 @@ pub struct Operation {
     pub source: String,
     /// Why its trials do not count yet.
     pub pending: Option<String>,
+    /// Whether it is one of the documented operations. What is not is judged beside them.
+    pub documented: bool,
     /// Its cases.
     pub cases: Vec<Case>,
 }

@@ -28,11 +28,18 @@ pub struct Answer {
     pub status: u16,
     /// The Content-Type header.
     pub content_type: Option<String>,
+    /// All headers.
+    pub headers: http::HeaderMap,
     /// The body.
     pub body: Bytes,
 }
 
 impl Answer {
+    /// A header as text, with what is no UTF-8 replaced.
+    pub fn header(&self, name: &str) -> Option<String> {
+        self.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+    }
+
     /// The body as text, with what is no UTF-8 replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()

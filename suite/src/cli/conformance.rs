@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
@@ -14,7 +16,7 @@ use super::access::Access;
 use super::{Trouble, exit};
 use crate::catalog::{Catalog, Level, Profile};
 use crate::report::{Html, JsonLines, Junit, Report, Style, Summary, Terminal, har, listed};
-use crate::target::Target;
+use crate::target::{Backend, Place, Target};
 use crate::trial::{Event, Expectations, Partition, Runner, Selection, Trial};
 
 /// How many trials are played at once. Most of the time they wait.
@@ -95,12 +97,36 @@ pub(super) struct Arguments {
     #[arg(long)]
     allow_cluster_wide: bool,
 
+    /// Where the proxy of a server that is not the simulator finds a backend of the suite, as an object of the cluster
+    /// names it (no loopback address), and where the suite is to listen for it: 10.1.2.3:8080=0.0.0.0:8080
+    #[arg(long, value_name = "HOST:PORT=LISTEN")]
+    backend: Option<BackendArgument>,
+
     /// Write what was said in each trial as a HAR file into this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
     #[command(flatten)]
     access: Access,
+}
+
+/// Where the target finds a backend, and where that listens.
+#[derive(Debug, Clone)]
+struct BackendArgument {
+    place: Place,
+    listen: SocketAddr,
+}
+
+impl FromStr for BackendArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("{text:?} is to be HOST:PORT=LISTEN, such as 10.1.2.3:8080=0.0.0.0:8080");
+        let (place, listen) = text.split_once('=').ok_or_else(wrong)?;
+        let (host, port) = place.rsplit_once(':').ok_or_else(wrong)?;
+        let place = Place { host: host.to_owned(), port: port.parse().map_err(|_| wrong())? };
+        Ok(Self { place, listen: listen.parse().map_err(|_| wrong())? })
+    }
 }
 
 fn level(text: &str) -> Result<Level, String> {
@@ -188,7 +214,12 @@ async fn target(arguments: &Arguments) -> Result<Target, Trouble> {
     let (server, credentials) = arguments.access.credentials()?;
     match arguments.target.clone().or(server).as_deref() {
         None | Some("simulator") => Target::simulator(arguments.profile).await.map_err(Trouble::unreachable),
-        Some(url) => Target::at(url, &credentials).map_err(Trouble::usage),
+        Some(url) => {
+            let target = Target::at(url, &credentials).map_err(Trouble::usage)?;
+            let Some(BackendArgument { place, listen }) = arguments.backend.clone() else { return Ok(target) };
+            let backend = Backend::listen(listen).await.map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
+            Ok(target.with_backend(place).keeping(backend))
+        }
     }
 }
 

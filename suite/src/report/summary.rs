@@ -42,6 +42,9 @@ impl Count {
             Verdict::Pending(_) => self.pending += 1,
             Verdict::Skipped(_) => self.skipped += 1,
         }
+        if !outcome.trial.row.operation.documented {
+            return;
+        }
         let operation = self.operations.entry(outcome.trial.row.operation.request()).or_insert(Operation { passed: true, pending: false });
         operation.passed &= outcome.verdict == Verdict::Passed;
         operation.pending |= matches!(outcome.verdict, Verdict::Pending(_));

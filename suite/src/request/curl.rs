@@ -12,6 +12,9 @@ impl Request {
         if let Some(accept) = &self.accept {
             line.push_str(&format!(" -H {}", quoted(&format!("Accept: {accept}"))));
         }
+        for (name, value) in &self.headers {
+            line.push_str(&format!(" -H {}", quoted(&format!("{name}: {value}"))));
+        }
         match (&self.content_type, &self.body) {
             (Some(content_type), _) => line.push_str(&format!(" -H {}", quoted(&format!("Content-Type: {content_type}")))),
             (None, Some(_)) => line.push_str(" -H 'Content-Type;'"),

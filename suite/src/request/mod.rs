@@ -14,6 +14,8 @@ mod template;
 use bytes::Bytes;
 use http::Method;
 
+use crate::catalog::Credential;
+
 pub use encode::{Media, decode, encode};
 pub use merge::merge;
 pub use template::{Bindings, UnboundName};
@@ -31,6 +33,10 @@ pub struct Request {
     pub accept: Option<String>,
     /// The Content-Type header.
     pub content_type: Option<String>,
+    /// Further headers.
+    pub headers: Vec<(String, String)>,
+    /// Who asks, where it is not whom the target was given.
+    pub credential: Option<Credential>,
     /// The body.
     pub body: Option<Bytes>,
 }
@@ -38,7 +44,7 @@ pub struct Request {
 impl Request {
     /// A request without query, headers and body.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
-        Self { method, path: path.into(), query: Vec::new(), accept: None, content_type: None, body: None }
+        Self { method, path: path.into(), query: Vec::new(), accept: None, content_type: None, headers: Vec::new(), credential: None, body: None }
     }
 
     /// A GET.

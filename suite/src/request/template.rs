@@ -1,4 +1,4 @@
-//! Names in templates: `${a.name}` in values and `{namespace}` in paths.
+//! Names in templates: `${a.name}` in values, `#{backend.port}` for a value that is a number, and `{namespace}` in paths.
 
 use std::collections::BTreeMap;
 
@@ -54,13 +54,16 @@ impl Bindings {
         Ok(filled)
     }
 
-    /// Fills `${name}` in every text of a value.
+    /// Fills `${name}` in every text of a value; `#{name}` as a whole text becomes the number that the name stands for.
     ///
     /// # Errors
     /// If a name stands for nothing.
     pub fn fill_value(&self, value: &Value) -> Result<Value, UnboundName> {
         Ok(match value {
-            Value::String(text) => Value::String(self.fill(text)?),
+            Value::String(text) => match text.strip_prefix("#{").and_then(|text| text.strip_suffix('}')) {
+                Some(name) => self.get(name)?.parse::<i64>().map_err(|_| UnboundName(name.to_owned()))?.into(),
+                None => Value::String(self.fill(text)?),
+            },
             Value::Array(items) => Value::Array(items.iter().map(|item| self.fill_value(item)).collect::<Result<_, _>>()?),
             Value::Object(fields) => Value::Object(fields.iter().map(|(k, v)| Ok((k.clone(), self.fill_value(v)?))).collect::<Result<_, _>>()?),
             other => other.clone(),
@@ -94,6 +97,13 @@ mod tests {
         let bindings = Bindings::default().with("a.name", "one").with("namespace", "ns").with("name", "one");
         assert_eq!(bindings.fill_value(&json!({"x": ["${a.name}-", 1]})), Ok(json!({"x": ["one-", 1]})));
         assert_eq!(bindings.fill_path("/api/v1/namespaces/{namespace}/pods/{name}"), Ok("/api/v1/namespaces/ns/pods/one".into()));
+    }
+
+    #[test]
+    fn a_number_is_filled_in_as_one() {
+        let bindings = Bindings::default().with("port", "80").with("name", "web");
+        assert_eq!(bindings.fill_value(&json!({"port": "#{port}"})), Ok(json!({"port": 80})));
+        assert_eq!(bindings.fill_value(&json!("#{name}")), Err(UnboundName("name".into())));
     }
 
     #[test]

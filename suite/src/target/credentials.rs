@@ -54,6 +54,11 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
+    /// Whether anybody is named.
+    pub(super) fn say_who(&self) -> bool {
+        self.token.is_some() || self.basic.is_some() || self.identity.is_some()
+    }
+
     /// A client certificate and its key from their files.
     ///
     /// # Errors

@@ -5,21 +5,21 @@ use serde_json::{Value, json};
 
 use super::world::{World, WorldError};
 use crate::catalog::{Body, Case, Encoding, Row};
-use crate::request::{Media, Request, encode, merge};
+use crate::request::{Bindings, Media, Request, encode, merge};
 
 /// Builds the request of a row. What it is to send may have to be read first.
 pub(super) async fn request(world: &World<'_>, row: &Row) -> Result<Request, WorldError> {
     let case = &row.case;
-    let mut bindings = world.bindings();
-    let absent = bindings.get("absent")?.to_owned();
-    if let Some(name) = name(case, world)? {
-        bindings.bind("name", if name == "absent" { absent.clone() } else { name });
+    let bindings = bindings(world, row)?;
+    let mut path = bindings.fill_path(&row.operation.path)?;
+    if case.slash {
+        path.push('/');
     }
-    if case.namespace.as_deref() == Some("absent") {
-        bindings.bind("namespace", absent);
+    let mut request = Request::new(row.operation.method.clone(), path);
+    request.credential = case.credential;
+    for (name, value) in &case.headers {
+        request.headers.push((name.clone(), bindings.fill(value)?));
     }
-    bindings.bind("path", case.path.clone().unwrap_or_default());
-    let mut request = Request::new(row.operation.method.clone(), bindings.fill_path(&row.operation.path)?);
     for (name, value) in &case.query {
         request.query.push((name.clone(), bindings.fill(value)?));
     }
@@ -35,6 +35,27 @@ pub(super) async fn request(world: &World<'_>, row: &Row) -> Result<Request, Wor
     Ok(request)
 }
 
+/// The names that a case may use: those of its world, and those of its request.
+pub(super) fn bindings(world: &World<'_>, row: &Row) -> Result<Bindings, WorldError> {
+    let case = &row.case;
+    let mut bindings = world.bindings();
+    let absent = bindings.get("absent")?.to_owned();
+    if let Some(name) = name(case, world)? {
+        bindings.bind("name", if name == "absent" { absent.clone() } else { bindings.fill(&name)? });
+    }
+    if case.namespace.as_deref() == Some("absent") {
+        bindings.bind("namespace", absent);
+    }
+    bindings.bind("method", row.operation.method.as_str());
+    bindings.bind("path", case.path.clone().unwrap_or_default());
+    let root = row.operation.path.strip_suffix("/{path}").unwrap_or(&row.operation.path);
+    // Where a row does not say which object it is about, there is no root either.
+    if let Ok(root) = bindings.fill_path(root) {
+        bindings.bind("root", root);
+    }
+    Ok(bindings)
+}
+
 /// The name in the path: of the letter that the case says, or of the first object.
 fn name(case: &Case, world: &World<'_>) -> Result<Option<String>, WorldError> {
     match &case.name {
@@ -44,7 +65,7 @@ fn name(case: &Case, world: &World<'_>) -> Result<Option<String>, WorldError> {
     }
 }
 
-async fn bytes(world: &World<'_>, body: &Body, path: &str) -> Result<String, WorldError> {
+pub(super) async fn bytes(world: &World<'_>, body: &Body, path: &str) -> Result<String, WorldError> {
     if let Some(text) = &body.text {
         return Ok(text.clone());
     }

@@ -12,6 +12,7 @@ mod expectations;
 mod play;
 mod runner;
 mod select;
+mod socket;
 mod tale;
 mod verify;
 mod watch;

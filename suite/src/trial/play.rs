@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::world::{World, WorldError};
-use super::{Failure, Outcome, Trial, Verdict, ask, verify, watch};
+use super::{Failure, Outcome, Trial, Verdict, ask, socket, verify, watch};
 use crate::check::Answer;
 use crate::target::{Session, Target};
 
@@ -30,6 +30,9 @@ impl Trial {
     pub async fn play(&self, target: &Target, run: &str) -> Outcome {
         let began = Instant::now();
         let session = Session::with(target);
+        if let Some(reason) = target.lacks(&self.row.case.needs, self.row.case.credential) {
+            return Outcome { trial: self.clone(), verdict: Verdict::Skipped(reason), took: began.elapsed(), exchanges: Vec::new() };
+        }
         let mut attempt = 0;
         let verdict = loop {
             let stem = format!("sd-{run}-{}{}", self.number, "x".repeat(attempt));
@@ -58,6 +61,10 @@ impl Trial {
         let mut attempt = 0;
         let (request, mismatches, answer, forgotten) = loop {
             let request = ask::request(world, row).await?;
+            if let Some(wanted) = &row.case.socket {
+                let (found, answer) = socket::talk(world, row, self.profile, wanted, &request).await?;
+                break (request, found, answer, false);
+            }
             if row.case.expect.events.is_some() {
                 let watched = watch::watch(world, row, self.profile, &request).await?;
                 break (request, watched.found, watched.answer, watched.forgotten);

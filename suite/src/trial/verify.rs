@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::ask;
 use super::world::{World, WorldError};
 use crate::catalog::profile::Removed;
 use crate::catalog::{After, Expect, Face, Kept, Media as Wanted, Part, PartialState, Profile, Row};
@@ -11,6 +12,7 @@ use crate::request::{Media, decode, merge};
 /// The status code that a row expects.
 pub(super) fn expected_status(row: &Row, profile: Profile) -> Result<u16, WorldError> {
     match &row.case.expect.status {
+        None if row.case.socket.is_some() => Ok(101),
         None => Ok(200),
         Some(word) => profile.status(word).ok_or_else(|| WorldError::Row(format!("{word:?} stands for no status"))),
     }
@@ -22,6 +24,10 @@ pub(super) fn answer(world: &World<'_>, row: &Row, profile: Profile, answer: &An
     let code = expected_status(row, profile)?;
     if answer.status != code {
         return Ok(vec![status(code, answer)]);
+    }
+    let outward = outward(world, row, answer)?;
+    if !outward.is_empty() || expect.media == Some(Wanted::Text) {
+        return Ok(outward);
     }
     let (body, mut found) = match body(expect, answer) {
         Ok(body) => body,
@@ -35,7 +41,32 @@ pub(super) fn answer(world: &World<'_>, row: &Row, profile: Profile, answer: &An
         return Ok(found);
     }
     found.extend(outside(row, profile, &body));
-    found.extend(inside(world, expect, &body)?);
+    found.extend(inside(world, row, &body)?);
+    Ok(found)
+}
+
+/// What is wrong with the headers, and with the body as it was sent.
+fn outward(world: &World<'_>, row: &Row, answer: &Answer) -> Result<Vec<Mismatch>, WorldError> {
+    let expect = &row.case.expect;
+    let mut found = Vec::new();
+    if expect.headers.is_empty() && expect.texts.is_empty() {
+        return Ok(found);
+    }
+    let bindings = ask::bindings(world, row)?;
+    for (name, value) in &expect.headers {
+        let wanted = bindings.fill(value)?;
+        let came = answer.header(name).unwrap_or_else(|| "none".to_owned());
+        if wanted != came {
+            found.push(Mismatch::new(format!("header {name}"), wanted, came));
+        }
+    }
+    let body = answer.text();
+    for text in &expect.texts {
+        let wanted = bindings.fill(text)?;
+        if !body.contains(&wanted) {
+            found.push(Mismatch::new("body", format!("a text that contains {wanted}"), &body));
+        }
+    }
     Ok(found)
 }
 
@@ -57,7 +88,7 @@ fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mism
     let wanted = match expect.media.unwrap_or(Wanted::Json) {
         Wanted::Json => Some((Media::Json, "application/json")),
         Wanted::Yaml => Some((Media::Yaml, "application/yaml")),
-        Wanted::Any => None,
+        Wanted::Any | Wanted::Text => None,
     };
     if let Some((media, name)) = wanted
         && came != Some(media)
@@ -96,9 +127,10 @@ fn outside(row: &Row, profile: Profile, body: &Value) -> Option<Mismatch> {
 }
 
 /// What the answer holds.
-fn inside(world: &World<'_>, expect: &Expect, body: &Value) -> Result<Vec<Mismatch>, WorldError> {
+fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, WorldError> {
+    let expect = &row.case.expect;
     let mut found = Vec::new();
-    let bindings = world.bindings();
+    let bindings = ask::bindings(world, row)?;
     if !expect.object.is_empty() {
         found.extend(check::contains("object", &parts(world, "a", &expect.object)?, body));
     }

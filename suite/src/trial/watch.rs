@@ -57,7 +57,7 @@ pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, reques
         found.extend(media(&stream, profile));
     }
     let body: String = hearing.heard.iter().map(|n| format!("{}\n", serde_json::json!({"type": n.event, "object": n.object}))).collect();
-    let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), body: Bytes::from(body) };
+    let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), headers: stream.headers.clone(), body: Bytes::from(body) };
     world.session().keep(request, &answer, asked);
     let error = |n: &Notification| n.event == "ERROR" && n.object.get("code").and_then(serde_json::Value::as_u64) == Some(u64::from(GONE));
     let forgotten = stream.status == GONE || hearing.heard.iter().any(error);
@@ -101,7 +101,7 @@ impl Hearing<'_> {
             Ok(Ok(Some(value))) => value.to_string(),
             _ => String::new(),
         };
-        let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), body: Bytes::from(body) };
+        let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), headers: stream.headers.clone(), body: Bytes::from(body) };
         Ok(Some(vec![verify::status(code, &answer)]))
     }
 

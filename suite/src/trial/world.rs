@@ -7,7 +7,8 @@ use std::time::Duration;
 use http::Method;
 use serde_json::Value;
 
-use crate::catalog::{Action, Given, Part, Row, Scope};
+use super::ask;
+use crate::catalog::{Action, Given, Part, Row, Scope, Step};
 use crate::check::{Answer, Written};
 use crate::request::{Bindings, Request, UnboundName, merge};
 use crate::target::{Session, TargetError};
@@ -88,6 +89,28 @@ impl<'a> World<'a> {
                 self.create(letter).await?;
             }
         }
+        for step in &self.row.case.setup {
+            self.take(step).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes a request that has to succeed. What it creates is removed in the end.
+    async fn take(&self, step: &Step) -> Result<(), WorldError> {
+        let (method, path) = step.request.split_once(' ').unwrap_or(("GET", &step.request));
+        let method: Method = method.parse().map_err(|_| WorldError::Row(format!("{method:?} is no method")))?;
+        let mut request = Request::new(method, self.bindings().fill(path)?);
+        if let Some(body) = &step.body {
+            let body = ask::bytes(self, body, &request.path).await?;
+            request = request.with_body("application/json", body);
+        }
+        let done = self.must(&step.request, &request).await?;
+        if request.method == Method::POST
+            && let Some(name) = done.pointer("/metadata/name").and_then(Value::as_str)
+        {
+            self.lock().strays.push(format!("{}/{name}", request.path));
+        }
+        self.note(&done);
         Ok(())
     }
 
@@ -147,6 +170,10 @@ impl<'a> World<'a> {
         let mut bindings = Bindings::default();
         bindings.bind("namespace", &self.stem);
         bindings.bind("absent", format!("{}-absent", self.stem));
+        if let Some(place) = self.session.target().place() {
+            bindings.bind("backend.host", &place.host);
+            bindings.bind("backend.port", place.port.to_string());
+        }
         for (letter, thing) in &self.lock().things {
             bindings.bind(format!("{letter}.name"), &thing.name);
             if let Ok(collection) = self.collection_of(thing) {
@@ -169,7 +196,7 @@ impl<'a> World<'a> {
         let own = self.bindings().with("namespace", thing.namespace.as_deref().unwrap_or_default());
         let mut value = own.fill_value(sample.part(part))?;
         if part == Part::Sample {
-            merge(&mut value, thing.given.set.as_ref().unwrap_or(&serde_json::json!({})));
+            merge(&mut value, &own.fill_value(thing.given.set.as_ref().unwrap_or(&serde_json::json!({})))?);
             merge(&mut value, &serde_json::json!({"metadata": {"name": thing.name}}));
             if !thing.given.labels.is_empty() {
                 merge(&mut value, &serde_json::json!({"metadata": {"labels": thing.given.labels}}));

@@ -3,6 +3,8 @@
 //! A bending proxy stands before the simulator, one for each mutant. The trials are played through a proxy that bends
 //! nothing first, so that what catches a fault is not a failure of its own.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 mod mutant;
 mod proxy;
 
@@ -52,7 +54,10 @@ impl Bench {
                 for (bent, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
                     let to_be_caught = bent.is_some();
                     let proxy = Proxy::before(simulator.base(), bent).await?;
-                    let target = Target::at(&proxy.url(), &Credentials::default())?;
+                    let mut target = Target::at(&proxy.url(), &Credentials::default())?;
+                    if let Some(place) = simulator.place() {
+                        target = target.with_backend(place.clone());
+                    }
                     let outcome = trial.play(&target, &format!("{run}{}", mutant.number)).await;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {

@@ -77,3 +77,17 @@ async fn a_scale_is_judged_before_its_object_is_missed() {
     let why = "the namespace of the object (other) does not match the namespace on the request (ns)";
     assert_eq!(rig.refused("PUT", path, scale(1, "other")).await, (400, why.to_owned()));
 }
+
+#[tokio::test]
+async fn a_replication_controller_has_a_scale_in_both_groups() {
+    let rig = Rig::new().await;
+    let template = json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}});
+    rig.done("POST", "ns/replicationcontrollers", json!({"metadata": {"name": "a"}, "spec": {"replicas": 2, "template": template}})).await;
+    let path = "/extensions/v1beta1/ns/replicationcontrollers/a/scale";
+    let shown = rig.done("GET", path, Value::Null).await;
+    assert_eq!(shown["metadata"]["selfLink"], "/apis/extensions/v1beta1/namespaces/ns/replicationcontrollers/a/scale");
+    assert_eq!(shown["status"], json!({"replicas": 0, "selector": {"app": "w"}, "targetSelector": "app=w"}));
+    rig.done("PATCH", path, json!({"spec": {"replicas": 4}})).await;
+    assert_eq!(rig.done("GET", "ns/replicationcontrollers/a", Value::Null).await["spec"]["replicas"], 4);
+    assert_eq!(rig.refused("PUT", path, shown).await, (409, format!("replicationcontrollers \"a\" {OVERTAKEN}")));
+}

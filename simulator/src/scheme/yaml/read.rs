@@ -8,7 +8,7 @@ use std::{
 };
 
 use base64::Engine;
-use libyaml_safer::{EventData, Parser};
+use libyaml_safer::{Event, EventData, Parser, ScalarStyle};
 use serde_json::{Map, Number, Value};
 
 use super::{
@@ -36,9 +36,10 @@ fn error<T>(text: impl std::fmt::Display) -> Outcome<T> {
 
 /// Reads the first document of `bytes`, with sorted keys; no document at all is null.
 pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
-    // A backslash is no end of anything, and the parser panics where one ends a quoted text.
+    // The parser panics where a text in block style, or a backslash in a quoted one, is all that comes before the end.
+    let unended = !bytes.ends_with(b"\n") && (bytes.ends_with(b"\\") || has_block(bytes));
     let closed;
-    let mut input = if bytes.ends_with(b"\\") {
+    let mut input = if unended {
         closed = [bytes, b"\n"].concat();
         closed.as_slice()
     } else {
@@ -46,7 +47,8 @@ pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
     };
     let mut parser = Parser::new();
     parser.set_input_string(&mut input);
-    let mut reader = Reader { parser, anchors: HashMap::new(), unfolded: 0 };
+    let end = unended.then(|| String::from_utf8_lossy(bytes).chars().count() as u64);
+    let mut reader = Reader { parser, anchors: HashMap::new(), unfolded: 0, end };
     loop {
         match reader.event()? {
             EventData::StreamEnd => return Ok(Value::Null),
@@ -139,6 +141,13 @@ struct Reader<'a> {
     /// What each anchor stands for; nothing, while that is being read.
     anchors: HashMap<String, Option<Node>>,
     unfolded: usize,
+    /// The position of the line break that was added at the end.
+    end: Option<u64>,
+}
+
+/// Whether some line may begin a text in block style.
+fn has_block(bytes: &[u8]) -> bool {
+    bytes.iter().any(|b| matches!(b, b'|' | b'>'))
 }
 
 impl Reader<'_> {
@@ -146,6 +155,14 @@ impl Reader<'_> {
         // The parser panics on some of what it does not expect; the reference has words for a failure without a name.
         match catch_unwind(AssertUnwindSafe(|| self.parser.parse())) {
             Err(_) => error("unknown problem parsing YAML content"),
+            Ok(Ok(Event { data: EventData::Scalar { mut value, anchor, tag, plain_implicit, quoted_implicit, style }, end_mark, .. })) => {
+                // A text that ends with the document has no line break there but the added one.
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                if block && self.end.is_some_and(|end| end_mark.index > end) && value.ends_with('\n') {
+                    value.pop();
+                }
+                Ok(EventData::Scalar { value, anchor, tag, plain_implicit, quoted_implicit, style })
+            }
             Ok(Ok(event)) => Ok(event.data),
             Ok(Err(e)) => {
                 // The reference counts lines from 0, and leaves out line 0.
@@ -285,6 +302,12 @@ mod tests {
     #[case("", Value::Null)]
     #[case("# nothing", Value::Null)]
     #[case("kind: ConfigMap\ndata:\n  n: '5'\n  k: v\n", json!({"data": {"false": "5", "k": "v"}, "kind": "ConfigMap"}))]
+    #[case("a: |\n  text", json!({"a": "text"}))]
+    #[case("a: |\n  text\n", json!({"a": "text\n"}))]
+    #[case("a: |+\n  text", json!({"a": "text"}))]
+    #[case("a: >-\n  some\n  text", json!({"a": "some text"}))]
+    #[case("|\n  ?", json!("?"))]
+    #[case("a: |\n  x\n\nb: z", json!({"a": "x\n", "b": "z"}))]
     #[case("a: 1e6", json!({"a": 1e6}))]
     #[case("a: 08", json!({"a": 8}))]
     #[case("a: !!str 5\nb: \"6\"\nc: !!binary aGk=\nd: !x 7", json!({"a": "5", "b": "6", "c": "hi", "d": "7"}))]

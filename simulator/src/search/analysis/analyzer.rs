@@ -9,15 +9,15 @@ use super::words::each_word;
 
 /// A term cut out of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token<'a> {
+pub struct Token<'a> {
     /// The term, as it goes into the index.
-    pub(crate) text: &'a str,
+    pub text: &'a str,
     /// Its position among the terms of the text, from 0.
-    pub(crate) position: u32,
+    pub position: u32,
     /// The byte offset at which it starts in the text.
-    pub(crate) start: usize,
+    pub start: usize,
     /// The byte offset at which it ends in the text.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ enum Tokenizer {
 
 /// From text to terms. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Analyzer {
+pub struct Analyzer {
     tokenizer: Tokenizer,
     filters: Arc<[Filter]>,
     plain: bool,
@@ -49,17 +49,17 @@ impl Analyzer {
     }
 
     /// The default: words in lower case, no stop words.
-    pub(crate) fn standard() -> Analyzer {
+    pub fn standard() -> Analyzer {
         Analyzer::new(Tokenizer::Standard, vec![Filter::Lowercase])
     }
 
     /// The whole text as one term.
-    pub(crate) fn keyword() -> Analyzer {
+    pub fn keyword() -> Analyzer {
         Analyzer::new(Tokenizer::Keyword, vec![])
     }
 
     /// A built-in analyzer by its name.
-    pub(crate) fn named(name: &str) -> Option<Analyzer> {
+    pub fn named(name: &str) -> Option<Analyzer> {
         let english = || Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()));
         Some(match name {
             "standard" | "default" | "standard_html_strip" => Analyzer::standard(),
@@ -76,7 +76,7 @@ impl Analyzer {
     ///
     /// # Errors
     /// A sentence that says which part of the settings is not understood.
-    pub(crate) fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
+    pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
         let own = analysis.and_then(|analysis| analysis.get("analyzer")).and_then(|analyzers| analyzers.get(name));
         let Some(own) = own else {
             return Analyzer::named(name).ok_or_else(|| format!("Analyzer [{name}] not found"));
@@ -113,14 +113,14 @@ impl Analyzer {
     ///
     /// # Errors
     /// A sentence that names the tokenizer or filter that is not there.
-    pub(crate) fn assembled(tokenizer: &str, filters: &[&str], analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
+    pub fn assembled(tokenizer: &str, filters: &[&str], analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
         let tokenizer = tokenizer_of(tokenizer, analysis)?;
         let filters = filters.iter().map(|filter| filter_of(filter, analysis)).collect::<Result<Vec<_>, _>>()?;
         Ok(Analyzer::new(tokenizer, filters.into_iter().flatten().collect()))
     }
 
     /// Gives every term of `text` to `sink`, in order; returns the position after the last one.
-    pub(crate) fn analyze(&self, text: &str, sink: &mut dyn FnMut(Token<'_>)) -> u32 {
+    pub fn analyze(&self, text: &str, sink: &mut dyn FnMut(Token<'_>)) -> u32 {
         let mut buffer = String::new();
         let plain = self.plain;
         let mut emit = |start: usize, end: usize, position: u32| {
@@ -160,7 +160,7 @@ impl Analyzer {
     }
 
     /// The terms of `text` with their positions.
-    pub(crate) fn terms(&self, text: &str) -> Vec<(u32, String)> {
+    pub fn terms(&self, text: &str) -> Vec<(u32, String)> {
         let mut terms = Vec::new();
         self.analyze(text, &mut |token| terms.push((token.position, token.text.to_owned())));
         terms

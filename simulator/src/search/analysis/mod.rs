@@ -9,5 +9,5 @@ mod filter;
 mod word_class;
 mod words;
 
-pub(crate) use analyzer::{Analyzer, Token};
+pub use analyzer::{Analyzer, Token};
 pub(crate) use filter::lowercase;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::search::error::{Result, SearchError};
 use crate::search::find::{SourceFilter, extract, names};
-use crate::search::http::{Answer, RestRequest, Shared};
+use crate::search::http::{Answer, Content, RestRequest, Shared};
 use crate::search::index::{Condition, Stored};
 use crate::search::write;
 
@@ -176,13 +176,12 @@ pub(crate) fn mget(shared: &Shared, request: &RestRequest, index: Option<&str>, 
 /// `_bulk`.
 pub(crate) fn bulk(shared: &Shared, request: &RestRequest, index: Option<&str>, type_name: Option<&str>) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
-    let (mut answer, touched) = write::bulk(shared, index, type_name, request.body_or_source())?;
-    for index in &touched {
+    let done = write::bulk(shared, index, type_name, request.body_or_source())?;
+    for index in &done.touched {
         refresh(shared, request, index)?;
     }
     let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
-    answer["took"] = json!(u64::try_from(took).unwrap_or(u64::MAX));
-    Ok(Answer::ok(answer))
+    Ok(Answer { status: 200, content: Content::Written(done.answer(took)) })
 }
 
 /// `DELETE .../_query`: every document that a query matches.

@@ -49,7 +49,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let whole = SearchRequest { from: 0, size: limits.window, ..wanted.clone() };
     let mut outcome = find(&shared.cluster, indices, request.expand(), &whole)?;
     if page == 0 {
-        outcome.max_score = None;
+        outcome.max_score = Some(0.0);
     }
     let outcome = Arc::new(outcome);
     let scan = request.param("search_type") == Some("scan");

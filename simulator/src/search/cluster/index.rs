@@ -60,7 +60,6 @@ pub(crate) struct Counters {
 /// One index.
 pub(crate) struct Index {
     pub(crate) name: String,
-    pub(crate) uuid: String,
     pub(crate) created: i64,
     pub(crate) settings: RwLock<Settings>,
     pub(crate) mapping: RwLock<Mapping>,
@@ -83,7 +82,6 @@ impl Index {
         let mapping = Mapping::new(settings.analysis().cloned(), most_fields)?;
         Ok(Index {
             name: name.to_owned(),
-            uuid,
             created,
             settings: RwLock::new(settings),
             mapping: RwLock::new(mapping),

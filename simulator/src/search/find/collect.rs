@@ -30,7 +30,13 @@ pub(crate) struct Top {
 
 impl Top {
     pub(crate) fn new(specs: &[SortSpec], limit: usize) -> Top {
-        Top { specs: specs.to_vec(), limit, kept: Vec::new(), threshold: f32::NEG_INFINITY }
+        Top {
+            specs: specs.to_vec(),
+            limit,
+            kept: Vec::new(),
+            // Where none are kept, none are wanted.
+            threshold: if limit == 0 { f32::INFINITY } else { f32::NEG_INFINITY },
+        }
     }
 
     /// True if a candidate with that score could be among the best; only asked where the score alone orders.

@@ -152,6 +152,9 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
     let mut matches = Matches::default();
     let deadline = request.timeout.map(|timeout| (cluster.options.ticks)() + timeout);
     let keeps = request.aggregations.is_some();
+    // Only the best hits of a bucket need scores where no hits are asked for.
+    let bucket_scores = request.aggregations.as_ref().is_some_and(|wanted| wanted.to_string().contains("top_hits"));
+    let tracks = tracks && request.size > 0 || bucket_scores;
     for (number, searched) in outcome.searched.iter().enumerate() {
         let mapping = searched.index.mapping.read();
         let mut found_here = 0;
@@ -161,8 +164,10 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
                 break;
             }
             let plain = searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none() && !keeps;
+            // Where all matches score the same and enough have been found, the others only count.
+            let settled = |top: &Top| by_score && plain && searched.weight.constant().is_some_and(|score| !top.wants(score));
             if plain
-                && request.from + request.size == 0
+                && (request.from + request.size == 0 || settled(&top))
                 && let Some(count) = searched.weight.count(at, view)
             {
                 outcome.total += count;
@@ -181,7 +186,7 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
             let mut doc = scorer.doc();
             while doc != END {
                 if view.is_alive(doc) {
-                    let score = if tracks || keeps || request.min_score.is_some() { scorer.score() } else { 0.0 };
+                    let score = if tracks || request.min_score.is_some() { scorer.score() } else { 0.0 };
                     if request.min_score.is_none_or(|least| score >= least) {
                         if keeps {
                             docs.push(doc);
@@ -201,6 +206,13 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
                         }
                     }
                 }
+                if view.dead.is_none()
+                    && settled(&top)
+                    && let Some(rest) = scorer.remaining()
+                {
+                    outcome.total += rest;
+                    break;
+                }
                 doc = scorer.advance();
             }
             if keeps && !docs.is_empty() {
@@ -211,7 +223,10 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
             }
         }
     }
-    outcome.max_score = (tracks && outcome.total > 0 && request.size > 0).then_some(best);
+    outcome.max_score = match request.size {
+        0 => Some(0.0),
+        _ => (tracks && outcome.total > 0).then_some(best),
+    };
     outcome.hits = top.finish();
     outcome.hits.drain(..request.from.min(outcome.hits.len()));
     if let Some(wanted) = &request.aggregations {

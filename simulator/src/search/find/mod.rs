@@ -11,9 +11,7 @@ mod request;
 mod sort;
 mod source;
 
-pub(crate) use collect::Candidate;
-pub(crate) use execute::{Failure, Outcome, Searched, best_of, execute, prepare_query, search};
+pub(crate) use execute::{Outcome, Searched, best_of, prepare_query, search};
 pub(crate) use hits::render;
-pub(crate) use request::{QuerySource, SearchRequest, operator, string_settings};
-pub(crate) use sort::{SortSpec, parse_sort};
+pub(crate) use request::{QuerySource, SearchRequest, operator};
 pub(crate) use source::{SourceFilter, extract, names};

@@ -12,6 +12,8 @@ use crate::search::error::SearchError;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
     Json(Value),
+    /// JSON that has been written already.
+    Written(Vec<u8>),
     Text(String),
     None,
 }
@@ -54,6 +56,11 @@ impl Answer {
         let (mime, body) = match self.content {
             Content::None => ("text/plain; charset=UTF-8", Vec::new()),
             Content::Text(text) => ("text/plain; charset=UTF-8", text.into_bytes()),
+            Content::Written(body) if !yaml && !pretty => ("application/json; charset=UTF-8", body),
+            Content::Written(body) => {
+                let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+                return Answer::json(self.status, value).into_http(pretty, yaml, head);
+            }
             Content::Json(value) if yaml => ("application/yaml", yaml_of(&value).into_bytes()),
             Content::Json(value) if pretty => ("application/json; charset=UTF-8", pretty_of(&value).into_bytes()),
             Content::Json(value) => ("application/json; charset=UTF-8", serde_json::to_vec(&value).unwrap_or_default()),

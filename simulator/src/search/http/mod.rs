@@ -9,7 +9,7 @@ mod request;
 mod route;
 mod server;
 
-pub(crate) use answer::Answer;
+pub(crate) use answer::{Answer, Content};
 pub(crate) use request::RestRequest;
 pub use server::SearchServer;
 pub(crate) use server::Shared;

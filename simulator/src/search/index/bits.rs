@@ -16,10 +16,28 @@ impl Bits {
     /// The set of all numbers below `max_doc`.
     pub(crate) fn full(max_doc: u32) -> Bits {
         let mut words = vec![u64::MAX; (max_doc / 64) as usize];
-        if max_doc % 64 > 0 {
+        if !max_doc.is_multiple_of(64) {
             words.push((1 << (max_doc % 64)) - 1);
         }
         Bits { words, len: max_doc }
+    }
+
+    /// The set whose bits these words are, the lowest first.
+    pub(crate) fn of_words(words: Vec<u64>) -> Bits {
+        let len = words.iter().map(|word| word.count_ones()).sum();
+        Bits { words, len }
+    }
+
+    /// The numbers that are in both.
+    pub(crate) fn and(&self, other: &Bits) -> Bits {
+        Bits::of_words(self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect())
+    }
+
+    /// How many numbers of the set are above `doc`.
+    pub(crate) fn above(&self, doc: u32) -> u32 {
+        let (at, bit) = ((doc / 64) as usize, doc % 64);
+        let first = self.words.get(at).map_or(0, |word| (word & (u64::MAX << bit) & !(1 << bit)).count_ones());
+        first + self.words.iter().skip(at + 1).map(|word| word.count_ones()).sum::<u32>()
     }
 
     /// How many numbers are in the set.
@@ -88,6 +106,7 @@ mod tests {
         set.remove(64);
         set.remove(65);
         assert_eq!((set.iter().collect::<Vec<_>>(), set.len()), (vec![3, 200], 2));
+        assert_eq!((set.above(0), set.above(3), set.above(200), set.above(900)), (2, 1, 0, 0));
         assert_eq!((Bits::full(70).iter().count(), Bits::full(70).len(), Bits::full(64).next(64)), (70, 70, None));
     }
 }

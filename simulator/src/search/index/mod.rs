@@ -16,10 +16,10 @@ mod view;
 
 pub(crate) use bits::Bits;
 pub(crate) use document::{Outcome, read};
-pub(crate) use encoded::{Encoded, Stored, field_prefix};
+pub(crate) use encoded::{Stored, field_prefix};
 pub(crate) use ids::{Condition, Written};
 pub(crate) use ordinals::Ordinals;
 pub(crate) use segment::{Segment, term_key};
 pub(crate) use shard::Shard;
-pub(crate) use values::Values;
+pub(crate) use values::{Values, Within};
 pub(crate) use view::{SegmentView, View};

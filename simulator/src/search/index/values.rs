@@ -19,6 +19,13 @@ pub(crate) enum Values {
     },
 }
 
+/// Which documents of a segment have a number in a range.
+pub(crate) enum Within {
+    Nothing,
+    Everything,
+    Some(Bits),
+}
+
 impl Values {
     pub(super) fn read(column: &Column<i64>, max_doc: u32) -> Values {
         use tantivy::columnar::Cardinality;
@@ -48,6 +55,34 @@ impl Values {
                 }
                 Values::Many { starts, values }
             }
+        }
+    }
+
+    /// The documents with a number from `lower` to `upper`.
+    pub(crate) fn within(&self, lower: i64, upper: i64, max_doc: u32) -> Within {
+        let found = match self {
+            Values::Empty => return Within::Nothing,
+            Values::Single { values, present } => {
+                let words = values.chunks(64).map(|chunk| {
+                    let bits = chunk.iter().enumerate().map(|(bit, value)| u64::from((lower..=upper).contains(value)) << bit);
+                    bits.fold(0, |word, bit| word | bit)
+                });
+                let found = Bits::of_words(words.collect());
+                match present {
+                    None => found,
+                    Some(present) => found.and(present),
+                }
+            }
+            Values::Many { .. } => {
+                let mut found = Bits::with_room(max_doc);
+                (0..max_doc).filter(|doc| self.of(*doc).iter().any(|value| (lower..=upper).contains(value))).for_each(|doc| found.insert(doc));
+                found
+            }
+        };
+        match found.len() {
+            0 => Within::Nothing,
+            all if all == max_doc => Within::Everything,
+            _ => Within::Some(found),
         }
     }
 

@@ -91,18 +91,6 @@ impl Mapping {
         names
     }
 
-    /// All fields, in the order of their places.
-    pub(crate) fn fields(&self) -> Vec<&Field> {
-        let mut fields: Vec<&Field> = self.fields.values().collect();
-        fields.sort_by_key(|field| field.ordinal);
-        fields
-    }
-
-    /// The field at a place.
-    pub(crate) fn at(&self, ordinal: FieldOrdinal) -> Option<&Field> {
-        if ordinal == ALL { Some(&self.all) } else { self.fields.values().find(|field| field.ordinal == ordinal) }
-    }
-
     pub(crate) fn all(&self) -> &Field {
         &self.all
     }
@@ -118,10 +106,6 @@ impl Mapping {
 
     pub(crate) fn type_mapping(&self, name: &str) -> Option<&TypeMapping> {
         self.types.get(name)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.types.is_empty()
     }
 
     /// Adds the definition of a type to what is there.

@@ -33,8 +33,8 @@ pub(crate) enum Dynamic {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
-    Object(ObjectNode),
-    Field(FieldNode),
+    Object(Box<ObjectNode>),
+    Field(Box<FieldNode>),
 }
 
 /// The mapping of one type.
@@ -159,10 +159,10 @@ impl ObjectNode {
                 (None, true) => {
                     let mut node = ObjectNode::default();
                     node.merge(definition, depth + 1)?;
-                    self.properties.insert(name.clone(), Node::Object(node));
+                    self.properties.insert(name.clone(), Node::Object(Box::new(node)));
                 }
                 (None, false) => {
-                    self.properties.insert(name.clone(), Node::Field(FieldNode::parse(name, definition)?));
+                    self.properties.insert(name.clone(), Node::Field(Box::new(FieldNode::parse(name, definition)?)));
                 }
             }
         }
@@ -174,10 +174,10 @@ impl ObjectNode {
         match path {
             [] => Ok(()),
             [name] => {
-                self.properties.entry(name.clone()).or_insert(Node::Field(node));
+                self.properties.entry(name.clone()).or_insert(Node::Field(Box::new(node)));
                 Ok(())
             }
-            [name, rest @ ..] => match self.properties.entry(name.clone()).or_insert_with(|| Node::Object(ObjectNode::default())) {
+            [name, rest @ ..] => match self.properties.entry(name.clone()).or_insert_with(|| Node::Object(Box::default())) {
                 Node::Object(object) => object.insert(rest, node),
                 Node::Field(_) => Err(SearchError::mapping(format!("object mapping for [{name}] tried to parse as object, but found a concrete value"))),
             },

@@ -126,7 +126,7 @@ impl Builder<'_> {
     fn node(&self, node: &Node) -> Result<Option<Query>> {
         let (query, boost) = match node {
             Node::Group { clauses, boost } => (self.clauses(clauses)?, boost),
-            Node::Term { field, term, boost } => (self.over_fields(field.as_deref(), |name| self.term(name, field.is_none(), term))?, boost),
+            Node::Term { field, term, boost } => (self.over_fields(field.as_deref(), |name| self.term(name, term))?, boost),
             Node::Phrase { field, text, slop, boost } => {
                 (self.over_fields(field.as_deref(), |name| self.text(name, text, true, slop.unwrap_or(self.settings.phrase_slop)))?, boost)
             }
@@ -175,11 +175,11 @@ impl Builder<'_> {
         if self.settings.lowercase_expanded_terms { lowercase(text) } else { text.to_owned() }
     }
 
-    fn term(&self, name: &str, unnamed: bool, term: &Term) -> Result<Option<Query>> {
+    fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
         let multi = |matcher: Matcher| Ok(Some(Query::from(QueryKind::Multi { field: self.context.field(name), matcher })));
         match (term.kind, &term.fuzzy) {
             (TermKind::Wildcard, _) if term.text == "*" => {
-                let everything = name == "*" || unnamed && name == "_all" || name == "_all";
+                let everything = name == "*" || name == "_all";
                 Ok(Some(if everything { QueryKind::All.into() } else { self.context.exists(name) }))
             }
             (TermKind::Wildcard | TermKind::Prefix, _) if !self.settings.allow_leading_wildcard && term.text.starts_with(['*', '?']) => {

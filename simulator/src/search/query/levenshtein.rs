@@ -19,7 +19,7 @@ pub(crate) fn edits(similarity: f32, length: usize) -> u8 {
 }
 
 /// The terms at most so many edits away.
-pub(super) struct Levenshtein(DFA);
+pub(crate) struct Levenshtein(DFA);
 
 impl Levenshtein {
     pub(super) fn new(term: &str, edits: u8, transpositions: bool) -> Levenshtein {

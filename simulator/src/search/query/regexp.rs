@@ -252,7 +252,7 @@ impl Engine {
 }
 
 /// An expression as an automaton over the bytes of terms.
-pub(super) struct Regexp {
+pub(crate) struct Regexp {
     engine: RefCell<Engine>,
     start: Id,
     /// What every match starts with.
@@ -261,7 +261,7 @@ pub(super) struct Regexp {
 
 /// Where in a term the automaton is: the expression that is left, and the bytes of a character that has begun.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     left: Id,
     code: u32,
     missing: u8,

@@ -109,7 +109,7 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
                 WeightKind::Multi { label, .. } | WeightKind::Docs { label, .. } => {
                     format!("ConstantScore({label}), product of:")
                 }
-                WeightKind::Range { field, lower, upper } => format!("ConstantScore({}:[{lower} TO {upper}]), product of:", field.name),
+                WeightKind::Range { field, lower, upper, .. } => format!("ConstantScore({}:[{lower} TO {upper}]), product of:", field.name),
                 _ => "ConstantScore, product of:".to_owned(),
             };
             let query_norm = if weight.boost == 0.0 { 0.0 } else { score / weight.boost };

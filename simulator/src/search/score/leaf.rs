@@ -111,6 +111,10 @@ impl Scorer for BitsScorer {
     fn score(&mut self) -> f32 {
         self.score
     }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(u64::from(self.bits.above(self.doc)))
+    }
 }
 
 /// All documents, all with the same score.
@@ -145,6 +149,10 @@ impl Scorer for AllScorer {
     fn score(&mut self) -> f32 {
         self.score
     }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(u64::from(self.max_doc.saturating_sub(self.doc + 1)))
+    }
 }
 
 /// What another scorer finds, all with the same score.
@@ -168,5 +176,9 @@ impl Scorer for ConstantScorer {
 
     fn score(&mut self) -> f32 {
         self.score
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        self.inner.remaining()
     }
 }

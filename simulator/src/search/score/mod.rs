@@ -10,7 +10,7 @@ mod phrase;
 mod sloppy;
 mod weight;
 
-pub(crate) use explain::{Explanation, explain};
+pub(crate) use explain::explain;
 pub(crate) use weight::Weight;
 
 /// After the last document.
@@ -26,6 +26,10 @@ pub(crate) trait Scorer {
     fn seek(&mut self, target: u32) -> u32;
     /// The score of the document that it stands on.
     fn score(&mut self) -> f32;
+    /// How many documents come after the one that it stands on, if that takes no walking.
+    fn remaining(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// How rare a term is.

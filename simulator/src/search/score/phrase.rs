@@ -22,7 +22,15 @@ impl Slot {
         Slot { alternatives, terms, offset, positions: Vec::new() }
     }
 
+    /// How many documents it goes through.
+    fn cost(&self) -> u64 {
+        self.alternatives.iter().map(|postings| u64::from(postings.doc_freq())).sum()
+    }
+
     fn doc(&self) -> u32 {
+        if let [only] = self.alternatives.as_slice() {
+            return only.doc();
+        }
         self.alternatives.iter().map(|postings| postings.doc()).min().unwrap_or(END)
     }
 
@@ -57,11 +65,15 @@ pub(super) struct PhraseScorer {
     doc: u32,
     frequency: f32,
     starts: Vec<u32>,
+    /// The places, the rarest first.
+    order: Vec<usize>,
 }
 
 impl PhraseScorer {
     pub(super) fn new(slots: Vec<Slot>, slop: u32, score: TermScore) -> PhraseScorer {
-        let mut scorer = PhraseScorer { slots, slop, score, doc: 0, frequency: 0.0, starts: Vec::new() };
+        let mut order: Vec<usize> = (0..slots.len()).collect();
+        order.sort_by_key(|place| slots.get(*place).map(Slot::cost));
+        let mut scorer = PhraseScorer { order, slots, slop, score, doc: 0, frequency: 0.0, starts: Vec::new() };
         scorer.doc = scorer.settle(0);
         scorer
     }
@@ -73,7 +85,10 @@ impl PhraseScorer {
 
     fn settle(&mut self, mut target: u32) -> u32 {
         'again: loop {
-            for slot in &mut self.slots {
+            for place in &self.order {
+                let Some(slot) = self.slots.get_mut(*place) else {
+                    continue;
+                };
                 let doc = slot.seek(target);
                 if doc == END {
                     return END;

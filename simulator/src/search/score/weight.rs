@@ -9,7 +9,7 @@ use super::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
 use super::phrase::{PhraseScorer, Slot};
 use super::{END, Scorer, idf, query_norm};
 use crate::search::error::Result;
-use crate::search::index::{Bits, Segment, SegmentView, Shard, View, term_key};
+use crate::search::index::{Bits, Segment, SegmentView, Shard, View, Within, term_key};
 use crate::search::query::{Expansion, Occur, Query, QueryField, QueryKind, expand, label, starting_with};
 
 /// A query's part with what it weighs.
@@ -26,7 +26,7 @@ pub(super) enum WeightKind {
     Term { field: QueryField, text: String, idf: f32, doc_freq: u32, max_doc: u32, query_norm: f32, infos: Vec<Option<TermInfo>> },
     Phrase { field: QueryField, text: String, idf: f32, query_norm: f32, slop: u32, slots: Vec<PhraseSlot> },
     Multi { label: String, infos: Vec<Vec<TermInfo>> },
-    Range { field: QueryField, lower: i64, upper: i64 },
+    Range { field: QueryField, lower: i64, upper: i64, docs: Vec<Within> },
     Docs { label: String, docs: Vec<Bits> },
     Bool { clauses: Vec<(Occur, Weight)>, at_least: usize, coord: bool },
     Best { weights: Vec<Weight>, tie: f32 },
@@ -107,20 +107,11 @@ impl Weight {
                 }
                 Some(infos) => Box::new(BitsScorer::new(union(segment, infos)?, self.value)),
             },
-            WeightKind::Range { field, lower, upper } => {
-                let Some(ordinal) = field.ordinal else {
-                    return Ok(None);
-                };
-                let values = segment.values(ordinal)?;
-                let mut bits = Bits::with_room(segment.max_doc());
-                let range = *lower..=*upper;
-                for doc in 0..segment.max_doc() {
-                    if values.of(doc).iter().any(|value| range.contains(value)) {
-                        bits.insert(doc);
-                    }
-                }
-                Box::new(BitsScorer::new(bits, self.value))
-            }
+            WeightKind::Range { docs, .. } => match docs.get(at) {
+                None | Some(Within::Nothing) => return Ok(None),
+                Some(Within::Everything) => Box::new(AllScorer::new(segment.max_doc(), self.value)),
+                Some(Within::Some(docs)) => Box::new(BitsScorer::new(docs.clone(), self.value)),
+            },
             WeightKind::Docs { docs, .. } => match docs.get(at) {
                 Some(docs) => Box::new(BitsScorer::new(docs.clone(), self.value)),
                 None => return Ok(None),
@@ -174,6 +165,14 @@ impl Weight {
         Ok(Some(PhraseScorer::new(places, *slop, self.term_score(field, segment)?)))
     }
 
+    /// The score of every match, if it is the same for all.
+    pub(crate) fn constant(&self) -> Option<f32> {
+        match &self.kind {
+            WeightKind::All | WeightKind::Multi { .. } | WeightKind::Range { .. } | WeightKind::Docs { .. } | WeightKind::Constant(_) => Some(self.value),
+            _ => None,
+        }
+    }
+
     /// How many documents a segment holds for it, if that takes no counting.
     pub(crate) fn count(&self, at: usize, view: &SegmentView) -> Option<u64> {
         if view.dead.is_some() {
@@ -184,6 +183,16 @@ impl Weight {
             WeightKind::All => Some(u64::from(view.segment.max_doc())),
             WeightKind::Term { infos, .. } => infos.get(at).map(|info| info.as_ref().map_or(0, |info| u64::from(info.doc_freq))),
             WeightKind::Constant(inner) => inner.count(at, view),
+            WeightKind::Range { docs, .. } => match docs.get(at) {
+                Some(Within::Some(docs)) => Some(u64::from(docs.len())),
+                Some(Within::Everything) => Some(u64::from(view.segment.max_doc())),
+                _ => Some(0),
+            },
+            WeightKind::Multi { infos, .. } => match infos.get(at).map(Vec::as_slice) {
+                None | Some([]) => Some(0),
+                Some([only]) => Some(u64::from(only.doc_freq)),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -270,13 +279,7 @@ fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
                 return Ok(Weight { kind: WeightKind::Bool { clauses, at_least: 0, coord: false }, boost: 1.0, value: 0.0 });
             }
         },
-        QueryKind::Range { field, lower, upper } => {
-            if is_empty_range(view, field, *lower, *upper)? {
-                WeightKind::Nothing
-            } else {
-                WeightKind::Range { field: field.clone(), lower: *lower, upper: *upper }
-            }
-        }
+        QueryKind::Range { field, lower, upper } => range(view, field, *lower, *upper)?,
         QueryKind::Ids { types, ids } => ids_weight(view, shard, types, ids),
         QueryKind::Bool { clauses, at_least, coord } => {
             let clauses = clauses.iter().map(|(occur, query)| Ok((*occur, build(query, view, shard)?))).collect::<Result<Vec<_>>>()?;
@@ -293,18 +296,17 @@ fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
     Ok(Weight { kind, boost: query.boost, value: 0.0 })
 }
 
-/// True if no document, dead ones included, has a number in the range: then the query has no terms, and weighs nothing.
-fn is_empty_range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<bool> {
+/// The weight of a range of numbers. If no document, dead ones included, has one, the query has no terms, and weighs nothing.
+fn range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<WeightKind> {
     let Some(ordinal) = field.ordinal.filter(|_| lower <= upper) else {
-        return Ok(true);
+        return Ok(WeightKind::Nothing);
     };
-    for view in &view.segments {
-        let values = view.segment.values(ordinal)?;
-        if (0..view.segment.max_doc()).any(|doc| values.of(doc).iter().any(|value| (lower..=upper).contains(value))) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let docs = view.segments.iter().map(|view| Ok(view.segment.values(ordinal)?.within(lower, upper, view.segment.max_doc()))).collect::<Result<Vec<_>>>()?;
+    Ok(if docs.iter().all(|docs| matches!(docs, Within::Nothing)) {
+        WeightKind::Nothing
+    } else {
+        WeightKind::Range { field: field.clone(), lower, upper, docs }
+    })
 }
 
 fn ids_weight(view: &View, shard: &Shard, types: &[String], ids: &[String]) -> WeightKind {

@@ -1,0 +1,131 @@
+//! A recorder that is killed at any moment leaves a cassette that opens, and that lacks at most the answers in flight.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
+mod origin;
+
+use http::Request;
+use http_body_util::BodyExt;
+use origin::{Origin, url};
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use stuntdouble_cassettes::format;
+use stuntdouble_cassettes::recorder::{Options, Recorder};
+use stuntdouble_cassettes::transport::{Client, Credentials, full};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+/// How often it is killed; `STUNTDOUBLE_KILLS` asks for more or fewer.
+const KILLS: u64 = 25;
+
+const UPSTREAM: &str = "STUNTDOUBLE_TEST_UPSTREAM";
+const FILE: &str = "STUNTDOUBLE_TEST_FILE";
+
+/// The recorder that is killed: this very test, started by the other one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_until_it_is_killed() {
+    let (Ok(upstream), Ok(file)) = (std::env::var(UPSTREAM), std::env::var(FILE)) else { return };
+    let recorder = Recorder::start(Options::new(upstream), Path::new(&file)).await.expect("a recorder");
+    println!("\nready {}", recorder.url());
+    tokio::time::sleep(Duration::from_secs(60)).await;
+}
+
+async fn start(upstream: &str, path: &Path) -> (Child, String) {
+    let mut child = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "records_until_it_is_killed", "--nocapture"])
+        .env(UPSTREAM, upstream)
+        .env(FILE, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("a child");
+    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    while let Some(line) = lines.next_line().await.expect("a line") {
+        if let Some(url) = line.strip_prefix("ready ") {
+            return (child, url.to_owned());
+        }
+    }
+    panic!("the recorder did not start");
+}
+
+#[derive(Clone, Default)]
+struct Received(Arc<Mutex<HashSet<String>>>);
+
+impl Received {
+    fn note(&self, text: impl Into<String>) {
+        self.0.lock().expect("no panic before").insert(text.into());
+    }
+}
+
+/// Asks until the recorder is gone, and notes what came to its end.
+async fn ask(client: Client, number: u64, received: Received) {
+    for round in 0.. {
+        let body = format!("{{\"client\":{number},\"round\":{round}}}");
+        let request = Request::post("/echo").header("content-type", "application/json").body(full(body.clone()));
+        let Ok(response) = client.send(request.expect("a request")).await else { return };
+        let Ok(answer) = response.into_body().collect().await else { return };
+        assert_eq!(answer.to_bytes(), body);
+        received.note(body);
+    }
+}
+
+/// Watches until the recorder is gone, and notes what came.
+async fn watch(client: Client, number: u64, received: Received) {
+    let request = Request::get(format!("/watch/lines?n=1000&pause=2&client={number}")).body(full("")).expect("a request");
+    let Ok(response) = client.send(request).await else { return };
+    let mut body = response.into_body();
+    let mut count = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        let data = frame.into_data().unwrap_or_default();
+        count += data.iter().filter(|byte| **byte == b'\n').count();
+        received.note(format!("watch {number} frame {count}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
+    let origin = Origin::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let kills = std::env::var("STUNTDOUBLE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(KILLS);
+    let mut most = 0;
+    for kill in 0..kills {
+        let path = folder.path().join(format!("{kill}.yaml"));
+        let (mut child, at) = start(&url(&origin), &path).await;
+        let client = Client::new(&at, &Credentials::default(), true).expect("a client");
+        let received = Received::default();
+        let mut clients = Vec::new();
+        for number in 0..3 {
+            clients.push(tokio::spawn(ask(client.clone(), number, received.clone())));
+            clients.push(tokio::spawn(watch(client.clone(), number, received.clone())));
+        }
+        // Any moment: no two rounds have the same.
+        tokio::time::sleep(Duration::from_micros(3_000 + (kill * 7_919) % 60_000)).await;
+        child.kill().await.expect("killed");
+        for client in clients {
+            client.await.expect("no panic");
+        }
+        let cassette = format::read(&path).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
+        let mut recorded = HashSet::new();
+        for interaction in &cassette.interactions {
+            match interaction.frames() {
+                Some(frames) => {
+                    let client = interaction.request.query().rsplit('=').next().expect("a number").to_owned();
+                    recorded.extend((1..=frames.len()).map(|n| format!("watch {client} frame {n}")));
+                }
+                None => {
+                    let answer = interaction.answer().expect("an answer").payload.bytes();
+                    recorded.insert(String::from_utf8_lossy(&answer).into_owned());
+                }
+            }
+        }
+        let received = received.0.lock().expect("no panic before");
+        let lost: Vec<&String> = received.difference(&recorded).collect();
+        assert!(lost.is_empty(), "kill {kill}: {} of {} were lost: {lost:?}", lost.len(), received.len());
+        most = most.max(received.len());
+    }
+    assert!(most > 50, "there was nothing to lose: {most}");
+}

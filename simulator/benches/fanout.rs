@@ -1,0 +1,272 @@
+//! A paced writer and a thousand watchers, with and without one that never reads: `cargo bench -p stuntdouble-simulator --bench fanout [-- --quick]`.
+//!
+//! The server is a process of its own, this program again with another first argument; everyone is connected to it over the loopback interface.
+//! Rounds come in pairs, one without the watcher that never reads and one with it, in turns, and what is compared is the median of their ratios.
+//! Each watcher counts every change; one whose stream ends resumes after the last change that it has seen. A change that is lost or doubled ends
+//! the benchmark with an error, and so does a watcher that never reads and is not ended.
+//!
+//! On a machine that limits open files, the thousand connections need `ulimit -n 4096`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
+#[path = "http/client.rs"]
+#[expect(dead_code, reason = "the other benchmark's client, which also reads streams")]
+mod client;
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+
+use client::{Client, Outcome};
+use memchr::{memchr, memmem::Finder};
+use stuntdouble_simulator::Simulator;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+    runtime::Builder,
+    time::{sleep_until, timeout},
+};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// How long anything may take that has to come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much is measured.
+struct Scale {
+    watchers: usize,
+    /// Changes that the writer makes in a round.
+    changes: usize,
+    /// Changes a second that it makes if it can.
+    rate: f64,
+    pairs: usize,
+}
+
+const FULL: Scale = Scale { watchers: 1000, changes: 10_000, rate: 2000.0, pairs: 5 };
+const QUICK: Scale = Scale { watchers: 100, changes: 8_000, rate: 4000.0, pairs: 1 };
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    match arguments.first().map(String::as_str) {
+        Some("simulator") => Builder::new_multi_thread().enable_all().build()?.block_on(simulator()),
+        Some("--quick") => runtime.block_on(measure(&QUICK)),
+        _ => runtime.block_on(measure(&FULL)),
+    }
+}
+
+async fn simulator() -> Outcome {
+    let simulator = Simulator::builder().bare(true).start().await?;
+    println!("{}", simulator.address());
+    std::future::pending().await
+}
+
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start() -> Outcome<Self> {
+        let mut process = Command::new(std::env::current_exe()?).arg("simulator").stdout(Stdio::piped()).spawn()?;
+        let mut address = String::new();
+        BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut address)?;
+        Ok(Self { process, address: address.trim().to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// What a round has come to.
+#[derive(Default)]
+struct Round {
+    /// Changes a second that the writer has made.
+    rate: f64,
+    /// Events that the watchers have seen, all together.
+    events: usize,
+    /// How often one of them was ended and has resumed.
+    resumed: usize,
+    /// From the writer's last answer until the last watcher has seen it.
+    behind: Duration,
+    /// The bytes that were on their way to the watcher that never reads when it was ended.
+    unread: Option<usize>,
+}
+
+async fn measure(scale: &Scale) -> Outcome {
+    let Scale { watchers, changes, rate, pairs } = *scale;
+    println!("{watchers} watchers, {changes} changes a round at up to {rate:.0} a second");
+    println!("{:<10}{:>12}{:>14}{:>12}{:>12}  the one that never reads", "", "changes/s", "events", "resumed", "behind, ms");
+    let (mut ratios, mut without, mut with) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in 0..pairs {
+        let mut rates = [0.0; 2];
+        for stalled in if pair % 2 == 0 { [false, true] } else { [true, false] } {
+            let server = Server::start()?;
+            let round = round(&server.address, scale, stalled).await?;
+            let fate = round.unread.map_or("-".to_owned(), |unread| format!("ended, {unread} bytes unread"));
+            let name = if stalled { "with" } else { "without" };
+            let behind = round.behind.as_secs_f64() * 1e3;
+            println!("{name:<10}{:>12.0}{:>14}{:>12}{behind:>12.0}  {fate}", round.rate, round.events, round.resumed);
+            rates[usize::from(stalled)] = round.rate;
+        }
+        ratios.push(rates[1] / rates[0]);
+        without.push(rates[0]);
+        with.push(rates[1]);
+    }
+    println!("median of {pairs}: {:.0} changes/s without, {:.0} with, ratio {:.3}; no event lost", median(without), median(with), median(ratios));
+    Ok(())
+}
+
+async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
+    let writer = address.to_owned();
+    let created = Client::connect(address).await?.ask("POST", MAPS, &map(0)).await?;
+    let first = version(&created).ok_or("an object without a version")?;
+    let last = first + scale.changes as u64;
+
+    let mut asleep = if stalled { Some(sleeper(address, first).await?) } else { None };
+    let mut watchers = Vec::new();
+    for _ in usize::from(stalled)..scale.watchers {
+        watchers.push(tokio::spawn(follow(address.to_owned(), first, last, Watching::start(address, first).await?)));
+    }
+
+    // The writer has a thread of its own: what the watchers cost here is not to slow it.
+    let (changes, rate) = (scale.changes, scale.rate);
+    let written = std::thread::spawn(move || Builder::new_current_thread().enable_all().build()?.block_on(write(writer, changes, rate)));
+    let (written, over) = tokio::task::spawn_blocking(|| written.join()).await?.map_err(|_| "the writer has failed")??;
+    let mut round = Round { rate: changes as f64 / written.as_secs_f64(), ..Round::default() };
+    for watcher in watchers {
+        let (events, resumed) = timeout(PATIENCE, watcher).await.map_err(|_| "a watcher hangs")???;
+        round.events += events;
+        round.resumed += resumed;
+    }
+    round.behind = over.elapsed();
+    if let Some(asleep) = &mut asleep {
+        round.unread = Some(timeout(PATIENCE, rest(asleep)).await.map_err(|_| "the watcher that never reads is not ended")?);
+    }
+    Ok(round)
+}
+
+/// Makes this many changes at this rate, or as fast as they are answered: how long it took, and when it was over.
+async fn write(address: String, changes: usize, rate: f64) -> Outcome<(Duration, Instant)> {
+    let mut client = Client::connect(&address).await?;
+    let object = format!("{MAPS}/counter");
+    let begun = Instant::now();
+    for n in 0..changes {
+        sleep_until((begun + Duration::from_secs_f64(n as f64 / rate)).into()).await;
+        client.ask("PUT", &object, &map(n + 1)).await?;
+    }
+    Ok((begun.elapsed(), Instant::now()))
+}
+
+fn map(n: usize) -> String {
+    format!(r#"{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"counter"}},"data":{{"count":"{n}"}}}}"#)
+}
+
+/// Asks for a watch and reads nothing; little fits on the way to it.
+async fn sleeper(address: &str, after: u64) -> Outcome<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_recv_buffer_size(4096)?;
+    let mut socket = socket.connect(address.parse()?).await?;
+    socket.write_all(request(after).as_bytes()).await?;
+    Ok(socket)
+}
+
+/// The bytes that still come until the connection ends.
+async fn rest(socket: &mut TcpStream) -> usize {
+    let (mut buffer, mut count) = (vec![0; 1 << 16], 0);
+    while let Ok(read @ 1..) = socket.read(&mut buffer).await {
+        count += read;
+    }
+    count
+}
+
+fn request(after: u64) -> String {
+    format!("GET /api/v1/watch/configmaps?resourceVersion={after} HTTP/1.1\r\nhost: x\r\n\r\n")
+}
+
+/// A watch's stream.
+struct Watching {
+    socket: TcpStream,
+    buffer: Vec<u8>,
+    filled: usize,
+}
+
+impl Watching {
+    async fn start(address: &str, after: u64) -> Outcome<Self> {
+        let mut socket = TcpStream::connect(address).await?;
+        socket.write_all(request(after).as_bytes()).await?;
+        let mut watching = Self { socket, buffer: vec![0; 1 << 16], filled: 0 };
+        loop {
+            if watching.fill().await? == 0 {
+                return Err("a watch is refused".into());
+            }
+            if let Some(end) = watching.buffer[..watching.filled].windows(4).position(|w| w == b"\r\n\r\n") {
+                let head = String::from_utf8_lossy(&watching.buffer[..end]).into_owned();
+                watching.keep(end + 4);
+                return if head.starts_with("HTTP/1.1 200") { Ok(watching) } else { Err(head.into()) };
+            }
+        }
+    }
+
+    async fn fill(&mut self) -> Outcome<usize> {
+        let read = self.socket.read(&mut self.buffer[self.filled..]).await.unwrap_or(0);
+        self.filled += read;
+        Ok(read)
+    }
+
+    fn keep(&mut self, from: usize) {
+        self.buffer.copy_within(from..self.filled, 0);
+        self.filled -= from;
+    }
+}
+
+/// Sees every change after `first` up to `last`, each once and in order: how many, and how often the stream was ended and resumed.
+async fn follow(address: String, first: u64, last: u64, mut watching: Watching) -> Outcome<(usize, usize)> {
+    let (mut seen, mut resumed) = (first, 0);
+    loop {
+        let mut from = 0;
+        while let Some(end) = line(&watching.buffer[from..watching.filled]) {
+            let event = &watching.buffer[from..from + end];
+            if let Some(version) = version(event) {
+                if version != seen + 1 {
+                    return Err(format!("after change {seen} comes {}", String::from_utf8_lossy(event)).into());
+                }
+                seen = version;
+            }
+            from += end;
+        }
+        watching.keep(from);
+        if seen == last {
+            return Ok(((last - first) as usize, resumed));
+        }
+        if watching.fill().await? == 0 {
+            resumed += 1;
+            watching = Watching::start(&address, seen).await?;
+        }
+    }
+}
+
+/// The length of the line that the text begins with.
+fn line(text: &[u8]) -> Option<usize> {
+    memchr(b'\n', text).map(|at| at + 1)
+}
+
+/// The version of the object in a text.
+fn version(text: &[u8]) -> Option<u64> {
+    const FIELD: &[u8] = br#""resourceVersion":""#;
+    static FIND: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(FIELD));
+    let at = FIND.find(text)? + FIELD.len();
+    Some(text[at..].iter().take_while(|b| b.is_ascii_digit()).fold(0, |sum, b| sum * 10 + u64::from(b - b'0')))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

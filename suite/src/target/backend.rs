@@ -1,0 +1,139 @@
+//! The server behind the target's proxy: it tells what it was asked, and gives what a proxy may have to rewrite.
+//!
+//! | path | answer |
+//! |---|---|
+//! | /html | a page with links |
+//! | /redirect | 302 to /target?x=1 |
+//! | /redirect-away | 302 to another host |
+//! | /status/NNN | that status |
+//! | /socket | what is said on the WebSocket, said again |
+//! | anything else | method, path, query, some headers and body, as JSON |
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt};
+use http::{HeaderMap, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+/// How large a request's body may be, in bytes.
+const BODY: usize = 1 << 20;
+/// The headers that are told.
+const TOLD: [&str; 2] = ["content-type", "x-custom"];
+const PAGE: &str = r#"<html><head><link href="/style.css"></head><body><a href="/abs/page">abs</a> <a href="rel/page">rel</a> <a href="http://example.com/out">out</a> <img src="/logo.png"> text /abs/not-a-link</body></html>
+"#;
+
+/// Where the target's proxy finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The address, as objects of the target name it.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+/// A server that listens until it is dropped.
+#[derive(Debug)]
+pub struct Backend {
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Backend {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Backend {
+    /// Listens; a port of 0 is chosen by the system.
+    ///
+    /// # Errors
+    /// If it cannot listen there.
+    pub async fn listen(address: SocketAddr) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let serving = tokio::spawn(async move {
+            loop {
+                // One connection that cannot be accepted is no reason to refuse the next.
+                let Ok((stream, _)) = listener.accept().await else { continue };
+                let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).with_upgrades();
+                tokio::spawn(connection);
+            }
+        });
+        Ok(Self { address, serving })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    Ok(match path.as_str() {
+        "/html" => plain(StatusCode::OK, &[(header::CONTENT_TYPE, "text/html; charset=utf-8")], PAGE),
+        "/redirect" => plain(StatusCode::FOUND, &[(header::LOCATION, "/target?x=1")], ""),
+        "/redirect-away" => plain(StatusCode::FOUND, &[(header::LOCATION, "http://example.com/away")], ""),
+        "/socket" => socket(&mut request),
+        _ => match path.strip_prefix("/status/").and_then(|code| code.parse().ok()) {
+            Some(code) => plain(code, &[(header::CONTENT_TYPE, "text/plain")], format!("status {code}\n")),
+            None => told(request).await,
+        },
+    })
+}
+
+fn plain(status: StatusCode, headers: &[(header::HeaderName, &'static str)], body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    for (name, value) in headers {
+        response.headers_mut().insert(name, header::HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn told(request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let (head, body) = request.into_parts();
+    let Ok(body) = Limited::new(body, BODY).collect().await else {
+        return plain(StatusCode::BAD_REQUEST, &[], "the body does not come whole");
+    };
+    let text = |headers: &HeaderMap, name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(Value::from);
+    let headers: serde_json::Map<String, Value> = TOLD.into_iter().filter_map(|name| Some((name.to_owned(), text(&head.headers, name)?))).collect();
+    let told = json!({
+        "method": head.method.as_str(), "path": head.uri.path(), "query": head.uri.query().unwrap_or_default(),
+        "headers": headers, "body": String::from_utf8_lossy(&body.to_bytes()),
+    });
+    plain(StatusCode::OK, &[(header::CONTENT_TYPE, "application/json")], told.to_string())
+}
+
+/// Says again what is said.
+fn socket(request: &mut Request<Incoming>) -> Response<Full<Bytes>> {
+    let key = request.headers().get(header::SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
+    let Some(accept) = key.and_then(|key| header::HeaderValue::from_str(&key).ok()) else {
+        return plain(StatusCode::BAD_REQUEST, &[], "a WebSocket begins with a key");
+    };
+    let upgrade = hyper::upgrade::on(request);
+    tokio::spawn(async move {
+        let Ok(upgraded) = upgrade.await else { return };
+        let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+        while let Some(Ok(message)) = socket.next().await {
+            if (message.is_text() || message.is_binary()) && socket.send(message).await.is_err() {
+                return;
+            }
+        }
+    });
+    let mut response = plain(StatusCode::SWITCHING_PROTOCOLS, &[(header::CONNECTION, "Upgrade"), (header::UPGRADE, "websocket")], "");
+    response.headers_mut().insert(header::SEC_WEBSOCKET_ACCEPT, accept);
+    response
+}

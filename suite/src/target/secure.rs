@@ -1,0 +1,50 @@
+//! The doors of a target that asks for credentials: one client for each that can be presented.
+
+use std::collections::BTreeMap;
+
+use http::HeaderValue;
+
+use super::{Credentials, TargetError, authorization, client};
+use crate::catalog::Credential;
+
+/// A client that presents one credential.
+#[derive(Debug, Clone)]
+pub(super) struct Visitor {
+    pub(super) client: reqwest::Client,
+    pub(super) authorization: Option<HeaderValue>,
+}
+
+/// A secure listener and who can knock.
+#[derive(Debug, Clone)]
+pub(super) struct Doors {
+    pub(super) base: String,
+    visitors: BTreeMap<Credential, Visitor>,
+}
+
+impl Doors {
+    /// The listener at an address, and everybody who can be made of what is given.
+    pub(super) fn at(base: &str, credentials: &Credentials) -> Result<Self, TargetError> {
+        let outside = Credentials { authorities: credentials.authorities.clone(), insecure: credentials.insecure, ..Credentials::default() };
+        let with_token = |token: &str| Credentials { token: Some(token.to_owned()), ..outside.clone() };
+        let with_basic = |basic: &str| Credentials { basic: Some(basic.to_owned()), ..outside.clone() };
+        let wrong = |basic: &str| format!("{}:no-such-password", basic.split(':').next().unwrap_or_default());
+        let known = [
+            Some((Credential::Nobody, outside.clone())),
+            Some((Credential::BearerWrong, with_token("no-such-token"))),
+            Some((Credential::BasicWrong, with_basic(&wrong(credentials.basic.as_deref().unwrap_or("nobody"))))),
+            credentials.token.as_deref().map(|token| (Credential::Bearer, with_token(token))),
+            credentials.basic.as_deref().map(|basic| (Credential::Basic, with_basic(basic))),
+            credentials.identity.clone().map(|identity| (Credential::Certificate, Credentials { identity: Some(identity), ..outside.clone() })),
+        ];
+        let mut visitors = BTreeMap::new();
+        for (who, credentials) in known.into_iter().flatten() {
+            visitors.insert(who, Visitor { client: client(&credentials)?, authorization: authorization(&credentials)? });
+        }
+        Ok(Self { base: base.to_owned(), visitors })
+    }
+
+    /// Who presents this, if somebody can.
+    pub(super) fn visitor(&self, credential: Credential) -> Option<&Visitor> {
+        self.visitors.get(&credential)
+    }
+}

@@ -1,0 +1,169 @@
+//! A connection that was upgraded to WebSocket.
+
+use std::time::Duration;
+
+use base64::Engine;
+use futures::{SinkExt, StreamExt};
+use http::HeaderValue;
+use http::header::{CONNECTION, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::{self, Message, handshake::client::generate_key, protocol::Role};
+
+use super::{BODY, Stream, Target, TargetError, reason};
+use crate::catalog::Socket as Wanted;
+use crate::check::Answer;
+use crate::request::Request;
+
+/// How long a message may take to be taken.
+const SAYING: Duration = Duration::from_secs(5);
+
+/// Something that was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// The channel, where the sub-protocol has channels.
+    pub channel: Option<u8>,
+    /// What came.
+    pub bytes: Vec<u8>,
+}
+
+/// How the sub-protocol tells its channels apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    /// It has none.
+    Plain,
+    /// By the first byte.
+    Binary,
+    /// By the first digit of a text that is base64 after it.
+    Base64,
+}
+
+impl Framing {
+    fn of(protocol: &str) -> Self {
+        match protocol {
+            _ if protocol.ends_with("base64.channel.k8s.io") => Self::Base64,
+            _ if protocol.ends_with("channel.k8s.io") => Self::Binary,
+            _ => Self::Plain,
+        }
+    }
+
+    fn write(self, channel: Option<u8>, text: &str) -> Message {
+        let channel = channel.unwrap_or_default();
+        match self {
+            Self::Plain => Message::text(text),
+            Self::Binary => Message::binary([&[channel], text.as_bytes()].concat()),
+            Self::Base64 => Message::text(format!("{channel}{}", base64::engine::general_purpose::STANDARD.encode(text))),
+        }
+    }
+
+    fn read(self, message: Message) -> Option<Heard> {
+        let bytes = match message {
+            Message::Text(text) => text.as_bytes().to_vec(),
+            Message::Binary(bytes) => bytes.to_vec(),
+            _ => return None,
+        };
+        match (self, bytes.split_first()) {
+            (Self::Binary, Some((channel, rest))) => Some(Heard { channel: Some(*channel), bytes: rest.to_vec() }),
+            (Self::Base64, Some((digit, rest))) => {
+                let bytes = base64::engine::general_purpose::STANDARD.decode(rest).unwrap_or_else(|_| rest.to_vec());
+                Some(Heard { channel: Some(digit.wrapping_sub(b'0')), bytes })
+            }
+            _ => Some(Heard { channel: None, bytes }),
+        }
+    }
+}
+
+/// An open WebSocket.
+#[derive(Debug)]
+pub struct Socket {
+    /// The answer that opened it; its body is empty.
+    pub answer: Answer,
+    stream: WebSocketStream<reqwest::Upgraded>,
+    framing: Framing,
+    request: String,
+}
+
+impl Target {
+    /// Asks to go on as a WebSocket. What refuses is an answer.
+    ///
+    /// # Errors
+    /// If no answer came in time.
+    pub async fn upgrade(&self, request: &Request, wanted: &Wanted) -> Result<Result<Socket, Answer>, TargetError> {
+        let named = format!("{} {}", request.method, request.target());
+        let mut asked = self.asked(request).header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
+        asked = asked.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, generate_key());
+        if let Some(protocol) = &wanted.protocol {
+            asked = asked.header(SEC_WEBSOCKET_PROTOCOL, protocol);
+        }
+        if let Some(origin) = wanted.origin.as_deref().and_then(|origin| HeaderValue::from_str(origin).ok()) {
+            asked = asked.header(ORIGIN, origin);
+        }
+        let response = Self::head(asked, &named).await?;
+        if response.status() != http::StatusCode::SWITCHING_PROTOCOLS {
+            return Stream::of(response, named).whole().await.map(Err);
+        }
+        let headers = response.headers().clone();
+        let unreachable = |error: reqwest::Error| TargetError::Unreachable { request: named.clone(), reason: reason(&error) };
+        let upgraded = response.upgrade().await.map_err(unreachable)?;
+        let bounds = tungstenite::protocol::WebSocketConfig::default().max_message_size(Some(BODY));
+        let stream = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(bounds)).await;
+        let framing = Framing::of(wanted.protocol.as_deref().unwrap_or_default());
+        Ok(Ok(Socket { answer: Answer { status: 101, headers, ..Answer::default() }, stream, framing, request: named }))
+    }
+}
+
+impl Socket {
+    /// Says a text on a channel.
+    ///
+    /// # Errors
+    /// If it is not taken.
+    pub async fn say(&mut self, channel: Option<u8>, text: &str) -> Result<(), TargetError> {
+        let message = self.framing.write(channel, text);
+        match tokio::time::timeout(SAYING, self.stream.send(message)).await {
+            Ok(said) => said.map_err(|error| self.broken(&error)),
+            Err(_) => Err(TargetError::TooLate(self.request.clone())),
+        }
+    }
+
+    /// What is heard next; none once it has ended. Waits as long as it takes.
+    pub async fn hear(&mut self) -> Option<Heard> {
+        loop {
+            match self.stream.next().await {
+                // However it ends, it has ended.
+                None | Some(Err(_)) | Some(Ok(Message::Close(_))) => return None,
+                Some(Ok(message)) => {
+                    if let Some(heard) = self.framing.read(message) {
+                        return Some(heard);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends it.
+    pub async fn close(mut self) {
+        // Who is gone already need not be told.
+        drop(tokio::time::timeout(SAYING, self.stream.close(None)).await);
+    }
+
+    fn broken(&self, error: &tungstenite::Error) -> TargetError {
+        TargetError::Stream { request: self.request.clone(), reason: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("channel.k8s.io", Some(2))]
+    #[case("v4.channel.k8s.io", Some(2))]
+    #[case("base64.channel.k8s.io", Some(2))]
+    #[case("v4.base64.channel.k8s.io", Some(2))]
+    #[case("", None)]
+    fn what_is_said_is_heard_on_its_channel(#[case] protocol: &str, #[case] channel: Option<u8>) {
+        let framing = Framing::of(protocol);
+        assert_eq!(framing.read(framing.write(channel, "hello")), Some(Heard { channel, bytes: b"hello".to_vec() }));
+    }
+}
