@@ -112,16 +112,7 @@ fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches) -> Result<Matc
         let Some(mut scorer) = weight.scorer(set.segment, view)? else {
             continue;
         };
-        let (docs, scores): (Vec<u32>, Vec<f32>) = set
-            .docs
-            .iter()
-            .zip(&set.scores)
-            .filter(|(doc, _)| scorer.doc() != END && scorer.seek(**doc) == **doc)
-            .map(|(doc, score)| (*doc, *score))
-            .unzip();
-        if !docs.is_empty() {
-            kept.push(set.index, set.segment, docs, scores);
-        }
+        kept.push_part(set, |doc| scorer.doc() != END && scorer.seek(doc) == doc);
     }
     Ok(kept)
 }
