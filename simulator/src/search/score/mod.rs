@@ -8,6 +8,7 @@ mod explain;
 mod leaf;
 mod phrase;
 mod sloppy;
+mod weigh;
 mod weight;
 
 pub(crate) use explain::explain;
