@@ -48,13 +48,30 @@ impl Matches {
         self.sets.iter().map(|set| set.docs.len()).sum()
     }
 
-    /// The documents that `keep` keeps.
-    fn filtered(&self, mut keep: impl FnMut(&DocSet, u32) -> bool) -> Matches {
+    /// The documents that `keep` keeps, told by the place of their set and their number.
+    fn filtered(&self, mut keep: impl FnMut(usize, u32) -> bool) -> Matches {
         let mut kept = Matches::default();
-        for set in &self.sets {
-            kept.push_part(set, |doc| keep(set, doc));
+        for (at, set) in self.sets.iter().enumerate() {
+            kept.push_part(set, |doc| keep(at, doc));
         }
         kept
+    }
+
+    /// Adds the document at a place of a set.
+    fn push_doc(&mut self, set: &DocSet, at: usize) {
+        let Some(doc) = set.docs.get(at) else { return };
+        match self.sets.last_mut() {
+            Some(last) if (last.index, last.segment) == (set.index, set.segment) => {
+                last.docs.push(*doc);
+                last.scores.extend(set.scores.get(at));
+            }
+            _ => self.push(
+                set.index,
+                set.segment,
+                vec![*doc],
+                set.scores.get(at).copied().into_iter().collect(),
+            ),
+        }
     }
 
     /// Adds what `keep` keeps of a set, if that is anything.

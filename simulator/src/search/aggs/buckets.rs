@@ -28,14 +28,13 @@ pub(super) fn buckets(
             let sources = matches
                 .sets
                 .iter()
-                .map(|set| Ok(((set.index, set.segment), Source::of(scope, set, field)?)))
+                .map(|set| Source::of(scope, set, field))
                 .collect::<Result<Vec<_>>>()?;
-            single(&matches.filtered(|set, doc| {
-                sources
-                    .iter()
-                    .find(|(place, _)| *place == (set.index, set.segment))
-                    .is_none_or(|(_, source)| source.is_missing(doc))
-            }))
+            single(
+                &matches.filtered(|at, doc| {
+                    sources.get(at).is_none_or(|source| source.is_missing(doc))
+                }),
+            )
         }
         "global" => single(&filtered(
             scope,

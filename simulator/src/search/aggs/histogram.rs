@@ -176,23 +176,7 @@ pub(super) fn histogram(
                 previous = Some(key);
                 run += 1;
                 if under {
-                    let part = parts.entry(key).or_default();
-                    match part
-                        .sets
-                        .last_mut()
-                        .filter(|part| (part.index, part.segment) == (set.index, set.segment))
-                    {
-                        Some(part) => {
-                            part.docs.push(*doc);
-                            part.scores.extend(set.scores.get(place));
-                        }
-                        None => part.push(
-                            set.index,
-                            set.segment,
-                            vec![*doc],
-                            set.scores.get(place).copied().into_iter().collect(),
-                        ),
-                    }
+                    parts.entry(key).or_default().push_doc(set, place);
                 }
             }
         }

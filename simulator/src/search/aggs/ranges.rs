@@ -70,15 +70,12 @@ pub(super) fn ranges(
     let sources = matches
         .sets
         .iter()
-        .map(|set| Ok(((set.index, set.segment), Source::of(scope, set, field)?)))
+        .map(|set| Source::of(scope, set, field))
         .collect::<Result<Vec<_>>>()?;
     let mut buckets = Vec::new();
     for Bounds { key, from, to } in bounds {
-        let inside = matches.filtered(|set, doc| {
-            let Some((_, source)) = sources
-                .iter()
-                .find(|(place, _)| *place == (set.index, set.segment))
-            else {
+        let inside = matches.filtered(|at, doc| {
+            let Some(source) = sources.get(at) else {
                 return false;
             };
             source.numbers(doc).any(|value| {
