@@ -9,11 +9,13 @@ mod dsl;
 mod dsl_leaf;
 mod dsl_match;
 mod expand;
+mod expression;
 mod fields;
 mod label;
 mod levenshtein;
 mod regexp;
 mod regexp_parser;
+mod settings;
 mod term_test;
 mod text;
 
@@ -21,12 +23,13 @@ use std::sync::Arc;
 
 use crate::search::mapping::{Field, FieldOrdinal};
 
-pub(crate) use build::{Operator, StringSettings, parse_string};
+pub(crate) use build::parse_string;
 pub(crate) use dsl::parse_body;
 pub(crate) use dsl_leaf::zone;
 pub(crate) use expand::{Expansion, expand, starting_with};
 pub(crate) use fields::Context;
 pub(crate) use label::label;
+pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use term_test::TermTest;
 
 /// A field as a query names it; unmapped fields have no place, and no document.
@@ -39,11 +42,19 @@ pub(crate) struct QueryField {
 
 impl QueryField {
     pub(crate) fn of(field: &Field) -> QueryField {
-        QueryField { name: field.name.as_str().into(), ordinal: Some(field.ordinal), norms: field.field_type.norms }
+        QueryField {
+            name: field.name.as_str().into(),
+            ordinal: Some(field.ordinal),
+            norms: field.field_type.norms,
+        }
     }
 
     pub(crate) fn unmapped(name: &str) -> QueryField {
-        QueryField { name: name.into(), ordinal: None, norms: false }
+        QueryField {
+            name: name.into(),
+            ordinal: None,
+            norms: false,
+        }
     }
 }
 
@@ -154,24 +165,46 @@ impl Query {
     }
 
     pub(crate) fn filtered(self, filter: Query) -> Query {
-        QueryKind::Filtered { query: Box::new(self), filter: Box::new(filter) }.into()
+        QueryKind::Filtered {
+            query: Box::new(self),
+            filter: Box::new(filter),
+        }
+        .into()
     }
 
     /// All of `clauses`, in the order given.
     pub(crate) fn bool(clauses: Vec<(Occur, Query)>) -> Query {
-        QueryKind::Bool { clauses, at_least: 0, coord: true }.into()
+        QueryKind::Bool {
+            clauses,
+            at_least: 0,
+            coord: true,
+        }
+        .into()
     }
 
     pub(crate) fn any(queries: Vec<Query>) -> Query {
-        Query::bool(queries.into_iter().map(|query| (Occur::Should, query)).collect())
+        Query::bool(
+            queries
+                .into_iter()
+                .map(|query| (Occur::Should, query))
+                .collect(),
+        )
     }
 
     pub(crate) fn every(queries: Vec<Query>) -> Query {
-        Query::bool(queries.into_iter().map(|query| (Occur::Must, query)).collect())
+        Query::bool(
+            queries
+                .into_iter()
+                .map(|query| (Occur::Must, query))
+                .collect(),
+        )
     }
 
     pub(crate) fn not(query: Query) -> Query {
-        Query::bool(vec![(Occur::Must, QueryKind::All.into()), (Occur::MustNot, query)])
+        Query::bool(vec![
+            (Occur::Must, QueryKind::All.into()),
+            (Occur::MustNot, query),
+        ])
     }
 
     /// A boolean query of prohibited clauses only matches what they leave of everything.

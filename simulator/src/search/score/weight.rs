@@ -7,10 +7,11 @@ use tantivy::schema::IndexRecordOption;
 use super::boolean::{BestScorer, BooleanScorer, FilteredScorer};
 use super::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
 use super::phrase::{PhraseScorer, Slot};
-use super::{END, Scorer, idf, query_norm};
+use super::weigh::build;
+use super::{END, Scorer, query_norm};
 use crate::search::error::Result;
-use crate::search::index::{Bits, Segment, SegmentView, Shard, View, Within, term_key};
-use crate::search::query::{Expansion, Occur, Query, QueryField, QueryKind, expand, label, starting_with};
+use crate::search::index::{Bits, Segment, SegmentView, Shard, View, Within};
+use crate::search::query::{Occur, Query, QueryField};
 
 /// A query's part with what it weighs.
 pub(crate) struct Weight {
@@ -23,21 +24,57 @@ pub(crate) struct Weight {
 pub(super) enum WeightKind {
     Nothing,
     All,
-    Term { field: QueryField, text: String, idf: f32, doc_freq: u32, max_doc: u32, query_norm: f32, infos: Vec<Option<TermInfo>> },
-    Phrase { field: QueryField, text: String, idf: f32, query_norm: f32, slop: u32, slots: Vec<PhraseSlot> },
-    Multi { label: String, infos: Vec<Vec<TermInfo>> },
-    Range { field: QueryField, lower: i64, upper: i64, docs: Vec<Within> },
-    Docs { label: String, docs: Vec<Bits> },
-    Bool { clauses: Vec<(Occur, Weight)>, at_least: usize, coord: bool },
-    Best { weights: Vec<Weight>, tie: f32 },
+    Term {
+        field: QueryField,
+        text: String,
+        idf: f32,
+        doc_freq: u32,
+        max_doc: u32,
+        query_norm: f32,
+        infos: Vec<Option<TermInfo>>,
+    },
+    Phrase {
+        field: QueryField,
+        text: String,
+        idf: f32,
+        query_norm: f32,
+        slop: u32,
+        slots: Vec<PhraseSlot>,
+    },
+    Multi {
+        label: String,
+        infos: Vec<Vec<TermInfo>>,
+    },
+    Range {
+        field: QueryField,
+        lower: i64,
+        upper: i64,
+        docs: Vec<Within>,
+    },
+    Docs {
+        label: String,
+        docs: Vec<Bits>,
+    },
+    Bool {
+        clauses: Vec<(Occur, Weight)>,
+        at_least: usize,
+        coord: bool,
+    },
+    Best {
+        weights: Vec<Weight>,
+        tie: f32,
+    },
     Constant(Box<Weight>),
-    Filtered { query: Box<Weight>, filter: Box<Weight> },
+    Filtered {
+        query: Box<Weight>,
+        filter: Box<Weight>,
+    },
 }
 
 /// A place of a phrase: its terms by number, and where they are, segment by segment.
 pub(super) struct PhraseSlot {
-    offset: u32,
-    terms: Vec<(usize, Vec<Option<TermInfo>>)>,
+    pub(super) offset: u32,
+    pub(super) terms: Vec<(usize, Vec<Option<TermInfo>>)>,
 }
 
 impl Weight {
@@ -55,13 +92,25 @@ impl Weight {
             WeightKind::Nothing => 0.0,
             WeightKind::Multi { infos, .. } if infos.iter().all(Vec::is_empty) => 0.0,
             WeightKind::Term { idf, .. } | WeightKind::Phrase { idf, .. } => square * idf * idf,
-            WeightKind::All | WeightKind::Multi { .. } | WeightKind::Range { .. } | WeightKind::Docs { .. } | WeightKind::Constant(_) => square,
+            WeightKind::All
+            | WeightKind::Multi { .. }
+            | WeightKind::Range { .. }
+            | WeightKind::Docs { .. }
+            | WeightKind::Constant(_) => square,
             WeightKind::Bool { clauses, .. } => {
-                square * clauses.iter().filter(|(occur, _)| *occur != Occur::MustNot).map(|(_, weight)| weight.sum_of_squares()).sum::<f32>()
+                square
+                    * clauses
+                        .iter()
+                        .filter(|(occur, _)| *occur != Occur::MustNot)
+                        .map(|(_, weight)| weight.sum_of_squares())
+                        .sum::<f32>()
             }
             WeightKind::Best { weights, tie } => {
                 let sums: Vec<f32> = weights.iter().map(Weight::sum_of_squares).collect();
-                let (sum, best) = (sums.iter().sum::<f32>(), sums.iter().copied().fold(0.0, f32::max));
+                let (sum, best) = (
+                    sums.iter().sum::<f32>(),
+                    sums.iter().copied().fold(0.0, f32::max),
+                );
                 ((sum - best) * tie * tie + best) * square
             }
             WeightKind::Filtered { query, .. } => square * query.sum_of_squares(),
@@ -71,12 +120,21 @@ impl Weight {
     fn normalize(&mut self, norm: f32, top_boost: f32) {
         let boost = self.boost;
         match &mut self.kind {
-            WeightKind::Term { idf, query_norm, .. } | WeightKind::Phrase { idf, query_norm, .. } => {
+            WeightKind::Term {
+                idf, query_norm, ..
+            }
+            | WeightKind::Phrase {
+                idf, query_norm, ..
+            } => {
                 *query_norm = norm * top_boost;
                 self.value = *idf * boost * *query_norm * *idf;
             }
-            WeightKind::Bool { clauses, .. } => clauses.iter_mut().for_each(|(_, weight)| weight.normalize(norm, top_boost * boost)),
-            WeightKind::Best { weights, .. } => weights.iter_mut().for_each(|weight| weight.normalize(norm, top_boost * boost)),
+            WeightKind::Bool { clauses, .. } => clauses
+                .iter_mut()
+                .for_each(|(_, weight)| weight.normalize(norm, top_boost * boost)),
+            WeightKind::Best { weights, .. } => weights
+                .iter_mut()
+                .for_each(|weight| weight.normalize(norm, top_boost * boost)),
             WeightKind::Filtered { query, .. } => query.normalize(norm, top_boost * boost),
             _ => self.value = boost * norm * top_boost,
         }
@@ -93,7 +151,10 @@ impl Weight {
                     return Ok(None);
                 };
                 let postings = segment.postings(info, IndexRecordOption::WithFreqs)?;
-                Box::new(TermScorer { postings, score: self.term_score(field, segment)? })
+                Box::new(TermScorer {
+                    postings,
+                    score: self.term_score(field, segment)?,
+                })
             }
             WeightKind::Phrase { .. } => match self.phrase_scorer(at, segment)? {
                 Some(scorer) => Box::new(scorer),
@@ -103,7 +164,13 @@ impl Weight {
                 None | Some([]) => return Ok(None),
                 Some([only]) => {
                     let postings = segment.postings(only, IndexRecordOption::Basic)?;
-                    Box::new(ConstantScorer { inner: Box::new(TermScorer { postings, score: TermScore::new(0.0, None) }), score: self.value })
+                    Box::new(ConstantScorer {
+                        inner: Box::new(TermScorer {
+                            postings,
+                            score: TermScore::new(0.0, None),
+                        }),
+                        score: self.value,
+                    })
                 }
                 Some(infos) => Box::new(BitsScorer::new(union(segment, infos)?, self.value)),
             },
@@ -117,21 +184,33 @@ impl Weight {
                 None => return Ok(None),
             },
             WeightKind::Constant(inner) => match inner.scorer(at, view)? {
-                Some(inner) => Box::new(ConstantScorer { inner, score: self.value }),
+                Some(inner) => Box::new(ConstantScorer {
+                    inner,
+                    score: self.value,
+                }),
                 None => return Ok(None),
             },
-            WeightKind::Filtered { query, filter } => match (query.scorer(at, view)?, filter.scorer(at, view)?) {
-                (Some(query), Some(filter)) => Box::new(FilteredScorer::new(query, filter)),
-                _ => return Ok(None),
-            },
+            WeightKind::Filtered { query, filter } => {
+                match (query.scorer(at, view)?, filter.scorer(at, view)?) {
+                    (Some(query), Some(filter)) => Box::new(FilteredScorer::new(query, filter)),
+                    _ => return Ok(None),
+                }
+            }
             WeightKind::Best { weights, tie } => {
-                let scorers = weights.iter().filter_map(|weight| weight.scorer(at, view).transpose()).collect::<Result<Vec<_>>>()?;
+                let scorers = weights
+                    .iter()
+                    .filter_map(|weight| weight.scorer(at, view).transpose())
+                    .collect::<Result<Vec<_>>>()?;
                 if scorers.is_empty() {
                     return Ok(None);
                 }
                 Box::new(BestScorer::new(scorers, *tie))
             }
-            WeightKind::Bool { clauses, at_least, coord } => return boolean_scorer(clauses, *at_least, *coord, at, view),
+            WeightKind::Bool {
+                clauses,
+                at_least,
+                coord,
+            } => return boolean_scorer(clauses, *at_least, *coord, at, view),
         };
         Ok((scorer.doc() != END).then_some(scorer))
     }
@@ -144,8 +223,15 @@ impl Weight {
         Ok(TermScore::new(self.value, norms))
     }
 
-    pub(super) fn phrase_scorer(&self, at: usize, segment: &Segment) -> Result<Option<PhraseScorer>> {
-        let WeightKind::Phrase { field, slots, slop, .. } = &self.kind else {
+    pub(super) fn phrase_scorer(
+        &self,
+        at: usize,
+        segment: &Segment,
+    ) -> Result<Option<PhraseScorer>> {
+        let WeightKind::Phrase {
+            field, slots, slop, ..
+        } = &self.kind
+        else {
             return Ok(None);
         };
         let mut places = Vec::with_capacity(slots.len());
@@ -153,7 +239,8 @@ impl Weight {
             let (mut postings, mut numbers) = (Vec::new(), Vec::new());
             for (number, infos) in &slot.terms {
                 if let Some(info) = infos.get(at).and_then(Option::as_ref) {
-                    postings.push(segment.postings(info, IndexRecordOption::WithFreqsAndPositions)?);
+                    postings
+                        .push(segment.postings(info, IndexRecordOption::WithFreqsAndPositions)?);
                     numbers.push(*number);
                 }
             }
@@ -162,13 +249,21 @@ impl Weight {
             }
             places.push(Slot::new(postings, numbers, slot.offset));
         }
-        Ok(Some(PhraseScorer::new(places, *slop, self.term_score(field, segment)?)))
+        Ok(Some(PhraseScorer::new(
+            places,
+            *slop,
+            self.term_score(field, segment)?,
+        )))
     }
 
     /// The score of every match, if it is the same for all.
     pub(crate) fn constant(&self) -> Option<f32> {
         match &self.kind {
-            WeightKind::All | WeightKind::Multi { .. } | WeightKind::Range { .. } | WeightKind::Docs { .. } | WeightKind::Constant(_) => Some(self.value),
+            WeightKind::All
+            | WeightKind::Multi { .. }
+            | WeightKind::Range { .. }
+            | WeightKind::Docs { .. }
+            | WeightKind::Constant(_) => Some(self.value),
             _ => None,
         }
     }
@@ -181,7 +276,9 @@ impl Weight {
         match &self.kind {
             WeightKind::Nothing => Some(0),
             WeightKind::All => Some(u64::from(view.segment.max_doc())),
-            WeightKind::Term { infos, .. } => infos.get(at).map(|info| info.as_ref().map_or(0, |info| u64::from(info.doc_freq))),
+            WeightKind::Term { infos, .. } => infos
+                .get(at)
+                .map(|info| info.as_ref().map_or(0, |info| u64::from(info.doc_freq))),
             WeightKind::Constant(inner) => inner.count(at, view),
             WeightKind::Range { docs, .. } => match docs.get(at) {
                 Some(Within::Some(docs)) => Some(u64::from(docs.len())),
@@ -211,7 +308,13 @@ fn union(segment: &Segment, infos: &[TermInfo]) -> Result<Bits> {
     Ok(bits)
 }
 
-fn boolean_scorer(clauses: &[(Occur, Weight)], at_least: usize, coord: bool, at: usize, view: &SegmentView) -> Result<Option<Box<dyn Scorer>>> {
+fn boolean_scorer(
+    clauses: &[(Occur, Weight)],
+    at_least: usize,
+    coord: bool,
+    at: usize,
+    view: &SegmentView,
+) -> Result<Option<Box<dyn Scorer>>> {
     let (mut must, mut should, mut must_not) = (Vec::new(), Vec::new(), Vec::new());
     let mut scoring = 0usize;
     for (occur, weight) in clauses {
@@ -229,7 +332,11 @@ fn boolean_scorer(clauses: &[(Occur, Weight)], at_least: usize, coord: bool, at:
         return Ok(None);
     }
     let factor = |overlap: usize| {
-        if coord && scoring > 1 { overlap as f32 / scoring as f32 } else { 1.0 }
+        if coord && scoring > 1 {
+            overlap as f32 / scoring as f32
+        } else {
+            1.0
+        }
     };
     if must_not.is_empty() && at_least <= 1 && must.len() + should.len() == 1 && factor(1) == 1.0 {
         return Ok(must.pop().or_else(|| should.pop()));
@@ -237,111 +344,4 @@ fn boolean_scorer(clauses: &[(Occur, Weight)], at_least: usize, coord: bool, at:
     let factors = (0..=scoring).map(factor).collect();
     let scorer = BooleanScorer::new(must, should, must_not, at_least, factors);
     Ok((scorer.doc() != END).then(|| Box::new(scorer) as Box<dyn Scorer>))
-}
-
-fn term_infos(view: &View, field: &QueryField, text: &str) -> Result<Vec<Option<TermInfo>>> {
-    let Some(ordinal) = field.ordinal else {
-        return Ok(vec![None; view.segments.len()]);
-    };
-    let key = term_key(ordinal, text);
-    view.segments.iter().map(|view| view.segment.term_info(&key)).collect()
-}
-
-fn doc_freq(infos: &[Option<TermInfo>]) -> u32 {
-    infos.iter().flatten().map(|info| info.doc_freq).sum()
-}
-
-fn term(view: &View, field: &QueryField, text: &str, boost: f32) -> Result<Weight> {
-    let infos = term_infos(view, field, text)?;
-    let (doc_freq, max_doc) = (doc_freq(&infos), view.max_doc());
-    let kind = WeightKind::Term { field: field.clone(), text: text.to_owned(), idf: idf(doc_freq, max_doc), doc_freq, max_doc, query_norm: 1.0, infos };
-    Ok(Weight { kind, boost, value: 0.0 })
-}
-
-fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
-    let kind = match &query.kind {
-        QueryKind::Nothing => WeightKind::Nothing,
-        QueryKind::All => WeightKind::All,
-        QueryKind::Term { field, text } => return term(view, field, text, query.boost),
-        QueryKind::Phrase { field, slots, slop } => phrase(view, field, slots, *slop)?,
-        QueryKind::PhrasePrefix { field, slots, slop, last, expansions } => {
-            let mut slots = slots.clone();
-            if let Some((position, prefix)) = last {
-                slots.push((*position, starting_with(view, field, prefix, *expansions)?));
-            }
-            phrase(view, field, &slots, *slop)?
-        }
-        QueryKind::Multi { field, matcher } => match expand(view, field, matcher)? {
-            Expansion::Constant(infos) => WeightKind::Multi { label: label(query), infos },
-            Expansion::Scored(near) => {
-                let clauses =
-                    near.iter().map(|near| Ok((Occur::Should, term(view, field, &near.text, query.boost * near.boost)?))).collect::<Result<Vec<_>>>()?;
-                return Ok(Weight { kind: WeightKind::Bool { clauses, at_least: 0, coord: false }, boost: 1.0, value: 0.0 });
-            }
-        },
-        QueryKind::Range { field, lower, upper } => range(view, field, *lower, *upper)?,
-        QueryKind::Ids { types, ids } => ids_weight(view, shard, types, ids),
-        QueryKind::Bool { clauses, at_least, coord } => {
-            let clauses = clauses.iter().map(|(occur, query)| Ok((*occur, build(query, view, shard)?))).collect::<Result<Vec<_>>>()?;
-            WeightKind::Bool { clauses, at_least: *at_least, coord: *coord }
-        }
-        QueryKind::Best { queries, tie } => {
-            WeightKind::Best { weights: queries.iter().map(|query| build(query, view, shard)).collect::<Result<Vec<_>>>()?, tie: *tie }
-        }
-        QueryKind::Constant(inner) => WeightKind::Constant(Box::new(build(inner, view, shard)?)),
-        QueryKind::Filtered { query, filter } => {
-            WeightKind::Filtered { query: Box::new(build(query, view, shard)?), filter: Box::new(build(filter, view, shard)?) }
-        }
-    };
-    Ok(Weight { kind, boost: query.boost, value: 0.0 })
-}
-
-/// The weight of a range of numbers. If no document, dead ones included, has one, the query has no terms, and weighs nothing.
-fn range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<WeightKind> {
-    let Some(ordinal) = field.ordinal.filter(|_| lower <= upper) else {
-        return Ok(WeightKind::Nothing);
-    };
-    let docs = view.segments.iter().map(|view| Ok(view.segment.values(ordinal)?.within(lower, upper, view.segment.max_doc()))).collect::<Result<Vec<_>>>()?;
-    Ok(if docs.iter().all(|docs| matches!(docs, Within::Nothing)) {
-        WeightKind::Nothing
-    } else {
-        WeightKind::Range { field: field.clone(), lower, upper, docs }
-    })
-}
-
-fn ids_weight(view: &View, shard: &Shard, types: &[String], ids: &[String]) -> WeightKind {
-    let mut docs: Vec<Bits> = view.segments.iter().map(|view| Bits::with_room(view.segment.max_doc())).collect();
-    for (segment, doc) in types.iter().flat_map(|type_name| ids.iter().filter_map(|id| shard.locate(type_name, id))) {
-        if let Some(at) = view.segments.iter().position(|view| view.segment.number == segment && doc < view.segment.max_doc())
-            && let Some(docs) = docs.get_mut(at)
-        {
-            docs.insert(doc);
-        }
-    }
-    WeightKind::Docs { label: format!("_uid:{}", ids.join(" ")), docs }
-}
-
-fn phrase(view: &View, field: &QueryField, slots: &[(u32, Vec<String>)], slop: u32) -> Result<WeightKind> {
-    let max_doc = view.max_doc();
-    let first = slots.first().map_or(0, |(position, _)| *position);
-    let mut numbers: Vec<&str> = Vec::new();
-    let mut sum = 0.0;
-    let mut places = Vec::new();
-    for (position, texts) in slots {
-        let mut terms = Vec::new();
-        for text in texts {
-            let infos = term_infos(view, field, text)?;
-            sum += idf(doc_freq(&infos), max_doc);
-            let number = numbers.iter().position(|known| known == text).unwrap_or_else(|| {
-                numbers.push(text);
-                numbers.len() - 1
-            });
-            terms.push((number, infos));
-        }
-        places.push(PhraseSlot { offset: position - first, terms });
-    }
-    let texts: Vec<String> =
-        slots.iter().map(|(_, texts)| if let [only] = texts.as_slice() { only.clone() } else { format!("({})", texts.join(" ")) }).collect();
-    let text = format!("\"{}\"{}", texts.join(" "), if slop > 0 { format!("~{slop}") } else { String::new() });
-    Ok(WeightKind::Phrase { field: field.clone(), text, idf: sum, query_norm: 1.0, slop, slots: places })
 }
