@@ -97,9 +97,7 @@ fn value(out: &mut String, indent: usize, node: &Node<'_>) {
 
 fn string(out: &mut String, indent: usize, text: &str) {
     out.push(' ');
-    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some())
-        && literal_holds(text)
-    {
+    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some()) && literal_holds(text) {
         literal(out, indent + 2, text);
     } else {
         scalar(out, text);
@@ -122,18 +120,11 @@ fn literal_holds(text: &str) -> bool {
         }
         all_ascii &= ascii;
     }
-    all_ascii
-        || text
-            .chars()
-            .all(|c| c == '\n' || c == '\t' || is_printable(c))
+    all_ascii || text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
 }
 
 fn is_printable(c: char) -> bool {
-    !c.is_control()
-        && !matches!(
-            c,
-            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-        )
+    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 fn literal(out: &mut String, indent: usize, text: &str) {
@@ -184,23 +175,17 @@ fn scalar(out: &mut String, text: &str) {
 
 /// Whether a string can stand without quotes and every YAML reader takes it for that string.
 fn is_plain(text: &str) -> bool {
-    const WORDS: [&str; 11] = [
-        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
-    ];
+    const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
     let bytes = text.as_bytes();
     let Some(first) = bytes.first() else {
         return false;
     };
-    if !(first.is_ascii_alphabetic() || matches!(first, b'/' | b'_' | b'$'))
-        || bytes.last() == Some(&b' ')
-    {
+    if !(first.is_ascii_alphabetic() || matches!(first, b'/' | b'_' | b'$')) || bytes.last() == Some(&b' ') {
         return false;
     }
     let mut last = 0;
     for &byte in bytes {
-        let breaks = !(b' '..0x7f).contains(&byte)
-            || (last == b':' && byte == b' ')
-            || (last == b' ' && byte == b'#');
+        let breaks = !(b' '..0x7f).contains(&byte) || (last == b':' && byte == b' ') || (last == b' ' && byte == b'#');
         if breaks {
             return false;
         }
@@ -263,10 +248,7 @@ pub(super) fn read(text: &str) -> Result<Node<'static>, (usize, String)> {
 
 enum Open {
     List(Vec<Node<'static>>),
-    Map(
-        Vec<(Cow<'static, str>, Node<'static>)>,
-        Option<Cow<'static, str>>,
-    ),
+    Map(Vec<(Cow<'static, str>, Node<'static>)>, Option<Cow<'static, str>>),
 }
 
 fn resolve(value: Cow<'_, str>, style: ScalarStyle) -> Node<'static> {
@@ -313,12 +295,8 @@ mod tests {
         leaf.prop_recursive(4, 24, 5, move |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Node::List),
-                prop::collection::vec((text.clone(), inner), 0..4).prop_map(|entries| Node::Map(
-                    entries
-                        .into_iter()
-                        .map(|(k, v)| (Cow::Owned(k), v))
-                        .collect()
-                )),
+                prop::collection::vec((text.clone(), inner), 0..4)
+                    .prop_map(|entries| Node::Map(entries.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect())),
             ]
         })
     }

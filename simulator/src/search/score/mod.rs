@@ -87,11 +87,7 @@ fn to_byte(value: f32) -> u8 {
 
 /// The inverse of [`to_byte`].
 pub(crate) fn norm_value(byte: u8) -> f32 {
-    if byte == 0 {
-        0.0
-    } else {
-        f32::from_bits((u32::from(byte) << 21) + ((63 - 15) << 24))
-    }
+    if byte == 0 { 0.0 } else { f32::from_bits((u32::from(byte) << 21) + ((63 - 15) << 24)) }
 }
 
 #[cfg(test)]
