@@ -5,6 +5,8 @@
 //! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy gets as many indexing threads, and as many
 //! threads that parse lines for it, in an index a day with the fields `log`, `stream`, `tag`, `_all` (text, with positions), `@timestamp`
 //! (fast), `_id` and the stored source; its queries give the ten best and the count, as ours do.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![expect(clippy::expect_used, reason = "a measurement that cannot go on ends")]
 
 use std::sync::Arc;

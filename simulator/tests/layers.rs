@@ -1,5 +1,7 @@
 //! Holds the crate to its layers: each module imports only what stands to its left.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 use std::{
     fs,
     path::{Path, PathBuf},

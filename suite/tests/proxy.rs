@@ -1,5 +1,7 @@
 //! `stuntdouble proxy` and `stuntdouble cluster-info`, as processes before a secure listener.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};

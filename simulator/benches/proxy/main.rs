@@ -3,6 +3,8 @@
 //! Each server is a process of its own, this program again with another first argument. Rounds alternate between the two, and what is printed is
 //! the median of the rounds' ratios: what else the machine does weighs on both.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 mod servers;
 
 use std::{

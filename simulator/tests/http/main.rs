@@ -1,5 +1,7 @@
 //! The HTTP layer, asked over the loopback interface.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 mod answers;
 mod hostile;
 mod stalled;

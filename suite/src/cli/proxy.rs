@@ -62,7 +62,7 @@ pub(super) async fn proxy(arguments: Arguments) -> Result<u8, Trouble> {
     let mut out = std::io::stdout();
     // Whoever has closed standard output does not wait for the line.
     let _ = writeln!(out, "ready: http://{}", server.address()).and_then(|()| out.flush());
-    told.to_stop().await;
+    told.until_told().await;
     server.stop().await;
     Ok(exit::OK)
 }

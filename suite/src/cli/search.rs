@@ -49,7 +49,7 @@ pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
     let _ = writeln!(out, "ready: http://{address}").and_then(|()| out.flush());
     tokio::select! {
         served = server.serve(listener) => served.map_err(Trouble::unreachable)?,
-        () = told.to_stop() => {}
+        () = told.until_told() => {}
     }
     Ok(exit::OK)
 }

@@ -157,7 +157,7 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
     let mut out = std::io::stdout();
     // Whoever has closed standard output does not wait for the line.
     let _ = writeln!(out, "ready: {}{secure}", simulator.url()).and_then(|()| out.flush());
-    told.to_stop().await;
+    told.until_told().await;
     simulator.shutdown().await;
     Ok(exit::OK)
 }

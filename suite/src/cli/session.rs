@@ -116,7 +116,7 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
     options.comment = arguments.comment;
     let recorder = Recorder::start(options, &arguments.output).await.map_err(Trouble::unreachable)?;
     ready(&recorder.url());
-    told.to_stop().await;
+    told.until_told().await;
     let (requests, path, failure) = (recorder.requests(), recorder.path(), recorder.failure());
     recorder.stop().await;
     eprintln!("stuntdouble: {requests} requests on {}", path.display());
@@ -181,7 +181,7 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
     let options = replayer::Options { listen: arguments.listen, speed: arguments.speed, on_miss, ..replayer::Options::default() };
     let replayer = Replayer::start(cassette, options).await.map_err(Trouble::unreachable)?;
     ready(&replayer.url());
-    told.to_stop().await;
+    told.until_told().await;
     let misses = replayer.misses();
     replayer.stop().await;
     misses.iter().for_each(|miss| eprintln!("stuntdouble: {miss}"));

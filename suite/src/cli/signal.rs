@@ -21,7 +21,7 @@ impl Told {
     }
 
     #[cfg(unix)]
-    pub(super) async fn to_stop(mut self) {
+    pub(super) async fn until_told(mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -29,7 +29,7 @@ impl Told {
     }
 
     #[cfg(not(unix))]
-    pub(super) async fn to_stop(self) {
+    pub(super) async fn until_told(self) {
         if tokio::signal::ctrl_c().await.is_err() {
             // Nothing can tell: it runs until the process is ended.
             std::future::pending::<()>().await;

@@ -3,6 +3,8 @@
 //! A bending proxy stands before the simulator, one for each mutant. The trials are played through a proxy that bends
 //! nothing first, so that what catches a fault is not a failure of its own.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+
 mod mutant;
 mod proxy;
 

@@ -84,7 +84,7 @@ impl Head {
 
 /// A control frame. Headers are in their packed form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Control {
+pub(in crate::http) enum Control {
     /// Opens a stream.
     SynStream { stream: u32, flags: u8, headers: Bytes },
     /// Answers the opening of a stream.
