@@ -2,9 +2,12 @@
 
 use super::json::Layout;
 use super::node::Node;
-use super::yaml::{entry, pad, text_entry};
+use super::yaml::{entry, is_plain_ascii, literal, pad, text_entry};
 use super::{READ_BY, VERSION};
-use crate::interaction::{Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis};
+use crate::interaction::{
+    Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender,
+    to_millis,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -15,24 +18,49 @@ use std::time::Duration;
 const BASE64_LINE: usize = 90;
 
 pub(super) fn header(out: &mut String, header: &Header) {
-    entry(out, 0, "cassette", &Node::Number(VERSION.to_string().into()));
+    entry(
+        out,
+        0,
+        "cassette",
+        &Node::Number(VERSION.to_string().into()),
+    );
     text_entry(out, 0, "read_by", &format!("stuntdouble {READ_BY}"));
     text_entry(out, 0, "recorded", &header.recorded.to_string());
-    let program = vec![(Cow::Borrowed("name"), string(&header.recorder.name)), (Cow::Borrowed("version"), string(&header.recorder.version))];
+    let program = vec![
+        (Cow::Borrowed("name"), string(&header.recorder.name)),
+        (Cow::Borrowed("version"), string(&header.recorder.version)),
+    ];
     entry(out, 0, "recorder", &Node::Map(program));
-    let optional = [("upstream", &header.upstream), ("upstream_version", &header.upstream_version), ("profile", &header.profile), ("comment", &header.comment)];
+    let optional = [
+        ("upstream", &header.upstream),
+        ("upstream_version", &header.upstream_version),
+        ("profile", &header.profile),
+        ("comment", &header.comment),
+    ];
     for (key, value) in optional {
         if let Some(text) = value {
             text_entry(out, 0, key, text);
         }
     }
     if !header.redactions.is_empty() {
-        entry(out, 0, "redactions", &Node::List(header.redactions.iter().map(|rule| string(rule)).collect()));
+        entry(
+            out,
+            0,
+            "redactions",
+            &Node::List(header.redactions.iter().map(|rule| string(rule)).collect()),
+        );
     }
 }
 
 /// What comes first in the document of an interaction: all that is known before there is an answer.
-pub(super) fn opening(out: &mut String, id: u64, started: Timestamp, note: Option<&str>, marks: &Marks, of: &Request) {
+pub(super) fn opening(
+    out: &mut String,
+    id: u64,
+    started: Timestamp,
+    note: Option<&str>,
+    marks: &Marks,
+    of: &Request,
+) {
     entry(out, 0, "id", &Node::Number(id.to_string().into()));
     if let Some(note) = note {
         text_entry(out, 0, "note", note);
@@ -78,13 +106,23 @@ fn request(out: &mut String, request: &Request) {
         }
     }
     if request.omitted > 0 {
-        entry(out, 2, "omitted_bytes", &Node::Number(request.omitted.to_string().into()));
+        entry(
+            out,
+            2,
+            "omitted_bytes",
+            &Node::Number(request.omitted.to_string().into()),
+        );
     }
 }
 
 fn response(out: &mut String, answer: &Answer) {
     out.push_str("response:\n");
-    entry(out, 2, "status", &Node::Number(answer.status.to_string().into()));
+    entry(
+        out,
+        2,
+        "status",
+        &Node::Number(answer.status.to_string().into()),
+    );
     headers(out, &answer.headers);
     match &answer.payload {
         Payload::Body(bytes) if bytes.is_empty() => {}
@@ -110,14 +148,23 @@ pub(super) fn frame(out: &mut String, frame: &Frame) {
     entry(out, 4, "at_ms", &time(frame.at));
 }
 
-/// A piece of a body that was too long to be held whole, and has no structure of its own.
-pub(super) fn piece(out: &mut String, frame: &Frame) {
-    out.reserve(frame.data.len() + frame.data.len() / 16 + 100);
-    listed(out, |out| match std::str::from_utf8(&frame.data) {
-        Ok(text) => text_entry(out, 4, "text", text),
-        Err(_) => base64(out, 4, "base64", &frame.data),
+/// A piece of a body that was too long to be held whole, and has no structure of its own. Most are plain text, which is
+/// looked at once and copied once.
+pub(super) fn piece(out: &mut Vec<u8>, frame: &Frame) {
+    if is_plain_ascii(&frame.data) {
+        out.reserve(frame.data.len() + frame.data.len() / 16 + 100);
+        out.extend_from_slice(b"  - text: ");
+        literal(out, 6, &frame.data);
+        out.extend_from_slice(format!("    at_ms: {}\n", to_millis(frame.at)).as_bytes());
+        return;
+    }
+    let mut text = String::new();
+    listed(&mut text, |text| match std::str::from_utf8(&frame.data) {
+        Ok(data) => text_entry(text, 4, "text", data),
+        Err(_) => base64(text, 4, "base64", &frame.data),
     });
-    entry(out, 4, "at_ms", &time(frame.at));
+    entry(&mut text, 4, "at_ms", &time(frame.at));
+    out.extend_from_slice(text.as_bytes());
 }
 
 pub(super) fn message(out: &mut String, message: &Message) {
@@ -134,7 +181,12 @@ pub(super) fn message(out: &mut String, message: &Message) {
         Data::Close(None) => out.push_str("    close: {}\n"),
         Data::Close(Some((code, reason))) => {
             let code = (Cow::Borrowed("code"), Node::Number(code.to_string().into()));
-            entry(out, 4, "close", &Node::Map(vec![code, (Cow::Borrowed("reason"), string(reason))]));
+            entry(
+                out,
+                4,
+                "close",
+                &Node::Map(vec![code, (Cow::Borrowed("reason"), string(reason))]),
+            );
         }
     }
     entry(out, 4, "at_ms", &time(message.at));

@@ -5,7 +5,9 @@
 
 use super::FormatError;
 use super::document::{came, frame, header, message, opening, piece, tail};
-use crate::interaction::{Cassette, Frame, Header, Interaction, Marks, Message, Outcome, Payload, Request};
+use crate::interaction::{
+    Cassette, Frame, Header, Interaction, Marks, Message, Outcome, Payload, Request,
+};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -25,7 +27,7 @@ pub struct Tape {
     path: PathBuf,
     state: Mutex<State>,
     /// Buffers for pieces, which are long, so that the system need not find memory for each.
-    spare: Mutex<Vec<String>>,
+    spare: Mutex<Vec<Vec<u8>>>,
 }
 
 #[derive(Debug)]
@@ -54,10 +56,21 @@ impl Tape {
         let mut text = String::from(BEGIN);
         header(&mut text, of);
         text.push_str(ENDED);
-        let fail = |source| FormatError::File { path: path.to_owned(), source };
+        let fail = |source| FormatError::File {
+            path: path.to_owned(),
+            source,
+        };
         let mut file = File::create(path).map_err(fail)?;
         file.write_all(text.as_bytes()).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), state: Mutex::new(State { file, open: None, stopped: false }), spare: Mutex::default() })
+        Ok(Self {
+            path: path.to_owned(),
+            state: Mutex::new(State {
+                file,
+                open: None,
+                stopped: false,
+            }),
+            spare: Mutex::default(),
+        })
     }
 
     /// The file.
@@ -70,7 +83,13 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(&self, opening: Opening, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> Result<(), FormatError> {
+    pub fn append(
+        &self,
+        opening: Opening,
+        wait: Duration,
+        took: Option<Duration>,
+        outcome: &Outcome,
+    ) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
         let open = close(&mut text, wait, took, outcome);
         self.write(&text, None, open.then_some(id))
@@ -91,7 +110,12 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn begin(&self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
+    pub fn begin(
+        &self,
+        opening: Opening,
+        wait: Duration,
+        outcome: &Outcome,
+    ) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
         came(&mut text, wait, None, outcome);
         text.push_str("pieces:\n");
@@ -136,7 +160,12 @@ impl Tape {
     }
 
     /// Writes `text` in the document of `within`, or where no document is open; `open` is what it leaves open.
-    fn write(&self, text: &str, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
+    fn write(
+        &self,
+        text: impl AsRef<[u8]>,
+        within: Option<(u64, &str)>,
+        open: Option<u64>,
+    ) -> Result<(), FormatError> {
         let mut state = self.state.lock();
         if state.stopped {
             return Err(FormatError::Stopped);
@@ -152,15 +181,19 @@ impl Tape {
         }
         state.open = open;
         let result = if lead.is_empty() {
-            state.file.write_all(text.as_bytes())
+            state.file.write_all(text.as_ref())
         } else {
-            lead.push_str(text);
-            state.file.write_all(lead.as_bytes())
+            let mut all = lead.into_bytes();
+            all.extend_from_slice(text.as_ref());
+            state.file.write_all(&all)
         };
         result.map_err(|source| {
             // What follows half a document could not be told from it.
             state.stopped = true;
-            FormatError::File { path: self.path.clone(), source }
+            FormatError::File {
+                path: self.path.clone(),
+                source,
+            }
         })
     }
 }
@@ -209,10 +242,25 @@ pub fn to_string(cassette: &Cassette) -> String {
     text.push_str(ENDED);
     for interaction in &cassette.interactions {
         text.push_str(BEGIN);
-        let Interaction { id, note, started, wait, took, request, outcome, marks } = interaction;
+        let Interaction {
+            id,
+            note,
+            started,
+            wait,
+            took,
+            request,
+            outcome,
+            marks,
+        } = interaction;
         opening(&mut text, *id, *started, note.as_deref(), marks, request);
         if close(&mut text, *wait, *took, outcome) {
-            tail(&mut text, None, interaction.answer().and_then(|answer| answer.cut.as_deref()));
+            tail(
+                &mut text,
+                None,
+                interaction
+                    .answer()
+                    .and_then(|answer| answer.cut.as_deref()),
+            );
             text.push_str(ENDED);
         }
     }
@@ -224,5 +272,8 @@ pub fn to_string(cassette: &Cassette) -> String {
 /// # Errors
 /// If the file cannot be written.
 pub fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError> {
-    std::fs::write(path, to_string(cassette)).map_err(|source| FormatError::File { path: path.to_owned(), source })
+    std::fs::write(path, to_string(cassette)).map_err(|source| FormatError::File {
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -97,8 +97,12 @@ fn value(out: &mut String, indent: usize, node: &Node<'_>) {
 
 fn string(out: &mut String, indent: usize, text: &str) {
     out.push(' ');
-    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some()) && literal_holds(text) {
-        literal(out, indent + 2, text);
+    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some())
+        && literal_holds(text)
+    {
+        let mut block = Vec::with_capacity(text.len() + text.len() / 8 + 16);
+        literal(&mut block, indent + 2, text.as_bytes());
+        out.push_str(&String::from_utf8_lossy(&block));
     } else {
         scalar(out, text);
         out.push('\n');
@@ -120,35 +124,50 @@ fn literal_holds(text: &str) -> bool {
         }
         all_ascii &= ascii;
     }
-    all_ascii || text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
+    all_ascii
+        || text
+            .chars()
+            .all(|c| c == '\n' || c == '\t' || is_printable(c))
 }
 
 fn is_printable(c: char) -> bool {
-    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    !c.is_control()
+        && !matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
 }
 
-fn literal(out: &mut String, indent: usize, text: &str) {
-    out.push('|');
-    if text.starts_with([' ', '\n', '\t']) {
-        out.push('2');
+/// Whether bytes are text of which a literal block keeps every character, and ASCII.
+pub(super) fn is_plain_ascii(bytes: &[u8]) -> bool {
+    let fine = |fine, byte: &u8| {
+        fine & ((((*byte >= b' ') & (*byte < 0x7f)) | (*byte == b'\n')) | (*byte == b'\t'))
+    };
+    bytes.chunks(256).all(|bytes| bytes.iter().fold(true, fine))
+}
+
+/// Appends a literal block of what it can hold.
+pub(super) fn literal(out: &mut Vec<u8>, indent: usize, text: &[u8]) {
+    out.push(b'|');
+    if matches!(text.first(), Some(b' ' | b'\n' | b'\t')) {
+        out.push(b'2');
     }
-    let body = text.strip_suffix('\n');
-    out.reserve(text.len() + text.len() / 32 * (indent + 1));
+    let body = text.strip_suffix(b"\n");
     match body {
-        None => out.push('-'),
-        Some(body) if body.ends_with('\n') || body.is_empty() => out.push('+'),
+        None => out.push(b'-'),
+        Some(body) if body.ends_with(b"\n") || body.is_empty() => out.push(b'+'),
         Some(_) => {}
     }
-    out.push('\n');
+    out.push(b'\n');
     let body = body.unwrap_or(text);
     let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]) {
+    for end in memchr::memchr_iter(b'\n', body).chain([body.len()]) {
         let line = body.get(start..end).unwrap_or_default();
         if !line.is_empty() {
-            pad(out, indent);
-            out.push_str(line);
+            out.extend(std::iter::repeat_n(b' ', indent));
+            out.extend_from_slice(line);
         }
-        out.push('\n');
+        out.push(b'\n');
         start = end + 1;
     }
 }
@@ -175,17 +194,23 @@ fn scalar(out: &mut String, text: &str) {
 
 /// Whether a string can stand without quotes and every YAML reader takes it for that string.
 fn is_plain(text: &str) -> bool {
-    const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
+    const WORDS: [&str; 11] = [
+        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
+    ];
     let bytes = text.as_bytes();
     let Some(first) = bytes.first() else {
         return false;
     };
-    if !(first.is_ascii_alphabetic() || matches!(first, b'/' | b'_' | b'$')) || bytes.last() == Some(&b' ') {
+    if !(first.is_ascii_alphabetic() || matches!(first, b'/' | b'_' | b'$'))
+        || bytes.last() == Some(&b' ')
+    {
         return false;
     }
     let mut last = 0;
     for &byte in bytes {
-        let breaks = !(b' '..0x7f).contains(&byte) || (last == b':' && byte == b' ') || (last == b' ' && byte == b'#');
+        let breaks = !(b' '..0x7f).contains(&byte)
+            || (last == b':' && byte == b' ')
+            || (last == b' ' && byte == b'#');
         if breaks {
             return false;
         }
@@ -248,7 +273,10 @@ pub(super) fn read(text: &str) -> Result<Node<'static>, (usize, String)> {
 
 enum Open {
     List(Vec<Node<'static>>),
-    Map(Vec<(Cow<'static, str>, Node<'static>)>, Option<Cow<'static, str>>),
+    Map(
+        Vec<(Cow<'static, str>, Node<'static>)>,
+        Option<Cow<'static, str>>,
+    ),
 }
 
 fn resolve(value: Cow<'_, str>, style: ScalarStyle) -> Node<'static> {
@@ -295,8 +323,12 @@ mod tests {
         leaf.prop_recursive(4, 24, 5, move |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Node::List),
-                prop::collection::vec((text.clone(), inner), 0..4)
-                    .prop_map(|entries| Node::Map(entries.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect())),
+                prop::collection::vec((text.clone(), inner), 0..4).prop_map(|entries| Node::Map(
+                    entries
+                        .into_iter()
+                        .map(|(k, v)| (Cow::Owned(k), v))
+                        .collect()
+                )),
             ]
         })
     }
