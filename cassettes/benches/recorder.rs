@@ -3,10 +3,7 @@
 //! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|throughput|frames|memory]`. The server, the bare
 //! proxy, the recorder and the client each have threads of their own, as programs have. Prints medians and ratios, and fails where a bar is missed.
 
-#![allow(
-    clippy::expect_used,
-    reason = "a benchmark that cannot run fails by panicking"
-)]
+#![allow(clippy::expect_used, reason = "a benchmark that cannot run fails by panicking")]
 
 #[path = "../tests/origin/mod.rs"]
 mod origin;
@@ -22,9 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stuntdouble_cassettes::recorder::{Options, Recorder};
-use stuntdouble_cassettes::transport::{
-    self, Body, Client, Credentials, Exchange, Gone, Server, Tasks, full,
-};
+use stuntdouble_cassettes::transport::{self, Body, Client, Credentials, Exchange, Gone, Server, Tasks, full};
 
 const GETS: usize = 6_000;
 const FRAMES: usize = 400;
@@ -41,11 +36,7 @@ const MEMORY: u64 = 64 << 20;
 struct Bare(Client);
 
 impl Exchange for Bare {
-    async fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        _: Tasks,
-    ) -> Result<Response<Body>, Gone> {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, Gone> {
         let mut request = request.map(|body| body.map_err(Into::into).boxed_unsync());
         transport::strip_hop_by_hop(request.headers_mut());
         let mut response = self.0.send(request).await.map_err(|_| Gone)?;
@@ -58,19 +49,12 @@ impl Exchange for Bare {
 struct Ticker(Instant);
 
 impl Exchange for Ticker {
-    async fn answer(
-        self: Arc<Self>,
-        _: Request<Incoming>,
-        _: Tasks,
-    ) -> Result<Response<Body>, Gone> {
+    async fn answer(self: Arc<Self>, _: Request<Incoming>, _: Tasks) -> Result<Response<Body>, Gone> {
         let epoch = self.0;
         let frames = stream::unfold(0, move |n| async move {
             tokio::time::sleep(Duration::from_millis(3)).await;
             let nanos = epoch.elapsed().as_nanos();
-            let line = format!(
-                "{{\"type\":\"MODIFIED\",\"sent\":{nanos},\"object\":{{\"kind\":\"Pod\",\"spec\":\"{}\"}}}}\n",
-                "x".repeat(900)
-            );
+            let line = format!("{{\"type\":\"MODIFIED\",\"sent\":{nanos},\"object\":{{\"kind\":\"Pod\",\"spec\":\"{}\"}}}}\n", "x".repeat(900));
             (n < FRAMES).then_some((Ok(Frame::data(Bytes::from(line))), n + 1))
         });
         Ok(Response::new(StreamBody::new(frames).boxed_unsync()))
@@ -86,10 +70,7 @@ async fn get(client: &Client, target: &str) -> usize {
     let mut body = client.send(request).await.expect("an answer").into_body();
     let mut count = 0;
     while let Some(frame) = body.frame().await {
-        count += frame
-            .expect("a frame")
-            .into_data()
-            .map_or(0, |data| data.len());
+        count += frame.expect("a frame").into_data().map_or(0, |data| data.len());
     }
     count
 }
@@ -132,9 +113,7 @@ async fn throughput(targets: &[&Client], target: &str, rounds: usize) -> Vec<f64
 }
 
 async fn delay(client: &Client, epoch: Instant) -> Duration {
-    let request = Request::get("/watch/ticks")
-        .body(full(""))
-        .expect("a request");
+    let request = Request::get("/watch/ticks").body(full("")).expect("a request");
     let mut body = client.send(request).await.expect("an answer").into_body();
     let mut delays = Vec::new();
     // A frame can come in two reads, and two in one.
@@ -155,24 +134,13 @@ async fn delay(client: &Client, epoch: Instant) -> Duration {
 /// The memory of this process, the server's and the client's parts included.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap_or_default();
-    line.split_whitespace()
-        .nth(1)
-        .and_then(|kib| kib.parse::<u64>().ok())
-        .unwrap_or_default()
-        << 10
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() << 10
 }
 
 /// Starts something on threads of its own, as a program of its own would.
 async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'static) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let started = runtime.spawn(start).await.expect("no panic");
     // It runs until the process ends.
     std::mem::forget(runtime);
@@ -180,107 +148,57 @@ async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'stati
 }
 
 async fn record(upstream: String, path: PathBuf) -> Recorder {
-    apart(async move {
-        Recorder::start(Options::new(upstream), &path)
-            .await
-            .expect("a recorder")
-    })
-    .await
+    apart(async move { Recorder::start(Options::new(upstream), &path).await.expect("a recorder") }).await
 }
 
 async fn bare(upstream: String) -> Server {
-    let start = async move {
-        Server::start(
-            ([127, 0, 0, 1], 0).into(),
-            Arc::new(Bare(client(&upstream))),
-        )
-        .await
-    };
+    let start = async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Bare(client(&upstream)))).await };
     apart(start).await.expect("a proxy")
 }
 
 fn bar(name: &str, value: String, met: bool, missed: &mut u32) {
-    println!(
-        "{name:<44} {value:<24} {}",
-        if met { "met" } else { "MISSED" }
-    );
+    println!("{name:<44} {value:<24} {}", if met { "met" } else { "MISSED" });
     *missed += u32::from(!met);
 }
 
 #[tokio::main]
 async fn main() {
-    let part = std::env::args()
-        .nth(1)
-        .filter(|part| !part.starts_with('-'))
-        .unwrap_or_default();
+    let part = std::env::args().nth(1).filter(|part| !part.starts_with('-')).unwrap_or_default();
     let wanted = |name: &str| part.is_empty() || part == name;
     let folder = tempfile::tempdir().expect("a folder");
     let mut missed = 0;
     let origin = apart(Origin::start()).await;
     let proxy = bare(url(&origin)).await;
     let recorder = record(url(&origin), folder.path().join("session.yaml")).await;
-    let (direct, through, recorded) = (
-        client(&url(&origin)),
-        client(&url(&proxy)),
-        client(&recorder.url()),
-    );
+    let (direct, through, recorded) = (client(&url(&origin)), client(&url(&proxy)), client(&recorder.url()));
     if wanted("latency") {
         let found = latency(&[&direct, &through, &recorded]).await;
-        println!(
-            "GET, median: direct {:?}, bare proxy {:?}, recorder {:?}",
-            found[0], found[1], found[2]
-        );
+        println!("GET, median: direct {:?}, bare proxy {:?}, recorder {:?}", found[0], found[1], found[2]);
         let ratio = found[2].as_secs_f64() / found[1].as_secs_f64();
-        bar(
-            "latency beside the bare proxy",
-            format!("{ratio:.3} (at most {LATENCY})"),
-            ratio <= LATENCY,
-            &mut missed,
-        );
+        bar("latency beside the bare proxy", format!("{ratio:.3} (at most {LATENCY})"), ratio <= LATENCY, &mut missed);
     }
-    for (what, target, rounds) in [
-        ("a body of 64 MiB", "/bytes?n=67108864", 9),
-        ("a text stream of 256 MiB", "/flood?mib=256", 5),
-        ("a JSON list of 200 KiB", "/list?n=1000", 300),
-    ] {
+    for (what, target, rounds) in
+        [("a body of 64 MiB", "/bytes?n=67108864", 9), ("a text stream of 256 MiB", "/flood?mib=256", 5), ("a JSON list of 200 KiB", "/list?n=1000", 300)]
+    {
         if wanted("throughput") {
             let rates = throughput(&[&through, &recorded], target, rounds).await;
             let ratio = rates[1] / rates[0];
-            println!(
-                "{what}: bare proxy {:.0} MiB/s, recorder {:.0} MiB/s",
-                rates[0], rates[1]
-            );
+            println!("{what}: bare proxy {:.0} MiB/s, recorder {:.0} MiB/s", rates[0], rates[1]);
             let shown = format!("{ratio:.3} (at least {THROUGHPUT})");
-            bar(
-                &format!("bytes per second, {what}"),
-                shown,
-                ratio >= THROUGHPUT,
-                &mut missed,
-            );
+            bar(&format!("bytes per second, {what}"), shown, ratio >= THROUGHPUT, &mut missed);
         }
     }
     if wanted("frames") {
         let epoch = Instant::now();
-        let ticker = apart(async move {
-            Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await
-        })
-        .await
-        .expect("a server");
+        let ticker = apart(async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await }).await.expect("a server");
         let other = bare(url(&ticker)).await;
         let ticking = record(url(&ticker), folder.path().join("frames.yaml")).await;
         let direct = delay(&client(&url(&ticker)), epoch).await;
         let through = delay(&client(&url(&other)), epoch).await;
         let recorded = delay(&client(&ticking.url()), epoch).await;
-        println!(
-            "a frame, median: direct {direct:?}, bare proxy {through:?}, recorder {recorded:?}"
-        );
+        println!("a frame, median: direct {direct:?}, bare proxy {through:?}, recorder {recorded:?}");
         let passing = recorded.saturating_sub(direct);
-        bar(
-            "a frame is passed on in",
-            format!("{passing:?} (at most {FRAME:?})"),
-            passing <= FRAME,
-            &mut missed,
-        );
+        bar("a frame is passed on in", format!("{passing:?} (at most {FRAME:?})"), passing <= FRAME, &mut missed);
     }
     if wanted("memory") {
         let before = memory();
@@ -292,18 +210,9 @@ async fn main() {
         }
         let count = asked.await.expect("no panic");
         let (grown, took) = (most.saturating_sub(before), begun.elapsed().as_secs_f64());
-        println!(
-            "{count} bytes in {took:.1} s, {} MiB before, {} MiB at most",
-            before >> 20,
-            most >> 20
-        );
+        println!("{count} bytes in {took:.1} s, {} MiB before, {} MiB at most", before >> 20, most >> 20);
         let shown = format!("{} MiB (at most {})", grown >> 20, MEMORY >> 20);
-        bar(
-            "memory for 2 GB grows by",
-            shown,
-            grown <= MEMORY,
-            &mut missed,
-        );
+        bar("memory for 2 GB grows by", shown, grown <= MEMORY, &mut missed);
     }
     std::process::exit(i32::from(missed > 0));
 }

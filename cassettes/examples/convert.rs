@@ -18,14 +18,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ if argument.ends_with(".har") => {
                 let mut cassette = har::import(&std::fs::read_to_string(&path)?)?;
                 cassette.header.profile = profile.clone().or(cassette.header.profile);
-                cassette.header.upstream_version =
-                    version.clone().or(cassette.header.upstream_version);
+                cassette.header.upstream_version = version.clone().or(cassette.header.upstream_version);
                 format::write(&directory.join(name.with_extension("yaml")), &cassette)?;
             }
-            _ => std::fs::write(
-                directory.join(name.with_extension("har")),
-                har::export(&format::read(&path)?),
-            )?,
+            _ => std::fs::write(directory.join(name.with_extension("har")), har::export(&format::read(&path)?))?,
         }
     }
     Ok(())

@@ -57,22 +57,13 @@ impl Bindings {
         let here = (kind, live.to_owned());
         match (self.forward.get(&there), self.backward.get(&here)) {
             (Some(known), _) if known == live => Ok(()),
-            (Some(known), _) => Err(format!(
-                "{} {recorded:?} was {known:?} and is now {live:?}",
-                kind.name()
-            )),
-            (None, Some(other)) => Err(format!(
-                "{} {live:?} already stands for {other:?}",
-                kind.name()
-            )),
+            (Some(known), _) => Err(format!("{} {recorded:?} was {known:?} and is now {live:?}", kind.name())),
+            (None, Some(other)) => Err(format!("{} {live:?} already stands for {other:?}", kind.name())),
             (None, None) => {
                 if matches!(kind, Kind::Uid | Kind::Name) && recorded != live {
                     let length = recorded.chars().count();
-                    let at = self
-                        .spellings
-                        .partition_point(|(known, _)| known.chars().count() >= length);
-                    self.spellings
-                        .insert(at, (recorded.to_owned(), live.to_owned()));
+                    let at = self.spellings.partition_point(|(known, _)| known.chars().count() >= length);
+                    self.spellings.insert(at, (recorded.to_owned(), live.to_owned()));
                 }
                 self.forward.insert(there, live.to_owned());
                 self.backward.insert(here, recorded.to_owned());
@@ -83,9 +74,7 @@ impl Bindings {
 
     /// What a recorded value stands for.
     pub fn live(&self, kind: Kind, recorded: &str) -> Option<&str> {
-        self.forward
-            .get(&(kind, recorded.to_owned()))
-            .map(String::as_str)
+        self.forward.get(&(kind, recorded.to_owned())).map(String::as_str)
     }
 
     /// Holds a version to those seen before: an object's stands for one live version, a list's only keeps the order.
@@ -95,15 +84,10 @@ impl Bindings {
     pub fn version(&mut self, recorded: &str, live: &str, of_object: bool) -> Result<(), String> {
         let (Some(there), Some(here)) = (digits(recorded), digits(live)) else {
             let same = recorded == live;
-            return same
-                .then_some(())
-                .ok_or_else(|| format!("resourceVersion {live:?}, recorded {recorded:?}"));
+            return same.then_some(()).ok_or_else(|| format!("resourceVersion {live:?}, recorded {recorded:?}"));
         };
-        if of_object && let Some(known) = self.versions.get(&there).filter(|known| **known != here)
-        {
-            return Err(format!(
-                "resourceVersion {recorded} was {known} and is now {live}"
-            ));
+        if of_object && let Some(known) = self.versions.get(&there).filter(|known| **known != here) {
+            return Err(format!("resourceVersion {recorded} was {known} and is now {live}"));
         }
         let before = self.versions.range(..there).next_back();
         let after = self.versions.range(there + 1..).next();
@@ -112,9 +96,7 @@ impl Bindings {
             .filter(|(_, known)| wrong(known, true) || (of_object && **known == here))
             .or(after.filter(|(_, known)| wrong(known, false) || (of_object && **known == here)));
         if let Some((other, known)) = clash {
-            return Err(format!(
-                "resourceVersion {live} is out of order (recorded {recorded}; {other} was {known})"
-            ));
+            return Err(format!("resourceVersion {live} is out of order (recorded {recorded}; {other} was {known})"));
         }
         if of_object {
             self.versions.insert(there, here);
@@ -129,20 +111,9 @@ impl Bindings {
         let Some(version) = digits(recorded) else {
             return recorded.to_owned();
         };
-        let known = self
-            .versions
-            .get(&version)
-            .or_else(|| self.lists.get(&version));
-        let before = || {
-            self.versions
-                .range(..version)
-                .next_back()
-                .map(|(_, live)| live)
-                .filter(|_| version < MADE_UP)
-        };
-        known
-            .or_else(before)
-            .map_or_else(|| recorded.to_owned(), u128::to_string)
+        let known = self.versions.get(&version).or_else(|| self.lists.get(&version));
+        let before = || self.versions.range(..version).next_back().map(|(_, live)| live).filter(|_| version < MADE_UP);
+        known.or_else(before).map_or_else(|| recorded.to_owned(), u128::to_string)
     }
 
     /// The live version of an object's recorded one.
@@ -156,9 +127,7 @@ impl Bindings {
     /// If that was another.
     pub fn born(&mut self, uid: &str, stamp: &str) -> Result<(), String> {
         match self.created.get(uid) {
-            Some(known) if known != stamp => {
-                Err(format!("creationTimestamp {stamp:?}, was {known:?}"))
-            }
+            Some(known) if known != stamp => Err(format!("creationTimestamp {stamp:?}, was {known:?}")),
             Some(_) => Ok(()),
             None => {
                 self.created.insert(uid.to_owned(), stamp.to_owned());
@@ -180,10 +149,7 @@ impl Bindings {
 }
 
 fn digits(text: &str) -> Option<u128> {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| text.parse().ok())
-        .flatten()
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -213,12 +179,7 @@ mod tests {
     #[case("7", "60", true, true)]
     #[case("", "", true, true)]
     #[case("x", "5", true, false)]
-    fn versions_keep_their_order(
-        #[case] recorded: &str,
-        #[case] live: &str,
-        #[case] object: bool,
-        #[case] fits: bool,
-    ) {
+    fn versions_keep_their_order(#[case] recorded: &str, #[case] live: &str, #[case] object: bool, #[case] fits: bool) {
         let mut bound = Bindings::default();
         bound.version("5", "50", true).expect("the first");
         bound.version("8", "70", true).expect("the second");
@@ -241,9 +202,7 @@ mod tests {
     fn longer_names_are_replaced_first() {
         let mut bound = Bindings::default();
         bound.bind(Kind::Name, "web-1", "web-9").expect("bound");
-        bound
-            .bind(Kind::Name, "web-12345", "web-54321")
-            .expect("bound");
+        bound.bind(Kind::Name, "web-12345", "web-54321").expect("bound");
         assert_eq!(bound.text("/pods/web-12345 web-1"), "/pods/web-54321 web-9");
     }
 }

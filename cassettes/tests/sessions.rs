@@ -24,18 +24,9 @@ fn sessions() -> Vec<PathBuf> {
 fn every_session_is_written_as_it_stands() {
     for path in sessions() {
         let text = std::fs::read_to_string(&path).expect("text");
-        let cassette =
-            format::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert!(
-            !cassette.interactions.is_empty(),
-            "{} is empty",
-            path.display()
-        );
-        assert!(
-            format::to_string(&cassette) == text,
-            "{} is written otherwise",
-            path.display()
-        );
+        let cassette = format::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(!cassette.interactions.is_empty(), "{} is empty", path.display());
+        assert!(format::to_string(&cassette) == text, "{} is written otherwise", path.display());
     }
 }
 
@@ -43,8 +34,7 @@ fn every_session_is_written_as_it_stands() {
 fn every_session_survives_har() {
     for path in sessions() {
         let cassette = format::read(&path).expect("a cassette");
-        let back = har::import(&har::export(&cassette))
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let back = har::import(&har::export(&cassette)).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for (before, after) in cassette.interactions.iter().zip(&back.interactions) {
             assert_eq!(before, after, "{}", path.display());
         }

@@ -10,9 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use stuntdouble_cassettes::format;
 use stuntdouble_cassettes::replayer::{OnMiss, Options, Replayer, State, Thaw, Thawed};
-use stuntdouble_cassettes::transport::{
-    Body, Client, Credentials, Exchange, Gone, Server, Tasks, full,
-};
+use stuntdouble_cassettes::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks, full};
 
 /// Stands in for a simulator: holds the objects that it was given, and serves them by their paths.
 #[derive(Default)]
@@ -22,22 +20,11 @@ struct Shelf {
 }
 
 impl Exchange for Shelf {
-    async fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        _: Tasks,
-    ) -> Result<Response<Body>, Gone> {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, Gone> {
         let state = self.state.lock();
-        let objects = state
-            .as_ref()
-            .map(|state| state.objects.as_slice())
-            .unwrap_or_default();
-        let found = objects
-            .iter()
-            .find(|object| object.path == request.uri().path());
-        Ok(Response::new(full(
-            found.map_or_else(String::new, |object| object.value.to_string()),
-        )))
+        let objects = state.as_ref().map(|state| state.objects.as_slice()).unwrap_or_default();
+        let found = objects.iter().find(|object| object.path == request.uri().path());
+        Ok(Response::new(full(found.map_or_else(String::new, |object| object.value.to_string()))))
     }
 }
 
@@ -56,46 +43,21 @@ impl Thaw for Freezer {
 }
 
 async fn ask(client: &Client, method: &str, target: &str, body: &str) -> String {
-    let request = Request::builder()
-        .method(method)
-        .uri(target)
-        .header("content-type", "application/json");
-    let response = client
-        .send(request.body(full(body.to_owned())).expect("a request"))
-        .await
-        .expect("an answer");
-    let bytes = response
-        .into_body()
-        .collect()
-        .await
-        .expect("a body")
-        .to_bytes();
+    let request = Request::builder().method(method).uri(target).header("content-type", "application/json");
+    let response = client.send(request.body(full(body.to_owned())).expect("a request")).await.expect("an answer");
+    let bytes = response.into_body().collect().await.expect("a body").to_bytes();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions/kubernetes-1.2/life-configmaps.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions/kubernetes-1.2/life-configmaps.yaml");
     let cassette = format::read(&path).expect("a session");
     let shelf = Arc::new(Shelf::default());
-    let server = Server::start(([127, 0, 0, 1], 0).into(), shelf.clone())
-        .await
-        .expect("a server");
-    let freezer = Freezer {
-        shelf: shelf.clone(),
-        url: format!("http://{}", server.address()),
-    };
+    let server = Server::start(([127, 0, 0, 1], 0).into(), shelf.clone()).await.expect("a server");
+    let freezer = Freezer { shelf: shelf.clone(), url: format!("http://{}", server.address()) };
     let on_miss = OnMiss::Thaw(Arc::new(freezer));
-    let replayer = Replayer::start(
-        cassette.clone(),
-        Options {
-            on_miss,
-            ..Options::default()
-        },
-    )
-    .await
-    .expect("a replayer");
+    let replayer = Replayer::start(cassette.clone(), Options { on_miss, ..Options::default() }).await.expect("a replayer");
     let client = Client::new(&replayer.url(), &Credentials::default(), true).expect("a client");
     let mut name = String::new();
     for interaction in cassette.interactions.iter() {
@@ -103,10 +65,7 @@ async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
         let answer = ask(&client, &request.method, &request.url, &request.text()).await;
         let value: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
         if value["kind"] == "ConfigMap" {
-            name = value["metadata"]["selfLink"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
+            name = value["metadata"]["selfLink"].as_str().unwrap_or_default().to_owned();
             break;
         }
     }
@@ -115,9 +74,6 @@ async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
     let missed = ask(&client, "GET", "/api/v1/never/recorded", "").await;
     assert_eq!((missed.as_str(), *shelf.thawed.lock()), ("", 1));
     let object = ask(&client, "GET", &name, "").await;
-    assert!(
-        object.contains("\"kind\":\"ConfigMap\""),
-        "{name} is not there: {object}"
-    );
+    assert!(object.contains("\"kind\":\"ConfigMap\""), "{name} is not there: {object}");
     assert_eq!(*shelf.thawed.lock(), 1, "it is thawed once");
 }

@@ -14,34 +14,17 @@ use std::sync::LazyLock;
 /// Every server has its own.
 const OWN: [&str; 5] = ["gitVersion", "gitCommit", "gitTreeState", "major", "minor"];
 
-const TIMES: [&str; 6] = [
-    "creationTimestamp",
-    "deletionTimestamp",
-    "lastTransitionTime",
-    "lastProbeTime",
-    "lastHeartbeatTime",
-    "startTime",
-];
+const TIMES: [&str; 6] = ["creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "lastHeartbeatTime", "startTime"];
 
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants, and a test uses each of them"
-)]
+#[expect(clippy::expect_used, reason = "the patterns are constants, and a test uses each of them")]
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-static UUID: LazyLock<Regex> =
-    LazyLock::new(|| pattern("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"));
-static UUID_WITHIN: LazyLock<Regex> =
-    LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
-static STAMP: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$",
-    )
-});
-static LAST_OCTET: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\.(25[0-4]|2[0-4][0-9]|1?[0-9]?[0-9])$"));
+static UUID: LazyLock<Regex> = LazyLock::new(|| pattern("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"));
+static UUID_WITHIN: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+static STAMP: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"));
+static LAST_OCTET: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\.(25[0-4]|2[0-4][0-9]|1?[0-9]?[0-9])$"));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
 static GENERATE_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#""generateName": ?"([^"]+)""#));
 
@@ -58,11 +41,7 @@ pub struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     /// A comparison in a session.
     pub fn new(bound: &'a mut Bindings, asked: &'a str) -> Self {
-        Self {
-            bound,
-            asked,
-            found: Vec::new(),
-        }
+        Self { bound, asked, found: Vec::new() }
     }
 
     /// Compares two values that stand at `path`.
@@ -70,13 +49,7 @@ impl<'a> Comparison<'a> {
         self.at(path, recorded, live, None);
     }
 
-    fn at(
-        &mut self,
-        path: &str,
-        recorded: &Value,
-        live: &Value,
-        parent: Option<&Map<String, Value>>,
-    ) {
+    fn at(&mut self, path: &str, recorded: &Value, live: &Value, parent: Option<&Map<String, Value>>) {
         let key = path.rsplit('.').next().unwrap_or_default();
         if let (Value::String(there), Value::String(here)) = (recorded, live)
             && self.text_is_volatile(path, key, there, here, parent)
@@ -94,14 +67,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Versions, UIDs, times and names; says whether the pair was one of them, and was judged.
-    fn text_is_volatile(
-        &mut self,
-        path: &str,
-        key: &str,
-        there: &str,
-        here: &str,
-        parent: Option<&Map<String, Value>>,
-    ) -> bool {
+    fn text_is_volatile(&mut self, path: &str, key: &str, there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bool {
         if path.ends_with("metadata.resourceVersion") {
             let of_object = parent.is_some_and(|parent| parent.contains_key("uid"));
             let result = self.bound.version(there, here, of_object);
@@ -115,16 +81,9 @@ impl<'a> Comparison<'a> {
         } else if OWN.contains(&key) {
             // Nothing to hold it to.
         } else if TIMES.contains(&key) && STAMP.is_match(there) {
-            let form = |text: &str| {
-                text.chars()
-                    .map(|c| if c.is_ascii_digit() { '0' } else { c })
-                    .collect::<String>()
-            };
+            let form = |text: &str| text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>();
             if form(there) != form(here) {
-                self.hold(
-                    path,
-                    Err(format!("{here:?} is no time of the form of {there:?}")),
-                );
+                self.hold(path, Err(format!("{here:?} is no time of the form of {there:?}")));
             }
         } else if key == "name" && there != here && UUID.is_match(there) && UUID.is_match(here) {
             let result = self.bound.bind(Kind::Uid, there, here);
@@ -141,34 +100,18 @@ impl<'a> Comparison<'a> {
     /// Addresses and ports that the server chose; those that the client asked for are not.
     fn is_allocated(&mut self, path: &str, key: &str, recorded: &Value, live: &Value) -> bool {
         let (kind, there, here, possible) = match (key, recorded, live) {
-            ("clusterIP", Value::String(there), Value::String(here))
-                if !matches!(there.as_str(), "None" | "") =>
-            {
-                let net = there
-                    .rsplit_once('.')
-                    .map_or(there.as_str(), |(net, _)| net);
-                let possible = here
-                    .strip_prefix(net)
-                    .is_some_and(|rest| LAST_OCTET.is_match(rest));
+            ("clusterIP", Value::String(there), Value::String(here)) if !matches!(there.as_str(), "None" | "") => {
+                let net = there.rsplit_once('.').map_or(there.as_str(), |(net, _)| net);
+                let possible = here.strip_prefix(net).is_some_and(|rest| LAST_OCTET.is_match(rest));
                 (Kind::ClusterIp, there.clone(), here.clone(), possible)
             }
-            ("nodePort", Value::Number(there), Value::Number(here))
-                if there.is_f64() == here.is_f64() && there.as_f64() != Some(0.0) =>
-            {
-                let possible = here
-                    .as_f64()
-                    .is_some_and(|port| (30000.0..=32767.0).contains(&port));
-                (
-                    Kind::NodePort,
-                    there.to_string(),
-                    here.to_string(),
-                    possible,
-                )
+            ("nodePort", Value::Number(there), Value::Number(here)) if there.is_f64() == here.is_f64() && there.as_f64() != Some(0.0) => {
+                let possible = here.as_f64().is_some_and(|port| (30000.0..=32767.0).contains(&port));
+                (Kind::NodePort, there.to_string(), here.to_string(), possible)
             }
             _ => return false,
         };
-        if there == here || (self.bound.live(kind, &there).is_none() && self.asked.contains(&there))
-        {
+        if there == here || (self.bound.live(kind, &there).is_none() && self.asked.contains(&there)) {
             return false;
         }
         let result = match possible {
@@ -180,9 +123,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn objects(&mut self, path: &str, there: &Map<String, Value>, here: &Map<String, Value>) {
-        if let (Some(Value::String(uid)), Some(Value::String(stamp))) =
-            (here.get("uid"), here.get("creationTimestamp"))
-        {
+        if let (Some(Value::String(uid)), Some(Value::String(stamp))) = (here.get("uid"), here.get("creationTimestamp")) {
             let result = self.bound.born(uid, stamp);
             self.hold(path, result);
         }
@@ -200,30 +141,19 @@ impl<'a> Comparison<'a> {
             };
             match here.get(key) {
                 Some(live) => self.at(&format!("{path}.{key}"), recorded, live, Some(there)),
-                None => self.shape(format!(
-                    "{path}.{key}: missing (recorded {})",
-                    short(recorded)
-                )),
+                None => self.shape(format!("{path}.{key}: missing (recorded {})", short(recorded))),
             }
         }
         for (key, live) in here.iter().filter(|(key, _)| !there.contains_key(*key)) {
-            self.shape(format!(
-                "{path}.{key}: not in the recording ({})",
-                short(live)
-            ));
+            self.shape(format!("{path}.{key}: not in the recording ({})", short(live)));
         }
     }
 
     fn lists(&mut self, path: &str, there: &[Value], here: &[Value]) {
         if there.len() != here.len() {
-            self.shape(format!(
-                "{path}: {} items, recorded {}",
-                here.len(),
-                there.len()
-            ));
+            self.shape(format!("{path}: {} items, recorded {}", here.len(), there.len()));
         }
-        let (mut there, mut here): (Vec<&Value>, Vec<&Value>) =
-            (there.iter().collect(), here.iter().collect());
+        let (mut there, mut here): (Vec<&Value>, Vec<&Value>) = (there.iter().collect(), here.iter().collect());
         if there.len() == here.len() && comes_in_any_order(&there, &here) {
             there.sort_by_key(|item| place(item));
             here.sort_by_key(|item| place(item));
@@ -243,9 +173,7 @@ impl<'a> Comparison<'a> {
                 let bound = &*self.bound;
                 let live = NUMBER.replace_all(there, |version: &regex::Captures<'_>| {
                     let version = version.get(0).map_or("", |version| version.as_str());
-                    bound
-                        .version_of_object(version)
-                        .unwrap_or_else(|| version.to_owned())
+                    bound.version_of_object(version).unwrap_or_else(|| version.to_owned())
                 });
                 if live == here.as_str() {
                     return;
@@ -254,8 +182,7 @@ impl<'a> Comparison<'a> {
             if self.bound.text(there) == *here || self.masked(there) == self.masked(here) {
                 return;
             }
-            wording =
-                !there.is_empty() && !here.is_empty() && (key == "message" || path.is_empty());
+            wording = !there.is_empty() && !here.is_empty() && (key == "message" || path.is_empty());
         }
         let path = if path.is_empty() { "body" } else { path };
         let text = format!("{path}: {}, recorded {}", short(live), short(recorded));
@@ -269,20 +196,13 @@ impl<'a> Comparison<'a> {
 
     /// A refused create shows the name that it generated in its error.
     fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(prefix) = GENERATE_NAME
-            .captures(self.asked)
-            .and_then(|found| found.get(1))
-        else {
+        let Some(prefix) = GENERATE_NAME.captures(self.asked).and_then(|found| found.get(1)) else {
             return Cow::Borrowed(text);
         };
         let prefix = prefix.as_str();
         let text = UUID_WITHIN.replace_all(text, "UUID");
         match Regex::new(&format!(r"{}[a-z0-9]{{5}}\b", regex::escape(prefix))) {
-            Ok(generated) => Cow::Owned(
-                generated
-                    .replace_all(&text, regex::NoExpand(&format!("{prefix}?????")))
-                    .into_owned(),
-            ),
+            Ok(generated) => Cow::Owned(generated.replace_all(&text, regex::NoExpand(&format!("{prefix}?????"))).into_owned()),
             Err(_) => text,
         }
     }
@@ -307,21 +227,14 @@ fn generated(there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bo
     let Some(Value::String(prefix)) = parent.and_then(|parent| parent.get("generateName")) else {
         return false;
     };
-    !prefix.is_empty()
-        && there.starts_with(prefix.as_str())
-        && here.starts_with(prefix.as_str())
-        && there.chars().count() == here.chars().count()
+    !prefix.is_empty() && there.starts_with(prefix.as_str()) && here.starts_with(prefix.as_str()) && there.chars().count() == here.chars().count()
 }
 
 /// Generated names, and components, come in any order.
 fn comes_in_any_order(there: &[&Value], here: &[&Value]) -> bool {
     let metadata = |item: &&Value| item.get("metadata").is_some_and(Value::is_object);
     let free = |item: &&Value| {
-        let text = |key: &str| {
-            item.pointer(&format!("/metadata/{key}"))
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
+        let text = |key: &str| item.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or_default();
         !text("generateName").is_empty() || text("selfLink").contains("/componentstatuses/")
     };
     there.iter().chain(here).all(metadata) && there.iter().any(free)
@@ -329,10 +242,7 @@ fn comes_in_any_order(there: &[&Value], here: &[&Value]) -> bool {
 
 /// Where an object stands in a list whose order means nothing.
 pub fn place(item: &Value) -> (String, String, String) {
-    let field = |key: &str| {
-        item.pointer(&format!("/metadata/{key}"))
-            .and_then(Value::as_str)
-    };
+    let field = |key: &str| item.pointer(&format!("/metadata/{key}")).and_then(Value::as_str);
     let name = field("name").unwrap_or_default().to_owned();
     let namespace = field("namespace").unwrap_or_default().to_owned();
     match field("generateName") {
@@ -345,10 +255,7 @@ pub fn place(item: &Value) -> (String, String, String) {
 /// Equal in value and in kind: 1 is not 1.0.
 fn same(recorded: &Value, live: &Value) -> bool {
     match (recorded, live) {
-        (Value::Number(there), Value::Number(here)) => {
-            there.is_f64() == here.is_f64()
-                && (there == here || there.is_f64() && there.as_f64() == here.as_f64())
-        }
+        (Value::Number(there), Value::Number(here)) => there.is_f64() == here.is_f64() && (there == here || there.is_f64() && there.as_f64() == here.as_f64()),
         _ => recorded == live,
     }
 }
@@ -356,11 +263,7 @@ fn same(recorded: &Value, live: &Value) -> bool {
 /// A value in a line.
 pub fn short(value: &Value) -> String {
     let text = value.to_string();
-    if text.chars().count() < 160 {
-        text
-    } else {
-        text.chars().take(157).collect::<String>() + "..."
-    }
+    if text.chars().count() < 160 { text } else { text.chars().take(157).collect::<String>() + "..." }
 }
 
 #[cfg(test)]
@@ -373,11 +276,7 @@ mod tests {
         let mut bound = Bindings::default();
         let mut comparison = Comparison::new(&mut bound, "");
         comparison.values("", &recorded, &live);
-        comparison
-            .found
-            .iter()
-            .map(|finding| finding.grade)
-            .collect()
+        comparison.found.iter().map(|finding| finding.grade).collect()
     }
 
     #[rstest]
@@ -396,11 +295,7 @@ mod tests {
     #[case(json!({"generateName": "w-", "name": "w-abcde"}), json!({"generateName": "w-", "name": "w-fghij"}), &[])]
     #[case(json!({"generateName": "w-", "name": "w-abcde"}), json!({"generateName": "w-", "name": "w-fghijk"}), &[Grade::Value])]
     #[case(json!([1, 2]), json!([1]), &[Grade::Shape])]
-    fn differences_are_graded(
-        #[case] recorded: Value,
-        #[case] live: Value,
-        #[case] expected: &[Grade],
-    ) {
+    fn differences_are_graded(#[case] recorded: Value, #[case] live: Value, #[case] expected: &[Grade]) {
         assert_eq!(grades(recorded, live), expected);
     }
 
@@ -413,13 +308,8 @@ mod tests {
     #[test]
     fn a_refused_create_may_show_another_generated_name() {
         let mut bound = Bindings::default();
-        let mut comparison =
-            Comparison::new(&mut bound, r#"{"metadata": {"generateName": "web-"}}"#);
-        comparison.values(
-            "",
-            &json!({"message": "pods \"web-abcde\" is bad"}),
-            &json!({"message": "pods \"web-zzzzz\" is bad"}),
-        );
+        let mut comparison = Comparison::new(&mut bound, r#"{"metadata": {"generateName": "web-"}}"#);
+        comparison.values("", &json!({"message": "pods \"web-abcde\" is bad"}), &json!({"message": "pods \"web-zzzzz\" is bad"}));
         assert_eq!(comparison.found, []);
     }
 }

@@ -3,20 +3,12 @@
 use super::align::{Aligned, align};
 use super::{Comparison, Finding, Grade, body};
 use crate::bindings::Bindings;
-use crate::interaction::{
-    Answer, Cassette, Data, Interaction, Outcome, Payload, Request, Sender, to_millis,
-};
+use crate::interaction::{Answer, Cassette, Data, Interaction, Outcome, Payload, Request, Sender, to_millis};
 use serde_json::Value;
 use std::time::Duration;
 
 /// The headers that differ from answer to answer, or say what the body says.
-const INCIDENTAL: [&str; 5] = [
-    "date",
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "keep-alive",
-];
+const INCIDENTAL: [&str; 5] = ["date", "content-length", "transfer-encoding", "connection", "keep-alive"];
 
 /// A time differs if it is this many times the other, and by more than [`NOISE`].
 const FACTOR: u32 = 3;
@@ -86,11 +78,7 @@ pub fn diff(a: &Cassette, b: &Cassette) -> Diff {
 }
 
 fn asked(cassette: &Cassette) -> Vec<&Request> {
-    cassette
-        .interactions
-        .iter()
-        .map(|interaction| &interaction.request)
-        .collect()
+    cassette.interactions.iter().map(|interaction| &interaction.request).collect()
 }
 
 fn both(one: &Interaction, two: &Interaction, bound: &mut Bindings) -> Row {
@@ -108,35 +96,19 @@ fn both(one: &Interaction, two: &Interaction, bound: &mut Bindings) -> Row {
             let mut comparison = Comparison::new(bound, &asked);
             let single = there.len() == 1 && here.len() == 1;
             for (n, (a, b)) in there.iter_mut().zip(&here).enumerate() {
-                let path = if single {
-                    String::new()
-                } else {
-                    format!("frame{n}")
-                };
+                let path = if single { String::new() } else { format!("frame{n}") };
                 let before = comparison.found.len();
                 comparison.values(&path, a, b);
-                let paths: Vec<&str> = comparison
-                    .found
-                    .iter()
-                    .skip(before)
-                    .filter_map(|finding| finding.text.split(": ").next())
-                    .collect();
+                let paths: Vec<&str> = comparison.found.iter().skip(before).filter_map(|finding| finding.text.split(": ").next()).collect();
                 blend(&path, a, b, &paths);
             }
             found.append(&mut comparison.found);
         }
         (Outcome::Failure(a), Outcome::Failure(b)) if a.kind == b.kind => {}
-        (a, b) => found.push(Finding::new(
-            Grade::Status,
-            format!("{}, and {} in the first", outcome(b), outcome(a)),
-        )),
+        (a, b) => found.push(Finding::new(Grade::Status, format!("{}, and {} in the first", outcome(b), outcome(a)))),
     }
     timing(one, two, &mut found);
-    Row {
-        a: Some(side(one, &there)),
-        b: Some(side(two, &here)),
-        findings: found,
-    }
+    Row { a: Some(side(one, &there)), b: Some(side(two, &here)), findings: found }
 }
 
 fn requests(one: &Interaction, two: &Interaction, bound: &mut Bindings, found: &mut Vec<Finding>) {
@@ -151,44 +123,22 @@ fn requests(one: &Interaction, two: &Interaction, bound: &mut Bindings, found: &
 
 fn heads(a: &Answer, b: &Answer, bound: &Bindings, found: &mut Vec<Finding>) {
     if a.status != b.status {
-        found.push(Finding::new(
-            Grade::Status,
-            format!("status {}, and {} in the first", b.status, a.status),
-        ));
+        found.push(Finding::new(Grade::Status, format!("status {}, and {} in the first", b.status, a.status)));
     }
-    let mut names: Vec<String> = a
-        .headers
-        .0
-        .iter()
-        .chain(&b.headers.0)
-        .map(|(name, _)| name.to_ascii_lowercase())
-        .collect();
+    let mut names: Vec<String> = a.headers.0.iter().chain(&b.headers.0).map(|(name, _)| name.to_ascii_lowercase()).collect();
     names.sort();
     names.dedup();
-    for name in names
-        .iter()
-        .filter(|name| !INCIDENTAL.contains(&name.as_str()))
-    {
+    for name in names.iter().filter(|name| !INCIDENTAL.contains(&name.as_str())) {
         let values = |answer: &Answer| answer.headers.all(name).collect::<Vec<_>>().join(", ");
         let (there, here) = (bound.text(&values(a)), values(b));
         if there != here {
-            let grade = if name == "content-type" {
-                Grade::Status
-            } else {
-                Grade::Header
-            };
-            found.push(Finding::new(
-                grade,
-                format!("{name} {here:?}, and {there:?} in the first"),
-            ));
+            let grade = if name == "content-type" { Grade::Status } else { Grade::Header };
+            found.push(Finding::new(grade, format!("{name} {here:?}, and {there:?} in the first")));
         }
     }
     if a.cut.is_some() != b.cut.is_some() {
         let shown = |answer: &Answer| answer.cut.clone().unwrap_or_else(|| "whole".into());
-        found.push(Finding::new(
-            Grade::Status,
-            format!("{}, and {} in the first", shown(b), shown(a)),
-        ));
+        found.push(Finding::new(Grade::Status, format!("{}, and {} in the first", shown(b), shown(a))));
     }
 }
 
@@ -197,11 +147,7 @@ fn timing(one: &Interaction, two: &Interaction, found: &mut Vec<Finding>) {
         return;
     };
     if a.abs_diff(b) > NOISE && (a > b * FACTOR || b > a * FACTOR) {
-        let text = format!(
-            "{:.1} ms, and {:.1} ms in the first",
-            to_millis(b),
-            to_millis(a)
-        );
+        let text = format!("{:.1} ms, and {:.1} ms in the first", to_millis(b), to_millis(a));
         found.push(Finding::new(Grade::Timing, text));
     }
 }
@@ -224,14 +170,9 @@ fn contents(interaction: &Interaction) -> Vec<Value> {
     };
     match &answer.payload {
         Payload::Body(bytes) => vec![body(&text(bytes), answer.headers.media_type())],
-        Payload::Stream(frames) => frames
-            .iter()
-            .map(|frame| body(&text(&frame.data), ""))
-            .collect(),
+        Payload::Stream(frames) => frames.iter().map(|frame| body(&text(&frame.data), "")).collect(),
         Payload::Messages(messages) => {
-            let from_server = messages
-                .iter()
-                .filter(|message| message.from == Sender::Server);
+            let from_server = messages.iter().filter(|message| message.from == Sender::Server);
             let said = from_server.filter_map(|message| match &message.data {
                 Data::Text(text) => Some(body(text, "")),
                 Data::Binary(bytes) => Some(body(&text(bytes), "")),
@@ -253,9 +194,7 @@ fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
     let own = if path.is_empty() { "body" } else { path };
     let within = |known: &&str| {
         let root = path.is_empty() || *known == own;
-        root || known
-            .strip_prefix(path)
-            .is_some_and(|rest| rest.starts_with(['.', '[']))
+        root || known.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']))
     };
     if !differing.iter().any(within) {
         *a = b.clone();
@@ -281,10 +220,7 @@ fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
 fn side(interaction: &Interaction, contents: &[Value]) -> Side {
     let request = &interaction.request;
     let mut answer = outcome(&interaction.outcome);
-    if let Some(media_type) = interaction
-        .answer()
-        .and_then(|answer| answer.headers.get("content-type"))
-    {
+    if let Some(media_type) = interaction.answer().and_then(|answer| answer.headers.get("content-type")) {
         answer.push_str(&format!(" {media_type}"));
     }
     for value in contents {
@@ -295,9 +231,5 @@ fn side(interaction: &Interaction, contents: &[Value]) -> Side {
         }
     }
     answer.push('\n');
-    Side {
-        id: interaction.id,
-        request: format!("{} {}", request.method, request.url),
-        answer,
-    }
+    Side { id: interaction.id, request: format!("{} {}", request.method, request.url), answer }
 }

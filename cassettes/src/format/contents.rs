@@ -13,13 +13,7 @@ pub fn contents(cassette: &Cassette) -> String {
     };
     say("about", header.comment.as_deref());
     say("recorded", Some(&header.recorded.to_string()));
-    say(
-        "by",
-        Some(&format!(
-            "{} {}",
-            header.recorder.name, header.recorder.version
-        )),
-    );
+    say("by", Some(&format!("{} {}", header.recorder.name, header.recorder.version)));
     say("upstream", header.upstream.as_deref());
     say("version", header.upstream_version.as_deref());
     say("profile", header.profile.as_deref());
@@ -28,18 +22,9 @@ pub fn contents(cassette: &Cassette) -> String {
     out.push('\n');
     let start = cassette.interactions.first().map(|first| first.started);
     for interaction in &cassette.interactions {
-        let since = start.map_or(0.0, |start| {
-            interaction.started.duration_since(start).as_secs_f64()
-        });
+        let since = start.map_or(0.0, |start| interaction.started.duration_since(start).as_secs_f64());
         let request = &interaction.request;
-        let line = format!(
-            "{:>5}  {since:>9.3} s  {:<7} {:<4} {}  {}",
-            interaction.id,
-            request.method,
-            status(interaction),
-            request.url,
-            rest(interaction)
-        );
+        let line = format!("{:>5}  {since:>9.3} s  {:<7} {:<4} {}  {}", interaction.id, request.method, status(interaction), request.url, rest(interaction));
         out.push_str(line.trim_end());
         out.push('\n');
     }
@@ -59,26 +44,19 @@ fn held(cassette: &Cassette) -> String {
 }
 
 fn status(interaction: &Interaction) -> String {
-    interaction
-        .answer()
-        .map_or_else(|| "-".into(), |answer| answer.status.to_string())
+    interaction.answer().map_or_else(|| "-".into(), |answer| answer.status.to_string())
 }
 
 fn rest(interaction: &Interaction) -> String {
     let mut parts = Vec::new();
     match &interaction.outcome {
-        Outcome::Failure(failure) => {
-            parts.push(format!("[{}: {}]", failure.kind.name(), failure.text))
-        }
+        Outcome::Failure(failure) => parts.push(format!("[{}: {}]", failure.kind.name(), failure.text)),
         Outcome::Answer(answer) => {
             match &answer.payload {
                 Payload::Stream(frames) => parts.push(format!("[{} frames]", frames.len())),
                 Payload::Messages(messages) => {
                     let content = |data: &Data| matches!(data, Data::Text(_) | Data::Binary(_));
-                    let count = messages
-                        .iter()
-                        .filter(|message| content(&message.data))
-                        .count();
+                    let count = messages.iter().filter(|message| content(&message.data)).count();
                     parts.push(format!("[{count} messages]"));
                 }
                 Payload::Body(bytes) => parts.push(format!("[{} bytes]", bytes.len())),

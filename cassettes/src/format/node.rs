@@ -28,10 +28,7 @@ impl<'a> Node<'a> {
     /// The value of a key of a map.
     pub(super) fn get(&self, key: &str) -> Option<&Node<'a>> {
         match self {
-            Self::Map(entries) => entries
-                .iter()
-                .find(|(name, _)| name == key)
-                .map(|(_, value)| value),
+            Self::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
             _ => None,
         }
     }
@@ -92,10 +89,7 @@ impl<'a> Json<'a> {
     }
 
     fn word(&mut self, word: &str) -> Option<()> {
-        self.text
-            .get(self.at..)?
-            .starts_with(word)
-            .then(|| self.at += word.len())
+        self.text.get(self.at..)?.starts_with(word).then(|| self.at += word.len())
     }
 
     fn value(&mut self, depth: usize) -> Option<Node<'a>> {
@@ -252,10 +246,7 @@ impl<'a> Json<'a> {
 
 fn distinct(entries: &[(Cow<'_, str>, Node<'_>)]) -> bool {
     if entries.len() <= 12 {
-        return entries
-            .iter()
-            .enumerate()
-            .all(|(n, (key, _))| entries.iter().skip(n + 1).all(|(other, _)| other != key));
+        return entries.iter().enumerate().all(|(n, (key, _))| entries.iter().skip(n + 1).all(|(other, _)| other != key));
     }
     let mut seen = HashSet::with_capacity(entries.len());
     entries.iter().all(|(key, _)| seen.insert(key.as_ref()))

@@ -13,10 +13,7 @@ use std::path::Path;
 /// # Errors
 /// If the file cannot be read, is no cassette, is of a newer version, or is malformed elsewhere than at a torn end.
 pub fn read(path: &Path) -> Result<Cassette, FormatError> {
-    let file = |source| FormatError::File {
-        path: path.to_owned(),
-        source,
-    };
+    let file = |source| FormatError::File { path: path.to_owned(), source };
     let reader = std::io::BufReader::new(std::fs::File::open(path).map_err(file)?);
     assemble(Documents::new(reader), file)
 }
@@ -26,26 +23,15 @@ pub fn read(path: &Path) -> Result<Cassette, FormatError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(text: &str) -> Result<Cassette, FormatError> {
-    assemble(Documents::new(text.as_bytes()), |source| {
-        FormatError::File {
-            path: "(text)".into(),
-            source,
-        }
-    })
+    assemble(Documents::new(text.as_bytes()), |source| FormatError::File { path: "(text)".into(), source })
 }
 
-fn assemble<R: BufRead>(
-    mut documents: Documents<R>,
-    file: impl Fn(std::io::Error) -> FormatError,
-) -> Result<Cassette, FormatError> {
+fn assemble<R: BufRead>(mut documents: Documents<R>, file: impl Fn(std::io::Error) -> FormatError) -> Result<Cassette, FormatError> {
     let mut head: Option<Header> = None;
     let mut interactions: Vec<Interaction> = Vec::new();
     let mut at: HashMap<u64, usize> = HashMap::new();
     while let Some(chunk) = documents.next().map_err(&file)? {
-        let malformed = |line: usize, what: String| FormatError::Malformed {
-            line: chunk.line + line,
-            what,
-        };
+        let malformed = |line: usize, what: String| FormatError::Malformed { line: chunk.line + line, what };
         let (text, torn) = match chunk.ended {
             true => (chunk.text.as_str(), false),
             false => match intact(&chunk.text) {
@@ -68,50 +54,34 @@ fn assemble<R: BufRead>(
         match document(&tree).map_err(|what| malformed(1, what))? {
             Document::Interaction(interaction) => {
                 if at.insert(interaction.id, interactions.len()).is_some() {
-                    return Err(malformed(
-                        1,
-                        format!("a second interaction {}", interaction.id),
-                    ));
+                    return Err(malformed(1, format!("a second interaction {}", interaction.id)));
                 }
                 interactions.push(*interaction);
             }
             Document::More(more) => {
                 let of = more.of;
                 let whole = at.get(&of).and_then(|at| interactions.get_mut(*at));
-                let whole = whole.ok_or_else(|| {
-                    malformed(1, format!("more of interaction {of}, which is not there"))
-                })?;
+                let whole = whole.ok_or_else(|| malformed(1, format!("more of interaction {of}, which is not there")))?;
                 join(whole, more).map_err(|what| malformed(1, what))?;
             }
         }
     }
     interactions.sort_by_key(|interaction| interaction.id);
     let header = head.ok_or_else(|| FormatError::NotACassette("it is empty".into()))?;
-    Ok(Cassette {
-        header,
-        interactions,
-    })
+    Ok(Cassette { header, interactions })
 }
 
 fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
     let Outcome::Answer(answer) = &mut whole.outcome else {
-        return Err(format!(
-            "more of interaction {}, which had no answer",
-            more.of
-        ));
+        return Err(format!("more of interaction {}, which had no answer", more.of));
     };
     match (&mut answer.payload, more.payload) {
         (Payload::Stream(frames), Some(Payload::Stream(others))) => frames.extend(others),
         (Payload::Messages(messages), Some(Payload::Messages(others))) => messages.extend(others),
-        (Payload::Body(body), Some(Payload::Body(other))) => {
-            *body = [&body[..], &other[..]].concat().into()
-        }
+        (Payload::Body(body), Some(Payload::Body(other))) => *body = [&body[..], &other[..]].concat().into(),
         (_, None) => {}
         _ => {
-            return Err(format!(
-                "more of interaction {}, which is no such stream",
-                more.of
-            ));
+            return Err(format!("more of interaction {}, which is no such stream", more.of));
         }
     }
     whole.took = more.took.or(whole.took);
@@ -126,9 +96,7 @@ fn intact(text: &str) -> Option<&str> {
     if last.starts_with("took_ms:") {
         return Some(lines);
     }
-    let marker = ["\nstream:\n", "\nmessages:\n", "\npieces:\n"]
-        .into_iter()
-        .find_map(|key| Some(lines.find(key)? + key.len()))?;
+    let marker = ["\nstream:\n", "\nmessages:\n", "\npieces:\n"].into_iter().find_map(|key| Some(lines.find(key)? + key.len()))?;
     let frames = lines.get(marker..)?;
     // Nothing inside a frame stands at this indentation, so this can only be the end of one.
     let end = match frames.rfind("\n    at_ms: ") {
@@ -159,11 +127,7 @@ impl<R: BufRead> Documents<R> {
     }
 
     fn next(&mut self) -> std::io::Result<Option<Chunk>> {
-        let mut chunk = Chunk {
-            text: String::new(),
-            line: self.line,
-            ended: false,
-        };
+        let mut chunk = Chunk { text: String::new(), line: self.line, ended: false };
         let mut bytes = Vec::new();
         loop {
             bytes.clear();

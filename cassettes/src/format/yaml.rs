@@ -97,9 +97,7 @@ fn value(out: &mut String, indent: usize, node: &Node<'_>) {
 
 fn string(out: &mut String, indent: usize, text: &str) {
     out.push(' ');
-    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some())
-        && literal_holds(text)
-    {
+    if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some()) && literal_holds(text) {
         let mut block = Vec::with_capacity(text.len() + text.len() / 8 + 16);
         literal(&mut block, indent + 2, text.as_bytes());
         out.push_str(&String::from_utf8_lossy(&block));
@@ -124,25 +122,16 @@ fn literal_holds(text: &str) -> bool {
         }
         all_ascii &= ascii;
     }
-    all_ascii
-        || text
-            .chars()
-            .all(|c| c == '\n' || c == '\t' || is_printable(c))
+    all_ascii || text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
 }
 
 fn is_printable(c: char) -> bool {
-    !c.is_control()
-        && !matches!(
-            c,
-            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-        )
+    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Whether bytes are text of which a literal block keeps every character, and ASCII.
 pub(super) fn is_plain_ascii(bytes: &[u8]) -> bool {
-    let fine = |fine, byte: &u8| {
-        fine & ((((*byte >= b' ') & (*byte < 0x7f)) | (*byte == b'\n')) | (*byte == b'\t'))
-    };
+    let fine = |fine, byte: &u8| fine & ((((*byte >= b' ') & (*byte < 0x7f)) | (*byte == b'\n')) | (*byte == b'\t'));
     bytes.chunks(256).all(|bytes| bytes.iter().fold(true, fine))
 }
 
@@ -194,23 +183,17 @@ fn scalar(out: &mut String, text: &str) {
 
 /// Whether a string can stand without quotes and every YAML reader takes it for that string.
 fn is_plain(text: &str) -> bool {
-    const WORDS: [&str; 11] = [
-        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
-    ];
+    const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
     let bytes = text.as_bytes();
     let Some(first) = bytes.first() else {
         return false;
     };
-    if !(first.is_ascii_alphabetic() || matches!(first, b'/' | b'_' | b'$'))
-        || bytes.last() == Some(&b' ')
-    {
+    if !(first.is_ascii_alphabetic() || matches!(first, b'/' | b'_' | b'$')) || bytes.last() == Some(&b' ') {
         return false;
     }
     let mut last = 0;
     for &byte in bytes {
-        let breaks = !(b' '..0x7f).contains(&byte)
-            || (last == b':' && byte == b' ')
-            || (last == b' ' && byte == b'#');
+        let breaks = !(b' '..0x7f).contains(&byte) || (last == b':' && byte == b' ') || (last == b' ' && byte == b'#');
         if breaks {
             return false;
         }
@@ -273,10 +256,7 @@ pub(super) fn read(text: &str) -> Result<Node<'static>, (usize, String)> {
 
 enum Open {
     List(Vec<Node<'static>>),
-    Map(
-        Vec<(Cow<'static, str>, Node<'static>)>,
-        Option<Cow<'static, str>>,
-    ),
+    Map(Vec<(Cow<'static, str>, Node<'static>)>, Option<Cow<'static, str>>),
 }
 
 fn resolve(value: Cow<'_, str>, style: ScalarStyle) -> Node<'static> {
@@ -323,12 +303,8 @@ mod tests {
         leaf.prop_recursive(4, 24, 5, move |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Node::List),
-                prop::collection::vec((text.clone(), inner), 0..4).prop_map(|entries| Node::Map(
-                    entries
-                        .into_iter()
-                        .map(|(k, v)| (Cow::Owned(k), v))
-                        .collect()
-                )),
+                prop::collection::vec((text.clone(), inner), 0..4)
+                    .prop_map(|entries| Node::Map(entries.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect())),
             ]
         })
     }

@@ -36,8 +36,7 @@ impl fmt::Debug for Clock {
 /// A duration from milliseconds, to the microsecond; none where it is negative or no number.
 pub fn millis(value: f64) -> Option<Duration> {
     let micros = (value * 1000.0).round();
-    (micros.is_finite() && (0.0..9.0e15).contains(&micros))
-        .then(|| Duration::from_micros(micros as u64))
+    (micros.is_finite() && (0.0..9.0e15).contains(&micros)).then(|| Duration::from_micros(micros as u64))
 }
 
 /// A duration in milliseconds.

@@ -4,16 +4,11 @@ use crate::interaction::{is_placeholder, placeholders};
 use regex::Regex;
 use std::sync::LazyLock;
 
-static UUID: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new("(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$").ok());
-static STAMP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$").ok()
-});
+static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$").ok());
+static STAMP: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$").ok());
 /// The letters and digits that generated names are made of: no vowels, so that no words come of them.
-static GENERATED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new("^[bcdfghjklmnpqrstvwxz2456789]{5,}$").ok());
-static RANDOM: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new("^[0-9a-z]*[0-9][0-9a-z]*$").ok());
+static GENERATED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[bcdfghjklmnpqrstvwxz2456789]{5,}$").ok());
+static RANDOM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[0-9a-z]*[0-9][0-9a-z]*$").ok());
 
 /// The shortest random value: a shorter one could be a counter.
 const SHORTEST: usize = 4;
@@ -37,8 +32,7 @@ pub(super) fn pairs(recorded: &str, live: &str) -> Option<Vec<(String, String)>>
 }
 
 fn both(form: &LazyLock<Option<Regex>>, one: &str, two: &str) -> bool {
-    form.as_ref()
-        .is_some_and(|form| form.is_match(one) && form.is_match(two))
+    form.as_ref().is_some_and(|form| form.is_match(one) && form.is_match(two))
 }
 
 /// What stands in a live text where placeholders stand in the recorded one.
@@ -54,21 +48,14 @@ fn captured(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
     form.push_str(&regex::escape(recorded.get(end..)?));
     form.push('$');
     let found = Regex::new(&form).ok()?.captures(live)?;
-    let pair = |(n, range): (usize, &std::ops::Range<usize>)| {
-        Some((
-            recorded.get(range.clone())?.to_owned(),
-            decoded(found.get(n + 1)?.as_str()),
-        ))
-    };
+    let pair = |(n, range): (usize, &std::ops::Range<usize>)| Some((recorded.get(range.clone())?.to_owned(), decoded(found.get(n + 1)?.as_str())));
     ranges.iter().enumerate().map(pair).collect()
 }
 
 /// A secret stands in a URL or a form with percent escapes, and elsewhere without: it is the same.
 fn decoded(secret: &str) -> String {
     match secret.contains('%') {
-        true => url::form_urlencoded::parse(format!("v={secret}").as_bytes())
-            .next()
-            .map_or_else(|| secret.to_owned(), |(_, decoded)| decoded.into_owned()),
+        true => url::form_urlencoded::parse(format!("v={secret}").as_bytes()).next().map_or_else(|| secret.to_owned(), |(_, decoded)| decoded.into_owned()),
         false => secret.to_owned(),
     }
 }
@@ -96,26 +83,17 @@ fn by_words(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
 fn same_form(recorded: &str, live: &str, before: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     // A port of one's own, which the system chose.
-    if before == ":"
-        && digits(recorded)
-        && digits(live)
-        && recorded.len().min(live.len()) >= SHORTEST
-    {
+    if before == ":" && digits(recorded) && digits(live) && recorded.len().min(live.len()) >= SHORTEST {
         return true;
     }
-    recorded.len() == live.len()
-        && recorded.len() >= SHORTEST
-        && (both(&GENERATED, recorded, live) || both(&RANDOM, recorded, live))
+    recorded.len() == live.len() && recorded.len() >= SHORTEST && (both(&GENERATED, recorded, live) || both(&RANDOM, recorded, live))
 }
 
 /// A text in words and the marks between them.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
-    for (at, character) in text
-        .char_indices()
-        .filter(|(_, character)| !character.is_alphanumeric())
-    {
+    for (at, character) in text.char_indices().filter(|(_, character)| !character.is_alphanumeric()) {
         if at > start {
             words.extend(text.get(start..at));
         }
@@ -143,18 +121,9 @@ mod tests {
     #[case("2026-11-21T11:45:16Z", "2015-06-26T12:00:00Z", Some(vec![]))]
     #[case("user:redacted-1@host", "user:p:w@x@host", Some(vec![("redacted-1", "p:w@x")]))]
     #[case("a", "b", None)]
-    fn values_of_one_form_match(
-        #[case] there: &str,
-        #[case] here: &str,
-        #[case] expected: Option<Vec<(&str, &str)>>,
-    ) {
+    fn values_of_one_form_match(#[case] there: &str, #[case] here: &str, #[case] expected: Option<Vec<(&str, &str)>>) {
         let found = pairs(there, here);
-        let found = found.as_ref().map(|pairs| {
-            pairs
-                .iter()
-                .map(|(a, b)| (a.as_str(), b.as_str()))
-                .collect::<Vec<_>>()
-        });
+        let found = found.as_ref().map(|pairs| pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
         assert_eq!(found, expected);
     }
 }

@@ -43,12 +43,8 @@ impl Sent {
         body.map_frame(move |frame| {
             if let Some(data) = frame.data_ref() {
                 let mut collected = collected.lock();
-                let room = LONGEST_REQUEST
-                    .saturating_sub(collected.bytes.len())
-                    .min(data.len());
-                collected
-                    .bytes
-                    .extend_from_slice(data.get(..room).unwrap_or_default());
+                let room = LONGEST_REQUEST.saturating_sub(collected.bytes.len()).min(data.len());
+                collected.bytes.extend_from_slice(data.get(..room).unwrap_or_default());
                 collected.omitted += (data.len() - room) as u64;
             }
             frame
@@ -60,12 +56,7 @@ impl Sent {
     /// What was sent so far, and how much more.
     pub(super) fn taken(&self) -> (Option<Bytes>, u64) {
         let collected = self.0.lock();
-        (
-            collected
-                .any
-                .then(|| Bytes::copy_from_slice(&collected.bytes)),
-            collected.omitted,
-        )
+        (collected.any.then(|| Bytes::copy_from_slice(&collected.bytes)), collected.omitted)
     }
 }
 
@@ -105,18 +96,9 @@ impl Recording {
             State::Beside(Pipe::new(entry, &tasks))
         } else {
             let limit = length.is_none().then(|| Box::pin(sleep(STREAM)));
-            State::Whole {
-                entry: Box::new(entry),
-                chunks: Vec::new(),
-                length: 0,
-                limit,
-            }
+            State::Whole { entry: Box::new(entry), chunks: Vec::new(), length: 0, limit }
         };
-        Self {
-            inner,
-            state,
-            tasks,
-        }
+        Self { inner, state, tasks }
     }
 
     fn data(&mut self, data: &Bytes) {
@@ -135,16 +117,10 @@ impl Recording {
 
     fn open(&mut self, pieces: bool) {
         match std::mem::replace(&mut self.state, State::Done) {
-            State::Whole {
-                mut entry, chunks, ..
-            } => {
+            State::Whole { mut entry, chunks, .. } => {
                 entry.open(pieces);
                 chunks.iter().for_each(|chunk| entry.data(chunk));
-                self.state = if pieces {
-                    State::Beside(Pipe::new(*entry, &self.tasks))
-                } else {
-                    State::Open(entry)
-                };
+                self.state = if pieces { State::Beside(Pipe::new(*entry, &self.tasks)) } else { State::Open(entry) };
             }
             other => self.state = other,
         }
@@ -152,9 +128,7 @@ impl Recording {
 
     fn end(&mut self, cut: Option<&str>) {
         match std::mem::replace(&mut self.state, State::Done) {
-            State::Whole {
-                mut entry, chunks, ..
-            } => match chunks.as_slice() {
+            State::Whole { mut entry, chunks, .. } => match chunks.as_slice() {
                 [chunk] => entry.whole(chunk.clone(), cut),
                 chunks => entry.whole(chunks.concat().into(), cut),
             },
@@ -169,10 +143,7 @@ impl Recording {
         self.inner.is_end_stream()
     }
 
-    fn poll_beside(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    fn poll_beside(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let State::Beside(pipe) = &mut self.state else {
             return Poll::Ready(None);
         };
@@ -188,10 +159,7 @@ impl Recording {
                 None => None,
             };
             let last = frame.is_none() || self.inner.is_end_stream();
-            pipe.send(
-                frame.as_ref().and_then(|frame| frame.data_ref().cloned()),
-                last.then_some(None),
-            );
+            pipe.send(frame.as_ref().and_then(|frame| frame.data_ref().cloned()), last.then_some(None));
             if !last {
                 return Poll::Ready(frame.map(Ok));
             }
@@ -209,10 +177,7 @@ impl HttpBody for Recording {
     type Data = Bytes;
     type Error = BodyError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         if matches!(self.state, State::Beside(_)) {
             return self.poll_beside(context);
         }
@@ -246,9 +211,7 @@ impl HttpBody for Recording {
             }
             Poll::Pending => {
                 let late = match &mut self.state {
-                    State::Whole {
-                        limit: Some(limit), ..
-                    } => limit.as_mut().poll(context).is_ready(),
+                    State::Whole { limit: Some(limit), .. } => limit.as_mut().poll(context).is_ready(),
                     _ => false,
                 };
                 if late {

@@ -2,9 +2,7 @@
 
 use super::body::Sent;
 use crate::format::{End, FormatError, Opening, Tape};
-use crate::interaction::{
-    Answer, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request as Asked,
-};
+use crate::interaction::{Answer, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request as Asked};
 use crate::redactor::{Redactor, Tail};
 use crate::transport::Coding;
 use bytes::Bytes;
@@ -35,11 +33,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(tape: Tape, redactor: Redactor) -> Self {
-        Self {
-            tape,
-            redactor,
-            failure: Mutex::new(None),
-        }
+        Self { tape, redactor, failure: Mutex::new(None) }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -99,25 +93,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(
-        log: Arc<Log>,
-        id: u64,
-        asked: Asked,
-        sent: Sent,
-        started: Timestamp,
-        begun: Instant,
-    ) -> Self {
-        Self {
-            log,
-            id,
-            asked,
-            sent,
-            started,
-            begun,
-            wait: Duration::ZERO,
-            opening: None,
-            stage: Stage::Asked,
-        }
+    pub(super) fn new(log: Arc<Log>, id: u64, asked: Asked, sent: Sent, started: Timestamp, begun: Instant) -> Self {
+        Self { log, id, asked, sent, started, begun, wait: Duration::ZERO, opening: None, stage: Stage::Asked }
     }
 
     /// Writes the beginning of its document, while the server thinks. There must be no more of the request to come.
@@ -131,29 +108,20 @@ impl Entry {
         let text = self.log.redactor.text(&failure.text);
         let outcome = Outcome::Failure(Failure { text, ..failure });
         let opening = self.opening();
-        self.log.note(
-            self.log
-                .tape
-                .append(opening, self.wait, Some(self.elapsed()), &outcome),
-        );
+        self.log.note(self.log.tape.append(opening, self.wait, Some(self.elapsed()), &outcome));
         self.stage = Stage::Done;
     }
 
     /// The head of the answer has come.
     pub(super) fn head(&mut self, response: &Response<Incoming>) {
         self.wait = self.elapsed();
-        self.stage = Stage::Head(Answer {
-            status: response.status().as_u16(),
-            headers: response.headers().into(),
-            payload: Payload::Body(Bytes::new()),
-            cut: None,
-        });
+        self.stage =
+            Stage::Head(Answer { status: response.status().as_u16(), headers: response.headers().into(), payload: Payload::Body(Bytes::new()), cut: None });
     }
 
     /// Whether the answer is expected to go on.
     pub(super) fn streams(&self) -> bool {
-        matches!(&self.stage, Stage::Head(answer) if (200..300).contains(&answer.status))
-            && self.asked.asks_for_stream()
+        matches!(&self.stage, Stage::Head(answer) if (200..300).contains(&answer.status)) && self.asked.asks_for_stream()
     }
 
     /// The whole of the answer has come.
@@ -164,36 +132,21 @@ impl Entry {
         let redactor = &self.log.redactor;
         let decoded = match Coding::named(answer.headers.get("content-encoding")) {
             Some(Coding::Identity) => Some(body.clone()),
-            Some(coding) => crate::transport::decode(coding, &body)
-                .ok()
-                .map(Bytes::from),
+            Some(coding) => crate::transport::decode(coding, &body).ok().map(Bytes::from),
             None => None,
         };
         let (body, cut) = match decoded {
             Some(decoded) => (decoded, cut.map(str::to_owned)),
             // What cannot be read cannot be searched for secrets either.
             None if redactor.is_off() => (body, cut.map(str::to_owned)),
-            None => (
-                Bytes::new(),
-                Some("the body is in a coding that cannot be read".to_owned()),
-            ),
+            None => (Bytes::new(), Some("the body is in a coding that cannot be read".to_owned())),
         };
         let headers = redactor.headers(&answer.headers);
         let body = redactor.body(&body, &answer.headers, self.asked.path());
         let cut = cut.map(|cut| redactor.text(&cut));
-        let answer = Answer {
-            headers,
-            payload: Payload::Body(body),
-            cut,
-            ..answer
-        };
+        let answer = Answer { headers, payload: Payload::Body(body), cut, ..answer };
         let opening = self.opening();
-        self.log.note(self.log.tape.append(
-            opening,
-            self.wait,
-            Some(self.elapsed()),
-            &Outcome::Answer(answer),
-        ));
+        self.log.note(self.log.tape.append(opening, self.wait, Some(self.elapsed()), &Outcome::Answer(answer)));
     }
 
     /// From now on the answer is recorded as it comes: as frames, or as the pieces of a long body.
@@ -202,20 +155,9 @@ impl Entry {
             return;
         };
         let headers = answer.headers.clone();
-        let decoder = Decoder::new(
-            Coding::named(headers.get("content-encoding")),
-            self.log.redactor.is_off(),
-        );
-        let payload = if pieces {
-            Payload::Body(Bytes::new())
-        } else {
-            Payload::Stream(Vec::new())
-        };
-        let recorded = Answer {
-            headers: self.log.redactor.headers(&headers),
-            payload,
-            ..answer
-        };
+        let decoder = Decoder::new(Coding::named(headers.get("content-encoding")), self.log.redactor.is_off());
+        let payload = if pieces { Payload::Body(Bytes::new()) } else { Payload::Stream(Vec::new()) };
+        let recorded = Answer { headers: self.log.redactor.headers(&headers), payload, ..answer };
         let (opening, outcome) = (self.opening(), Outcome::Answer(recorded));
         let tape = &self.log.tape;
         self.log.note(match pieces {
@@ -223,18 +165,9 @@ impl Entry {
             false => tape.append(opening, self.wait, None, &outcome),
         });
         let path = self.asked.path();
-        let lines = !pieces
-            && (path.split('/').any(|segment| segment == "watch")
-                || self.asked.query().contains("watch="));
+        let lines = !pieces && (path.split('/').any(|segment| segment == "watch") || self.asked.query().contains("watch="));
         let (line, tail) = (Vec::new(), Tail::default());
-        self.stage = Stage::Open(Box::new(Open {
-            pieces,
-            lines,
-            decoder,
-            line,
-            tail,
-            headers,
-        }));
+        self.stage = Stage::Open(Box::new(Open { pieces, lines, decoder, line, tail, headers }));
     }
 
     /// The connection was upgraded.
@@ -243,17 +176,9 @@ impl Entry {
             return;
         };
         let headers = self.log.redactor.headers(&answer.headers);
-        let recorded = Answer {
-            headers,
-            payload: Payload::Messages(Vec::new()),
-            ..answer
-        };
+        let recorded = Answer { headers, payload: Payload::Messages(Vec::new()), ..answer };
         let opening = self.opening();
-        self.log.note(
-            self.log
-                .tape
-                .append(opening, self.wait, None, &Outcome::Answer(recorded)),
-        );
+        self.log.note(self.log.tape.append(opening, self.wait, None, &Outcome::Answer(recorded)));
         self.stage = Stage::Open(Box::new(Open {
             pieces: false,
             lines: false,
@@ -266,10 +191,7 @@ impl Entry {
 
     /// Whether the connection speaks WebSocket.
     pub(super) fn is_websocket(&self) -> bool {
-        self.asked
-            .headers
-            .get("upgrade")
-            .is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
+        self.asked.headers.get("upgrade").is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
     }
 
     /// A message of an upgraded connection has come.
@@ -314,17 +236,8 @@ impl Entry {
         };
         let line = std::mem::take(&mut open.line);
         let log = &self.log;
-        frame(
-            log,
-            self.id,
-            &mut open,
-            self.asked.path(),
-            took,
-            line.into(),
-        );
-        let rest = log
-            .redactor
-            .rest(&mut open.tail, &open.headers, self.asked.path());
+        frame(log, self.id, &mut open, self.asked.path(), took, line.into());
+        let rest = log.redactor.rest(&mut open.tail, &open.headers, self.asked.path());
         put(log, self.id, open.pieces, took, rest);
         let cut = cut.map(|cut| log.redactor.text(cut));
         log.note(log.tape.end(self.id, &End { took, cut }));
@@ -335,10 +248,7 @@ impl Entry {
         match self.stage {
             Stage::Asked => {
                 let text = "the client went away before the answer".into();
-                self.failed(Failure {
-                    kind: FailureKind::Abandoned,
-                    text,
-                });
+                self.failed(Failure { kind: FailureKind::Abandoned, text });
             }
             Stage::Head(_) => self.whole(Bytes::new(), Some("the client went away")),
             Stage::Open(_) => self.end(Some("the client went away")),
@@ -356,11 +266,7 @@ impl Entry {
 
     fn written(&self) -> Opening {
         let (body, omitted) = self.sent.taken();
-        let asked = Asked {
-            body,
-            omitted,
-            ..self.asked.clone()
-        };
+        let asked = Asked { body, omitted, ..self.asked.clone() };
         Opening::new(self.id, self.started, &self.log.redactor.request(&asked))
     }
 }
@@ -375,9 +281,7 @@ impl Drop for Entry {
 
 fn frame(log: &Log, id: u64, open: &mut Open, path: &str, at: Duration, data: Bytes) {
     if !data.is_empty() {
-        let data = log
-            .redactor
-            .chunk(&mut open.tail, &data, &open.headers, path);
+        let data = log.redactor.chunk(&mut open.tail, &data, &open.headers, path);
         put(log, id, open.pieces, at, data);
     }
 }
@@ -387,11 +291,7 @@ fn put(log: &Log, id: u64, pieces: bool, at: Duration, data: Bytes) {
         return;
     }
     let frame = Frame { at, data };
-    log.note(if pieces {
-        log.tape.piece(id, &frame)
-    } else {
-        log.tape.frame(id, &frame)
-    });
+    log.note(if pieces { log.tape.piece(id, &frame) } else { log.tape.frame(id, &frame) });
 }
 
 /// Undoes a content coding as it comes.
@@ -425,14 +325,8 @@ impl Decoder {
         let (result, out) = match self {
             Self::Plain => return data.clone(),
             Self::Unreadable => return Bytes::new(),
-            Self::Gzip(decoder) => (
-                decoder.write_all(data).and_then(|()| decoder.flush()),
-                decoder.get_mut(),
-            ),
-            Self::Deflate(decoder) => (
-                decoder.write_all(data).and_then(|()| decoder.flush()),
-                decoder.get_mut(),
-            ),
+            Self::Gzip(decoder) => (decoder.write_all(data).and_then(|()| decoder.flush()), decoder.get_mut()),
+            Self::Deflate(decoder) => (decoder.write_all(data).and_then(|()| decoder.flush()), decoder.get_mut()),
         };
         let out = Bytes::from(std::mem::take(out));
         if result.is_err() {

@@ -29,8 +29,7 @@ impl Frames {
         }
         let passed = self.skip.min(bytes.len());
         self.skip -= passed;
-        self.bytes
-            .extend_from_slice(bytes.get(passed..).unwrap_or_default());
+        self.bytes.extend_from_slice(bytes.get(passed..).unwrap_or_default());
         while let Some(frame) = self.frame() {
             found.extend(self.take(frame));
         }
@@ -46,10 +45,7 @@ impl Frames {
             return None;
         }
         let (length, mut at) = match second & 0x7f {
-            126 => (
-                u64::from(u16::from_be_bytes(*self.bytes.get(2..)?.first_chunk()?)),
-                4,
-            ),
+            126 => (u64::from(u16::from_be_bytes(*self.bytes.get(2..)?.first_chunk()?)), 4),
             127 => (u64::from_be_bytes(*self.bytes.get(2..)?.first_chunk()?), 10),
             length => (u64::from(length), 2),
         };
@@ -70,16 +66,9 @@ impl Frames {
         self.bytes.drain(..rest);
         self.skip = length - kept - rest;
         if let Some(mask) = mask {
-            payload
-                .iter_mut()
-                .zip(mask.iter().cycle())
-                .for_each(|(byte, mask)| *byte ^= mask);
+            payload.iter_mut().zip(mask.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
         }
-        Some(Frame {
-            last: first & 0x80 != 0,
-            opcode: first & 0x0f,
-            payload,
-        })
+        Some(Frame { last: first & 0x80 != 0, opcode: first & 0x0f, payload })
     }
 
     fn take(&mut self, frame: Frame) -> Option<Data> {
@@ -92,12 +81,8 @@ impl Frames {
             }
             1 | 2 => self.message = Some((frame.opcode == 1, frame.payload)),
             8 => {
-                let code = frame
-                    .payload
-                    .first_chunk()
-                    .map(|code| u16::from_be_bytes(*code));
-                let reason = String::from_utf8_lossy(frame.payload.get(2..).unwrap_or_default())
-                    .into_owned();
+                let code = frame.payload.first_chunk().map(|code| u16::from_be_bytes(*code));
+                let reason = String::from_utf8_lossy(frame.payload.get(2..).unwrap_or_default()).into_owned();
                 return Some(Data::Close(code.map(|code| (code, reason))));
             }
             9 => return Some(Data::Ping(frame.payload.into())),
@@ -129,27 +114,12 @@ mod tests {
     #[test]
     fn messages_are_read_however_their_bytes_are_cut() {
         let mut wire = vec![0x81, 0x85, 1, 2, 3, 4];
-        wire.extend(
-            b"hello"
-                .iter()
-                .zip([1, 2, 3, 4, 1])
-                .map(|(byte, mask)| byte ^ mask),
-        );
-        wire.extend([
-            0x02, 0x01, b'a', 0x89, 0x00, 0x80, 0x01, b'b', 0x88, 0x04, 0x03, 0xe8, b'o', b'k',
-        ]);
-        let expected = [
-            Data::Text("hello".into()),
-            Data::Ping(Bytes::new()),
-            Data::Binary("ab".into()),
-            Data::Close(Some((1000, "ok".into()))),
-        ];
+        wire.extend(b"hello".iter().zip([1, 2, 3, 4, 1]).map(|(byte, mask)| byte ^ mask));
+        wire.extend([0x02, 0x01, b'a', 0x89, 0x00, 0x80, 0x01, b'b', 0x88, 0x04, 0x03, 0xe8, b'o', b'k']);
+        let expected = [Data::Text("hello".into()), Data::Ping(Bytes::new()), Data::Binary("ab".into()), Data::Close(Some((1000, "ok".into())))];
         for cut in 1..wire.len() {
             let mut frames = Frames::default();
-            let found: Vec<Data> = wire
-                .chunks(cut)
-                .flat_map(|chunk| frames.read(chunk))
-                .collect();
+            let found: Vec<Data> = wire.chunks(cut).flat_map(|chunk| frames.read(chunk)).collect();
             assert_eq!(found, expected, "in pieces of {cut}");
         }
     }

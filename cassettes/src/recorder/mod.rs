@@ -18,10 +18,7 @@ mod socket;
 use crate::format::{FormatError, Tape};
 use crate::interaction::{Clock, Header, Request as Asked};
 use crate::redactor::{Redactor, Rules};
-use crate::transport::{
-    Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore,
-    strip_hop_by_hop, upgrade,
-};
+use crate::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade};
 use body::{Recording, Sent};
 use bytes::Bytes;
 use entry::{Entry, Log};
@@ -104,11 +101,7 @@ impl Recorder {
         let client = Client::new(&options.upstream, &options.credentials, true)?;
         let mut rules = options.rules;
         if !rules.is_none() {
-            let basic = options
-                .credentials
-                .basic
-                .iter()
-                .map(|(_, password)| password);
+            let basic = options.credentials.basic.iter().map(|(_, password)| password);
             for secret in options.credentials.token.iter().chain(basic) {
                 rules = rules.literal(secret);
             }
@@ -121,16 +114,8 @@ impl Recorder {
         header.comment = options.comment;
         header.redactions = redactor.describe();
         let log = Arc::new(Log::new(Tape::create(path, &header)?, redactor));
-        let proxy = Arc::new(Proxy {
-            client,
-            log,
-            clock: options.clock,
-            last: AtomicU64::new(0),
-        });
-        Ok(Self {
-            server: Server::start(options.listen, proxy.clone()).await?,
-            proxy,
-        })
+        let proxy = Arc::new(Proxy { client, log, clock: options.clock, last: AtomicU64::new(0) });
+        Ok(Self { server: Server::start(options.listen, proxy.clone()).await?, proxy })
     }
 
     /// Where it listens.
@@ -169,11 +154,7 @@ async fn version(client: &Client) -> Option<String> {
     let request = Request::get("/version").body(full(Bytes::new())).ok()?;
     let asked = async {
         let response = client.send(request).await.ok()?;
-        let body = Limited::new(response.into_body(), 64 << 10)
-            .collect()
-            .await
-            .ok()?
-            .to_bytes();
+        let body = Limited::new(response.into_body(), 64 << 10).collect().await.ok()?.to_bytes();
         let value: serde_json::Value = serde_json::from_slice(&body).ok()?;
         Some(value.get("gitVersion")?.as_str()?.to_owned())
     };
@@ -189,20 +170,12 @@ struct Proxy {
 }
 
 impl Exchange for Proxy {
-    async fn answer(
-        self: Arc<Self>,
-        mut request: Request<Incoming>,
-        tasks: Tasks,
-    ) -> Result<Response<Body>, Gone> {
+    async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
         let (begun, started) = (Instant::now(), self.clock.now());
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let asked = Asked {
             method: request.method().as_str().to_owned(),
-            url: request
-                .uri()
-                .path_and_query()
-                .map_or("/", |target| target.as_str())
-                .to_owned(),
+            url: request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned(),
             headers: request.headers().into(),
             body: None,
             omitted: 0,
@@ -262,29 +235,13 @@ async fn prepare(entry: &mut Entry) {
 fn readable(headers: &mut HeaderMap) {
     headers.remove(SEC_WEBSOCKET_EXTENSIONS);
     let known = |offer: &&str| {
-        let name = offer
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_ascii_lowercase();
+        let name = offer.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         ["gzip", "x-gzip", "deflate", "identity"].contains(&name.as_str())
     };
     if headers.contains_key(ACCEPT_ENCODING) {
-        let offers = headers
-            .get_all(ACCEPT_ENCODING)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
-        let kept: Vec<&str> = offers
-            .flat_map(|value| value.split(','))
-            .filter(known)
-            .map(str::trim)
-            .collect();
-        let kept = if kept.is_empty() {
-            "identity".to_owned()
-        } else {
-            kept.join(", ")
-        };
+        let offers = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        let kept: Vec<&str> = offers.flat_map(|value| value.split(',')).filter(known).map(str::trim).collect();
+        let kept = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
         if let Ok(value) = HeaderValue::from_str(&kept) {
             headers.insert(ACCEPT_ENCODING, value);
         }

@@ -29,12 +29,7 @@ pub(super) async fn relay(near: OnUpgrade, far: OnUpgrade, entry: Entry) {
 }
 
 /// Passes one direction on; what has come is recorded before it goes on.
-async fn pass(
-    mut from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
-    sender: Sender,
-    entry: &Mutex<Entry>,
-) -> Option<String> {
+async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, sender: Sender, entry: &Mutex<Entry>) -> Option<String> {
     let websocket = entry.lock().is_websocket();
     let mut frames = Frames::default();
     let mut buffer = vec![0; BUFFER];
@@ -44,12 +39,7 @@ async fn pass(
             Ok(count) => buffer.get(..count).unwrap_or_default(),
             Err(error) => break Some(error.to_string()),
         };
-        record(
-            &entry.lock(),
-            sender,
-            bytes,
-            websocket.then_some(&mut frames),
-        );
+        record(&entry.lock(), sender, bytes, websocket.then_some(&mut frames));
         let passed = async {
             to.write_all(bytes).await?;
             to.flush().await
@@ -60,11 +50,7 @@ async fn pass(
     };
     if !websocket {
         let entry = entry.lock();
-        entry.message(Message {
-            at: entry.elapsed(),
-            from: sender,
-            data: Data::Close(None),
-        });
+        entry.message(Message { at: entry.elapsed(), from: sender, data: Data::Close(None) });
     }
     // Who cannot be heard any more must not be waited for; it may have gone already.
     let _ = to.shutdown().await;
@@ -77,7 +63,5 @@ fn record(entry: &Entry, from: Sender, bytes: &[u8], frames: Option<&mut Frames>
         Some(frames) => frames.read(bytes),
         None => vec![Data::Binary(Bytes::copy_from_slice(bytes))],
     };
-    found
-        .into_iter()
-        .for_each(|data| entry.message(Message { at, from, data }));
+    found.into_iter().for_each(|data| entry.message(Message { at, from, data }));
 }

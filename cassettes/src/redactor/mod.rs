@@ -17,9 +17,7 @@ mod walk;
 pub use rules::{Rules, RulesError};
 pub use stream::Tail;
 
-use crate::interaction::{
-    Answer, Cassette, Data, Headers, Interaction, Message, Outcome, Payload, Request,
-};
+use crate::interaction::{Answer, Cassette, Data, Headers, Interaction, Message, Outcome, Payload, Request};
 use bytes::Bytes;
 use known::Known;
 use parking_lot::Mutex;
@@ -39,10 +37,7 @@ impl Redactor {
         for secret in &rules.literals {
             known.number(secret.as_bytes(), true);
         }
-        Self {
-            rules,
-            known: Mutex::new(known),
-        }
+        Self { rules, known: Mutex::new(known) }
     }
 
     /// Whether it does nothing.
@@ -61,16 +56,8 @@ impl Redactor {
             return request.clone();
         }
         let headers = self.headers(&request.headers);
-        let body = request
-            .body
-            .as_ref()
-            .map(|body| self.body(body, &request.headers, request.path()));
-        Request {
-            url: self.url(&request.url),
-            headers,
-            body,
-            ..request.clone()
-        }
+        let body = request.body.as_ref().map(|body| self.body(body, &request.headers, request.path()));
+        Request { url: self.url(&request.url), headers, body, ..request.clone() }
     }
 
     /// The headers of a request or an answer without their secrets.
@@ -78,13 +65,7 @@ impl Redactor {
         if self.is_off() {
             return headers.clone();
         }
-        Headers(
-            headers
-                .0
-                .iter()
-                .map(|(name, value)| (name.clone(), self.header(name, value)))
-                .collect(),
-        )
+        Headers(headers.0.iter().map(|(name, value)| (name.clone(), self.header(name, value))).collect())
     }
 
     /// A body without its secrets. `path` is that of the request, which says whether a patch is one of a Secret.
@@ -93,31 +74,17 @@ impl Redactor {
             return body.clone();
         }
         let hinted = self.rules.hinted(body);
-        if !hinted
-            && self.rules.only_default()
-            && self.known.lock().is_empty()
-            && !path.contains("secrets")
-        {
+        if !hinted && self.rules.only_default() && self.known.lock().is_empty() && !path.contains("secrets") {
             return body.clone();
         }
         let Ok(text) = std::str::from_utf8(body) else {
-            return self
-                .known
-                .lock()
-                .bytes(body)
-                .map_or_else(|| body.clone(), Bytes::from);
+            return self.known.lock().bytes(body).map_or_else(|| body.clone(), Bytes::from);
         };
         let mut known = self.known.lock();
         let form = headers.media_type() == "application/x-www-form-urlencoded";
         let text = match form {
             true => Cow::Owned(self.rules.query(text, &mut known)),
-            false => walk::text(
-                text,
-                &self.rules,
-                hinted,
-                (path, headers.media_type()),
-                &mut known,
-            ),
+            false => walk::text(text, &self.rules, hinted, (path, headers.media_type()), &mut known),
         };
         let text = self.rules.patterns(text, hinted, &mut known);
         match known.text(&text) {
@@ -131,11 +98,7 @@ impl Redactor {
 
     /// A text without its secrets, such as that of an error or a message.
     pub fn text(&self, text: &str) -> String {
-        let body = self.body(
-            &Bytes::copy_from_slice(text.as_bytes()),
-            &Headers::default(),
-            "",
-        );
+        let body = self.body(&Bytes::copy_from_slice(text.as_bytes()), &Headers::default(), "");
         String::from_utf8_lossy(&body).into_owned()
     }
 
@@ -145,9 +108,7 @@ impl Redactor {
             return url.to_owned();
         }
         let mut known = self.known.lock();
-        let (url, fragment) = url
-            .split_once('#')
-            .map_or((url, None), |(url, fragment)| (url, Some(fragment)));
+        let (url, fragment) = url.split_once('#').map_or((url, None), |(url, fragment)| (url, Some(fragment)));
         let mut out = match url.split_once('?') {
             Some((path, query)) => format!("{path}?{}", self.rules.query(query, &mut known)),
             None => url.to_owned(),
@@ -168,16 +129,9 @@ impl Redactor {
             Data::Binary(data) => Data::Binary(bytes(data)),
             Data::Ping(data) => Data::Ping(bytes(data)),
             Data::Pong(data) => Data::Pong(bytes(data)),
-            Data::Close(close) => Data::Close(
-                close
-                    .as_ref()
-                    .map(|(code, reason)| (*code, self.text(reason))),
-            ),
+            Data::Close(close) => Data::Close(close.as_ref().map(|(code, reason)| (*code, self.text(reason)))),
         };
-        Message {
-            data,
-            ..message.clone()
-        }
+        Message { data, ..message.clone() }
     }
 
     fn header(&self, name: &str, value: &str) -> String {
@@ -238,26 +192,14 @@ pub fn scrub(cassette: &mut Cassette, rules: Rules) {
     if redactor.is_off() {
         return;
     }
-    redactor
-        .known
-        .lock()
-        .avoid(&crate::format::to_string(cassette));
+    redactor.known.lock().avoid(&crate::format::to_string(cassette));
     // Once to learn what is secret, once more for what came before it was known.
     for _ in 0..2 {
-        cassette
-            .interactions
-            .iter_mut()
-            .for_each(|interaction| redactor.interaction(interaction));
+        cassette.interactions.iter_mut().for_each(|interaction| redactor.interaction(interaction));
     }
     let header = &mut cassette.header;
-    header.upstream = header
-        .upstream
-        .as_ref()
-        .map(|upstream| redactor.url(upstream));
-    header.comment = header
-        .comment
-        .as_ref()
-        .map(|comment| redactor.text(comment));
+    header.upstream = header.upstream.as_ref().map(|upstream| redactor.url(upstream));
+    header.comment = header.comment.as_ref().map(|comment| redactor.text(comment));
     for rule in redactor.describe() {
         if !header.redactions.contains(&rule) {
             header.redactions.push(rule);

@@ -30,10 +30,7 @@ pub(super) enum Written {
 impl Tree {
     pub(super) fn get(&self, key: &str) -> Option<&Tree> {
         match self {
-            Self::Map(entries) => entries
-                .iter()
-                .find(|(name, _)| name == key)
-                .map(|(_, value)| value),
+            Self::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
             _ => None,
         }
     }
@@ -70,11 +67,7 @@ impl Tree {
                         Written::YamlBlock => value.trim_end_matches('\n').to_owned(),
                         _ => value.into_owned(),
                     };
-                    Tree::Text(Scalar {
-                        at: span.byte_range()?,
-                        text,
-                        written,
-                    })
+                    Tree::Text(Scalar { at: span.byte_range()?, text, written })
                 }
                 Event::SequenceStart(..) => {
                     stack.push((Tree::List(Vec::new()), None));
@@ -134,17 +127,11 @@ fn spans(value: &Raw, text: &str, at: &mut usize) -> Option<Tree> {
         Raw::Text(content) => {
             let start = *at;
             *at = string_end(text, start)?;
-            Some(Tree::Text(Scalar {
-                at: start..*at,
-                text: content.clone(),
-                written: Written::Json,
-            }))
+            Some(Tree::Text(Scalar { at: start..*at, text: content.clone(), written: Written::Json }))
         }
         Raw::Other => {
             let rest = text.get(*at..)?;
-            *at += rest
-                .find([',', '}', ']', ' ', '\n', '\r', '\t'])
-                .unwrap_or(rest.len());
+            *at += rest.find([',', '}', ']', ' ', '\n', '\r', '\t']).unwrap_or(rest.len());
             Some(Tree::Other)
         }
     }
@@ -153,10 +140,7 @@ fn spans(value: &Raw, text: &str, at: &mut usize) -> Option<Tree> {
 /// Skips space and the marks between values.
 fn skip(text: &str, at: &mut usize) {
     let rest = text.as_bytes().get(*at..).unwrap_or_default();
-    *at += rest
-        .iter()
-        .take_while(|byte| b" \n\r\t,:".contains(byte))
-        .count();
+    *at += rest.iter().take_while(|byte| b" \n\r\t,:".contains(byte)).count();
 }
 
 /// The end of the string that begins at a quote.

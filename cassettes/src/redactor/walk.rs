@@ -13,32 +13,20 @@ use std::sync::LazyLock;
 const NESTED: usize = 3;
 
 /// A key and its value in a text that is neither JSON nor YAML.
-static LOOSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?i)((?:token|password|passwd|passphrase|secret|api_?key|private_?key)"?\s*[:=]\s*"?)([^"\s,&;}]+)"#).ok()
-});
+static LOOSE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?i)((?:token|password|passwd|passphrase|secret|api_?key|private_?key)"?\s*[:=]\s*"?)([^"\s,&;}]+)"#).ok());
 
 /// An entry of what may be the data of a Secret in such a text.
-static ENTRY: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"("[\w.-]+"\s*:\s*")([A-Za-z0-9+/]{8,}={0,2})(")"#).ok());
+static ENTRY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"("[\w.-]+"\s*:\s*")([A-Za-z0-9+/]{8,}={0,2})(")"#).ok());
 
 /// A text without what is secret by where it stands. `hinted` says whether a default rule could find anything, `of` are the request's path and the media type.
-pub(super) fn text<'t>(
-    text: &'t str,
-    rules: &Rules,
-    hinted: bool,
-    of: (&str, &str),
-    known: &mut Known,
-) -> Cow<'t, str> {
+pub(super) fn text<'t>(text: &'t str, rules: &Rules, hinted: bool, of: (&str, &str), known: &mut Known) -> Cow<'t, str> {
     let (path, media_type) = of;
     let of_secret = path.split('/').any(|segment| segment == "secrets");
     if !hinted && !of_secret && rules.paths.is_empty() {
         return Cow::Borrowed(text);
     }
-    let mut walk = Walk {
-        rules,
-        known,
-        edits: Vec::new(),
-    };
+    let mut walk = Walk { rules, known, edits: Vec::new() };
     match documents(text, media_type) {
         Some(documents) => {
             for tree in &documents {
@@ -54,24 +42,14 @@ pub(super) fn text<'t>(
 
 fn documents(text: &str, media_type: &str) -> Option<Vec<Tree>> {
     if text.trim_start().starts_with(['{', '[']) {
-        let lines = || {
-            text.lines()
-                .filter(|line| !line.trim().is_empty())
-                .map(Tree::json)
-                .collect::<Option<Vec<_>>>()
-        };
+        let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(Tree::json).collect::<Option<Vec<_>>>();
         return match Tree::json(text) {
             Some(tree) => Some(vec![tree]),
             // Watches that were read at once: a document a line, whose places must be those of the text.
-            None => lines()
-                .is_some()
-                .then(|| lines_of(text))
-                .flatten()
-                .or_else(|| Tree::yaml(text)),
+            None => lines().is_some().then(|| lines_of(text)).flatten().or_else(|| Tree::yaml(text)),
         };
     }
-    let structured =
-        media_type.contains("yaml") || text.starts_with("kind:") || text.contains("\nkind:");
+    let structured = media_type.contains("yaml") || text.starts_with("kind:") || text.contains("\nkind:");
     structured.then(|| Tree::yaml(text)).flatten()
 }
 
@@ -108,18 +86,10 @@ fn loose<'t>(text: &'t str, of_secret: bool, rules: &Rules, known: &mut Known) -
         });
         out = Cow::Owned(replaced.into_owned());
     }
-    if let Some(pattern) = ENTRY
-        .as_ref()
-        .filter(|_| of_secret || text.contains("Secret"))
-    {
+    if let Some(pattern) = ENTRY.as_ref().filter(|_| of_secret || text.contains("Secret")) {
         let replaced = pattern.replace_all(&out, |found: &Captures<'_>| {
             let part = |n| found.get(n).map_or("", |part| part.as_str());
-            format!(
-                "{}{}{}",
-                part(1),
-                known.placeholder_of_base64(part(2)),
-                part(3)
-            )
+            format!("{}{}{}", part(1), known.placeholder_of_base64(part(2)), part(3))
         });
         out = Cow::Owned(replaced.into_owned());
     }
@@ -138,9 +108,7 @@ impl Walk<'_> {
         if of_secret {
             self.data(tree);
             if let Tree::List(operations) = tree {
-                operations
-                    .iter()
-                    .for_each(|operation| self.operation(operation));
+                operations.iter().for_each(|operation| self.operation(operation));
             }
         }
         self.value(tree, &mut Vec::new(), nested);
@@ -148,10 +116,7 @@ impl Walk<'_> {
 
     /// An operation of a JSON patch of a Secret.
     fn operation(&mut self, operation: &Tree) {
-        let path = operation
-            .get("path")
-            .and_then(Tree::text)
-            .unwrap_or_default();
+        let path = operation.get("path").and_then(Tree::text).unwrap_or_default();
         let Some(value) = operation.get("value") else {
             return;
         };
@@ -187,8 +152,7 @@ impl Walk<'_> {
                     items.iter().for_each(|item| self.data(item));
                 }
                 // A variable and its value stand side by side.
-                if let (Some(name), Some(value)) =
-                    (tree.get("name").and_then(Tree::text), tree.get("value"))
+                if let (Some(name), Some(value)) = (tree.get("name").and_then(Tree::text), tree.get("value"))
                     && self.rules.is_secret_key(name)
                 {
                     self.all(value, false);
@@ -224,11 +188,7 @@ impl Walk<'_> {
         let Some(tree) = Tree::json(&scalar.text) else {
             return;
         };
-        let mut inner = Walk {
-            rules: self.rules,
-            known: &mut *self.known,
-            edits: Vec::new(),
-        };
+        let mut inner = Walk { rules: self.rules, known: &mut *self.known, edits: Vec::new() };
         inner.root(&tree, false, nested + 1);
         let edits = inner.edits;
         if let Cow::Owned(text) = edited(&scalar.text, edits) {
@@ -252,9 +212,7 @@ impl Walk<'_> {
     /// All texts of a value.
     fn all(&mut self, tree: &Tree, base64: bool) {
         match tree {
-            Tree::Map(entries) => entries
-                .iter()
-                .for_each(|(_, value)| self.all(value, base64)),
+            Tree::Map(entries) => entries.iter().for_each(|(_, value)| self.all(value, base64)),
             Tree::List(items) => items.iter().for_each(|item| self.all(item, base64)),
             Tree::Text(scalar) if !scalar.text.is_empty() => {
                 let placeholder = match base64 {
@@ -275,9 +233,7 @@ impl Walk<'_> {
         // A placeholder needs no quotes; it keeps those that there were.
         let put = match scalar.written {
             Written::Json => quoted(),
-            Written::Yaml { quote } if is_placeholder(&text) => {
-                quote.map_or_else(|| text.clone(), |quote| format!("{quote}{text}{quote}"))
-            }
+            Written::Yaml { quote } if is_placeholder(&text) => quote.map_or_else(|| text.clone(), |quote| format!("{quote}{text}{quote}")),
             Written::Yaml { .. } => quoted(),
             Written::YamlBlock => text.replace('\n', " ") + "\n",
         };
@@ -292,15 +248,8 @@ impl Walk<'_> {
 fn matches(rule: &[String], path: &[String]) -> bool {
     match (rule.split_first(), path.split_first()) {
         (None, None) => true,
-        (Some((first, rest)), _) if first == "**" => {
-            matches(rest, path)
-                || path
-                    .split_first()
-                    .is_some_and(|(_, path)| matches(rule, path))
-        }
-        (Some((first, rest)), Some((key, path))) => {
-            (first == "*" || first == key) && matches(rest, path)
-        }
+        (Some((first, rest)), _) if first == "**" => matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(rule, path)),
+        (Some((first, rest)), Some((key, path))) => (first == "*" || first == key) && matches(rest, path),
         _ => false,
     }
 }

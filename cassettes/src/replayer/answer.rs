@@ -13,51 +13,32 @@ use std::time::Duration;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 /// An answer with all of its body.
-pub(super) fn plain(
-    recorded: &Answer,
-    body: &Bytes,
-    method: &str,
-    script: &Script,
-) -> Response<Body> {
+pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, script: &Script) -> Response<Body> {
     let coding = Coding::named(recorded.headers.get("content-encoding"));
     let bytes = live(body, script);
     let bytes = match coding {
-        Some(coding) if coding != Coding::Identity && !bytes.is_empty() => {
-            coding.encode(&bytes).map_or(bytes, Bytes::from)
-        }
+        Some(coding) if coding != Coding::Identity && !bytes.is_empty() => coding.encode(&bytes).map_or(bytes, Bytes::from),
         _ => bytes,
     };
     let mut response = head(recorded, script, transport::full(bytes));
     if method == "HEAD"
-        && let Some(length) = recorded
-            .headers
-            .get("content-length")
-            .and_then(|value| value.parse::<u64>().ok())
+        && let Some(length) = recorded.headers.get("content-length").and_then(|value| value.parse::<u64>().ok())
     {
-        response
-            .headers_mut()
-            .insert(header::CONTENT_LENGTH, length.into());
+        response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
     }
     response
 }
 
 /// The answer to a request to upgrade the connection.
 pub(super) fn switching(recorded: &Answer, asked: &Request, script: &Script) -> Response<Body> {
-    let protocol = recorded
-        .headers
-        .get("upgrade")
-        .or_else(|| asked.headers.get("upgrade"));
+    let protocol = recorded.headers.get("upgrade").or_else(|| asked.headers.get("upgrade"));
     let protocol = protocol.and_then(|value| HeaderValue::from_str(value).ok());
     let mut response = head(recorded, script, transport::full(Bytes::new()));
     let headers = response.headers_mut();
     transport::restore(headers, protocol);
     if let Some(key) = asked.headers.get("sec-websocket-key") {
         let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes()));
-        headers.extend(
-            accept
-                .ok()
-                .map(|accept| (header::SEC_WEBSOCKET_ACCEPT, accept)),
-        );
+        headers.extend(accept.ok().map(|accept| (header::SEC_WEBSOCKET_ACCEPT, accept)));
     }
     response
 }
@@ -69,15 +50,7 @@ pub(super) fn stream(taken: Taken, script: Arc<Script>, pace: Pace) -> Response<
     };
     let mut response = head(&recorded, &script, transport::full(Bytes::new()));
     response.headers_mut().remove(header::CONTENT_ENCODING);
-    let frames = stream::unfold(
-        Streaming {
-            taken,
-            script,
-            pace,
-            next: 0,
-        },
-        Streaming::step,
-    );
+    let frames = stream::unfold(Streaming { taken, script, pace, next: 0 }, Streaming::step);
     response.map(|_| StreamBody::new(frames).boxed_unsync())
 }
 
@@ -96,15 +69,11 @@ impl Streaming {
             return None;
         };
         // A watch that is opened once more tells nothing twice.
-        let frame = frames
-            .get(self.next)
-            .filter(|_| !(self.taken.again && interaction.request.asks_for_stream()));
+        let frame = frames.get(self.next).filter(|_| !(self.taken.again && interaction.request.asks_for_stream()));
         if let Some(frame) = frame {
             self.next += 1;
             self.pace.due(frame.at).await;
-            self.script
-                .caused(&self.taken, frame.at, self.pace.hold)
-                .await;
+            self.script.caused(&self.taken, frame.at, self.pace.hold).await;
             let data = live(&frame.data, &self.script);
             return Some((Ok(Frame::data(data)), self));
         }
@@ -115,13 +84,7 @@ impl Streaming {
             None => {}
         }
         if self.taken.again && self.pace.is_instant() {
-            tokio::time::sleep(
-                interaction
-                    .took
-                    .unwrap_or_default()
-                    .min(Duration::from_secs(1)),
-            )
-            .await;
+            tokio::time::sleep(interaction.took.unwrap_or_default().min(Duration::from_secs(1))).await;
         }
         let cut = answer.cut.clone().filter(|_| self.next <= frames.len())?;
         self.next = frames.len() + 1;
@@ -132,10 +95,7 @@ impl Streaming {
 fn head(recorded: &Answer, script: &Script, body: Body) -> Response<Body> {
     let mut headers = HeaderMap::new();
     for (name, value) in &recorded.headers.0 {
-        let pair = (
-            HeaderName::from_bytes(name.as_bytes()),
-            HeaderValue::from_bytes(script.live(value).as_bytes()),
-        );
+        let pair = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(script.live(value).as_bytes()));
         if let (Ok(name), Ok(value)) = pair {
             headers.append(name, value);
         }
@@ -144,8 +104,7 @@ fn head(recorded: &Answer, script: &Script, body: Body) -> Response<Body> {
     headers.remove(header::CONTENT_LENGTH);
     headers.remove(header::SEC_WEBSOCKET_ACCEPT);
     let mut response = Response::new(body);
-    *response.status_mut() =
-        StatusCode::from_u16(recorded.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    *response.status_mut() = StatusCode::from_u16(recorded.status).unwrap_or(StatusCode::BAD_GATEWAY);
     *response.headers_mut() = headers;
     response
 }

@@ -17,9 +17,7 @@ mod state;
 pub use state::{Object, State};
 
 use crate::interaction::{Cassette, Interaction, Outcome, Payload, Request as Asked};
-use crate::transport::{
-    self, Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError,
-};
+use crate::transport::{self, Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
@@ -80,12 +78,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            speed: Speed::Factor(1.0),
-            on_miss: OnMiss::Fail,
-            hold: Duration::from_secs(1),
-        }
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 0)), speed: Speed::Factor(1.0), on_miss: OnMiss::Fail, hold: Duration::from_secs(1) }
     }
 }
 
@@ -108,15 +101,8 @@ impl Replayer {
         }
         let listen = options.listen;
         let script = Arc::new(Script::new(cassette.interactions));
-        let player = Arc::new(Player {
-            script,
-            options,
-            elsewhere,
-        });
-        Ok(Self {
-            server: Server::start(listen, player.clone()).await?,
-            player,
-        })
+        let player = Arc::new(Player { script, options, elsewhere });
+        Ok(Self { server: Server::start(listen, player.clone()).await?, player })
     }
 
     /// Where it listens.
@@ -153,38 +139,24 @@ struct Player {
 }
 
 impl Exchange for Player {
-    async fn answer(
-        self: Arc<Self>,
-        mut request: Request<Incoming>,
-        tasks: Tasks,
-    ) -> Result<Response<Body>, Gone> {
-        let near = transport::upgrade(request.headers())
-            .is_some()
-            .then(|| hyper::upgrade::on(&mut request));
+    async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+        let near = transport::upgrade(request.headers()).is_some().then(|| hyper::upgrade::on(&mut request));
         let (parts, body) = request.into_parts();
         let bytes = match Limited::new(body, LONGEST_BODY).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-                return Ok(refusal(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    "the request's body is too long",
-                ));
+                return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long"));
             }
             Err(_) => return Err(Gone),
         };
         let asked = Asked {
             method: parts.method.as_str().to_owned(),
-            url: parts
-                .uri
-                .path_and_query()
-                .map_or("/", |target| target.as_str())
-                .to_owned(),
+            url: parts.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
             headers: (&parts.headers).into(),
             body: (!bytes.is_empty()).then(|| bytes.clone()),
             omitted: 0,
         };
-        let thawed =
-            matches!(self.options.on_miss, OnMiss::Thaw(_)) && self.elsewhere.initialized();
+        let thawed = matches!(self.options.on_miss, OnMiss::Thaw(_)) && self.elsewhere.initialized();
         if !thawed {
             match self.script.take(&asked) {
                 Ok(taken) => return self.recorded(&asked, taken, near, &tasks),
@@ -207,13 +179,7 @@ impl Exchange for Player {
 }
 
 impl Player {
-    fn recorded(
-        &self,
-        asked: &Asked,
-        taken: Taken,
-        near: Option<hyper::upgrade::OnUpgrade>,
-        tasks: &Tasks,
-    ) -> Result<Response<Body>, Gone> {
+    fn recorded(&self, asked: &Asked, taken: Taken, near: Option<hyper::upgrade::OnUpgrade>, tasks: &Tasks) -> Result<Response<Body>, Gone> {
         let interaction: &Interaction = &taken.interaction;
         let Outcome::Answer(recorded) = &interaction.outcome else {
             return Err(Gone);
@@ -224,14 +190,9 @@ impl Player {
                 tasks.spawn(socket::run(near, taken, self.script.clone(), self.pace()));
                 Ok(response)
             }
-            (Payload::Messages(_), None) => Ok(refusal(
-                StatusCode::UPGRADE_REQUIRED,
-                "the recorded connection was upgraded, and this one is not",
-            )),
+            (Payload::Messages(_), None) => Ok(refusal(StatusCode::UPGRADE_REQUIRED, "the recorded connection was upgraded, and this one is not")),
             (Payload::Stream(_), _) => Ok(answer::stream(taken, self.script.clone(), self.pace())),
-            (Payload::Body(bytes), _) => {
-                Ok(answer::plain(recorded, bytes, &asked.method, &self.script))
-            }
+            (Payload::Body(bytes), _) => Ok(answer::plain(recorded, bytes, &asked.method, &self.script)),
         }
     }
 
@@ -264,9 +225,6 @@ fn refusal(status: StatusCode, message: &str) -> Response<Body> {
     });
     let mut response = Response::new(transport::full(Bytes::from(format!("{body:#}\n"))));
     *response.status_mut() = status;
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -52,23 +52,12 @@ pub(super) struct Taken {
 
 impl Script {
     pub(super) fn new(interactions: Vec<Interaction>) -> Self {
-        let asks: Vec<Ask> = interactions
-            .iter()
-            .map(|each| Ask::new(&each.request))
-            .collect();
+        let asks: Vec<Ask> = interactions.iter().map(|each| Ask::new(&each.request)).collect();
         let mut places: HashMap<(String, String), Vec<usize>> = HashMap::new();
         for (place, ask) in asks.iter().enumerate() {
-            places
-                .entry((ask.method.clone(), ask.path.clone()))
-                .or_default()
-                .push(place);
+            places.entry((ask.method.clone(), ask.path.clone())).or_default().push(place);
         }
-        let progress = Progress {
-            played: vec![false; asks.len()],
-            changes: Vec::new(),
-            aliases: Aliases::default(),
-            misses: Vec::new(),
-        };
+        let progress = Progress { played: vec![false; asks.len()], changes: Vec::new(), aliases: Aliases::default(), misses: Vec::new() };
         Self {
             interactions: interactions.into_iter().map(Arc::new).collect(),
             asks,
@@ -82,10 +71,7 @@ impl Script {
     pub(super) fn take(&self, request: &Request) -> Result<Taken, String> {
         let mut progress = self.progress.lock();
         let ask = Ask::new(&as_recorded(request, &progress.aliases));
-        let own = self
-            .places
-            .get(&(ask.method.clone(), ask.path.clone()))
-            .map_or(&[][..], Vec::as_slice);
+        let own = self.places.get(&(ask.method.clone(), ask.path.clone())).map_or(&[][..], Vec::as_slice);
         let mut found = self.fitting(&ask, own.iter().copied(), &progress);
         if found.is_empty() {
             found = self.fitting(&ask, 0..self.asks.len(), &progress);
@@ -101,28 +87,14 @@ impl Script {
         if let Some((_, _, pairs)) = found.into_iter().find(|(_, place, _)| *place == chosen) {
             progress.aliases.learn(pairs);
         }
-        self.play(&mut progress, chosen).ok_or_else(|| {
-            format!(
-                "{} {} has no place in the session",
-                request.method, request.url
-            )
-        })
+        self.play(&mut progress, chosen).ok_or_else(|| format!("{} {} has no place in the session", request.method, request.url))
     }
 
     /// The recorded requests that fit, each with its rank and the volatile values to bind.
-    fn fitting(
-        &self,
-        ask: &Ask,
-        places: impl Iterator<Item = usize>,
-        progress: &Progress,
-    ) -> Vec<Fitting> {
+    fn fitting(&self, ask: &Ask, places: impl Iterator<Item = usize>, progress: &Progress) -> Vec<Fitting> {
         let mut found = Vec::new();
         for place in places {
-            let Some(recorded) = self
-                .asks
-                .get(place)
-                .filter(|recorded| recorded.method == ask.method)
-            else {
+            let Some(recorded) = self.asks.get(place).filter(|recorded| recorded.method == ask.method) else {
                 continue;
             };
             if let Match::Fits(fit, pairs) = recorded.matches(ask)
@@ -137,48 +109,27 @@ impl Script {
 
     /// Which of equal requests comes next: the first that has not been replayed and that no change has made stale; of
     /// what only reads, else the last one again.
-    fn next(
-        &self,
-        ask: &Ask,
-        group: &[usize],
-        progress: &Progress,
-    ) -> Result<Option<usize>, String> {
+    fn next(&self, ask: &Ask, group: &[usize], progress: &Progress) -> Result<Option<usize>, String> {
         let unplayed = |place: &&usize| progress.played.get(**place) == Some(&false);
         if !ask.reads() {
             if let (None, Some(last)) = (group.iter().find(unplayed), group.last()) {
                 let id = self.id(*last);
-                return Err(format!(
-                    "{} {} was recorded {} times (last as {id}), and is asked once more",
-                    ask.method,
-                    ask.path,
-                    group.len()
-                ));
+                return Err(format!("{} {} was recorded {} times (last as {id}), and is asked once more", ask.method, ask.path, group.len()));
             }
             return Ok(group.iter().find(unplayed).copied());
         }
         let Some(recorded) = group.first().and_then(|place| self.asks.get(*place)) else {
             return Ok(None);
         };
-        let touches = |change: &&usize| {
-            self.asks
-                .get(**change)
-                .is_some_and(|change| change.touches(recorded))
-        };
+        let touches = |change: &&usize| self.asks.get(**change).is_some_and(|change| change.touches(recorded));
         let change = progress.changes.iter().rev().find(touches).copied();
         let fresh = |place: &&usize| change.is_none_or(|change| **place > change);
-        let next = group
-            .iter()
-            .find(|place| unplayed(place) && fresh(place))
-            .or_else(|| group.iter().rfind(fresh))
-            .or_else(|| group.iter().find(unplayed))
-            .copied();
+        let next =
+            group.iter().find(|place| unplayed(place) && fresh(place)).or_else(|| group.iter().rfind(fresh)).or_else(|| group.iter().find(unplayed)).copied();
         match (next, change) {
-            (None, Some(change)) => Err(format!(
-                "{} {} was recorded only before interaction {}, which changed it and has been replayed",
-                ask.method,
-                ask.path,
-                self.id(change)
-            )),
+            (None, Some(change)) => {
+                Err(format!("{} {} was recorded only before interaction {}, which changed it and has been replayed", ask.method, ask.path, self.id(change)))
+            }
             (next, _) => Ok(next),
         }
     }
@@ -192,27 +143,17 @@ impl Script {
             progress.changes.insert(at, place);
         }
         self.moved.send_replace(Instant::now());
-        Some(Taken {
-            place,
-            interaction,
-            again,
-        })
+        Some(Taken { place, interaction, again })
     }
 
     /// Whether an interaction changed something.
     fn changes(&self, place: usize) -> bool {
-        let succeeded = |each: &Arc<Interaction>| {
-            each.answer()
-                .is_some_and(|answer| (200..300).contains(&answer.status))
-        };
-        self.asks.get(place).is_some_and(|ask| !ask.reads())
-            && self.interactions.get(place).is_some_and(succeeded)
+        let succeeded = |each: &Arc<Interaction>| each.answer().is_some_and(|answer| (200..300).contains(&answer.status));
+        self.asks.get(place).is_some_and(|ask| !ask.reads()) && self.interactions.get(place).is_some_and(succeeded)
     }
 
     fn id(&self, place: usize) -> u64 {
-        self.interactions
-            .get(place)
-            .map_or(0, |interaction| interaction.id)
+        self.interactions.get(place).map_or(0, |interaction| interaction.id)
     }
 
     fn miss(&self, progress: &mut Progress, why: String) -> String {
@@ -232,13 +173,7 @@ impl Script {
         for (place, recorded) in self.asks.iter().enumerate() {
             if let Match::Differs(differences) = recorded.matches(ask) {
                 let far = usize::MAX - shared(&recorded.path);
-                nearest.push((
-                    recorded.method != ask.method,
-                    differences.len(),
-                    far,
-                    differences,
-                    place,
-                ));
+                nearest.push((recorded.method != ask.method, differences.len(), far, differences, place));
             }
         }
         nearest.sort();
@@ -273,19 +208,14 @@ impl Script {
     pub(super) fn unplayed(&self) -> Vec<u64> {
         let progress = self.progress.lock();
         let all = self.interactions.iter().zip(&progress.played);
-        all.filter(|(_, played)| !**played)
-            .map(|(interaction, _)| interaction.id)
-            .collect()
+        all.filter(|(_, played)| !**played).map(|(interaction, _)| interaction.id).collect()
     }
 
     /// What the interactions that were replayed add up to.
     pub(super) fn state(&self) -> State {
         let progress = self.progress.lock();
         let all = self.interactions.iter().zip(&progress.played);
-        State::of(
-            all.filter(|(_, played)| **played)
-                .map(|(interaction, _)| interaction.as_ref()),
-        )
+        State::of(all.filter(|(_, played)| **played).map(|(interaction, _)| interaction.as_ref()))
     }
 
     /// Waits until the changes have been replayed that could have caused what a stream carried at a time, or no client
@@ -316,13 +246,7 @@ impl Script {
         let later = self.interactions.iter().enumerate().skip(stream.place + 1);
         later
             .take_while(|(_, other)| other.started <= until)
-            .filter(|(place, _)| {
-                self.changes(*place)
-                    && self
-                        .asks
-                        .get(*place)
-                        .is_some_and(|other| other.touches(ask))
-            })
+            .filter(|(place, _)| self.changes(*place) && self.asks.get(*place).is_some_and(|other| other.touches(ask)))
             .all(|(place, _)| progress.played.get(place) == Some(&true))
     }
 }
@@ -330,32 +254,20 @@ impl Script {
 /// Whether two credentials of a request are the same, or one was redacted and the other can stand for it.
 fn redacted(recorded: &str, live: &str, aliases: &Aliases) -> bool {
     let secret = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
-    let scheme = |text: &str| {
-        text.rsplit_once(' ')
-            .map_or(String::new(), |(scheme, _)| scheme.to_owned())
-    };
+    let scheme = |text: &str| text.rsplit_once(' ').map_or(String::new(), |(scheme, _)| scheme.to_owned());
     let there = secret(recorded);
-    crate::interaction::is_placeholder(&there)
-        && scheme(recorded) == scheme(live)
-        && aliases.stands_for(&there, &secret(live))
+    crate::interaction::is_placeholder(&there) && scheme(recorded) == scheme(live) && aliases.stands_for(&there, &secret(live))
 }
 
 fn as_recorded(request: &Request, aliases: &Aliases) -> Request {
     if aliases.is_empty() {
         return request.clone();
     }
-    let body = request
-        .body
-        .as_ref()
-        .map(|body| match std::str::from_utf8(body) {
-            Ok(text) => aliases.recorded(text).into_owned().into(),
-            Err(_) => body.clone(),
-        });
-    Request {
-        url: aliases.recorded(&request.url).into_owned(),
-        body,
-        ..request.clone()
-    }
+    let body = request.body.as_ref().map(|body| match std::str::from_utf8(body) {
+        Ok(text) => aliases.recorded(text).into_owned().into(),
+        Err(_) => body.clone(),
+    });
+    Request { url: aliases.recorded(&request.url).into_owned(), body, ..request.clone() }
 }
 
 /// When what a stream carries is due.
@@ -368,11 +280,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(speed: Speed, hold: Duration) -> Self {
-        Self {
-            begun: Instant::now(),
-            speed,
-            hold,
-        }
+        Self { begun: Instant::now(), speed, hold }
     }
 
     /// Waits until what came at this time is due.

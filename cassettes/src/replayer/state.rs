@@ -25,27 +25,17 @@ impl State {
     pub fn of<'a>(interactions: impl Iterator<Item = &'a Interaction>) -> Self {
         let mut there: BTreeMap<String, Value> = BTreeMap::new();
         for interaction in interactions {
-            let Some(answer) = interaction
-                .answer()
-                .filter(|answer| (200..300).contains(&answer.status))
-            else {
+            let Some(answer) = interaction.answer().filter(|answer| (200..300).contains(&answer.status)) else {
                 continue;
             };
             let path = interaction.request.path();
             match &answer.payload {
-                Payload::Stream(frames) => frames
-                    .iter()
-                    .for_each(|frame| event(&mut there, path, &frame.data)),
+                Payload::Stream(frames) => frames.iter().for_each(|frame| event(&mut there, path, &frame.data)),
                 Payload::Body(body) => change(&mut there, &interaction.request.method, path, body),
                 Payload::Messages(_) => {}
             }
         }
-        Self {
-            objects: there
-                .into_iter()
-                .map(|(path, value)| Object { path, value })
-                .collect(),
-        }
+        Self { objects: there.into_iter().map(|(path, value)| Object { path, value }).collect() }
     }
 }
 
@@ -58,18 +48,9 @@ fn change(there: &mut BTreeMap<String, Value>, method: &str, path: &str, body: &
     let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
         return;
     };
-    let text = |value: &Value, key: &str| {
-        value
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (kind, version) = (text(&value, "kind"), text(&value, "apiVersion"));
-    match (
-        kind.strip_suffix("List"),
-        value.get_mut("items").and_then(Value::as_array_mut),
-    ) {
+    match (kind.strip_suffix("List"), value.get_mut("items").and_then(Value::as_array_mut)) {
         (Some(kind), Some(items)) => {
             for mut item in std::mem::take(items) {
                 if let Some(item) = item.as_object_mut() {
@@ -109,10 +90,7 @@ fn located(path: &str, object: &Value) -> Option<String> {
     let name = object.pointer("/metadata/name")?.as_str()?;
     // Only what is kept has a UID; what is answered for a moment (a review, a scale's face) has none of its own.
     object.pointer("/metadata/uid")?.as_str()?;
-    let link = object
-        .pointer("/metadata/selfLink")
-        .and_then(Value::as_str)
-        .filter(|link| !link.is_empty());
+    let link = object.pointer("/metadata/selfLink").and_then(Value::as_str).filter(|link| !link.is_empty());
     let last = path.rsplit('/').next().unwrap_or_default();
     Some(match link {
         Some(link) if link.ends_with(name) => link.to_owned(),
@@ -126,31 +104,16 @@ mod tests {
     use super::*;
 
     fn pod(name: &str) -> String {
-        format!(
-            r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"{name}","uid":"u-{name}"}}}}"#
-        )
+        format!(r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"{name}","uid":"u-{name}"}}}}"#)
     }
 
     #[test]
     fn what_was_created_and_not_deleted_is_there() {
         let mut there = BTreeMap::new();
-        change(
-            &mut there,
-            "POST",
-            "/api/v1/namespaces/a/pods",
-            pod("one").as_bytes(),
-        );
-        change(
-            &mut there,
-            "POST",
-            "/api/v1/namespaces/a/pods",
-            pod("two").as_bytes(),
-        );
+        change(&mut there, "POST", "/api/v1/namespaces/a/pods", pod("one").as_bytes());
+        change(&mut there, "POST", "/api/v1/namespaces/a/pods", pod("two").as_bytes());
         change(&mut there, "DELETE", "/api/v1/namespaces/a/pods/one", b"{}");
-        assert_eq!(
-            there.keys().collect::<Vec<_>>(),
-            ["/api/v1/namespaces/a/pods/two"]
-        );
+        assert_eq!(there.keys().collect::<Vec<_>>(), ["/api/v1/namespaces/a/pods/two"]);
         change(&mut there, "DELETE", "/api/v1/namespaces/a", b"{}");
         assert!(there.is_empty());
     }
@@ -160,11 +123,6 @@ mod tests {
         let mut there = BTreeMap::new();
         let list = br#"{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"x","uid":"1"}}]}"#;
         change(&mut there, "GET", "/api/v1/namespaces/a/pods", list);
-        assert_eq!(
-            there
-                .get("/api/v1/namespaces/a/pods/x")
-                .and_then(|pod| pod["kind"].as_str()),
-            Some("Pod")
-        );
+        assert_eq!(there.get("/api/v1/namespaces/a/pods/x").and_then(|pod| pod["kind"].as_str()), Some("Pod"));
     }
 }

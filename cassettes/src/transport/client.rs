@@ -32,17 +32,10 @@ impl Client {
     ///
     /// # Errors
     /// If the URL is none of a server, or the credentials cannot be used.
-    pub fn new(
-        upstream: &str,
-        credentials: &Credentials,
-        keep: bool,
-    ) -> Result<Self, TransportError> {
+    pub fn new(upstream: &str, credentials: &Credentials, keep: bool) -> Result<Self, TransportError> {
         let wrong = || TransportError::Upstream(upstream.to_owned());
         let uri: Uri = upstream.parse().map_err(|_| wrong())?;
-        let scheme = uri
-            .scheme()
-            .filter(|scheme| ["http", "https"].contains(&scheme.as_str()))
-            .ok_or_else(wrong)?;
+        let scheme = uri.scheme().filter(|scheme| ["http", "https"].contains(&scheme.as_str())).ok_or_else(wrong)?;
         let authority = uri.authority().ok_or_else(wrong)?;
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -81,24 +74,12 @@ impl Client {
         parts.scheme = Some(self.scheme.clone());
         parts.authority = Some(self.authority.clone());
         parts.path_and_query = Some(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
-        *request.uri_mut() = Uri::from_parts(parts).map_err(|error| Failure {
-            kind: FailureKind::Protocol,
-            text: error.to_string(),
-        })?;
+        *request.uri_mut() = Uri::from_parts(parts).map_err(|error| Failure { kind: FailureKind::Protocol, text: error.to_string() })?;
         request.headers_mut().remove(header::HOST);
-        if let Some(own) = self
-            .authorization
-            .as_ref()
-            .filter(|_| !request.headers().contains_key(header::AUTHORIZATION))
-        {
-            request
-                .headers_mut()
-                .insert(header::AUTHORIZATION, own.clone());
+        if let Some(own) = self.authorization.as_ref().filter(|_| !request.headers().contains_key(header::AUTHORIZATION)) {
+            request.headers_mut().insert(header::AUTHORIZATION, own.clone());
         }
-        self.pool
-            .request(request)
-            .await
-            .map_err(|error| failed(&error))
+        self.pool.request(request).await.map_err(|error| failed(&error))
     }
 }
 
@@ -108,10 +89,7 @@ fn failed(error: &legacy::Error) -> Failure {
         FailureKind::Closed if error.is_connect() => FailureKind::Refused,
         kind => kind,
     };
-    Failure {
-        kind,
-        text: found.text,
-    }
+    Failure { kind, text: found.text }
 }
 
 /// What kind of failure an error is, and all that it says, each cause once.
@@ -125,18 +103,13 @@ pub fn failure(error: &(dyn Error + 'static)) -> Failure {
             let tls = is_tls(error);
             kind = match io.kind() {
                 _ if tls => FailureKind::Tls,
-                ErrorKind::ConnectionRefused
-                | ErrorKind::HostUnreachable
-                | ErrorKind::NetworkUnreachable => FailureKind::Refused,
+                ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => FailureKind::Refused,
                 ErrorKind::TimedOut => FailureKind::Timeout,
                 _ => kind,
             };
         } else if error.is::<rustls::Error>() {
             kind = FailureKind::Tls;
-        } else if error
-            .downcast_ref::<hyper::Error>()
-            .is_some_and(hyper::Error::is_parse)
-        {
+        } else if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
             kind = FailureKind::Protocol;
         }
         if text.contains("dns error") || text.contains("failed to lookup") {
@@ -147,16 +120,11 @@ pub fn failure(error: &(dyn Error + 'static)) -> Failure {
         }
         next = error.source();
     }
-    Failure {
-        kind,
-        text: texts.join(": "),
-    }
+    Failure { kind, text: texts.join(": ") }
 }
 
 /// Errors of TLS come wrapped in errors of input and output, and those in one another.
 fn is_tls(error: &(dyn Error + 'static)) -> bool {
-    let inner = error
-        .downcast_ref::<std::io::Error>()
-        .and_then(std::io::Error::get_ref);
+    let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner))
 }

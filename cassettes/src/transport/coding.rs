@@ -60,12 +60,8 @@ pub fn decode(coding: Coding, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     match coding {
         Coding::Identity => return Ok(bytes.to_vec()),
-        Coding::Gzip => MultiGzDecoder::new(bytes)
-            .take(limit + 1)
-            .read_to_end(&mut out)?,
-        Coding::Deflate => ZlibDecoder::new(bytes)
-            .take(limit + 1)
-            .read_to_end(&mut out)?,
+        Coding::Gzip => MultiGzDecoder::new(bytes).take(limit + 1).read_to_end(&mut out)?,
+        Coding::Deflate => ZlibDecoder::new(bytes).take(limit + 1).read_to_end(&mut out)?,
     };
     if out.len() as u64 > limit {
         return Err(Error::other("it decodes to more than it could"));
@@ -84,10 +80,7 @@ mod tests {
     #[case(Coding::Deflate)]
     fn a_coding_can_be_undone(#[case] coding: Coding) {
         let text = b"abc".repeat(10_000);
-        assert_eq!(
-            decode(coding, &coding.encode(&text).expect("encoded")).expect("decoded"),
-            text
-        );
+        assert_eq!(decode(coding, &coding.encode(&text).expect("encoded")).expect("decoded"), text);
     }
 
     #[test]

@@ -29,22 +29,12 @@ pub type Body = UnsyncBoxBody<Bytes, BodyError>;
 
 /// A body that is there already.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into())
-        .map_err(|never| match never {})
-        .boxed_unsync()
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// The fields that concern one connection and are not passed on.
-const HOP_BY_HOP: [&str; 8] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "te",
-    "trailer",
-    "transfer-encoding",
-];
+const HOP_BY_HOP: [&str; 8] =
+    ["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding"];
 
 /// Takes the fields of one connection out, `Upgrade` and what `Connection` names among them.
 pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
@@ -56,12 +46,7 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
         .map(|name| name.trim().to_ascii_lowercase())
         .filter(|name| !name.is_empty() && name != "close")
         .collect();
-    for name in named
-        .iter()
-        .map(String::as_str)
-        .chain(HOP_BY_HOP)
-        .chain(["upgrade"])
-    {
+    for name in named.iter().map(String::as_str).chain(HOP_BY_HOP).chain(["upgrade"]) {
         headers.remove(name);
     }
 }
@@ -69,14 +54,7 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
 /// The protocol that a message would have its connection upgraded to.
 pub fn upgrade(headers: &http::HeaderMap) -> Option<&http::HeaderValue> {
     let connection = headers.get_all(http::header::CONNECTION);
-    let named = connection
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .any(|value| {
-            value
-                .split(',')
-                .any(|name| name.trim().eq_ignore_ascii_case("upgrade"))
-        });
+    let named = connection.iter().filter_map(|value| value.to_str().ok()).any(|value| value.split(',').any(|name| name.trim().eq_ignore_ascii_case("upgrade")));
     headers.get(http::header::UPGRADE).filter(|_| named)
 }
 
@@ -88,22 +66,11 @@ mod tests {
     #[test]
     fn fields_of_one_connection_are_not_passed_on() {
         let mut headers = HeaderMap::new();
-        for (name, value) in [
-            ("connection", "X-Mine, Upgrade"),
-            ("upgrade", "websocket"),
-            ("x-mine", "1"),
-            ("x-kept", "2"),
-        ] {
+        for (name, value) in [("connection", "X-Mine, Upgrade"), ("upgrade", "websocket"), ("x-mine", "1"), ("x-kept", "2")] {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        assert_eq!(
-            upgrade(&headers),
-            Some(&HeaderValue::from_static("websocket"))
-        );
+        assert_eq!(upgrade(&headers), Some(&HeaderValue::from_static("websocket")));
         strip_hop_by_hop(&mut headers);
-        assert_eq!(
-            headers.keys().map(|name| name.as_str()).collect::<Vec<_>>(),
-            ["x-kept"]
-        );
+        assert_eq!(headers.keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["x-kept"]);
     }
 }

@@ -20,11 +20,7 @@ const EXHAUSTED: Duration = Duration::from_millis(50);
 /// What answers requests.
 pub trait Exchange: Send + Sync + 'static {
     /// Answers a request. What outlives the answer, such as an upgraded connection, is a task of the server.
-    fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        tasks: Tasks,
-    ) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
+    fn answer(self: Arc<Self>, request: Request<Incoming>, tasks: Tasks) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
 }
 
 /// The connection is to be closed without an answer.
@@ -78,10 +74,7 @@ impl Server {
     ///
     /// # Errors
     /// If the address cannot be listened on.
-    pub async fn start(
-        address: SocketAddr,
-        exchange: Arc<impl Exchange>,
-    ) -> Result<Self, TransportError> {
+    pub async fn start(address: SocketAddr, exchange: Arc<impl Exchange>) -> Result<Self, TransportError> {
         let wrong = |source| TransportError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
@@ -118,15 +111,11 @@ async fn accept(listener: TcpListener, exchange: Arc<impl Exchange>, tasks: Task
         let _ = socket.set_nodelay(true);
         let (exchange, inner) = (exchange.clone(), tasks.clone());
         tasks.spawn(async move {
-            let service =
-                service_fn(move |request| exchange.clone().answer(request, inner.clone()));
+            let service = service_fn(move |request| exchange.clone().answer(request, inner.clone()));
             let mut builder = http1::Builder::new();
             builder.timer(TokioTimer::new());
             // A client that goes away, or sends no HTTP, ends its connection and nothing else.
-            let _ = builder
-                .serve_connection(TokioIo::new(socket), service)
-                .with_upgrades()
-                .await;
+            let _ = builder.serve_connection(TokioIo::new(socket), service).with_upgrades().await;
         });
     }
 }

@@ -22,20 +22,11 @@ pub(super) struct Expected<'a> {
 
 /// What the recorded server answered.
 pub(super) fn recorded(status: u16, text: Cow<'_, str>) -> Expected<'_> {
-    Expected {
-        status: Some(status),
-        text,
-        outcome: false,
-        kind: None,
-    }
+    Expected { status: Some(status), text, outcome: false, kind: None }
 }
 
 /// What the documents expect; none where they leave it open.
-pub(super) fn documented<'a>(
-    interaction: &Interaction,
-    status: u16,
-    text: Cow<'a, str>,
-) -> Option<Expected<'a>> {
+pub(super) fn documented<'a>(interaction: &Interaction, status: u16, text: Cow<'a, str>) -> Option<Expected<'a>> {
     let request = &interaction.request;
     let (method, path, query) = (request.method.as_str(), request.path(), request.query());
     let mut expected = recorded(status, text);
@@ -46,8 +37,7 @@ pub(super) fn documented<'a>(
     }
     let media_type_refused = status == 415 && method != "PATCH";
     let yaml_said_to_be_json = status == 400 && request.text().starts_with("kind:");
-    if media_type_refused || status == 410 || yaml_said_to_be_json || query.contains("watch=maybe")
-    {
+    if media_type_refused || status == 410 || yaml_said_to_be_json || query.contains("watch=maybe") {
         return None;
     }
     if watching(interaction) && status == 200 {
@@ -64,12 +54,7 @@ pub(super) fn documented<'a>(
             }
         }
         (_, 500) => expected.status = None,
-        ("DELETE", 200)
-            if !expected
-                .text
-                .replace(' ', "")
-                .contains(r#""kind":"Status""#) =>
-        {
+        ("DELETE", 200) if !expected.text.replace(' ', "").contains(r#""kind":"Status""#) => {
             let status = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":200}"#;
             expected.text = Cow::Borrowed(status);
         }
@@ -82,18 +67,10 @@ pub(super) fn documented<'a>(
 fn after(text: &str, start: u128) -> String {
     let later = |frame: &&str| {
         let frame: Value = serde_json::from_str(frame).unwrap_or_default();
-        let version = frame
-            .pointer("/object/metadata/resourceVersion")
-            .and_then(Value::as_str);
-        version
-            .and_then(|version| version.parse::<u128>().ok())
-            .is_none_or(|version| version > start)
+        let version = frame.pointer("/object/metadata/resourceVersion").and_then(Value::as_str);
+        version.and_then(|version| version.parse::<u128>().ok()).is_none_or(|version| version > start)
     };
-    text.lines()
-        .filter(|frame| !frame.trim().is_empty())
-        .filter(later)
-        .flat_map(|frame| [frame, "\n"])
-        .collect()
+    text.lines().filter(|frame| !frame.trim().is_empty()).filter(later).flat_map(|frame| [frame, "\n"]).collect()
 }
 
 #[cfg(test)]
@@ -112,19 +89,8 @@ mod tests {
             started: Timestamp::UNIX_EPOCH,
             wait: Duration::ZERO,
             took: None,
-            request: Request {
-                method: method.into(),
-                url: url.into(),
-                headers: headers.clone(),
-                body: None,
-                omitted: 0,
-            },
-            outcome: Outcome::Answer(Answer {
-                status: 200,
-                headers,
-                payload: Payload::Body("".into()),
-                cut: None,
-            }),
+            request: Request { method: method.into(), url: url.into(), headers: headers.clone(), body: None, omitted: 0 },
+            outcome: Outcome::Answer(Answer { status: 200, headers, payload: Payload::Body("".into()), cut: None }),
             marks: Marks::default(),
         }
     }
@@ -137,31 +103,16 @@ mod tests {
     #[case("PATCH", "/api/v1/pods/a", 415, Some(Some(415)))]
     #[case("GET", "/api/v1/pods?watch=true&resourceVersion=5", 410, None)]
     #[case("GET", "/api/v1/proxy/nodes/a?path=b", 301, None)]
-    fn the_documents_have_the_last_word(
-        #[case] method: &str,
-        #[case] url: &str,
-        #[case] status: u16,
-        #[case] expected: Option<Option<u16>>,
-    ) {
-        let found =
-            documented(&asked(method, url), status, "{}".into()).map(|expected| expected.status);
+    fn the_documents_have_the_last_word(#[case] method: &str, #[case] url: &str, #[case] status: u16, #[case] expected: Option<Option<u16>>) {
+        let found = documented(&asked(method, url), status, "{}".into()).map(|expected| expected.status);
         assert_eq!(found, expected);
     }
 
     #[test]
     fn a_watch_does_not_repeat_the_version_it_starts_from() {
-        let frame = |version: u32| {
-            format!("{{\"object\":{{\"metadata\":{{\"resourceVersion\":\"{version}\"}}}}}}\n")
-        };
+        let frame = |version: u32| format!("{{\"object\":{{\"metadata\":{{\"resourceVersion\":\"{version}\"}}}}}}\n");
         let text = frame(5) + &frame(6);
-        let found = documented(
-            &asked("GET", "/api/v1/watch/pods?resourceVersion=5"),
-            200,
-            text.into(),
-        );
-        assert_eq!(
-            found.map(|expected| expected.text.into_owned()),
-            Some(frame(6))
-        );
+        let found = documented(&asked("GET", "/api/v1/watch/pods?resourceVersion=5"), 200, text.into());
+        assert_eq!(found.map(|expected| expected.text.into_owned()), Some(frame(6)));
     }
 }

@@ -11,22 +11,10 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The headers that an answer hangs on.
-const HEADERS: [&str; 4] = [
-    "location",
-    "www-authenticate",
-    "set-cookie",
-    "content-encoding",
-];
+const HEADERS: [&str; 4] = ["location", "www-authenticate", "set-cookie", "content-encoding"];
 
 /// The headers that say nothing about the server's behaviour.
-const INCIDENTAL: [&str; 6] = [
-    "content-type",
-    "content-length",
-    "date",
-    "server",
-    "connection",
-    "transfer-encoding",
-];
+const INCIDENTAL: [&str; 6] = ["content-type", "content-length", "date", "server", "connection", "transfer-encoding"];
 
 /// A frame may be this much later than it was recorded.
 const LATE: Duration = Duration::from_millis(1500);
@@ -42,32 +30,19 @@ pub(super) struct Judge {
 impl Judge {
     pub(super) fn new(profile: &str, of_cassette: &str) -> Self {
         let translate = profile == DOCUMENTED && of_cassette != DOCUMENTED;
-        Self {
-            profile: profile.to_owned(),
-            translate,
-            bound: Bindings::default(),
-        }
+        Self { profile: profile.to_owned(), translate, bound: Bindings::default() }
     }
 
     /// Whether an interaction concerns this profile.
     pub(super) fn concerns(&self, interaction: &Interaction) -> bool {
-        interaction
-            .marks
-            .only
-            .as_ref()
-            .is_none_or(|only| *only == self.profile)
+        interaction.marks.only.as_ref().is_none_or(|only| *only == self.profile)
     }
 
     pub(super) fn verdict(&mut self, interaction: &Interaction, got: &Got) -> Verdict {
         let mut found = match &interaction.outcome {
             Outcome::Answer(answer) => self.findings(interaction, answer, got),
-            Outcome::Failure(failure)
-                if got.status != 0 && interaction.marks.unjudged.is_none() =>
-            {
-                let text = format!(
-                    "status {}, recorded no answer ({})",
-                    got.status, failure.text
-                );
+            Outcome::Failure(failure) if got.status != 0 && interaction.marks.unjudged.is_none() => {
+                let text = format!("status {}, recorded no answer ({})", got.status, failure.text);
                 vec![Finding::new(Grade::Status, text)]
             }
             Outcome::Failure(_) => Vec::new(),
@@ -88,10 +63,7 @@ impl Judge {
         };
         let Some(expected) = expected else {
             // Not judged, but what it binds is needed later.
-            let (there, here) = (
-                body(&original, "application/json"),
-                body(&got.text, "application/json"),
-            );
+            let (there, here) = (body(&original, "application/json"), body(&got.text, "application/json"));
             Comparison::new(&mut self.bound, "").values("", &there, &here);
             return Vec::new();
         };
@@ -109,10 +81,7 @@ impl Judge {
         };
         let mut found = Vec::new();
         if got.status != status {
-            found.push(Finding::new(
-                Grade::Status,
-                format!("status {}, recorded {status}", got.status),
-            ));
+            found.push(Finding::new(Grade::Status, format!("status {}, recorded {status}", got.status)));
         }
         if got.media_type != media_type {
             let text = format!("media type {:?}, recorded {media_type:?}", got.media_type);
@@ -123,19 +92,9 @@ impl Judge {
         let asked = interaction.request.text();
         let mut comparison = Comparison::new(&mut self.bound, &asked);
         if let Some(messages) = interaction.messages() {
-            compare_messages(
-                &mut comparison,
-                messages,
-                got,
-                start(interaction.request.query()).is_none(),
-            );
+            compare_messages(&mut comparison, messages, got, start(interaction.request.query()).is_none());
         } else if stream {
-            compare_frames(
-                &mut comparison,
-                &expected,
-                got,
-                start(&interaction.request.url).is_none(),
-            );
+            compare_frames(&mut comparison, &expected, got, start(&interaction.request.url).is_none());
         } else {
             let deleted = self.profile == DOCUMENTED && interaction.request.method == "DELETE";
             compare_bodies(&mut comparison, &expected, got, media_type, deleted);
@@ -146,15 +105,10 @@ impl Judge {
 
     fn headers(&self, answer: &Answer, got: &Got, found: &mut Vec<Finding>) {
         for name in HEADERS {
-            let wanted = self
-                .bound
-                .text(answer.headers.last(name).unwrap_or_default());
+            let wanted = self.bound.text(answer.headers.last(name).unwrap_or_default());
             let given = got.headers.last(name).unwrap_or_default();
             if wanted != given {
-                found.push(Finding::new(
-                    Grade::Status,
-                    format!("{name} {given:?}, recorded {wanted:?}"),
-                ));
+                found.push(Finding::new(Grade::Status, format!("{name} {given:?}, recorded {wanted:?}")));
             }
         }
         for (name, wanted) in &answer.headers.0 {
@@ -165,10 +119,7 @@ impl Judge {
             let given = got.headers.last(name);
             if given != Some(wanted.as_str()) {
                 let given = given.unwrap_or("(none)");
-                found.push(Finding::new(
-                    Grade::Header,
-                    format!("{name} {given:?}, recorded {wanted:?}"),
-                ));
+                found.push(Finding::new(Grade::Header, format!("{name} {given:?}, recorded {wanted:?}")));
             }
         }
     }
@@ -182,56 +133,28 @@ fn refusal(got: &Got) -> Vec<Finding> {
         return Vec::new();
     }
     let shown = short(&Value::String(got.text.clone()));
-    vec![Finding::new(
-        Grade::Status,
-        format!("status {}, wanted a 4xx Status: {shown}", got.status),
-    )]
+    vec![Finding::new(Grade::Status, format!("status {}, wanted a 4xx Status: {shown}", got.status))]
 }
 
 fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
     let took = interaction.took.unwrap_or_default();
     if let Some(first) = interaction.frames().and_then(|frames| frames.first()) {
         let came = got.first.unwrap_or(got.took);
-        if first.at + LATE < took && got.took > LATE && came + Duration::from_millis(500) > got.took
-        {
-            found.push(Finding::new(
-                Grade::Status,
-                "frames were held back until the stream ended",
-            ));
+        if first.at + LATE < took && got.took > LATE && came + Duration::from_millis(500) > got.took {
+            found.push(Finding::new(Grade::Status, "frames were held back until the stream ended"));
         } else if got.first.is_some() && came > first.at + LATE {
-            let text = format!(
-                "the first frame came after {:.1} s, recorded {:.1} s",
-                came.as_secs_f64(),
-                first.at.as_secs_f64()
-            );
+            let text = format!("the first frame came after {:.1} s, recorded {:.1} s", came.as_secs_f64(), first.at.as_secs_f64());
             found.push(Finding::new(Grade::Status, text));
         }
     }
-    if got.status != 0
-        && interaction.took.is_some()
-        && got.took > took * 10 + Duration::from_secs(1)
-    {
-        let text = format!(
-            "took {:.0} ms, recorded {:.0} ms",
-            to_millis(got.took),
-            to_millis(took)
-        );
+    if got.status != 0 && interaction.took.is_some() && got.took > took * 10 + Duration::from_secs(1) {
+        let text = format!("took {:.0} ms, recorded {:.0} ms", to_millis(got.took), to_millis(took));
         found.push(Finding::new(Grade::Timing, text));
     }
 }
 
-fn compare_frames(
-    comparison: &mut Comparison<'_>,
-    expected: &Expected<'_>,
-    got: &Got,
-    from_now: bool,
-) {
-    let frames = |text: &str| -> Vec<Value> {
-        text.lines()
-            .filter(|line| !line.trim().is_empty())
-            .map(|line| body(line, "application/json"))
-            .collect()
-    };
+fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &Got, from_now: bool) {
+    let frames = |text: &str| -> Vec<Value> { text.lines().filter(|line| !line.trim().is_empty()).map(|line| body(line, "application/json")).collect() };
     let (mut there, mut here) = (frames(&expected.text), frames(&got.text));
     if expected.outcome {
         (there, here) = (outcome(&there), outcome(&here));
@@ -243,13 +166,7 @@ fn compare_frames(
 
 fn compare_lists(comparison: &mut Comparison<'_>, what: &str, there: &[Value], here: &[Value]) {
     if there.len() != here.len() {
-        let text = format!(
-            "{} {what}s, recorded {}: {} for {}",
-            here.len(),
-            there.len(),
-            types(here),
-            types(there)
-        );
+        let text = format!("{} {what}s, recorded {}: {} for {}", here.len(), there.len(), types(here), types(there));
         comparison.found.push(Finding::new(Grade::Shape, text));
     }
     for (n, (recorded, live)) in there.iter().zip(here).enumerate() {
@@ -257,19 +174,10 @@ fn compare_lists(comparison: &mut Comparison<'_>, what: &str, there: &[Value], h
     }
 }
 
-fn compare_messages(
-    comparison: &mut Comparison<'_>,
-    messages: &[Message],
-    got: &Got,
-    from_now: bool,
-) {
+fn compare_messages(comparison: &mut Comparison<'_>, messages: &[Message], got: &Got, from_now: bool) {
     let contents = |messages: &[Message]| -> Vec<Value> {
-        let from_server = messages
-            .iter()
-            .filter(|message| message.from == Sender::Server);
-        from_server
-            .filter_map(|message| content(&message.data))
-            .collect()
+        let from_server = messages.iter().filter(|message| message.from == Sender::Server);
+        from_server.filter_map(|message| content(&message.data)).collect()
     };
     let (mut there, mut here) = (contents(messages), contents(&got.messages));
     if from_now {
@@ -290,13 +198,7 @@ fn content(data: &Data) -> Option<Value> {
     }
 }
 
-fn compare_bodies(
-    comparison: &mut Comparison<'_>,
-    expected: &Expected<'_>,
-    got: &Got,
-    media_type: &str,
-    documented_delete: bool,
-) {
+fn compare_bodies(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &Got, media_type: &str, documented_delete: bool) {
     let mut there = body(&expected.text, media_type);
     let mut here = body(&got.text, &got.media_type);
     if let Some(kind) = expected.kind {
@@ -305,41 +207,26 @@ fn compare_bodies(
             here = here.get("kind").cloned().unwrap_or_default();
         }
     }
-    let is =
-        |value: &Value, key: &str, text: &str| value.get(key).and_then(Value::as_str) == Some(text);
+    let is = |value: &Value, key: &str, text: &str| value.get(key).and_then(Value::as_str) == Some(text);
     if documented_delete && is(&there, "status", "Success") && is(&here, "kind", "Status") {
         there = json!({"kind": "Status", "status": "Success"});
         here = json!({"kind": here.get("kind"), "status": here.get("status")});
     }
     comparison.values("", &there, &here);
     let lines = |text: &str| text.trim().contains('\n');
-    if media_type == "application/json"
-        && there.is_object()
-        && lines(&expected.text) != lines(&got.text)
-    {
-        comparison.found.push(Finding::new(
-            Grade::Text,
-            "pretty-printed or not: not as recorded",
-        ));
+    if media_type == "application/json" && there.is_object() && lines(&expected.text) != lines(&got.text) {
+        comparison.found.push(Finding::new(Grade::Text, "pretty-printed or not: not as recorded"));
     }
 }
 
 fn types(frames: &[Value]) -> String {
     let name = |frame: &Value| match frame {
-        Value::Object(frame) => frame
-            .get("type")
-            .and_then(Value::as_str)
-            .unwrap_or("none")
-            .to_owned(),
+        Value::Object(frame) => frame.get("type").and_then(Value::as_str).unwrap_or("none").to_owned(),
         other => short(other),
     };
     let mut names: Vec<String> = frames.iter().take(8).map(name).collect();
     if frames.len() > 8 {
         names.push("...".into());
     }
-    if names.is_empty() {
-        "none".into()
-    } else {
-        names.join(" ")
-    }
+    if names.is_empty() { "none".into() } else { names.join(" ") }
 }

@@ -28,9 +28,7 @@ pub(crate) struct Origin {
 impl Origin {
     /// Starts it on a port of the system's choice.
     pub(crate) async fn start() -> Server {
-        Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Self::default()))
-            .await
-            .expect("a server")
+        Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Self::default())).await.expect("a server")
     }
 }
 
@@ -40,69 +38,33 @@ pub(crate) fn url(server: &Server) -> String {
 }
 
 impl Exchange for Origin {
-    async fn answer(
-        self: Arc<Self>,
-        mut request: Request<Incoming>,
-        tasks: Tasks,
-    ) -> Result<Response<Body>, Gone> {
-        let query: HashMap<String, String> =
-            url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes())
-                .into_owned()
-                .collect();
-        let number = |key: &str, default: u64| {
-            query
-                .get(key)
-                .and_then(|value| value.parse().ok())
-                .unwrap_or(default)
-        };
+    async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+        let query: HashMap<String, String> = url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes()).into_owned().collect();
+        let number = |key: &str, default: u64| query.get(key).and_then(|value| value.parse().ok()).unwrap_or(default);
         let path = request.uri().path().to_owned();
         match path.as_str() {
             "/version" => Ok(json(&json!({"gitVersion": "v1.2.0-test"}))),
-            "/count" => Ok(json(
-                &json!({"count": self.asked.fetch_add(1, Ordering::Relaxed)}),
-            )),
-            "/small" => Ok(json(
-                &json!({"kind": "ConfigMap", "data": {"a": "1", "b": "x".repeat(200)}}),
-            )),
+            "/count" => Ok(json(&json!({"count": self.asked.fetch_add(1, Ordering::Relaxed)}))),
+            "/small" => Ok(json(&json!({"kind": "ConfigMap", "data": {"a": "1", "b": "x".repeat(200)}}))),
             "/list" => {
                 let count = number("n", 10);
                 let mut lists = self.lists.lock().map_err(|_| Gone)?;
-                let text = lists
-                    .entry(count)
-                    .or_insert_with(|| format!("{}\n", list(count)).into())
-                    .clone();
+                let text = lists.entry(count).or_insert_with(|| format!("{}\n", list(count)).into()).clone();
                 let mut response = Response::new(transport::full(text));
-                response
-                    .headers_mut()
-                    .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 Ok(response)
             }
             "/gone" => Err(Gone),
             "/gzip" => {
-                let body = Coding::Gzip
-                    .encode(b"{\"packed\":\"hunter22hunter\"}")
-                    .map_err(|_| Gone)?;
+                let body = Coding::Gzip.encode(b"{\"packed\":\"hunter22hunter\"}").map_err(|_| Gone)?;
                 let mut response = Response::new(transport::full(body));
-                response
-                    .headers_mut()
-                    .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-                response
-                    .headers_mut()
-                    .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 Ok(response)
             }
-            "/binary" => Ok(Response::new(transport::full(
-                (0..=255).collect::<Vec<u8>>(),
-            ))),
-            "/bytes" => Ok(Response::new(transport::full(vec![
-                b'x';
-                number("n", 1 << 20)
-                    as usize
-            ]))),
-            "/watch/lines" => Ok(lines(
-                number("n", 3),
-                Duration::from_millis(number("pause", 20)),
-            )),
+            "/binary" => Ok(Response::new(transport::full((0..=255).collect::<Vec<u8>>()))),
+            "/bytes" => Ok(Response::new(transport::full(vec![b'x'; number("n", 1 << 20) as usize]))),
+            "/watch/lines" => Ok(lines(number("n", 3), Duration::from_millis(number("pause", 20)))),
             "/flood" => Ok(flood(number("mib", 1))),
             "/cut" => Ok(cut()),
             "/ws" => upgrade(&mut request, &tasks),
@@ -113,9 +75,7 @@ impl Exchange for Origin {
 
 fn json(value: &serde_json::Value) -> Response<Body> {
     let mut response = Response::new(transport::full(format!("{value}\n")));
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
@@ -134,19 +94,10 @@ fn list(count: u64) -> serde_json::Value {
 async fn echo(request: Request<Incoming>) -> Result<Response<Body>, Gone> {
     let media_type = request.headers().get(CONTENT_TYPE).cloned();
     let said = request.headers().get("x-say").cloned();
-    let body = request
-        .into_body()
-        .collect()
-        .await
-        .map_err(|_| Gone)?
-        .to_bytes();
+    let body = request.into_body().collect().await.map_err(|_| Gone)?.to_bytes();
     let mut response = Response::new(transport::full(body));
-    response
-        .headers_mut()
-        .extend(media_type.map(|value| (CONTENT_TYPE, value)));
-    response
-        .headers_mut()
-        .extend(said.map(|value| (http::HeaderName::from_static("x-said"), value)));
+    response.headers_mut().extend(media_type.map(|value| (CONTENT_TYPE, value)));
+    response.headers_mut().extend(said.map(|value| (http::HeaderName::from_static("x-said"), value)));
     Ok(response)
 }
 
@@ -162,10 +113,7 @@ fn lines(count: u64, pause: Duration) -> Response<Body> {
 }
 
 fn flood(mib: u64) -> Response<Body> {
-    let line = format!(
-        "{}\n",
-        "the quick brown fox jumps over the lazy dog; ".repeat(22)
-    );
+    let line = format!("{}\n", "the quick brown fox jumps over the lazy dog; ".repeat(22));
     let chunk = Bytes::from(line.repeat((64 << 10) / line.len()));
     let count = (mib << 20) / chunk.len() as u64;
     let frames = stream::iter(0..count).map(move |_| Ok(Frame::data(chunk.clone())));
@@ -173,27 +121,20 @@ fn flood(mib: u64) -> Response<Body> {
 }
 
 fn cut() -> Response<Body> {
-    let frames = stream::iter([Ok(Frame::data(Bytes::from("half\n"))), Err("cut".into())]).then(
-        |frame| async {
-            tokio::time::sleep(Duration::from_millis(150)).await;
-            frame
-        },
-    );
+    let frames = stream::iter([Ok(Frame::data(Bytes::from("half\n"))), Err("cut".into())]).then(|frame| async {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        frame
+    });
     Response::new(StreamBody::new(frames).boxed_unsync())
 }
 
 /// Greets, says what it hears twice, and ends at `bye`.
 fn upgrade(request: &mut Request<Incoming>, tasks: &Tasks) -> Result<Response<Body>, Gone> {
-    let key = request
-        .headers()
-        .get("sec-websocket-key")
-        .cloned()
-        .ok_or(Gone)?;
+    let key = request.headers().get("sec-websocket-key").cloned().ok_or(Gone)?;
     let near = hyper::upgrade::on(request);
     tasks.spawn(async move {
         let Ok(upgraded) = near.await else { return };
-        let mut socket =
-            WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+        let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
         let _ = socket.send(Message::text("{\"hello\":\"there\"}")).await;
         while let Some(Ok(message)) = socket.next().await {
             let Message::Text(text) = message else {
@@ -210,12 +151,7 @@ fn upgrade(request: &mut Request<Incoming>, tasks: &Tasks) -> Result<Response<Bo
     let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).map_err(|_| Gone)?;
     let mut response = Response::new(transport::full(Bytes::new()));
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    transport::restore(
-        response.headers_mut(),
-        Some(HeaderValue::from_static("websocket")),
-    );
-    response
-        .headers_mut()
-        .insert("sec-websocket-accept", accept);
+    transport::restore(response.headers_mut(), Some(HeaderValue::from_static("websocket")));
+    response.headers_mut().insert("sec-websocket-accept", accept);
     Ok(response)
 }
