@@ -105,6 +105,8 @@ fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line
     let url = format!("http://{}/_bulk", listener.local_addr().expect("an address"));
     let serving = server.clone();
     let task = runtime.spawn(async move { serving.serve(listener).await });
+    // What the whole workspace is built with may leave the choice of one open.
+    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::new();
     let began = Instant::now();
     share(settings.threads, lines, |part| {

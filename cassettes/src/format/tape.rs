@@ -16,11 +16,16 @@ use std::time::Duration;
 const BEGIN: &str = "---\n";
 const ENDED: &str = "...\n";
 
+/// How many buffers are kept.
+const SPARE: usize = 4;
+
 /// A cassette that is being recorded.
 #[derive(Debug)]
 pub struct Tape {
     path: PathBuf,
     state: Mutex<State>,
+    /// Buffers for pieces, which are long, so that the system need not find memory for each.
+    spare: Mutex<Vec<Vec<u8>>>,
 }
 
 #[derive(Debug)]
@@ -52,7 +57,7 @@ impl Tape {
         let fail = |source| FormatError::File { path: path.to_owned(), source };
         let mut file = File::create(path).map_err(fail)?;
         file.write_all(text.as_bytes()).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), state: Mutex::new(State { file, open: None, stopped: false }) })
+        Ok(Self { path: path.to_owned(), state: Mutex::new(State { file, open: None, stopped: false }), spare: Mutex::default() })
     }
 
     /// The file.
@@ -98,9 +103,15 @@ impl Tape {
     /// # Errors
     /// If the file cannot be written.
     pub fn piece(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
-        let mut text = String::new();
+        let mut text = self.spare.lock().pop().unwrap_or_default();
         piece(&mut text, of);
-        self.write(&text, Some((id, "pieces:\n")), Some(id))
+        let result = self.write(&text, Some((id, "pieces:\n")), Some(id));
+        text.clear();
+        let mut spare = self.spare.lock();
+        if spare.len() < SPARE {
+            spare.push(text);
+        }
+        result
     }
 
     /// Appends a message to an upgraded connection of an interaction.
@@ -125,7 +136,7 @@ impl Tape {
     }
 
     /// Writes `text` in the document of `within`, or where no document is open; `open` is what it leaves open.
-    fn write(&self, text: &str, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
+    fn write(&self, text: impl AsRef<[u8]>, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
         let mut state = self.state.lock();
         if state.stopped {
             return Err(FormatError::Stopped);
@@ -141,10 +152,11 @@ impl Tape {
         }
         state.open = open;
         let result = if lead.is_empty() {
-            state.file.write_all(text.as_bytes())
+            state.file.write_all(text.as_ref())
         } else {
-            lead.push_str(text);
-            state.file.write_all(lead.as_bytes())
+            let mut all = lead.into_bytes();
+            all.extend_from_slice(text.as_ref());
+            state.file.write_all(&all)
         };
         result.map_err(|source| {
             // What follows half a document could not be told from it.

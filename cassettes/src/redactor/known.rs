@@ -47,6 +47,11 @@ impl Known {
         self.last = self.last.max(used.max().unwrap_or_default());
     }
 
+    /// Whether there is nothing to look for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.needles.is_empty()
+    }
+
     /// The number of a secret. A credential is looked for elsewhere; another only if it cannot be any word.
     pub(super) fn number(&mut self, secret: &[u8], credential: bool) -> u64 {
         if let Some(number) = self.numbers.get(secret) {
@@ -98,7 +103,9 @@ impl Known {
         let mut out = Vec::with_capacity(bytes.len());
         let mut end = 0;
         for (range, needle) in found {
-            let Some(needle) = self.needles.get(needle).filter(|_| range.start >= end) else { continue };
+            let Some(needle) = self.needles.get(needle).filter(|_| range.start >= end) else {
+                continue;
+            };
             out.extend_from_slice(bytes.get(end..range.start)?);
             let text = placeholder(needle.number);
             let text = if needle.base64 { STANDARD_NO_PAD.encode(text) } else { text };
@@ -154,9 +161,11 @@ impl Known {
                 let code = engine.encode([&vec![0; before][..], secret].concat());
                 // What its neighbours have a part in is not its own.
                 let first = [0, 2, 3].get(before).copied().unwrap_or_default();
-                let whole = (before + secret.len()) % 3 == 0;
+                let whole = (before + secret.len()).is_multiple_of(3);
                 let last = if whole { code.len() } else { code.len() - 1 };
-                let Some(code) = code.get(first..last).filter(|code| code.len() >= SHORTEST) else { continue };
+                let Some(code) = code.get(first..last).filter(|code| code.len() >= SHORTEST) else {
+                    continue;
+                };
                 if !self.needles.iter().rev().take(12).any(|needle| needle.bytes == code.as_bytes()) {
                     self.needles.push(Needle { bytes: code.into(), number, base64: true });
                 }

@@ -184,6 +184,11 @@ impl Rules {
         out
     }
 
+    /// Whether there are no rules for bodies but the default ones.
+    pub(super) fn only_default(&self) -> bool {
+        self.defaults && self.paths.is_empty() && self.patterns.is_empty() && self.query.is_empty()
+    }
+
     /// Whether a default rule could find anything in a text.
     pub(super) fn hinted(&self, text: &[u8]) -> bool {
         self.defaults && HINTS.any_in(text)
@@ -243,7 +248,9 @@ impl Rules {
 }
 
 fn replaced(found: &Captures<'_>, known: &mut Known) -> String {
-    let Some(whole) = found.get(0) else { return String::new() };
+    let Some(whole) = found.get(0) else {
+        return String::new();
+    };
     let secret = found.get(1).unwrap_or(whole);
     let (before, after) = (secret.start() - whole.start(), secret.end() - whole.start());
     let text = whole.as_str();
@@ -256,7 +263,9 @@ fn replaced(found: &Captures<'_>, known: &mut Known) -> String {
 
 fn cookie(pair: &str, known: &mut Known) -> String {
     match pair.split_once('=') {
-        Some((name, value)) if !value.is_empty() => format!("{name}={}", known.placeholder(value, true)),
+        Some((name, value)) if !value.is_empty() => {
+            format!("{name}={}", known.placeholder(value, true))
+        }
         Some(_) => pair.to_owned(),
         None => known.placeholder(pair, true),
     }
@@ -264,7 +273,9 @@ fn cookie(pair: &str, known: &mut Known) -> String {
 
 /// The scheme stays, and a password is known as one beyond the pair that it came in.
 fn authorization(value: &str, known: &mut Known) -> String {
-    let Some((scheme, secret)) = value.split_once(' ') else { return known.placeholder(value, true) };
+    let Some((scheme, secret)) = value.split_once(' ') else {
+        return known.placeholder(value, true);
+    };
     if scheme.eq_ignore_ascii_case("basic")
         && let Ok(pair) = STANDARD.decode(secret.trim())
         && let Some((_, password)) = String::from_utf8_lossy(&pair).split_once(':')

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Limits,
     body::{self, Body},
-    description::{AGGREGATED, Descriptions, PROTOBUF},
+    description::{AGGREGATED, Descriptions, OLDER_PROTOBUF, PROTOBUF},
     discovery::Discovery,
     metrics::{Metrics, Open},
     negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
@@ -287,9 +287,8 @@ impl Service {
         }
         let document = self.descriptions.json(&self.table, path).ok_or_else(Status::no_such_path)?;
         if path == "/openapi/v2" {
-            let accepted = PROTOBUF.into_iter().find(|media_type| negotiation::names(&parts.headers, media_type));
-            if let Some(media_type) = accepted {
-                return Ok(respond::of(media_type, self.descriptions.protobuf(&self.table)));
+            if [PROTOBUF, OLDER_PROTOBUF].into_iter().any(|media_type| negotiation::names(&parts.headers, media_type)) {
+                return Ok(respond::of(PROTOBUF, self.descriptions.protobuf(&self.table)));
             }
         }
         takes(parts, &[JSON])?;

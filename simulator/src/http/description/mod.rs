@@ -18,9 +18,11 @@ use bytes::Bytes;
 
 use super::route::Table;
 
-/// The media type of OpenAPI 2 in protobuf, and its older name.
-pub(crate) const PROTOBUF: [&str; 2] =
-    ["application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"];
+/// The media type of OpenAPI 2 in protobuf.
+pub(crate) const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// Its older name, which clients still ask by, though it is no media type by the grammar of such.
+pub(crate) const OLDER_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 /// The media type of aggregated discovery.
 pub(crate) const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

@@ -90,6 +90,8 @@ fn full(text: &str) -> Body {
 }
 
 fn client() -> reqwest::Client {
+    // What the whole workspace is built with may leave the choice of one open.
+    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap()
 }
 

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Plays real clients against the simulator, over both its listeners. usage: run.sh [CLIENT...]; all that are installed where none is named.
+# kubectl: the system's own, or Debian's kubernetes-client; python: pip install kubernetes; node: npm install @kubernetes/client-node.
+# A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+stuntdouble=${STUNTDOUBLE:-../../target/debug/stuntdouble}
+work=$(mktemp -d)
+pids=()
+finish() {
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  rm -rf "$work"
+}
+trap finish EXIT
+
+# serve NAME ARGUMENTS...: starts a server, and waits for the line that says that it is ready.
+serve() {
+  local name=$1
+  shift
+  "$stuntdouble" "$@" >"$work/$name" &
+  pids+=($!)
+  for _ in $(seq 200); do
+    grep -q '^ready: ' "$work/$name" && return 0
+    sleep 0.05
+  done
+  echo "$name did not start" >&2
+  return 1
+}
+
+echo 'secrettoken,admin,1' >"$work/tokens"
+echo 'secretpass,admin,1' >"$work/passwords"
+serve server serve --bare --listen 127.0.0.1:0 --secure-listen 127.0.0.1:0 --token-file "$work/tokens" --basic-file "$work/passwords" --write-kubeconfig "$work/secure"
+insecure=$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/server")
+cat >"$work/insecure" <<CONFIG
+apiVersion: v1
+kind: Config
+clusters: [{name: plain, cluster: {server: "$insecure", insecure-skip-tls-verify: true}}]
+contexts: [{name: plain, context: {cluster: plain}}]
+current-context: plain
+CONFIG
+
+failed=()
+skipped=()
+client() {
+  local name=$1 installed=$2
+  shift 2
+  if ! eval "$installed" >/dev/null 2>&1; then
+    skipped+=("$name")
+    return
+  fi
+  for listener in insecure secure; do
+    printf '== %s over the %s listener\n' "$name" "$listener"
+    KUBECONFIG="$work/$listener" SERVER="$insecure" HOME="$work" "$@" || failed+=("$name over the $listener listener")
+  done
+}
+
+for name in "${@:-all}"; do
+  case $name in all | kubectl) client kubectl 'command -v kubectl' ./kubectl.sh ;; esac
+  case $name in all | python) client python 'python3 -c "import kubernetes"' python3 ./client.py ;; esac
+  case $name in all | node) client node 'node -e "require(\"@kubernetes/client-node\")"' node ./client.cjs ;; esac
+done
+
+for name in "${skipped[@]}"; do printf 'skipped: %s (not installed)\n' "$name"; done
+for name in "${failed[@]}"; do printf 'failed: %s\n' "$name"; done
+[ ${#failed[@]} -eq 0 ]
