@@ -1,5 +1,7 @@
 //! The Rust client (`kube`) against both listeners of a server: the life of an object of each kind, and a container's streams.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
 use std::fmt::Debug;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
