@@ -108,7 +108,9 @@ impl Bindings {
 
     /// The live version to ask from, for a recorded one: its own, else that of the last object before it.
     pub fn live_version(&self, recorded: &str) -> String {
-        let Some(version) = digits(recorded) else { return recorded.to_owned() };
+        let Some(version) = digits(recorded) else {
+            return recorded.to_owned();
+        };
         let known = self.versions.get(&version).or_else(|| self.lists.get(&version));
         let before = || self.versions.range(..version).next_back().map(|(_, live)| live).filter(|_| version < MADE_UP);
         known.or_else(before).map_or_else(|| recorded.to_owned(), u128::to_string)

@@ -1,6 +1,7 @@
 //! A recorder that is killed at any moment leaves a cassette that opens, and that lacks at most the answers in flight.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod origin;
 
@@ -27,7 +28,9 @@ const FILE: &str = "STUNTDOUBLE_TEST_FILE";
 /// The recorder that is killed: this very test, started by the other one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_until_it_is_killed() {
-    let (Ok(upstream), Ok(file)) = (std::env::var(UPSTREAM), std::env::var(FILE)) else { return };
+    let (Ok(upstream), Ok(file)) = (std::env::var(UPSTREAM), std::env::var(FILE)) else {
+        return;
+    };
     let recorder = Recorder::start(Options::new(upstream), Path::new(&file)).await.expect("a recorder");
     println!("\nready {}", recorder.url());
     tokio::time::sleep(Duration::from_secs(60)).await;
@@ -66,8 +69,12 @@ async fn ask(client: Client, number: u64, received: Received) {
     for round in 0.. {
         let body = format!("{{\"client\":{number},\"round\":{round}}}");
         let request = Request::post("/echo").header("content-type", "application/json").body(full(body.clone()));
-        let Ok(response) = client.send(request.expect("a request")).await else { return };
-        let Ok(answer) = response.into_body().collect().await else { return };
+        let Ok(response) = client.send(request.expect("a request")).await else {
+            return;
+        };
+        let Ok(answer) = response.into_body().collect().await else {
+            return;
+        };
         assert_eq!(answer.to_bytes(), body);
         received.note(body);
     }
@@ -76,7 +83,9 @@ async fn ask(client: Client, number: u64, received: Received) {
 /// Watches until the recorder is gone, and notes what came.
 async fn watch(client: Client, number: u64, received: Received) {
     let request = Request::get(format!("/watch/lines?n=1000&pause=2&client={number}")).body(full("")).expect("a request");
-    let Ok(response) = client.send(request).await else { return };
+    let Ok(response) = client.send(request).await else {
+        return;
+    };
     let mut body = response.into_body();
     let mut count = 0;
     while let Some(Ok(frame)) = body.frame().await {

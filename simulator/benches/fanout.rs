@@ -45,7 +45,7 @@ struct Scale {
     pairs: usize,
 }
 
-const FULL: Scale = Scale { watchers: 1000, changes: 10_000, rate: 2000.0, pairs: 5 };
+const FULL: Scale = Scale { watchers: 1000, changes: 8_000, rate: 2000.0, pairs: 5 };
 const QUICK: Scale = Scale { watchers: 100, changes: 8_000, rate: 4000.0, pairs: 1 };
 
 fn main() -> Outcome {

@@ -13,14 +13,17 @@ mod kubeconfig;
 mod secure;
 mod session;
 mod socket;
+mod stage;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
@@ -29,6 +32,8 @@ pub use credentials::{Credentials, CredentialsError};
 use secure::Doors;
 pub use session::{Exchange, Session};
 pub use socket::{Heard, Socket};
+pub use stage::Stage;
+use stage::{Recorded, Recording};
 
 use stuntdouble_simulator::Simulator;
 
@@ -84,21 +89,33 @@ pub enum TargetError {
         /// What went wrong.
         reason: String,
     },
+    /// A cassette cannot be played.
+    #[error("{path}: {reason}", path = path.display())]
+    Cassette {
+        /// It, or the folder of it.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// The simulator did not start.
     #[error("the simulator did not start: {0}")]
     Simulator(String),
 }
 
 /// A server to be judged.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Target {
     base: String,
+    /// What it says of itself.
+    agent: Option<String>,
     client: reqwest::Client,
     authorization: Option<HeaderValue>,
     doors: Option<Doors>,
     place: Option<Place>,
-    _backend: Option<Backend>,
-    embedded: Option<Embedded>,
+    _backend: Option<Arc<Backend>>,
+    embedded: Option<Arc<Embedded>>,
+    recording: Option<Arc<Recording>>,
+    recorded: Option<Arc<Recorded>>,
 }
 
 /// A simulator that lives as long as the target that it is.
@@ -119,8 +136,20 @@ impl Target {
             return Err(TargetError::Address(url.to_owned(), "it is to begin with http:// or https://".to_owned()));
         }
         let base = url.trim_end_matches('/').to_owned();
-        let doors = if parsed.scheme() == "https" && credentials.say_who() { Some(Doors::at(&base, credentials)?) } else { None };
-        Ok(Self { base, client: client(credentials)?, authorization: authorization(credentials)?, doors, place: None, _backend: None, embedded: None })
+        let asks = parsed.scheme() == "https" && credentials.say_who();
+        let doors = asks.then(|| Doors::at(&base, credentials)).transpose()?;
+        Ok(Self {
+            base,
+            agent: None,
+            client: client(credentials)?,
+            authorization: authorization(credentials)?,
+            doors,
+            place: None,
+            _backend: None,
+            embedded: None,
+            recording: None,
+            recorded: None,
+        })
     }
 
     /// The same, whose proxy finds a backend of the suite at a place.
@@ -131,7 +160,7 @@ impl Target {
 
     /// The same, with a backend that listens as long as it is there.
     pub fn keeping(mut self, backend: Backend) -> Self {
-        self._backend = Some(backend);
+        self._backend = Some(Arc::new(backend));
         self
     }
 
@@ -167,8 +196,32 @@ impl Target {
             };
             target.doors = Some(Doors::at(&url, &credentials)?);
         }
-        target.embedded = Some(Embedded { profile, _running: running });
+        target.embedded = Some(Arc::new(Embedded { profile, _running: running }));
         Ok(target.keeping(backend))
+    }
+
+    /// A recorded run: a cassette, or a folder of them. Nothing is asked but what is on it.
+    ///
+    /// # Errors
+    /// If it cannot be read, or there is no trial on it.
+    pub fn cassette(from: &Path) -> Result<Self, TargetError> {
+        let recorded = Recorded::read(from)?;
+        // Every trial has a replayer of its own, at an address of its own.
+        let mut target = Self::at("http://127.0.0.1", &Credentials::default())?;
+        target.recorded = Some(Arc::new(recorded));
+        Ok(target)
+    }
+
+    /// The same, with what is said in each trial recorded on a cassette of its own in a folder. `credentials` are those
+    /// that it was made with.
+    pub fn recorded_in(mut self, folder: &Path, profile: Profile, credentials: Credentials) -> Self {
+        self.recording = Some(Arc::new(Recording { folder: folder.to_owned(), profile, credentials }));
+        self
+    }
+
+    /// The profile that a recorded run was judged by, where its cassette says it.
+    pub fn profile(&self) -> Option<Profile> {
+        self.recorded.as_ref()?.profile()
     }
 
     /// Where the target's proxy finds the suite's backend, if it does.
@@ -176,8 +229,11 @@ impl Target {
         self.place.as_ref()
     }
 
-    /// Why a case that needs something cannot be played, if it cannot.
-    pub fn lacks(&self, needs: &[Need], credential: Option<Credential>) -> Option<String> {
+    /// Why a trial of a case that needs something cannot be played, if it cannot.
+    pub fn lacks(&self, trial: &str, needs: &[Need], credential: Option<Credential>) -> Option<String> {
+        if let Some(recorded) = &self.recorded {
+            return (!recorded.has(trial)).then(|| "it is not on the cassette".to_owned());
+        }
         let reason = |need: &Need| match need {
             Need::Backend if self.place.is_none() => Some("it takes a backend that the target's proxy reaches; --backend says where one is"),
             Need::Container if self.embedded.is_none() => Some("it takes a pod whose container runs, which only the simulator is known to have"),
@@ -195,9 +251,10 @@ impl Target {
 
     /// What it is, for people.
     pub fn described(&self) -> String {
-        match &self.embedded {
-            Some(_) => format!("the simulator at {}", self.base),
-            None => self.base.clone(),
+        match (&self.embedded, &self.recorded) {
+            (_, Some(recorded)) => format!("the cassette {}", recorded.from().display()),
+            (Some(_), None) => format!("the simulator at {}", self.base),
+            (None, None) => self.base.clone(),
         }
     }
 
@@ -206,9 +263,13 @@ impl Target {
     /// # Errors
     /// If it does not start.
     pub async fn another(&self) -> Result<Option<Self>, TargetError> {
-        match &self.embedded {
-            Some(embedded) => Self::simulator(embedded.profile).await.map(Some),
-            None => Ok(None),
+        match (&self.embedded, &self.recorded) {
+            (_, Some(_)) => Ok(Some(self.clone())),
+            (Some(embedded), None) => {
+                let other = Self::simulator(embedded.profile).await?;
+                Ok(Some(Self { recording: self.recording.clone(), ..other }))
+            }
+            (None, None) => Ok(None),
         }
     }
 
@@ -217,6 +278,9 @@ impl Target {
     /// # Errors
     /// If nobody does.
     pub async fn reach(&self) -> Result<(), TargetError> {
+        if self.recorded.is_some() {
+            return Ok(());
+        }
         self.send(&Request::get("/api")).await.map(drop)
     }
 
@@ -247,6 +311,9 @@ impl Target {
             None => (&self.base, &self.client, &self.authorization),
         };
         let mut asked = client.request(request.method.clone(), format!("{base}{}", request.target()));
+        if let Some(agent) = &self.agent {
+            asked = asked.header(USER_AGENT, agent);
+        }
         if let Some(authorization) = authorization {
             asked = asked.header(AUTHORIZATION, authorization);
         }

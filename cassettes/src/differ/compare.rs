@@ -136,7 +136,9 @@ impl<'a> Comparison<'a> {
         let mut order: Vec<&String> = there.keys().collect();
         order.sort_by_key(|key| rank(key));
         for key in order {
-            let Some(recorded) = there.get(key) else { continue };
+            let Some(recorded) = there.get(key) else {
+                continue;
+            };
             match here.get(key) {
                 Some(live) => self.at(&format!("{path}.{key}"), recorded, live, Some(there)),
                 None => self.shape(format!("{path}.{key}: missing (recorded {})", short(recorded))),
@@ -222,7 +224,9 @@ impl<'a> Comparison<'a> {
 
 /// Whether a name was generated from the prefix beside it, and the other could have been too.
 fn generated(there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bool {
-    let Some(Value::String(prefix)) = parent.and_then(|parent| parent.get("generateName")) else { return false };
+    let Some(Value::String(prefix)) = parent.and_then(|parent| parent.get("generateName")) else {
+        return false;
+    };
     !prefix.is_empty() && there.starts_with(prefix.as_str()) && here.starts_with(prefix.as_str()) && there.chars().count() == here.chars().count()
 }
 

@@ -33,7 +33,9 @@ impl Diff {
 }
 
 fn put(out: &mut String, row: &Row) {
-    let Some(shown) = row.b.as_ref().or(row.a.as_ref()) else { return };
+    let Some(shown) = row.b.as_ref().or(row.a.as_ref()) else {
+        return;
+    };
     let id = |side: &Option<super::Side>| side.as_ref().map_or("-".to_owned(), |side| side.id.to_string());
     let (class, open) = if row.findings.is_empty() { ("same", "") } else { ("differs", " open") };
     out.push_str(&format!("<details class=\"{class}\"{open}>\n<summary>[{} | {}] {}</summary>\n", id(&row.a), id(&row.b), escaped(&shown.request)));

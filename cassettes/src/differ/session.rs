@@ -143,7 +143,9 @@ fn heads(a: &Answer, b: &Answer, bound: &Bindings, found: &mut Vec<Finding>) {
 }
 
 fn timing(one: &Interaction, two: &Interaction, found: &mut Vec<Finding>) {
-    let (Some(a), Some(b)) = (one.took, two.took) else { return };
+    let (Some(a), Some(b)) = (one.took, two.took) else {
+        return;
+    };
     if a.abs_diff(b) > NOISE && (a > b * FACTOR || b > a * FACTOR) {
         let text = format!("{:.1} ms, and {:.1} ms in the first", to_millis(b), to_millis(a));
         found.push(Finding::new(Grade::Timing, text));
@@ -159,7 +161,9 @@ fn outcome(outcome: &Outcome) -> String {
 
 /// The values of an answer: its body, or what each of its frames or messages says.
 fn contents(interaction: &Interaction) -> Vec<Value> {
-    let Some(answer) = interaction.answer() else { return Vec::new() };
+    let Some(answer) = interaction.answer() else {
+        return Vec::new();
+    };
     let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => format!("{} bytes, the sum of which is {}", bytes.len(), sum(bytes)),
@@ -192,7 +196,7 @@ fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
         let root = path.is_empty() || *known == own;
         root || known.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']))
     };
-    if !differing.iter().any(|known| within(known)) {
+    if !differing.iter().any(within) {
         *a = b.clone();
         return;
     }

@@ -80,7 +80,9 @@ fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
         (Payload::Messages(messages), Some(Payload::Messages(others))) => messages.extend(others),
         (Payload::Body(body), Some(Payload::Body(other))) => *body = [&body[..], &other[..]].concat().into(),
         (_, None) => {}
-        _ => return Err(format!("more of interaction {}, which is no such stream", more.of)),
+        _ => {
+            return Err(format!("more of interaction {}, which is no such stream", more.of));
+        }
     }
     whole.took = more.took.or(whole.took);
     answer.cut = more.cut.or(answer.cut.take());

@@ -16,11 +16,16 @@ use std::time::Duration;
 const BEGIN: &str = "---\n";
 const ENDED: &str = "...\n";
 
+/// How many buffers are kept.
+const SPARE: usize = 4;
+
 /// A cassette that is being recorded.
 #[derive(Debug)]
 pub struct Tape {
     path: PathBuf,
     state: Mutex<State>,
+    /// Buffers for pieces, which are long, so that the system need not find memory for each.
+    spare: Mutex<Vec<String>>,
 }
 
 #[derive(Debug)]
@@ -52,7 +57,7 @@ impl Tape {
         let fail = |source| FormatError::File { path: path.to_owned(), source };
         let mut file = File::create(path).map_err(fail)?;
         file.write_all(text.as_bytes()).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), state: Mutex::new(State { file, open: None, stopped: false }) })
+        Ok(Self { path: path.to_owned(), state: Mutex::new(State { file, open: None, stopped: false }), spare: Mutex::default() })
     }
 
     /// The file.
@@ -98,9 +103,15 @@ impl Tape {
     /// # Errors
     /// If the file cannot be written.
     pub fn piece(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
-        let mut text = String::new();
+        let mut text = self.spare.lock().pop().unwrap_or_default();
         piece(&mut text, of);
-        self.write(&text, Some((id, "pieces:\n")), Some(id))
+        let result = self.write(&text, Some((id, "pieces:\n")), Some(id));
+        text.clear();
+        let mut spare = self.spare.lock();
+        if spare.len() < SPARE {
+            spare.push(text);
+        }
+        result
     }
 
     /// Appends a message to an upgraded connection of an interaction.

@@ -177,7 +177,9 @@ fn scalar(out: &mut String, text: &str) {
 fn is_plain(text: &str) -> bool {
     const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
     let bytes = text.as_bytes();
-    let Some(first) = bytes.first() else { return false };
+    let Some(first) = bytes.first() else {
+        return false;
+    };
     if !(first.is_ascii_alphabetic() || matches!(first, b'/' | b'_' | b'$')) || bytes.last() == Some(&b' ') {
         return false;
     }
@@ -218,7 +220,9 @@ pub(super) fn read(text: &str) -> Result<Node<'static>, (usize, String)> {
                 Some(Open::Map(entries, _)) => Node::Map(entries),
                 None => return wrong("an end without a beginning"),
             },
-            Event::Alias(_) | Event::UnresolvedAlias(_) | Event::Anchor(..) => return wrong("a cassette has no aliases"),
+            Event::Alias(_) | Event::UnresolvedAlias(_) | Event::Anchor(..) => {
+                return wrong("a cassette has no aliases");
+            }
             Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) => {
                 return wrong("a cassette has no anchors or tags");
             }

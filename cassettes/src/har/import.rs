@@ -53,7 +53,9 @@ pub fn import(text: &str) -> Result<Cassette, HarError> {
 /// The `gitVersion` that the server gave, where it was asked.
 fn version(interactions: &[Interaction]) -> Option<String> {
     let asked = interactions.iter().find(|each| each.request.path() == "/version")?;
-    let Payload::Body(body) = &asked.answer()?.payload else { return None };
+    let Payload::Body(body) = &asked.answer()?.payload else {
+        return None;
+    };
     let value: Value = serde_json::from_slice(body).ok()?;
     Some(string(&value, "gitVersion")?.to_owned())
 }

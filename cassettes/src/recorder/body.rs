@@ -144,7 +144,9 @@ impl Recording {
     }
 
     fn poll_beside(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let State::Beside(pipe) = &mut self.state else { return Poll::Ready(None) };
+        let State::Beside(pipe) = &mut self.state else {
+            return Poll::Ready(None);
+        };
         if !pipe.ending {
             ready!(pipe.poll_room(context));
             let frame = match ready!(Pin::new(&mut self.inner).poll_frame(context)) {

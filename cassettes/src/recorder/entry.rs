@@ -60,7 +60,7 @@ enum Stage {
     /// The head has come.
     Head(Answer),
     /// It is in the cassette and open there, as frames, pieces or messages.
-    Open(Open),
+    Open(Box<Open>),
     /// It is in the cassette whole.
     Done,
 }
@@ -126,7 +126,9 @@ impl Entry {
 
     /// The whole of the answer has come.
     pub(super) fn whole(&mut self, body: Bytes, cut: Option<&str>) {
-        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
+        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
+            return;
+        };
         let redactor = &self.log.redactor;
         let decoded = match Coding::named(answer.headers.get("content-encoding")) {
             Some(Coding::Identity) => Some(body.clone()),
@@ -149,7 +151,9 @@ impl Entry {
 
     /// From now on the answer is recorded as it comes: as frames, or as the pieces of a long body.
     pub(super) fn open(&mut self, pieces: bool) {
-        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
+        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
+            return;
+        };
         let headers = answer.headers.clone();
         let decoder = Decoder::new(Coding::named(headers.get("content-encoding")), self.log.redactor.is_off());
         let payload = if pieces { Payload::Body(Bytes::new()) } else { Payload::Stream(Vec::new()) };
@@ -162,18 +166,27 @@ impl Entry {
         });
         let path = self.asked.path();
         let lines = !pieces && (path.split('/').any(|segment| segment == "watch") || self.asked.query().contains("watch="));
-        self.stage = Stage::Open(Open { pieces, lines, decoder, line: Vec::new(), tail: Tail::default(), headers });
+        let (line, tail) = (Vec::new(), Tail::default());
+        self.stage = Stage::Open(Box::new(Open { pieces, lines, decoder, line, tail, headers }));
     }
 
     /// The connection was upgraded.
     pub(super) fn upgraded(&mut self) {
-        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
+        let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
+            return;
+        };
         let headers = self.log.redactor.headers(&answer.headers);
         let recorded = Answer { headers, payload: Payload::Messages(Vec::new()), ..answer };
         let opening = self.opening();
         self.log.note(self.log.tape.append(opening, self.wait, None, &Outcome::Answer(recorded)));
-        self.stage =
-            Stage::Open(Open { pieces: false, lines: false, decoder: Decoder::Plain, line: Vec::new(), tail: Tail::default(), headers: Headers::default() });
+        self.stage = Stage::Open(Box::new(Open {
+            pieces: false,
+            lines: false,
+            decoder: Decoder::Plain,
+            line: Vec::new(),
+            tail: Tail::default(),
+            headers: Headers::default(),
+        }));
     }
 
     /// Whether the connection speaks WebSocket.
@@ -190,7 +203,9 @@ impl Entry {
     /// More of an answer that is recorded as it comes.
     pub(super) fn data(&mut self, data: &Bytes) {
         let at = self.elapsed();
-        let Stage::Open(open) = &mut self.stage else { return };
+        let Stage::Open(open) = &mut self.stage else {
+            return;
+        };
         let data = open.decoder.decode(data);
         if !open.lines {
             return frame(&self.log, self.id, open, self.asked.path(), at, data);
@@ -216,7 +231,9 @@ impl Entry {
     /// The end of an answer that is recorded as it comes.
     pub(super) fn end(&mut self, cut: Option<&str>) {
         let took = self.elapsed();
-        let Stage::Open(mut open) = std::mem::replace(&mut self.stage, Stage::Done) else { return };
+        let Stage::Open(mut open) = std::mem::replace(&mut self.stage, Stage::Done) else {
+            return;
+        };
         let line = std::mem::take(&mut open.line);
         let log = &self.log;
         frame(log, self.id, &mut open, self.asked.path(), took, line.into());

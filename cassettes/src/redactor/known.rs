@@ -98,7 +98,9 @@ impl Known {
         let mut out = Vec::with_capacity(bytes.len());
         let mut end = 0;
         for (range, needle) in found {
-            let Some(needle) = self.needles.get(needle).filter(|_| range.start >= end) else { continue };
+            let Some(needle) = self.needles.get(needle).filter(|_| range.start >= end) else {
+                continue;
+            };
             out.extend_from_slice(bytes.get(end..range.start)?);
             let text = placeholder(needle.number);
             let text = if needle.base64 { STANDARD_NO_PAD.encode(text) } else { text };
@@ -154,9 +156,11 @@ impl Known {
                 let code = engine.encode([&vec![0; before][..], secret].concat());
                 // What its neighbours have a part in is not its own.
                 let first = [0, 2, 3].get(before).copied().unwrap_or_default();
-                let whole = (before + secret.len()) % 3 == 0;
+                let whole = (before + secret.len()).is_multiple_of(3);
                 let last = if whole { code.len() } else { code.len() - 1 };
-                let Some(code) = code.get(first..last).filter(|code| code.len() >= SHORTEST) else { continue };
+                let Some(code) = code.get(first..last).filter(|code| code.len() >= SHORTEST) else {
+                    continue;
+                };
                 if !self.needles.iter().rev().take(12).any(|needle| needle.bytes == code.as_bytes()) {
                     self.needles.push(Needle { bytes: code.into(), number, base64: true });
                 }

@@ -243,7 +243,9 @@ impl Rules {
 }
 
 fn replaced(found: &Captures<'_>, known: &mut Known) -> String {
-    let Some(whole) = found.get(0) else { return String::new() };
+    let Some(whole) = found.get(0) else {
+        return String::new();
+    };
     let secret = found.get(1).unwrap_or(whole);
     let (before, after) = (secret.start() - whole.start(), secret.end() - whole.start());
     let text = whole.as_str();
@@ -256,7 +258,9 @@ fn replaced(found: &Captures<'_>, known: &mut Known) -> String {
 
 fn cookie(pair: &str, known: &mut Known) -> String {
     match pair.split_once('=') {
-        Some((name, value)) if !value.is_empty() => format!("{name}={}", known.placeholder(value, true)),
+        Some((name, value)) if !value.is_empty() => {
+            format!("{name}={}", known.placeholder(value, true))
+        }
         Some(_) => pair.to_owned(),
         None => known.placeholder(pair, true),
     }
@@ -264,7 +268,9 @@ fn cookie(pair: &str, known: &mut Known) -> String {
 
 /// The scheme stays, and a password is known as one beyond the pair that it came in.
 fn authorization(value: &str, known: &mut Known) -> String {
-    let Some((scheme, secret)) = value.split_once(' ') else { return known.placeholder(value, true) };
+    let Some((scheme, secret)) = value.split_once(' ') else {
+        return known.placeholder(value, true);
+    };
     if scheme.eq_ignore_ascii_case("basic")
         && let Ok(pair) = STANDARD.decode(secret.trim())
         && let Some((_, password)) = String::from_utf8_lossy(&pair).split_once(':')

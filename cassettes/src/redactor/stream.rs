@@ -34,6 +34,11 @@ impl Redactor {
         if tail.0.is_empty() && data.ends_with(b"\n") {
             return self.body(data, headers, path);
         }
+        if tail.0.is_empty() {
+            let kept = data.len() - self.begun(data);
+            tail.0.extend_from_slice(data.get(kept..).unwrap_or_default());
+            return self.body(&data.slice(..kept), headers, path);
+        }
         let mut all = std::mem::take(&mut tail.0);
         all.extend_from_slice(data);
         let begun = self.begun(&all);

@@ -117,7 +117,9 @@ impl Walk<'_> {
     /// An operation of a JSON patch of a Secret.
     fn operation(&mut self, operation: &Tree) {
         let path = operation.get("path").and_then(Tree::text).unwrap_or_default();
-        let Some(value) = operation.get("value") else { return };
+        let Some(value) = operation.get("value") else {
+            return;
+        };
         match (path.starts_with("/data"), path.starts_with("/stringData")) {
             (true, _) => self.all(value, true),
             (_, true) => self.all(value, false),
@@ -143,10 +145,11 @@ impl Walk<'_> {
                 if self.rules.defaults && kind == Some("Secret") {
                     self.data(tree);
                 }
-                if self.rules.defaults && kind == Some("SecretList") {
-                    if let Some(Tree::List(items)) = tree.get("items") {
-                        items.iter().for_each(|item| self.data(item));
-                    }
+                if self.rules.defaults
+                    && kind == Some("SecretList")
+                    && let Some(Tree::List(items)) = tree.get("items")
+                {
+                    items.iter().for_each(|item| self.data(item));
                 }
                 // A variable and its value stand side by side.
                 if let (Some(name), Some(value)) = (tree.get("name").and_then(Tree::text), tree.get("value"))
@@ -182,7 +185,9 @@ impl Walk<'_> {
 
     /// A text that is JSON itself.
     fn within(&mut self, scalar: &Scalar, nested: usize) {
-        let Some(tree) = Tree::json(&scalar.text) else { return };
+        let Some(tree) = Tree::json(&scalar.text) else {
+            return;
+        };
         let mut inner = Walk { rules: self.rules, known: &mut *self.known, edits: Vec::new() };
         inner.root(&tree, false, nested + 1);
         let edits = inner.edits;

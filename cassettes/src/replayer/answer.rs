@@ -65,7 +65,9 @@ impl Streaming {
     async fn step(mut self) -> Option<(Result<Frame<Bytes>, BodyError>, Self)> {
         let interaction = self.taken.interaction.clone();
         let answer = interaction.answer()?;
-        let Payload::Stream(frames) = &answer.payload else { return None };
+        let Payload::Stream(frames) = &answer.payload else {
+            return None;
+        };
         // A watch that is opened once more tells nothing twice.
         let frame = frames.get(self.next).filter(|_| !(self.taken.again && interaction.request.asks_for_stream()));
         if let Some(frame) = frame {

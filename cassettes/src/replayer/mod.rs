@@ -181,7 +181,9 @@ impl Exchange for Player {
 impl Player {
     fn recorded(&self, asked: &Asked, taken: Taken, near: Option<hyper::upgrade::OnUpgrade>, tasks: &Tasks) -> Result<Response<Body>, Gone> {
         let interaction: &Interaction = &taken.interaction;
-        let Outcome::Answer(recorded) = &interaction.outcome else { return Err(Gone) };
+        let Outcome::Answer(recorded) = &interaction.outcome else {
+            return Err(Gone);
+        };
         match (&recorded.payload, near) {
             (Payload::Messages(_), Some(near)) => {
                 let response = answer::switching(recorded, asked, &self.script);

@@ -30,6 +30,9 @@ pub(super) struct Script {
     moved: watch::Sender<Instant>,
 }
 
+/// A recorded request that fits: how well, its place, and the volatile values to bind.
+type Fitting = ((Fit, usize), usize, Vec<(String, String)>);
+
 struct Progress {
     played: Vec<bool>,
     /// The changes that were replayed, in the order of the recording.
@@ -88,7 +91,7 @@ impl Script {
     }
 
     /// The recorded requests that fit, each with its rank and the volatile values to bind.
-    fn fitting(&self, ask: &Ask, places: impl Iterator<Item = usize>, progress: &Progress) -> Vec<((Fit, usize), usize, Vec<(String, String)>)> {
+    fn fitting(&self, ask: &Ask, places: impl Iterator<Item = usize>, progress: &Progress) -> Vec<Fitting> {
         let mut found = Vec::new();
         for place in places {
             let Some(recorded) = self.asks.get(place).filter(|recorded| recorded.method == ask.method) else {
@@ -115,7 +118,9 @@ impl Script {
             }
             return Ok(group.iter().find(unplayed).copied());
         }
-        let Some(recorded) = group.first().and_then(|place| self.asks.get(*place)) else { return Ok(None) };
+        let Some(recorded) = group.first().and_then(|place| self.asks.get(*place)) else {
+            return Ok(None);
+        };
         let touches = |change: &&usize| self.asks.get(**change).is_some_and(|change| change.touches(recorded));
         let change = progress.changes.iter().rev().find(touches).copied();
         let fresh = |place: &&usize| change.is_none_or(|change| **place > change);
@@ -174,7 +179,9 @@ impl Script {
         nearest.sort();
         let mut text = format!("{} {} was not recorded.", request.method, request.url);
         for (_, _, _, differences, place) in nearest.into_iter().take(NEAREST) {
-            let Some(interaction) = self.interactions.get(place) else { continue };
+            let Some(interaction) = self.interactions.get(place) else {
+                continue;
+            };
             let (method, url) = (&interaction.request.method, &interaction.request.url);
             text.push_str(&format!("\nNear is {} ({method} {url}):", interaction.id));
             for difference in differences.iter().take(DIFFERENCES) {
@@ -229,8 +236,12 @@ impl Script {
 
     fn has_caused(&self, stream: &Taken, at: Duration) -> bool {
         let begun = stream.interaction.started;
-        let Some(until) = begun.checked_add(at).ok() else { return true };
-        let Some(ask) = self.asks.get(stream.place) else { return true };
+        let Some(until) = begun.checked_add(at).ok() else {
+            return true;
+        };
+        let Some(ask) = self.asks.get(stream.place) else {
+            return true;
+        };
         let progress = self.progress.lock();
         let later = self.interactions.iter().enumerate().skip(stream.place + 1);
         later

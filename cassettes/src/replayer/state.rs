@@ -45,7 +45,9 @@ fn change(there: &mut BTreeMap<String, Value>, method: &str, path: &str, body: &
         there.retain(|known, _| known != path && !known.starts_with(&below));
         return;
     }
-    let Ok(mut value) = serde_json::from_slice::<Value>(body) else { return };
+    let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
+        return;
+    };
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (kind, version) = (text(&value, "kind"), text(&value, "apiVersion"));
     match (kind.strip_suffix("List"), value.get_mut("items").and_then(Value::as_array_mut)) {
@@ -63,8 +65,12 @@ fn change(there: &mut BTreeMap<String, Value>, method: &str, path: &str, body: &
 }
 
 fn event(there: &mut BTreeMap<String, Value>, path: &str, frame: &[u8]) {
-    let Ok(mut frame) = serde_json::from_slice::<Value>(frame) else { return };
-    let Some(object) = frame.get_mut("object").map(Value::take) else { return };
+    let Ok(mut frame) = serde_json::from_slice::<Value>(frame) else {
+        return;
+    };
+    let Some(object) = frame.get_mut("object").map(Value::take) else {
+        return;
+    };
     let path = path.replacen("/watch/", "/", 1);
     match frame.get("type").and_then(Value::as_str) {
         Some("DELETED") => drop(located(&path, &object).map(|at| there.remove(&at))),

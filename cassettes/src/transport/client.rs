@@ -100,7 +100,9 @@ pub fn failure(error: &(dyn Error + 'static)) -> Failure {
     while let Some(error) = next {
         let text = error.to_string();
         if let Some(io) = error.downcast_ref::<std::io::Error>() {
+            let tls = is_tls(error);
             kind = match io.kind() {
+                _ if tls => FailureKind::Tls,
                 ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => FailureKind::Refused,
                 ErrorKind::TimedOut => FailureKind::Timeout,
                 _ => kind,
@@ -119,4 +121,10 @@ pub fn failure(error: &(dyn Error + 'static)) -> Failure {
         next = error.source();
     }
     Failure { kind, text: texts.join(": ") }
+}
+
+/// Errors of TLS come wrapped in errors of input and output, and those in one another.
+fn is_tls(error: &(dyn Error + 'static)) -> bool {
+    let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner))
 }

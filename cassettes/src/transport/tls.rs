@@ -76,7 +76,9 @@ impl Credentials {
     pub fn authorization(&self) -> Result<Option<HeaderValue>, TransportError> {
         let text = match (&self.token, &self.basic) {
             (Some(token), _) => format!("Bearer {token}"),
-            (None, Some((user, password))) => format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))),
+            (None, Some((user, password))) => {
+                format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
+            }
             (None, None) => return Ok(None),
         };
         let mut value = HeaderValue::from_str(&text).map_err(|_| TransportError::Credential)?;
@@ -93,7 +95,9 @@ impl Credentials {
         } else {
             builder.with_root_certificates(self.roots()?)
         };
-        let Some((certificates, key)) = &self.identity else { return Ok(builder.with_no_client_auth()) };
+        let Some((certificates, key)) = &self.identity else {
+            return Ok(builder.with_no_client_auth());
+        };
         let pem = |what| move |source| TransportError::Pem { what, source };
         let certificates = CertificateDer::pem_slice_iter(certificates).collect::<Result<Vec<_>, _>>().map_err(pem("the client certificate"))?;
         let key = PrivateKeyDer::from_pem_slice(key).map_err(pem("the client key"))?;

@@ -126,7 +126,9 @@ impl Player {
                 Ok(None) => break,
                 Err(_) => return Got::nothing("the answer stopped"),
             };
-            let Ok(data) = frame.into_data() else { continue };
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
             if streams && got.first.is_none() && data.contains(&b'\n') {
                 got.first = Some(begun.elapsed());
             }
@@ -195,7 +197,9 @@ fn field(name: &str, value: &str, upgrades: bool) -> Option<(HeaderName, HeaderV
 
 fn version_in(query: &str, bound: &Bindings) -> String {
     static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|&)(resourceVersion=)([0-9]+)").ok());
-    let Some(version) = VERSION.as_ref() else { return query.to_owned() };
+    let Some(version) = VERSION.as_ref() else {
+        return query.to_owned();
+    };
     let replaced = version.replace_all(query, |found: &regex::Captures<'_>| {
         let part = |n| found.get(n).map_or("", |part| part.as_str());
         format!("{}{}{}", part(1), part(2), bound.live_version(part(3)))
@@ -204,7 +208,9 @@ fn version_in(query: &str, bound: &Bindings) -> String {
 }
 
 fn rewritten(body: &Bytes, bound: &Bindings) -> Bytes {
-    let Ok(value) = serde_json::from_slice::<Value>(body) else { return body.clone() };
+    let Ok(value) = serde_json::from_slice::<Value>(body) else {
+        return body.clone();
+    };
     let changed = rewrite(&value, bound);
     if changed == value { body.clone() } else { changed.to_string().into() }
 }

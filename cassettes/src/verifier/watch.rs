@@ -36,7 +36,9 @@ pub(super) fn settled(mut frames: Vec<Value>) -> Vec<Value> {
 pub(super) fn outcome(frames: &[Value]) -> Vec<Value> {
     let mut there: Vec<((String, String), Value)> = Vec::new();
     for frame in frames {
-        let Some(object) = frame.get("object").filter(|object| object.get("metadata").is_some()) else { continue };
+        let Some(object) = frame.get("object").filter(|object| object.get("metadata").is_some()) else {
+            continue;
+        };
         let field = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or_default().to_owned();
         let key = (field("namespace"), field("name"));
         let known = there.iter().position(|(other, _)| *other == key);

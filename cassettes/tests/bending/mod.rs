@@ -79,7 +79,9 @@ fn bend_stream(response: Response<Body>, mut chance: Chance) -> Response<Body> {
     let mut frame = 0;
     response.map(|body| {
         body.map_frame(move |data| {
-            let Ok(data) = data.into_data() else { return hyper::body::Frame::data(Bytes::new()) };
+            let Ok(data) = data.into_data() else {
+                return hyper::body::Frame::data(Bytes::new());
+            };
             frame += 1;
             let text = String::from_utf8_lossy(&data).into_owned();
             let text = match kind {

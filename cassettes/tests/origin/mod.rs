@@ -1,5 +1,4 @@
 //! A server to record: it counts, streams, floods, compresses, echoes and upgrades.
-#![allow(dead_code, reason = "each test uses a part of it")]
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, stream};
@@ -138,7 +137,9 @@ fn upgrade(request: &mut Request<Incoming>, tasks: &Tasks) -> Result<Response<Bo
         let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
         let _ = socket.send(Message::text("{\"hello\":\"there\"}")).await;
         while let Some(Ok(message)) = socket.next().await {
-            let Message::Text(text) = message else { continue };
+            let Message::Text(text) = message else {
+                continue;
+            };
             if text.as_str() == "bye" {
                 let _ = socket.close(None).await;
                 continue;

@@ -129,6 +129,12 @@ fn qualified(resource: &str, group: &str) -> String {
     if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") }
 }
 
+/// The texts of several problems as one: a single one alone, several in brackets.
+pub fn texts(problems: &[impl ToString]) -> String {
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) }
+}
+
 fn about(group: &str, kind: &str, name: &str) -> Option<Box<Details>> {
     Some(Box::new(Details { name: name.to_owned(), group: group.to_owned(), kind: kind.to_owned(), ..Details::default() }))
 }
@@ -181,8 +187,7 @@ impl Status {
 
     /// The object does not pass validation, for every one of `errors`.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let list = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
+        let list = texts(errors);
         let causes = errors.iter().map(|e| Cause { reason: e.kind.reason().to_owned(), message: e.body(), field: e.field.to_string() }).collect();
         Self {
             details: Some(Box::new(Details { name: name.to_owned(), group: group.to_owned(), kind: kind.to_owned(), causes, retry_after_seconds: 0 })),

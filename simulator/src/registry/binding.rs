@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Address, Body, Registry, Reply, admission};
 use crate::{
-    api::{Status, meta},
+    api::{Status, meta, status::texts},
     scheme::{Scheme, validate},
 };
 
@@ -15,13 +15,10 @@ pub(super) async fn bind(registry: &Registry, at: &Address, body: &Body) -> Resu
     let scheme = Scheme::builtin();
     let (kind, pods) = scheme.kind("v1", "Binding").zip(scheme.resource("", "v1", "pods")).ok_or_else(Status::no_such_path)?;
     let binding = kind.decode(&body.bytes, body.syntax)?;
-    let namespace = meta::text(&binding, "metadata.namespace");
-    if !namespace.is_empty() && Some(namespace) != at.namespace.as_deref() {
-        return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
-    }
     admission::namespace_accepts(registry, at, admission::name(&binding)).await?;
-    if let Some(error) = validate::binding(&binding).into_iter().next() {
-        return Err(registry.mistake(400, error.to_string()));
+    let faults = validate::binding(&binding);
+    if !faults.is_empty() {
+        return Err(registry.mistake(400, texts(&faults)));
     }
     let name = meta::text(&binding, "metadata.name").to_owned();
     let node = meta::text(&binding, "target.name").to_owned();

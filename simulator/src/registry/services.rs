@@ -126,7 +126,7 @@ impl Services {
         for (n, port) in ports.into_iter().flatten().enumerate() {
             let Some(port) = port.as_object_mut() else { continue };
             let path = Path::new("spec.ports").index(n).child("nodePort");
-            match port.get("nodePort").and_then(Value::as_u64).unwrap_or(0) {
+            match port.get("nodePort").and_then(Value::as_i64).unwrap_or(0) {
                 0 if exposed => {
                     let free = self.free_port(&taken).ok_or_else(|| full("nodePort"))?;
                     port.insert("nodePort".into(), free.into());
@@ -230,6 +230,17 @@ mod tests {
         }
         assert_eq!(given.len(), 6);
         assert!(services.allocate(resource, &mut service(json!({})), None).unwrap_err().message.contains("range is full"));
+    }
+
+    #[rstest]
+    #[case(-1)]
+    #[case(80)]
+    #[case(70_000)]
+    fn a_node_port_outside_of_the_range_is_refused(#[case] port: i64) {
+        let (services, resource) = rig();
+        let mut asked = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}));
+        let why = format!("spec.ports[0].nodePort: Invalid value: {port}: provided port is not in the valid range");
+        assert!(services.allocate(resource, &mut asked, None).unwrap_err().message.ends_with(&why));
     }
 
     #[test]

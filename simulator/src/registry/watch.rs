@@ -69,7 +69,8 @@ impl Registry {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
         })?;
-        let start = match (revision, self.profile.watch_starts_from_present(), self.profile.watch_repeats_start()) {
+        let repeats = self.profile.watch_repeats_start(&at.resource.plural);
+        let start = match (revision, self.profile.watch_starts_from_present(), repeats) {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
                 let listing = self.listing(at).await?;
@@ -78,7 +79,7 @@ impl Registry {
             (revision, _, true) => Start::At(revision),
             (revision, _, false) => Start::After(revision),
         };
-        let after = if self.profile.watch_repeats_start() { 0 } else { revision };
+        let after = if repeats { 0 } else { revision };
         let interest = Interest { sees: Box::new(move |record| selection.sees(record)), face: face::face(at.resource), after };
         let follower = self.hub.follow(table(at.resource), start, interest, cut).map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
         Ok(WatchStream { follower, end: options.timeout.map(|t| Instant::now() + t) })

@@ -19,7 +19,7 @@ use crate::search::cluster::Cluster;
 use crate::search::error::{Result, SearchError};
 use crate::search::find::Searched;
 
-/// The matching documents of a segment, in order, with their scores.
+/// The matching documents of a segment, in order, with their scores if those are needed.
 #[derive(Clone, Debug)]
 pub(crate) struct DocSet {
     pub(crate) index: usize,
@@ -43,17 +43,46 @@ impl Matches {
         self.sets.iter().map(|set| set.docs.len()).sum()
     }
 
-    /// The documents that `keep` keeps.
-    fn filtered(&self, mut keep: impl FnMut(&DocSet, u32) -> bool) -> Matches {
+    /// The documents that `keep` keeps, told by the place of their set and their number.
+    fn filtered(&self, mut keep: impl FnMut(usize, u32) -> bool) -> Matches {
         let mut kept = Matches::default();
-        for set in &self.sets {
-            let (docs, scores): (Vec<u32>, Vec<f32>) =
-                set.docs.iter().zip(&set.scores).filter(|(doc, _)| keep(set, **doc)).map(|(doc, score)| (*doc, *score)).unzip();
-            if !docs.is_empty() {
-                kept.push(set.index, set.segment, docs, scores);
-            }
+        for (at, set) in self.sets.iter().enumerate() {
+            kept.push_part(set, |doc| keep(at, doc));
         }
         kept
+    }
+
+    /// Adds the document at a place of a set.
+    fn push_doc(&mut self, set: &DocSet, at: usize) {
+        let Some(doc) = set.docs.get(at) else { return };
+        match self.sets.last_mut() {
+            Some(last) if (last.index, last.segment) == (set.index, set.segment) => {
+                last.docs.push(*doc);
+                last.scores.extend(set.scores.get(at));
+            }
+            _ => self.push(set.index, set.segment, vec![*doc], set.scores.get(at).copied().into_iter().collect()),
+        }
+    }
+
+    /// Adds what `keep` keeps of a set, if that is anything.
+    fn push_part(&mut self, set: &DocSet, mut keep: impl FnMut(u32) -> bool) {
+        let (mut docs, mut scores) = (Vec::new(), Vec::new());
+        for (at, doc) in set.docs.iter().enumerate() {
+            if keep(*doc) {
+                docs.push(*doc);
+                scores.extend(set.scores.get(at));
+            }
+        }
+        if !docs.is_empty() {
+            self.push(set.index, set.segment, docs, scores);
+        }
+    }
+}
+
+impl DocSet {
+    /// The score of the document at a place of the set, if scores were kept.
+    pub(crate) fn score(&self, at: usize) -> f32 {
+        self.scores.get(at).copied().unwrap_or(0.0)
     }
 }
 

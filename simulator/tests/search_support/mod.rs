@@ -74,3 +74,24 @@ impl Backend {
         answer.body["hits"]["hits"].as_array().unwrap().iter().map(|hit| hit["_id"].as_str().unwrap().to_owned()).collect()
     }
 }
+
+/// Twelve log lines over two days: one an hour, with a size and a level.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub(crate) async fn logs() -> Backend {
+    let backend = Backend::new();
+    let mut body = String::new();
+    for n in 0..12 {
+        let day = 22 + n / 6;
+        let level = ["info", "warn", "error"][n % 3];
+        body.push_str(&format!("{{\"index\":{{\"_index\":\"logstash-2015.06.{day}\",\"_type\":\"fluentd\",\"_id\":\"{n}\"}}}}\n"));
+        body.push_str(&format!(
+            "{{\"log\":\"{level} request {n} served\",\"level\":\"{level}\",\"size\":{},\"ratio\":{}.5,\"@timestamp\":\"2015-06-{day}T{:02}:30:00Z\"}}\n",
+            n * 10,
+            n,
+            n % 6
+        ));
+    }
+    let answer = backend.post("/_bulk?refresh=true", &body).await;
+    assert_eq!(answer.body["errors"], false, "{}", answer.text);
+    backend
+}

@@ -62,17 +62,7 @@ impl Access {
     /// The server, where a kubeconfig says one, and the credentials as those take them who pass requests on.
     pub(super) fn transport(&self) -> Result<(Option<String>, transport::Credentials), Trouble> {
         let (server, credentials) = self.credentials()?;
-        let shown = transport::Credentials {
-            token: credentials.token,
-            basic: credentials
-                .basic
-                .map(|basic| basic.split_once(':').map_or((basic.clone(), String::new()), |(user, password)| (user.to_owned(), password.to_owned()))),
-            // One text holds both; each is found in it by its kind.
-            identity: credentials.identity.map(|pem| (pem.clone(), pem)),
-            authority: credentials.authorities,
-            insecure: credentials.insecure,
-        };
-        Ok((server, shown))
+        Ok((server, credentials.transport()))
     }
 
     /// A client for the server at `url`, or the kubeconfig's where none is given; and the server's URL.

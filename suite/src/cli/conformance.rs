@@ -15,9 +15,9 @@ use clap::{Args, ValueEnum};
 use super::access::Access;
 use super::{Trouble, exit};
 use crate::catalog::{Catalog, Level, Profile};
-use crate::report::{Html, JsonLines, Junit, Report, Style, Summary, Terminal, har, listed};
+use crate::report::{Html, JsonLines, Junit, Report, Style, Summary, Terminal, listed};
 use crate::target::{Backend, Place, Target};
-use crate::trial::{Event, Expectations, Partition, Runner, Selection, Trial};
+use crate::trial::{Expectations, Partition, Runner, Selection, Trial};
 
 /// How many trials are played at once. Most of the time they wait.
 const AT_ONCE: usize = 64;
@@ -27,6 +27,7 @@ const EXAMPLES: &str = "Examples:
   stuntdouble conformance --target http://127.0.0.1:8080
   stuntdouble conformance --kubeconfig ~/.kube/config --profile kubernetes-1.2 --junit conformance.xml
   stuntdouble conformance --target http://127.0.0.1:8080 core/v1/pods 'POST /api/v1/namespaces/{namespace}/bindings'
+  stuntdouble conformance --record run && stuntdouble conformance --target cassette:run
   stuntdouble conformance --list --format json | jq -r .operation | sort -u
 
 A trial makes namespaces of its own, named sd-…, and removes them. What touches the whole cluster (such as
@@ -52,14 +53,15 @@ pub(super) struct Arguments {
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
-    /// What is judged: the simulator, started for the purpose, or the address of a server [default: simulator, or the
-    /// server of the kubeconfig]
-    #[arg(long, value_name = "simulator|URL")]
+    /// What is judged: the simulator, started for the purpose, the address of a server, or a recorded run (a cassette or
+    /// a folder of them) [default: simulator, or the server of the kubeconfig]
+    #[arg(long, value_name = "simulator|URL|cassette:PATH")]
     target: Option<String>,
 
-    /// By which rule: documented (the texts win) or kubernetes-1.2 (the recorded server wins)
-    #[arg(long, value_name = "PROFILE", default_value_t)]
-    profile: Profile,
+    /// By which rule: documented (the texts win) or kubernetes-1.2 (the recorded server wins) [default: documented, or
+    /// that of the recorded run]
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<Profile>,
 
     /// Leave out what is less binding: must, should or may
     #[arg(long, value_name = "LEVEL", default_value = "may", value_parser = level)]
@@ -102,9 +104,14 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "HOST:PORT=LISTEN")]
     backend: Option<BackendArgument>,
 
-    /// Write what was said in each trial as a HAR file into this folder
+    /// Record what is said in each trial on a cassette of its own in this folder, which --target cassette:DIR plays
+    /// again; secrets do not reach it
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
+
+    /// What sets the names of this run apart from others': a few lower-case letters and digits [default: a new one]
+    #[arg(long, value_name = "NAME", value_parser = name_of_run)]
+    run: Option<String>,
 
     #[command(flatten)]
     access: Access,
@@ -138,25 +145,27 @@ fn level(text: &str) -> Result<Level, String> {
 pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let catalog = Catalog::embedded().map_err(Trouble::usage)?;
     let selection = Selection { filters: arguments.filters.clone(), level: Some(arguments.level), partition: arguments.partition };
-    let trials = selection.of(&catalog, arguments.profile);
-    if trials.is_empty() {
-        return Err(Trouble::usage("no trial is meant; --list shows them all"));
-    }
+    let meant = |profile| {
+        let trials = selection.of(&catalog, profile);
+        if trials.is_empty() { Err(Trouble::usage("no trial is meant; --list shows them all")) } else { Ok(trials) }
+    };
     if arguments.list {
-        return list(&trials, arguments.format).map(|()| exit::OK).map_err(Trouble::usage);
+        return list(&meant(arguments.profile.unwrap_or_default())?, arguments.format).map(|()| exit::OK).map_err(Trouble::usage);
     }
     let expectations = match &arguments.expectations {
         Some(path) => Expectations::read(path).map_err(Trouble::usage)?,
         None => Expectations::default(),
     };
     let mut reports = reports(&arguments)?;
-    let target = Arc::new(target(&arguments).await?);
+    let (target, profile) = target(&arguments).await?;
+    let trials = meant(profile)?;
+    let target = Arc::new(target);
     target.reach().await.map_err(Trouble::unreachable)?;
     let stop = Arc::new(AtomicBool::new(false));
     let interrupt = tokio::spawn(interrupted(Arc::clone(&stop)));
     let runner = Runner {
         target: Arc::clone(&target),
-        run: run_name(),
+        run: arguments.run.clone().unwrap_or_else(run_name),
         at_once: AT_ONCE,
         allow_cluster_wide: arguments.allow_cluster_wide,
         expectations,
@@ -165,10 +174,9 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let mut summary = Summary::default();
     let mut trouble = None;
     runner
-        .run(trials, arguments.profile, |event| {
+        .run(trials, profile, |event| {
             summary.hear(&event);
             let told = reports.iter_mut().try_for_each(|report| report.hear(&event));
-            let told = told.and_then(|()| record(arguments.record.as_deref(), &event, target.base()));
             trouble = trouble.take().or(told.err());
         })
         .await;
@@ -178,6 +186,11 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
         None if summary.conforms() => Ok(exit::OK),
         None => Ok(exit::FAILED),
     }
+}
+
+fn name_of_run(text: &str) -> Result<String, String> {
+    let fits = (1..=12).contains(&text.len()) && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if fits { Ok(text.to_owned()) } else { Err("it is to be of 1 to 12 lower-case letters and digits".to_owned()) }
 }
 
 /// Waits for an interruption and lets no further trial begin; waits for another one and ends at once.
@@ -210,17 +223,28 @@ fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
     }
 }
 
-async fn target(arguments: &Arguments) -> Result<Target, Trouble> {
+/// What is judged, and by which rule.
+async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
     let (server, credentials) = arguments.access.credentials()?;
-    match arguments.target.clone().or(server).as_deref() {
-        None | Some("simulator") => Target::simulator(arguments.profile).await.map_err(Trouble::unreachable),
-        Some(url) => {
-            let target = Target::at(url, &credentials).map_err(Trouble::usage)?;
-            let Some(BackendArgument { place, listen }) = arguments.backend.clone() else { return Ok(target) };
-            let backend = Backend::listen(listen).await.map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
-            Ok(target.with_backend(place).keeping(backend))
-        }
+    let named = arguments.target.clone().or(server);
+    if let Some(path) = named.as_deref().and_then(|target| target.strip_prefix("cassette:")) {
+        let target = Target::cassette(Path::new(path)).map_err(Trouble::usage)?;
+        let profile = arguments.profile.or(target.profile()).unwrap_or_default();
+        return Ok((target, profile));
     }
+    let profile = arguments.profile.unwrap_or_default();
+    let mut target = match named.as_deref() {
+        None | Some("simulator") => Target::simulator(profile).await.map_err(Trouble::unreachable)?,
+        Some(url) => Target::at(url, &credentials).map_err(Trouble::usage)?,
+    };
+    if let Some(BackendArgument { place, listen }) = arguments.backend.clone() {
+        let backend = Backend::listen(listen).await.map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
+        target = target.with_backend(place).keeping(backend);
+    }
+    if let Some(folder) = &arguments.record {
+        target = target.recorded_in(folder, profile, credentials);
+    }
+    Ok((target, profile))
 }
 
 fn reports(arguments: &Arguments) -> Result<Vec<Box<dyn Report>>, Trouble> {
@@ -248,18 +272,6 @@ fn reports(arguments: &Arguments) -> Result<Vec<Box<dyn Report>>, Trouble> {
 
 fn create(path: &Path) -> Result<BufWriter<File>, Trouble> {
     File::create(path).map(BufWriter::new).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
-}
-
-/// Writes what was said in a trial.
-fn record(folder: Option<&Path>, event: &Event, base: &str) -> std::io::Result<()> {
-    let (Some(folder), Event::Ended(outcome)) = (folder, event) else {
-        return Ok(());
-    };
-    if outcome.exchanges.is_empty() {
-        return Ok(());
-    }
-    let file = folder.join(format!("{}.har", outcome.trial.row.id.replace('/', "-")));
-    std::fs::write(file, har(outcome, base).to_string())
 }
 
 /// A name for this run that another run at the same time has not: the time and the process, in a few letters.

@@ -8,7 +8,6 @@
 //! Source of its semantics: [`crate::trial::Event`]; JUnit XML as Jenkins reads it.
 
 mod failure;
-mod har;
 mod html;
 mod json;
 mod junit;
@@ -17,7 +16,6 @@ mod summary;
 mod terminal;
 
 pub use failure::explain;
-pub use har::har;
 pub use html::Html;
 pub use json::{JsonLines, listed};
 pub use junit::Junit;

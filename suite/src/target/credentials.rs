@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use stuntdouble_cassettes::transport;
+
 use super::kubeconfig;
 
 /// Why credentials cannot be used.
@@ -54,6 +56,27 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
+    /// The same, as those take them who pass requests on.
+    pub fn transport(self) -> transport::Credentials {
+        let split = |basic: String| match basic.split_once(':') {
+            Some((user, password)) => (user.to_owned(), password.to_owned()),
+            None => (basic, String::new()),
+        };
+        transport::Credentials {
+            token: self.token,
+            basic: self.basic.map(split),
+            // One text holds both; each is found in it by its kind.
+            identity: self.identity.map(|pem| (pem.clone(), pem)),
+            authority: self.authorities,
+            insecure: self.insecure,
+        }
+    }
+
+    /// Something of each kind, for who lets in anybody.
+    pub(super) fn anybody() -> Self {
+        Self { token: Some("a-token".to_owned()), basic: Some("a:password".to_owned()), identity: Some(Vec::new()), ..Self::default() }
+    }
+
     /// Whether anybody is named.
     pub(super) fn say_who(&self) -> bool {
         self.token.is_some() || self.basic.is_some() || self.identity.is_some()

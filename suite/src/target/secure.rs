@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use http::HeaderValue;
 
+use stuntdouble_cassettes::transport;
+
 use super::{Credentials, TargetError, authorization, client};
 use crate::catalog::Credential;
 
@@ -18,6 +20,7 @@ pub(super) struct Visitor {
 #[derive(Debug, Clone)]
 pub(super) struct Doors {
     pub(super) base: String,
+    pub(super) credentials: Credentials,
     visitors: BTreeMap<Credential, Visitor>,
 }
 
@@ -40,7 +43,23 @@ impl Doors {
         for (who, credentials) in known.into_iter().flatten() {
             visitors.insert(who, Visitor { client: client(&credentials)?, authorization: authorization(&credentials)? });
         }
-        Ok(Self { base: base.to_owned(), visitors })
+        Ok(Self { base: base.to_owned(), credentials: credentials.clone(), visitors })
+    }
+
+    /// Doors that are held open by somebody who shows the certificate to the real ones, and passes on what is said.
+    pub(super) fn open(base: &str, credentials: &Credentials) -> Result<Self, TargetError> {
+        let outside = Credentials { identity: None, authorities: None, ..credentials.clone() };
+        let mut doors = Self::at(base, &outside)?;
+        if let (Some(_), Some(nobody)) = (&credentials.identity, doors.visitors.get(&Credential::Nobody).cloned()) {
+            doors.visitors.insert(Credential::Certificate, nobody);
+        }
+        Ok(doors)
+    }
+
+    /// What somebody shows who passes on what is said by who presents this: a certificate, which cannot be passed on.
+    pub(super) fn upstream(&self, credential: Credential) -> transport::Credentials {
+        let identity = self.credentials.identity.clone().filter(|_| credential == Credential::Certificate);
+        Credentials { token: None, basic: None, identity, ..self.credentials.clone() }.transport()
     }
 
     /// Who presents this, if somebody can.

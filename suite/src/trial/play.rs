@@ -29,13 +29,19 @@ impl Trial {
     /// Plays the trial on a target, whether it is pending or not. `run` sets the names of its world apart from others'.
     pub async fn play(&self, target: &Target, run: &str) -> Outcome {
         let began = Instant::now();
-        let session = Session::with(target);
-        if let Some(reason) = target.lacks(&self.row.case.needs, self.row.case.credential) {
-            return Outcome { trial: self.clone(), verdict: Verdict::Skipped(reason), took: began.elapsed(), exchanges: Vec::new() };
+        let (id, case) = (&self.row.id, &self.row.case);
+        let outcome = |verdict, exchanges| Outcome { trial: self.clone(), verdict, took: began.elapsed(), exchanges };
+        if let Some(reason) = target.lacks(id, &case.needs, case.credential) {
+            return outcome(Verdict::Skipped(reason), Vec::new());
         }
+        let stage = match target.stage(id, format!("sd-{run}-{}", self.number), case.credential).await {
+            Ok(stage) => stage,
+            Err(error) => return outcome(Verdict::Failed(Failure::broken("the target", error.to_string())), Vec::new()),
+        };
+        let session = Session::with(stage.target());
         let mut attempt = 0;
         let verdict = loop {
-            let stem = format!("sd-{run}-{}{}", self.number, "x".repeat(attempt));
+            let stem = format!("{}{}", stage.stem(), "x".repeat(attempt));
             let world = World::named(&session, &self.row, stem);
             let played = tokio::time::timeout(WHOLE, self.judged(&world)).await;
             // What does not go in time stays behind: the verdict stands all the same.
@@ -49,7 +55,11 @@ impl Trial {
                 Err(_) => Verdict::Failed(Failure::broken("the trial", format!("it had not ended after {} s", WHOLE.as_secs()))),
             };
         };
-        Outcome { trial: self.clone(), verdict, took: began.elapsed(), exchanges: session.exchanges() }
+        let exchanges = session.exchanges();
+        match stage.end().await {
+            Some(trouble) if verdict == Verdict::Passed => outcome(Verdict::Failed(Failure::broken("the recording", trouble)), exchanges),
+            _ => outcome(verdict, exchanges),
+        }
     }
 
     async fn judged(&self, world: &World<'_>) -> Result<Played, WorldError> {

@@ -9,6 +9,7 @@ use crate::{
     api::{
         Object, Status, meta,
         quantity::{Format, Quantity},
+        status::texts,
     },
     registry::{Address, Registry},
 };
@@ -32,8 +33,7 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &mut Object
         complete(object, &limits);
         let wrong: Vec<String> = limits.iter().flat_map(|limit| check(object, limit)).collect();
         if !wrong.is_empty() {
-            let text = if wrong.len() == 1 { wrong.concat() } else { format!("[{}]", wrong.join(", ")) };
-            return Err(Status::forbidden("", "pods", super::name(object), &text));
+            return Err(Status::forbidden("", "pods", super::name(object), &texts(&wrong)));
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::{
     api::{
         Object, Status, meta,
         quantity::{Format, Quantity},
+        status::texts,
     },
     registry::{Address, Registry, read::parse},
     scheme::validate,
@@ -85,11 +86,9 @@ async fn concerned(registry: &Registry, at: &Address, object: &Object) -> Result
 
 /// Whether the resources of every container of `pod` are sound, and name everything that is `limited`.
 fn says_enough(pod: &Object, limited: &Usage) -> Result<(), String> {
-    let faults: Vec<String> = validate::container_resources(pod).iter().map(ToString::to_string).collect();
-    match faults.as_slice() {
-        [] => {}
-        [one] => return Err(one.clone()),
-        several => return Err(format!("[{}]", several.join(", "))),
+    let faults = validate::container_resources(pod);
+    if !faults.is_empty() {
+        return Err(texts(&faults));
     }
     let missing: BTreeSet<&str> = containers(pod)
         .flat_map(|container| {

@@ -3,6 +3,7 @@
 mod admission;
 mod deleting;
 mod updating;
+mod watching;
 
 use std::sync::Arc;
 

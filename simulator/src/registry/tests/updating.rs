@@ -91,3 +91,11 @@ async fn a_replication_controller_has_a_scale_in_both_groups() {
     assert_eq!(rig.done("GET", "ns/replicationcontrollers/a", Value::Null).await["spec"]["replicas"], 4);
     assert_eq!(rig.refused("PUT", path, shown).await, (409, format!("replicationcontrollers \"a\" {OVERTAKEN}")));
 }
+
+#[tokio::test]
+async fn a_binding_is_told_all_that_is_wrong_with_it() {
+    let rig = Rig::new().await;
+    let why = "[target.kind: Unsupported value: \"Pod\": supported values: Node, <empty>, target.name: Required value]";
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Pod"}});
+    assert_eq!(rig.refused("POST", "ns/bindings", binding).await, (500, why.to_owned()));
+}

@@ -21,11 +21,8 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
         "filter" => single(&filtered(scope, &aggregation.settings, matches)?),
         "missing" => {
             let field = field_of(aggregation)?;
-            let sources = matches.sets.iter().map(|set| Ok(((set.index, set.segment), Source::of(scope, set, field)?))).collect::<Result<Vec<_>>>()?;
-            single(
-                &matches
-                    .filtered(|set, doc| sources.iter().find(|(place, _)| *place == (set.index, set.segment)).is_none_or(|(_, source)| source.is_missing(doc))),
-            )
+            let sources = matches.sets.iter().map(|set| Source::of(scope, set, field)).collect::<Result<Vec<_>>>()?;
+            single(&matches.filtered(|at, doc| sources.get(at).is_none_or(|source| source.is_missing(doc))))
         }
         "global" => single(&filtered(scope, &json!({"match_all": {}}), &everything(scope))?),
         _ => match aggregation.settings.get("filters") {
@@ -82,11 +79,7 @@ fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches) -> Result<Matc
         let Some(mut scorer) = weight.scorer(set.segment, view)? else {
             continue;
         };
-        let (docs, scores): (Vec<u32>, Vec<f32>) =
-            set.docs.iter().zip(&set.scores).filter(|(doc, _)| scorer.doc() != END && scorer.seek(**doc) == **doc).map(|(doc, score)| (*doc, *score)).unzip();
-        if !docs.is_empty() {
-            kept.push(set.index, set.segment, docs, scores);
-        }
+        kept.push_part(set, |doc| scorer.doc() != END && scorer.seek(doc) == doc);
     }
     Ok(kept)
 }

@@ -118,10 +118,14 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         let Source::Numbers { values, kind } = &source else {
             continue;
         };
+        if let (Some(values), false, false) = (values.one_each(), under, kind.is_floating()) {
+            count_single(&cut, values, &set.docs, &mut counts);
+            continue;
+        }
         // Documents of a log come in order of time: the last bucket is mostly the next.
         let mut last: Option<(i64, i64, i64)> = None;
         let mut run = 0u64;
-        for (doc, score) in set.docs.iter().zip(&set.scores) {
+        for (place, doc) in set.docs.iter().enumerate() {
             let mut previous = None;
             for value in values.of(*doc) {
                 let value = if kind.is_floating() { crate::search::mapping::unsortable(*value).floor() as i64 } else { *value };
@@ -144,14 +148,7 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
                 previous = Some(key);
                 run += 1;
                 if under {
-                    let part = parts.entry(key).or_default();
-                    match part.sets.last_mut().filter(|part| (part.index, part.segment) == (set.index, set.segment)) {
-                        Some(part) => {
-                            part.docs.push(*doc);
-                            part.scores.push(*score);
-                        }
-                        None => part.push(set.index, set.segment, vec![*doc], vec![*score]),
-                    }
+                    parts.entry(key).or_default().push_doc(set, place);
                 }
             }
         }
@@ -198,6 +195,29 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         return Ok(json!({"buckets": named.collect::<Map<_, _>>()}));
     }
     Ok(json!({"buckets": buckets}))
+}
+
+/// Counts where every document has one value: documents of a log come in order of time, so the last bucket is mostly the next.
+fn count_single(cut: &Cut, values: &[i64], docs: &[u32], counts: &mut BTreeMap<i64, u64>) {
+    let (mut from, mut to, mut key, mut run) = (0, 0, 0, 0u64);
+    for doc in docs {
+        let Some(value) = values.get(*doc as usize).copied() else {
+            continue;
+        };
+        if value < from || value >= to {
+            if run > 0 {
+                *counts.entry(key).or_default() += run;
+            }
+            key = cut.key(value);
+            from = key.saturating_sub(cut.after);
+            to = cut.next(from);
+            run = 0;
+        }
+        run += 1;
+    }
+    if run > 0 {
+        *counts.entry(key).or_default() += run;
+    }
 }
 
 /// Puts empty buckets into the gaps, and up to the bounds.

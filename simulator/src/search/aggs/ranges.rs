@@ -49,11 +49,11 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
     });
     scope.spend(bounds.len())?;
-    let sources = matches.sets.iter().map(|set| Ok(((set.index, set.segment), Source::of(scope, set, field)?))).collect::<Result<Vec<_>>>()?;
+    let sources = matches.sets.iter().map(|set| Source::of(scope, set, field)).collect::<Result<Vec<_>>>()?;
     let mut buckets = Vec::new();
     for Bounds { key, from, to } in bounds {
-        let inside = matches.filtered(|set, doc| {
-            let Some((_, source)) = sources.iter().find(|(place, _)| *place == (set.index, set.segment)) else {
+        let inside = matches.filtered(|at, doc| {
+            let Some(source) = sources.get(at) else {
                 return false;
             };
             source.numbers(doc).any(|value| from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to))

@@ -121,12 +121,15 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     }
     counts.retain(|key, count| *count >= least && allowed.accepts(&text(key, &shown)));
     let total: u64 = counts.values().sum();
+    let nothing = Matches::default();
     let mut buckets: Vec<(Key, u64, Option<Value>)> = counts.into_iter().map(|(key, count)| (key, count, None)).collect();
     if orders.iter().any(|order| matches!(order.by, By::Under(..))) {
         // What orders the buckets has to be known of all of them.
         scope.spend(buckets.len())?;
+        let groups = grouped(scope, matches, field, buckets.iter().map(|(key, ..)| key))?;
         for (key, _, under) in &mut buckets {
-            *under = Some(bucket(scope, &aggregation.under, head(key, &shown), &of_key(scope, matches, field, key)?)?);
+            let group = groups.get(key).unwrap_or(&nothing);
+            *under = Some(bucket(scope, &aggregation.under, head(key, &shown), group)?);
         }
     }
     buckets.sort_by(|(a, a_count, a_under), (b, b_count, b_under)| {
@@ -145,6 +148,8 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     });
     buckets.truncate(size);
     scope.spend(buckets.len())?;
+    let wanted = buckets.iter().filter(|(_, _, under)| under.is_none() && !aggregation.under.is_empty());
+    let groups = grouped(scope, matches, field, wanted.map(|(key, ..)| key))?;
     let kept: u64 = buckets.iter().map(|(_, count, _)| *count).sum();
     let buckets = buckets
         .into_iter()
@@ -155,7 +160,7 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
                 head.insert("doc_count".to_owned(), json!(count));
                 Ok(Value::Object(head))
             }
-            None => bucket(scope, &aggregation.under, head(&key, &shown), &of_key(scope, matches, field, &key)?),
+            None => bucket(scope, &aggregation.under, head(&key, &shown), groups.get(&key).unwrap_or(&nothing)),
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(json!({"doc_count_error_upper_bound": 0, "sum_other_doc_count": total - kept, "buckets": buckets}))
@@ -224,25 +229,47 @@ fn distinct(values: &[i64]) -> impl Iterator<Item = i64> + '_ {
     values.iter().enumerate().filter(|(at, value)| *at == 0 || values.get(at - 1) != Some(value)).map(|(_, value)| *value)
 }
 
-/// The documents that have a term.
-fn of_key(scope: &Scope<'_>, matches: &Matches, field: &str, key: &Key) -> Result<Matches> {
-    let mut sources = Vec::new();
+/// The documents of each of these terms, found in one pass.
+fn grouped<'a>(scope: &Scope<'_>, matches: &Matches, field: &str, keys: impl Iterator<Item = &'a Key>) -> Result<HashMap<Key, Matches>> {
+    let mut groups: HashMap<Key, Matches> = keys.map(|key| (key.clone(), Matches::default())).collect();
     for set in &matches.sets {
-        let source = Source::of(scope, set, field)?;
-        let ordinal = match (&source, key) {
-            (Source::Terms(terms), Key::Text(text)) => terms.find(text),
-            _ => None,
-        };
-        sources.push(((set.index, set.segment), source, ordinal));
-    }
-    Ok(matches.filtered(|set, doc| {
-        let Some((_, source, ordinal)) = sources.iter().find(|(place, _, _)| *place == (set.index, set.segment)) else {
-            return false;
-        };
-        match (source, key) {
-            (Source::Terms(terms), _) => ordinal.is_some_and(|ordinal| terms.of(doc).binary_search(&ordinal).is_ok()),
-            (Source::Numbers { values, .. }, Key::Number(wanted, _)) => values.of(doc).contains(wanted),
-            _ => false,
+        match Source::of(scope, set, field)? {
+            Source::Nothing => {}
+            Source::Numbers { values, kind } => {
+                for (at, doc) in set.docs.iter().enumerate() {
+                    for value in distinct(values.of(*doc)) {
+                        if let Some(group) = groups.get_mut(&Key::Number(value, kind.is_floating())) {
+                            group.push_doc(set, at);
+                        }
+                    }
+                }
+            }
+            Source::Terms(terms) => {
+                // The groups by ordinal, so that no text is compared for a document.
+                let mut here: Vec<Option<Matches>> = vec![None; terms.len()];
+                for key in groups.keys() {
+                    if let Key::Text(text) = key
+                        && let Some(slot) = terms.find(text).and_then(|ordinal| here.get_mut(ordinal as usize))
+                    {
+                        *slot = Some(Matches::default());
+                    }
+                }
+                for (at, doc) in set.docs.iter().enumerate() {
+                    for ordinal in terms.of(*doc) {
+                        if let Some(Some(group)) = here.get_mut(*ordinal as usize) {
+                            group.push_doc(set, at);
+                        }
+                    }
+                }
+                for (ordinal, found) in (0u32..).zip(here) {
+                    if let Some(found) = found
+                        && let Some(group) = groups.get_mut(&Key::Text(terms.term(ordinal).into()))
+                    {
+                        group.sets.extend(found.sets);
+                    }
+                }
+            }
         }
-    }))
+    }
+    Ok(groups)
 }

@@ -15,4 +15,5 @@ pub(crate) mod scroll;
 pub(crate) mod search;
 pub(crate) mod state;
 pub(crate) mod stats;
+mod table;
 pub(crate) mod templates;

@@ -45,6 +45,11 @@ impl Top {
         score > self.threshold
     }
 
+    /// The score that a candidate has to beat.
+    pub(crate) fn threshold(&self) -> f32 {
+        self.threshold
+    }
+
     pub(crate) fn push(&mut self, candidate: Candidate) {
         if self.limit == 0 {
             return;

@@ -176,6 +176,22 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
             let Some(mut scorer) = searched.weight.scorer(at, view)? else {
                 continue;
             };
+            if view.dead.is_none() && by_score && plain && tracks && searched.weight.constant().is_none() {
+                outcome.total += scorer.best(top.threshold(), &mut |doc, score| {
+                    best = best.max(score);
+                    top.push(Candidate { index: number, segment: at, doc, score, sort: vec![] });
+                    top.threshold()
+                });
+                continue;
+            }
+            let unfiltered = searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
+            if view.dead.is_none() && unfiltered && keeps && !bucket_scores && request.from + request.size == 0 {
+                let mut docs = Vec::new();
+                scorer.fill(&mut docs);
+                outcome.total += docs.len() as u64;
+                matches.push(number, at, docs, vec![]);
+                continue;
+            }
             let mut filter = match &searched.post_filter {
                 None => None,
                 Some(weight) => Some(weight.scorer(at, view)?),
@@ -190,7 +206,9 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
                     if request.min_score.is_none_or(|least| score >= least) {
                         if keeps {
                             docs.push(doc);
-                            scores.push(score);
+                            if bucket_scores {
+                                scores.push(score);
+                            }
                         }
                         if passes(&mut filter, doc) {
                             outcome.total += 1;
@@ -255,7 +273,8 @@ pub(crate) fn best_of(searched: &[Searched], request: &SearchRequest, matches: &
             continue;
         };
         let reader = SortReader::new(&request.sort, &own.index.mapping.read(), &own.index.name, view)?;
-        for (doc, score) in set.docs.iter().zip(&set.scores) {
+        for (at, doc) in set.docs.iter().enumerate() {
+            let score = &set.score(at);
             best = Some(best.map_or(*score, |best| best.max(*score)));
             top.push(Candidate { index: set.index, segment: set.segment, doc: *doc, score: *score, sort: reader.read(*doc, *score) });
         }

@@ -63,12 +63,18 @@ impl SearchServer {
         let request = RestRequest::new(head.method, &head.uri, body);
         let (pretty, yaml) = format_of(&request);
         let shared = self.shared.clone();
-        let answered = tokio::task::spawn_blocking(move || route::dispatch(&shared, &request)).await;
-        let answer = match answered {
-            Ok(answered) => answered.unwrap_or_else(|error| Answer::refusal(&error)),
-            Err(error) => Answer::refusal(&SearchError::engine(error)),
-        };
+        let answered = self.beside_the_reactor(move |shared| route::dispatch(shared, &request)).await;
+        let answer = answered.unwrap_or_else(|error| Answer::refusal(&error));
         answer.into_http(pretty, yaml, is_head)
+    }
+
+    /// Does work that takes its time where other tasks do not wait for it: here, if the runtime has other threads for them, else on a thread of its own.
+    async fn beside_the_reactor<T: Send + 'static>(&self, work: impl FnOnce(&Shared) -> Result<T> + Send + 'static) -> Result<T> {
+        if tokio::runtime::Handle::current().runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread {
+            return tokio::task::block_in_place(|| work(&self.shared));
+        }
+        let shared = self.shared.clone();
+        tokio::task::spawn_blocking(move || work(&shared)).await.map_err(SearchError::engine)?
     }
 
     async fn read<B>(&self, body: B) -> Result<Bytes>

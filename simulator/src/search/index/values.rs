@@ -11,6 +11,8 @@ pub(crate) enum Values {
     Single {
         values: Vec<i64>,
         present: Option<Bits>,
+        least: i64,
+        most: i64,
     },
     /// Several: those of document `d` are `values[starts[d]..starts[d + 1]]`.
     Many {
@@ -27,10 +29,24 @@ pub(crate) enum Within {
 }
 
 impl Values {
+    fn single(values: Vec<i64>, present: Option<Bits>) -> Values {
+        let least = values.iter().copied().min().unwrap_or(0);
+        let most = values.iter().copied().max().unwrap_or(0);
+        Values::Single { values, present, least, most }
+    }
+
+    /// The numbers by document, if every document has one.
+    pub(crate) fn one_each(&self) -> Option<&[i64]> {
+        match self {
+            Values::Single { values, present: None, .. } => Some(values),
+            _ => None,
+        }
+    }
+
     pub(super) fn read(column: &Column<i64>, max_doc: u32) -> Values {
         use tantivy::columnar::Cardinality;
         match column.get_cardinality() {
-            Cardinality::Full => Values::Single { values: (0..max_doc).map(|doc| column.first(doc).unwrap_or(0)).collect(), present: None },
+            Cardinality::Full => Values::single((0..max_doc).map(|doc| column.first(doc).unwrap_or(0)).collect(), None),
             Cardinality::Optional => {
                 let mut present = Bits::with_room(max_doc);
                 let mut values = vec![0; max_doc as usize];
@@ -40,7 +56,7 @@ impl Values {
                         *slot = value;
                     }
                 }
-                Values::Single { values, present: Some(present) }
+                Values::single(values, Some(present))
             }
             Cardinality::Multivalued => {
                 let mut starts = vec![0];
@@ -62,7 +78,11 @@ impl Values {
     pub(crate) fn within(&self, lower: i64, upper: i64, max_doc: u32) -> Within {
         let found = match self {
             Values::Empty => return Within::Nothing,
-            Values::Single { values, present } => {
+            Values::Single { least, most, .. } if *most < lower || *least > upper => {
+                return Within::Nothing;
+            }
+            Values::Single { least, most, present: None, .. } if lower <= *least && *most <= upper => return Within::Everything,
+            Values::Single { values, present, .. } => {
                 let words = values.chunks(64).map(|chunk| {
                     let bits = chunk.iter().enumerate().map(|(bit, value)| u64::from((lower..=upper).contains(value)) << bit);
                     bits.fold(0, |word, bit| word | bit)
@@ -92,7 +112,7 @@ impl Values {
         let at = doc as usize;
         match self {
             Values::Empty => &[],
-            Values::Single { values, present } => {
+            Values::Single { values, present, .. } => {
                 if present.as_ref().is_none_or(|present| present.contains(doc)) {
                     values.get(at..=at).unwrap_or(&[])
                 } else {

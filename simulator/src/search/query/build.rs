@@ -3,65 +3,8 @@
 use crate::search::analysis::{Analyzer, lowercase};
 use crate::search::error::Result;
 use crate::search::query::text::{Style, analyzed, exact, range, too_many_clauses};
-use crate::search::query::{Context, Matcher, Occur, Query, QueryKind};
+use crate::search::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
 use crate::search::syntax::{Clause, Conjunction, Modifier, Node, Term, TermKind, parse};
-
-/// What stands between clauses that nothing stands between.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Operator {
-    /// Either may match.
-    #[default]
-    Or,
-    /// Both have to match.
-    And,
-}
-
-impl Operator {
-    pub(super) fn occur(self) -> Occur {
-        if self == Operator::And { Occur::Must } else { Occur::Should }
-    }
-}
-
-/// The settings of a query string.
-#[derive(Clone, Debug)]
-pub(crate) struct StringSettings {
-    /// The fields of what names none, with their boosts.
-    pub(crate) fields: Vec<(String, f32)>,
-    pub(crate) operator: Operator,
-    pub(crate) analyzer: Option<String>,
-    pub(crate) lowercase_expanded_terms: bool,
-    pub(crate) analyze_wildcard: bool,
-    pub(crate) lenient: bool,
-    pub(crate) allow_leading_wildcard: bool,
-    pub(crate) auto_generate_phrase_queries: bool,
-    pub(crate) phrase_slop: u32,
-    pub(crate) fuzzy_prefix_length: usize,
-    pub(crate) fuzzy_max_expansions: usize,
-    pub(crate) use_dis_max: bool,
-    pub(crate) tie_breaker: f32,
-    pub(crate) time_zone: i64,
-}
-
-impl Default for StringSettings {
-    fn default() -> StringSettings {
-        StringSettings {
-            fields: vec![("_all".to_owned(), 1.0)],
-            operator: Operator::Or,
-            analyzer: None,
-            lowercase_expanded_terms: true,
-            analyze_wildcard: false,
-            lenient: false,
-            allow_leading_wildcard: true,
-            auto_generate_phrase_queries: false,
-            phrase_slop: 0,
-            fuzzy_prefix_length: 0,
-            fuzzy_max_expansions: 50,
-            use_dis_max: true,
-            tie_breaker: 0.0,
-            time_zone: 0,
-        }
-    }
-}
 
 /// The query that `text` is against the index of `context`.
 ///

@@ -9,11 +9,13 @@ mod dsl;
 mod dsl_leaf;
 mod dsl_match;
 mod expand;
+mod expression;
 mod fields;
 mod label;
 mod levenshtein;
 mod regexp;
 mod regexp_parser;
+mod settings;
 mod term_test;
 mod text;
 
@@ -21,12 +23,13 @@ use std::sync::Arc;
 
 use crate::search::mapping::{Field, FieldOrdinal};
 
-pub(crate) use build::{Operator, StringSettings, parse_string};
+pub(crate) use build::parse_string;
 pub(crate) use dsl::parse_body;
 pub(crate) use dsl_leaf::zone;
 pub(crate) use expand::{Expansion, expand, starting_with};
 pub(crate) use fields::Context;
 pub(crate) use label::label;
+pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use term_test::TermTest;
 
 /// A field as a query names it; unmapped fields have no place, and no document.

@@ -1,6 +1,6 @@
 //! Reads a regular expression: union, intersection, sequence, repetition, complement, classes, intervals, strings.
 
-use super::regexp::{EMPTY, Engine, Id, NEVER};
+use super::expression::{EMPTY, Engine, Id, NEVER};
 
 const DEEPEST: usize = 100;
 const MOST_REPEATS: u32 = 1_000;

@@ -8,6 +8,7 @@ mod explain;
 mod leaf;
 mod phrase;
 mod sloppy;
+mod weigh;
 mod weight;
 
 pub(crate) use explain::explain;
@@ -26,6 +27,28 @@ pub(crate) trait Scorer {
     fn seek(&mut self, target: u32) -> u32;
     /// The score of the document that it stands on.
     fn score(&mut self) -> f32;
+    /// Walks to the end. Gives every document that scores above the threshold to `sink`, which says the threshold from then on; returns how many documents there were.
+    fn best(&mut self, mut threshold: f32, sink: &mut dyn FnMut(u32, f32) -> f32) -> u64 {
+        let mut count = 0;
+        let mut doc = self.doc();
+        while doc != END {
+            count += 1;
+            let score = self.score();
+            if score > threshold {
+                threshold = sink(doc, score);
+            }
+            doc = self.advance();
+        }
+        count
+    }
+    /// Walks to the end, and notes every document.
+    fn fill(&mut self, docs: &mut Vec<u32>) {
+        let mut doc = self.doc();
+        while doc != END {
+            docs.push(doc);
+            doc = self.advance();
+        }
+    }
     /// How many documents come after the one that it stands on, if that takes no walking.
     fn remaining(&self) -> Option<u64> {
         None
