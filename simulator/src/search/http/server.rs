@@ -71,7 +71,6 @@ impl SearchServer {
         };
         let request = RestRequest::new(head.method, &head.uri, body);
         let (pretty, yaml) = format_of(&request);
-        let shared = self.shared.clone();
         let answered = self
             .beside_the_reactor(move |shared| route::dispatch(shared, &request))
             .await;
@@ -87,7 +86,10 @@ impl SearchServer {
         if tokio::runtime::Handle::current().runtime_flavor()
             == tokio::runtime::RuntimeFlavor::MultiThread
         {
-            return tokio::task::block_in_place(|| work(&self.shared));
+            // A fault costs the one request an answer, as it does on a thread of its own.
+            let guarded = std::panic::AssertUnwindSafe(|| work(&self.shared));
+            return tokio::task::block_in_place(|| std::panic::catch_unwind(guarded))
+                .unwrap_or_else(|_| Err(SearchError::engine("a fault of the backend")));
         }
         let shared = self.shared.clone();
         tokio::task::spawn_blocking(move || work(&shared))

@@ -280,21 +280,21 @@ impl Builder<'_> {
     }
 
     fn fuzzy(&self, name: &str, text: &str, similarity: &str) -> Result<Option<Query>> {
-        // What is no number says nothing: two edits.
-        let similarity = similarity.parse::<f32>().unwrap_or(2.0);
         if let Some(field) = self
             .context
             .mapped(name)
             .filter(|field| field.field_type.kind.is_numeric())
         {
-            return super::dsl_leaf::fuzzy_number(
-                self.context,
-                field,
-                text,
-                &similarity.to_string(),
-            )
-            .map(Some);
+            // A number or a date is fuzzy by so much; a tilde alone means two.
+            let by = if similarity.is_empty() {
+                "2"
+            } else {
+                similarity
+            };
+            return super::dsl_leaf::fuzzy_number(self.context, field, text, by).map(Some);
         }
+        // What is no number says nothing: two edits.
+        let similarity = similarity.parse::<f32>().unwrap_or(2.0);
         let term = self.expanded(text);
         let edits = super::levenshtein::edits(similarity, term.chars().count());
         let matcher = Matcher::Fuzzy {
