@@ -252,3 +252,32 @@ async fn several_searches_are_answered_one_by_one() {
     );
     assert!(responses[1]["error"].is_string());
 }
+
+#[tokio::test]
+async fn numbers_at_the_ends_of_their_range_do_no_harm() {
+    let backend = logs().await;
+    for (id, value) in [("low", i64::MIN), ("high", i64::MAX)] {
+        let body = json!({"size": value, "@timestamp": value}).to_string();
+        let uri = format!("/logstash-2015.06.22/fluentd/{id}?refresh=true");
+        assert_eq!(backend.put(&uri, &body).await.status, 201);
+    }
+    for body in [
+        json!({"aggs": {"h": {"date_histogram": {"field": "@timestamp", "interval": "week", "time_zone": "-05:00"}}}}),
+        json!({"aggs": {"h": {"histogram": {"field": "size", "interval": 7}}}}),
+        json!({"query": {"range": {"@timestamp": {"gt": i64::MAX, "time_zone": "+05:00"}}}}),
+        json!({"query": {"query_string": {"query": "@timestamp:[9223372036854775807||/w TO now+99999999999999999y]"}}}),
+        json!({"timeout": "99999999999999w"}),
+        json!({"query": {"bool": {"should": [{"match_all": {}}], "minimum_should_match": "-9223372036854775808%"}}}),
+        json!({"sort": [{"size": "desc"}, {"@timestamp": "asc"}]}),
+    ] {
+        let answer = backend.post("/_search", &body.to_string()).await;
+        assert!(
+            matches!(answer.status, 200 | 400),
+            "{body}: {}",
+            answer.text
+        );
+    }
+    let uri = "/a/t/1?version=18446744073709551615&version_type=external";
+    assert_eq!(backend.put(uri, "{}").await.status, 201);
+    assert_eq!(backend.put("/a/t/1", "{}").await.status, 200);
+}

@@ -216,7 +216,7 @@ pub(crate) fn execute(
     let mut matches = Matches::default();
     let deadline = request
         .timeout
-        .map(|timeout| (cluster.options.ticks)() + timeout);
+        .map(|timeout| (cluster.options.ticks)().saturating_add(timeout));
     let keeps = request.aggregations.is_some();
     // Only the best hits of a bucket need scores where no hits are asked for.
     let bucket_scores = request

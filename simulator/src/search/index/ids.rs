@@ -117,7 +117,7 @@ impl Ids {
                 ),
             ));
         }
-        Ok((current + 1, live))
+        Ok((current.saturating_add(1), live))
     }
 
     /// Puts a document where it has been written to; what was there before dies.
