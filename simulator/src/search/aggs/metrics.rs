@@ -180,6 +180,6 @@ pub(super) fn top_hits(
         .map(|hit| render(&request, scope.searched, hit))
         .collect::<Result<Vec<_>>>()?;
     Ok(
-        json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { json!(best) } else { Value::Null }, "hits": shown}}),
+        json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { best.map_or(Value::Null, crate::search::score::shown) } else { Value::Null }, "hits": shown}}),
     )
 }

@@ -356,6 +356,7 @@ pub(crate) fn execute(
     }
     outcome.max_score = match request.size {
         0 => Some(0.0),
+        _ if outcome.shards == 0 => Some(0.0),
         _ => (tracks && outcome.total > 0).then_some(best),
     };
     outcome.hits = top.finish();

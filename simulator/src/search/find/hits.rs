@@ -9,7 +9,7 @@ use super::source::{SourceFilter, extract};
 use crate::search::error::{Result, SearchError};
 use crate::search::highlight;
 use crate::search::mapping::Kind;
-use crate::search::score::explain;
+use crate::search::score::{explain, shown as shown_score};
 
 /// One hit of a search.
 pub(crate) fn render(
@@ -25,7 +25,7 @@ pub(crate) fn render(
     let mut shown = hit_json(request, searched, hit, scored)?;
     if by_field {
         let values: Vec<Value> = if hit.sort.is_empty() {
-            vec![json!(hit.score)]
+            vec![shown_score(hit.score)]
         } else {
             hit.sort.iter().map(super::sort::SortValue::json).collect()
         };
@@ -65,7 +65,7 @@ fn hit_json(
     shown.insert(
         "_score".to_owned(),
         if scored {
-            json!(hit.score)
+            shown_score(hit.score)
         } else {
             Value::Null
         },
