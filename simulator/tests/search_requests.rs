@@ -184,11 +184,7 @@ async fn numbers_at_the_ends_of_their_range_do_no_harm() {
         json!({"sort": [{"size": "desc"}, {"@timestamp": "asc"}]}),
     ] {
         let answer = backend.post("/_search", &body.to_string()).await;
-        assert!(
-            matches!(answer.status, 200 | 400),
-            "{body}: {}",
-            answer.text
-        );
+        assert!(matches!(answer.status, 200 | 400), "{body}: {}", answer.text);
     }
     let uri = "/a/t/1?version=18446744073709551615&version_type=external";
     assert_eq!(backend.put(uri, "{}").await.status, 201);
@@ -198,8 +194,7 @@ async fn numbers_at_the_ends_of_their_range_do_no_harm() {
 #[tokio::test]
 async fn what_a_log_viewer_sends_is_answered() {
     let backend = logs().await;
-    let range =
-        json!({"range": {"@timestamp": {"gte": 1434931200000u64, "lte": 1435103999999u64}}});
+    let range = json!({"range": {"@timestamp": {"gte": 1434931200000u64, "lte": 1435103999999u64}}});
     let body = json!({
         "size": 500,
         "sort": [{"@timestamp": {"order": "desc", "unmapped_type": "boolean"}}],
@@ -216,30 +211,14 @@ async fn what_a_log_viewer_sends_is_answered() {
         "script_fields": {},
         "fielddata_fields": ["@timestamp"],
     });
-    let request = format!(
-        "{}\n{body}\n",
-        json!({"index": "logstash-*", "search_type": "query_then_fetch", "ignore_unavailable": true})
-    );
-    let answer = backend
-        .post(
-            "/_msearch?timeout=0&ignore_unavailable=true&preference=1",
-            &request,
-        )
-        .await;
+    let request = format!("{}\n{body}\n", json!({"index": "logstash-*", "search_type": "query_then_fetch", "ignore_unavailable": true}));
+    let answer = backend.post("/_msearch?timeout=0&ignore_unavailable=true&preference=1", &request).await;
     let answer = &answer.body["responses"][0];
     assert_eq!(answer["hits"]["total"], 4, "{answer}");
     let hit = &answer["hits"]["hits"][0];
     assert_eq!(hit["_id"], "11");
-    assert_eq!(
-        hit["highlight"]["level"][0],
-        "@kibana-highlighted-field@error@/kibana-highlighted-field@"
-    );
+    assert_eq!(hit["highlight"]["level"][0], "@kibana-highlighted-field@error@/kibana-highlighted-field@");
     assert_eq!(hit["_source"]["size"], 110);
-    let counts: Vec<u64> = answer["aggregations"]["2"]["buckets"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|bucket| bucket["doc_count"].as_u64().unwrap())
-        .collect();
+    let counts: Vec<u64> = answer["aggregations"]["2"]["buckets"].as_array().unwrap().iter().map(|bucket| bucket["doc_count"].as_u64().unwrap()).collect();
     assert_eq!(counts.iter().sum::<u64>(), 4, "{answer}");
 }

@@ -18,7 +18,16 @@ pub(super) fn tale(world: &World<'_>, kind: &str, events: &[Event], before: &Bef
     for event in events {
         match event {
             Event::History(letter) => told.extend(history(world, letter, before, profile)?),
+<<<<<<< HEAD
             Event::Own(letter) => told.extend(own(world, kind, letter, before, profile)?),
+=======
+            Event::Since(letter) => {
+                let versions = world.versions(letter).into_iter().take(before.get(letter).copied().unwrap_or_default());
+                let name = world.name_of(letter)?;
+                told.extend(versions.skip(1).map(|object| Told { event: "MODIFIED", name: name.clone(), object: Some(object), perhaps_later: false }));
+            }
+            Event::Own(letter) => told.extend(own(world, letter, before, profile)?),
+>>>>>>> suite2
             Event::Added(letter) => told.push(written(world, "ADDED", letter, &mut next)?),
             Event::Modified(letter) => told.push(written(world, "MODIFIED", letter, &mut next)?),
             Event::Deleted(letter) => {
@@ -58,7 +67,11 @@ fn history(world: &World<'_>, letter: &str, before: &Before, profile: Profile) -
 /// What a watch from an object's version tells of that version.
 fn own(world: &World<'_>, kind: &str, letter: &str, before: &Before, profile: Profile) -> Result<Option<Told>, WorldError> {
     let versions = before.get(letter).copied().unwrap_or_default();
+<<<<<<< HEAD
     if !profile.watch_includes_its_version(kind) || versions == 0 {
+=======
+    if !profile.watch_includes_its_version(world.kind()) || versions == 0 {
+>>>>>>> suite2
         return Ok(None);
     }
     let event = if versions == 1 { "ADDED" } else { "MODIFIED" };
