@@ -5,8 +5,6 @@
 //! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy gets as many indexing threads, and as many
 //! threads that parse lines for it, in an index a day with the fields `log`, `stream`, `tag`, `_all` (text, with positions), `@timestamp`
 //! (fast), `_id` and the stored source; its queries give the ten best and the count, as ours do.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![expect(clippy::expect_used, reason = "a measurement that cannot go on ends")]
 
 use std::sync::Arc;
@@ -62,13 +60,7 @@ fn memory() -> (usize, usize) {
 fn processor() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-    let ticks = |at: usize| {
-        after
-            .split_whitespace()
-            .nth(at)
-            .and_then(|text| text.parse::<f64>().ok())
-            .unwrap_or(0.0)
-    };
+    let ticks = |at: usize| after.split_whitespace().nth(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
     (ticks(11) + ticks(12)) / 100.0
 }
 
@@ -169,20 +161,8 @@ fn main() {
     let days = alone::Days::new(settings.threads, &lines);
     let theirs = processor() - spent - ours;
     let tantivy = rate("tantivy alone", lines.len(), days.took);
-<<<<<<< HEAD
+    println!("{:<28} {ours:>10.1} s of the library, {theirs:.1} s of tantivy alone; {:.2} of its rate", "processor time", theirs / ours);
     println!("{:<28} {:>10.2} of tantivy's rate", "library", library / tantivy);
-=======
-    println!(
-        "{:<28} {ours:>10.1} s of the library, {theirs:.1} s of tantivy alone; {:.2} of its rate",
-        "processor time",
-        theirs / ours
-    );
-    println!(
-        "{:<28} {:>10.2} of tantivy's rate",
-        "library",
-        library / tantivy
-    );
->>>>>>> search
 
     let kinds = ["term", "phrase", "wildcard", "date range", "date histogram"];
     for kind in kinds {

@@ -32,9 +32,9 @@ pub use credentials::{Credentials, CredentialsError};
 use living::Logs;
 use secure::Doors;
 pub use session::{Exchange, Session};
+use simulator::Embedded;
 pub use socket::{Heard, Socket};
 pub use stage::Stage;
-use simulator::Embedded;
 use stage::{Recorded, Recording};
 
 use crate::catalog::{Credential, Need, Profile};

@@ -46,7 +46,8 @@ fn strange(hits: &[Value], stored: &BTreeMap<String, LogLine>, named: &dyn Fn(&s
     let text = |hit: &Value, field: &str| hit.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     hits.iter().find_map(|hit| {
         let line = stored.get(&text(hit, "_id"));
-        let same = line.is_some_and(|line| named(&line.index) == text(hit, "_index") && line.doc_type == text(hit, "_type") && hit.get("_source") == Some(&line.source));
+        let same = line
+            .is_some_and(|line| named(&line.index) == text(hit, "_index") && line.doc_type == text(hit, "_type") && hit.get("_source") == Some(&line.source));
         let expected = line.map_or_else(|| "a document that was stored".to_owned(), |line| format!("{} {} {}", named(&line.index), line.doc_type, line.source));
         (!same).then(|| Mismatch::new(format!("hit {}", text(hit, "_id")), expected, hit.to_string()))
     })
