@@ -10,13 +10,13 @@
 mod backend;
 mod credentials;
 mod kubeconfig;
+mod living;
 mod secure;
 mod session;
+mod simulator;
 mod socket;
 mod stage;
 
-use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +29,13 @@ use serde_json::Value;
 
 pub use backend::{Backend, Place};
 pub use credentials::{Credentials, CredentialsError};
+use living::Logs;
 use secure::Doors;
 pub use session::{Exchange, Session};
+use simulator::Embedded;
 pub use socket::{Heard, Socket};
 pub use stage::Stage;
 use stage::{Recorded, Recording};
-
-use stuntdouble_simulator::Simulator;
 
 use crate::catalog::{Credential, Need, Profile};
 use crate::check::Answer;
@@ -45,16 +45,6 @@ use crate::request::Request;
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long an answer may take to come whole.
 const ANSWER: Duration = Duration::from_secs(15);
-/// Where chance starts in the simulator.
-const SEED: u64 = 7;
-/// Where the simulator's proxy finds the suite's backend.
-const BACKEND: (&str, u16) = ("10.99.0.2", 8080);
-/// Whom the simulator's secure listener knows.
-const USER: &str = "admin";
-/// That user's password.
-const PASSWORD: &str = "open-sesame";
-/// That user's token.
-const TOKEN: &str = "a-token-for-admin";
 /// How large a body may be, in bytes.
 const BODY: usize = 64 << 20;
 
@@ -116,13 +106,7 @@ pub struct Target {
     embedded: Option<Arc<Embedded>>,
     recording: Option<Arc<Recording>>,
     recorded: Option<Arc<Recorded>>,
-}
-
-/// A simulator that lives as long as the target that it is.
-#[derive(Debug)]
-struct Embedded {
-    profile: Profile,
-    _running: Simulator,
+    logs: Logs,
 }
 
 impl Target {
@@ -149,6 +133,7 @@ impl Target {
             embedded: None,
             recording: None,
             recorded: None,
+            logs: Logs::default(),
         })
     }
 
@@ -158,46 +143,16 @@ impl Target {
         self
     }
 
+    /// The same, asked by way of a proxy that stands before it.
+    pub fn by_way_of(mut self, url: &str) -> Self {
+        self.base = url.trim_end_matches('/').to_owned();
+        self
+    }
+
     /// The same, with a backend that listens as long as it is there.
     pub fn keeping(mut self, backend: Backend) -> Self {
         self._backend = Some(Arc::new(backend));
         self
-    }
-
-    /// A simulator, started for the purpose with a profile; dropping the target stops it. It has a secure listener, and
-    /// a backend that its proxy finds at a place of its own.
-    ///
-    /// # Errors
-    /// If it does not start.
-    pub async fn simulator(profile: Profile) -> Result<Self, TargetError> {
-        let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
-        let rule = match profile {
-            Profile::Documented => stuntdouble_simulator::profile::Profile::Documented,
-            Profile::Kubernetes12 => stuntdouble_simulator::profile::Profile::Kubernetes12,
-        };
-        let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let backend = Backend::listen(any_port).await.map_err(|e| failed(&e))?;
-        let place = Place { host: BACKEND.0.to_owned(), port: BACKEND.1 };
-        // Many worlds at once have more services than the default range has addresses.
-        let services = "10.0.0.0/16".parse::<stuntdouble_simulator::registry::Cidr>().map_err(|e| failed(&e))?;
-        let builder = Simulator::builder().profile(rule).seed(SEED).bare(true).service_cluster_ip_range(services);
-        let builder = builder.dial(format!("{}:{}", place.host, place.port), backend.address().to_string());
-        let builder = builder.secure_listen(any_port).credentials(known().map_err(|e| failed(&e))?);
-        let running = builder.start().await.map_err(|e| failed(&e))?;
-        let mut target = Self::at(&running.url(), &Credentials::default())?.with_backend(place);
-        if let (Some(url), Some(tls)) = (running.secure_url(), running.tls()) {
-            let certificate = tls.client_certificate();
-            let credentials = Credentials {
-                token: Some(TOKEN.to_owned()),
-                basic: Some(format!("{USER}:{PASSWORD}")),
-                identity: Some([&certificate.certificate, "\n", certificate.key.reveal()].concat().into_bytes()),
-                authorities: Some(tls.authority().as_bytes().to_vec()),
-                insecure: false,
-            };
-            target.doors = Some(Doors::at(&url, &credentials)?);
-        }
-        target.embedded = Some(Arc::new(Embedded { profile, _running: running }));
-        Ok(target.keeping(backend))
     }
 
     /// A recorded run: a cassette, or a folder of them. Nothing is asked but what is on it.
@@ -219,6 +174,11 @@ impl Target {
         self
     }
 
+    /// Whether it is a recorded run.
+    pub fn is_recorded(&self) -> bool {
+        self.recorded.is_some()
+    }
+
     /// The profile that a recorded run was judged by, where its cassette says it.
     pub fn profile(&self) -> Option<Profile> {
         self.recorded.as_ref()?.profile()
@@ -237,7 +197,9 @@ impl Target {
         let reason = |need: &Need| match need {
             Need::Backend if self.place.is_none() => Some("it takes a backend that the target's proxy reaches; --backend says where one is"),
             Need::Container if self.embedded.is_none() => Some("it takes a pod whose container runs, which only the simulator is known to have"),
-            Need::Backend | Need::Container => None,
+            Need::LogLines if self.embedded.is_none() && !self.logs.may_be_loaded => Some("it loads log lines; --seed-logs lets it, and removes them after"),
+            Need::Clock if self.embedded.is_none() => Some("it is about a time that only the simulator's clock shows"),
+            Need::Backend | Need::Container | Need::LogSearch | Need::LogLines | Need::Clock => None,
         };
         let lacking = needs.iter().find_map(reason).map(str::to_owned);
         let unknown = credential.filter(|credential| self.doors.as_ref().and_then(|doors| doors.visitor(*credential)).is_none());
@@ -460,17 +422,4 @@ fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>, Targe
     let mut value = HeaderValue::from_str(&value).map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
     value.set_sensitive(true);
     Ok(Some(value))
-}
-
-/// What the simulator's secure listener takes, by way of files as it reads them.
-fn known() -> Result<stuntdouble_simulator::http::Credentials, Box<dyn std::error::Error>> {
-    let file = |secret: &str| {
-        let mut file = tempfile::NamedTempFile::new()?;
-        writeln!(file, "{secret},{USER},1")?;
-        Ok::<_, std::io::Error>(file)
-    };
-    let mut credentials = stuntdouble_simulator::http::Credentials::default();
-    credentials.read_tokens(file(TOKEN)?.path())?;
-    credentials.read_passwords(file(PASSWORD)?.path())?;
-    Ok(credentials)
 }

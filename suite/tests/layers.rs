@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&[&str]; 6] = [&["catalog"], &["request", "check"], &["target"], &["trial"], &["report"], &["cli"]];
 
 /// Where the simulator may be named.
-const NAME_THE_SIMULATOR: [&str; 2] = ["target.rs", "cli/"];
+const NAME_THE_SIMULATOR: [&str; 2] = ["target/simulator.rs", "cli/"];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -17,6 +17,9 @@ pub use placeholder::{is_placeholder, number, placeholder, placeholders};
 use jiff::Timestamp;
 use std::time::Duration;
 
+/// What is said to have cut an answer short that its client no longer waited for.
+pub const LEFT: &str = "the client went away";
+
 /// A recorded session: what a client asked, and what it was told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cassette {

@@ -2,6 +2,7 @@
 
 use crate::interaction::{is_placeholder, placeholders};
 use regex::Regex;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$").ok());
@@ -9,6 +10,9 @@ static STAMP: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[0-9]{4}-
 /// The letters and digits that generated names are made of: no vowels, so that no words come of them.
 static GENERATED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[bcdfghjklmnpqrstvwxz2456789]{5,}$").ok());
 static RANDOM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[0-9a-z]*[0-9][0-9a-z]*$").ok());
+
+/// What may be a placeholder as base64.
+static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("cmVkYWN0ZWQt[0-9A-Za-z+/]+=*").ok());
 
 /// The shortest random value: a shorter one could be a counter.
 const SHORTEST: usize = 4;
@@ -25,8 +29,9 @@ pub(super) fn pairs(recorded: &str, live: &str) -> Option<Vec<(String, String)>>
     if both(&STAMP, recorded, live) {
         return Some(Vec::new());
     }
-    if !placeholders(recorded).is_empty() {
-        return captured(recorded, live);
+    let secrets = secrets(recorded);
+    if !secrets.is_empty() {
+        return captured(recorded, live, &secrets);
     }
     by_words(recorded, live)
 }
@@ -35,12 +40,20 @@ fn both(form: &LazyLock<Option<Regex>>, one: &str, two: &str) -> bool {
     form.as_ref().is_some_and(|form| form.is_match(one) && form.is_match(two))
 }
 
+/// Where placeholders stand in a text, plain or, as in the data of a Secret in YAML, as base64.
+fn secrets(text: &str) -> Vec<Range<usize>> {
+    let base64 = BASE64.as_ref().into_iter().flat_map(|form| form.find_iter(text));
+    let mut found: Vec<Range<usize>> = base64.filter(|found| is_placeholder(found.as_str())).map(|found| found.range()).collect();
+    found.extend(placeholders(text));
+    found.sort_by_key(|range| range.start);
+    found
+}
+
 /// What stands in a live text where placeholders stand in the recorded one.
-fn captured(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
-    let ranges = placeholders(recorded);
+fn captured(recorded: &str, live: &str, ranges: &[Range<usize>]) -> Option<Vec<(String, String)>> {
     let mut form = String::from("(?s)^");
     let mut end = 0;
-    for range in &ranges {
+    for range in ranges {
         form.push_str(&regex::escape(recorded.get(end..range.start)?));
         form.push_str("(.+?)");
         end = range.end;
@@ -48,7 +61,7 @@ fn captured(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
     form.push_str(&regex::escape(recorded.get(end..)?));
     form.push('$');
     let found = Regex::new(&form).ok()?.captures(live)?;
-    let pair = |(n, range): (usize, &std::ops::Range<usize>)| Some((recorded.get(range.clone())?.to_owned(), decoded(found.get(n + 1)?.as_str())));
+    let pair = |(n, range): (usize, &Range<usize>)| Some((recorded.get(range.clone())?.to_owned(), decoded(found.get(n + 1)?.as_str())));
     ranges.iter().enumerate().map(pair).collect()
 }
 

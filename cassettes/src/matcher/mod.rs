@@ -248,6 +248,14 @@ mod tests {
     #[case("/ns/a/pods", "", "/ns/b/pods", "", None)]
     #[case("/a?token=redacted-1", "", "/a?token=s3cr3t%2Fx", "", Some(Fit::Volatile))]
     #[case("/a", r#"{"data":{"p":"cmVkYWN0ZWQtMQ=="}}"#, "/a", r#"{"data":{"p":"aHVudGVyMg=="}}"#, Some(Fit::Volatile))]
+    #[case(
+        "/a",
+        "kind: Secret\ndata:\n  p: cmVkYWN0ZWQtMQ==\n  q: cmVkYWN0ZWQtMg==\n",
+        "/a",
+        "kind: Secret\ndata:\n  p: aHVudGVyMg==\n  q: eA==\n",
+        Some(Fit::Volatile)
+    )]
+    #[case("/a", "kind: Secret\ndata:\n  p: cmVkYWN0ZWQtMQ==\n", "/a", "kind: Secret\ndata:\n  q: aHVudGVyMg==\n", None)]
     fn requests_match(#[case] url: &str, #[case] body: &str, #[case] live_url: &str, #[case] live_body: &str, #[case] expected: Option<Fit>) {
         let found = match ask("GET", url, body).matches(&ask("GET", live_url, live_body)) {
             Match::Fits(fit, _) => Some(fit),

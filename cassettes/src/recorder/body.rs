@@ -3,6 +3,7 @@
 use super::LONGEST_REQUEST;
 use super::entry::{Entry, WHOLE};
 use super::pipe::Pipe;
+use crate::interaction::LEFT;
 use crate::transport::{Body, BodyError, Tasks};
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -233,6 +234,6 @@ impl HttpBody for Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        self.end(Some("the client went away"));
+        self.end(Some(LEFT));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::body::Sent;
 use crate::format::{End, FormatError, Opening, Tape};
-use crate::interaction::{Answer, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request as Asked};
+use crate::interaction::{Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as Asked};
 use crate::redactor::{Redactor, Tail};
 use crate::transport::Coding;
 use bytes::Bytes;
@@ -250,8 +250,8 @@ impl Entry {
                 let text = "the client went away before the answer".into();
                 self.failed(Failure { kind: FailureKind::Abandoned, text });
             }
-            Stage::Head(_) => self.whole(Bytes::new(), Some("the client went away")),
-            Stage::Open(_) => self.end(Some("the client went away")),
+            Stage::Head(_) => self.whole(Bytes::new(), Some(LEFT)),
+            Stage::Open(_) => self.end(Some(LEFT)),
             Stage::Done => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Recorded answers as live ones.
 
 use super::script::{Pace, Script, Taken};
-use crate::interaction::{Answer, Payload, Request};
+use crate::interaction::{Answer, LEFT, Payload, Request};
 use crate::transport::{self, Body, BodyError, Coding, strip_hop_by_hop};
 use bytes::Bytes;
 use futures::stream;
@@ -77,11 +77,12 @@ impl Streaming {
             let data = live(&frame.data, &self.script);
             return Some((Ok(Frame::data(data)), self));
         }
+        let left = answer.cut.as_deref() == Some(LEFT);
         match interaction.took {
-            Some(took) => self.pace.due(took).await,
-            // The recording stopped first: nobody knows when it would have ended.
-            None if !self.pace.is_instant() => std::future::pending::<()>().await,
-            None => {}
+            Some(took) if !left => self.pace.due(took).await,
+            // The recording stopped first, or the client left: nobody knows when it would have ended.
+            _ if !self.pace.is_instant() => std::future::pending::<()>().await,
+            _ => {}
         }
         if self.taken.again && self.pace.is_instant() {
             tokio::time::sleep(interaction.took.unwrap_or_default().min(Duration::from_secs(1))).await;

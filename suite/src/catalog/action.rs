@@ -24,6 +24,8 @@ pub enum Action {
     Relabel(String),
     /// `label x key=value`: the object is replaced by itself with this label.
     Label(String, String, String),
+    /// `churn x n`: the object is replaced n times, each time by itself with another label.
+    Churn(String, usize),
     /// `delete x`: the object is deleted.
     Delete(String),
     /// `remove x`: the object is deleted, and the trial does not care how long its removal takes to be answered.
@@ -35,7 +37,7 @@ impl Action {
     pub fn letter(&self) -> &str {
         match self {
             Self::Create(x) | Self::Change(x) | Self::Relabel(x) | Self::Delete(x) | Self::Remove(x) => x,
-            Self::Label(x, _, _) => x,
+            Self::Label(x, _, _) | Self::Churn(x, _) => x,
         }
     }
 }
@@ -51,11 +53,12 @@ impl FromStr for Action {
             ["relabel", x] => Ok(Self::Relabel((*x).to_owned())),
             ["delete", x] => Ok(Self::Delete((*x).to_owned())),
             ["remove", x] => Ok(Self::Remove((*x).to_owned())),
+            ["churn", x, times] if times.parse::<usize>().is_ok() => Ok(Self::Churn((*x).to_owned(), times.parse().unwrap_or_default())),
             ["label", x, label] if label.contains('=') => {
                 let (key, value) = label.split_once('=').unwrap_or((label, ""));
                 Ok(Self::Label((*x).to_owned(), key.to_owned(), value.to_owned()))
             }
-            _ => Err(ParseWordError { word: text.to_owned(), known: "create x, change x, relabel x, label x key=value, delete x, remove x" }),
+            _ => Err(ParseWordError { word: text.to_owned(), known: "create x, change x, relabel x, label x key=value, churn x n, delete x, remove x" }),
         }
     }
 }
@@ -80,6 +83,8 @@ pub enum Event {
     Deleted(String),
     /// `HISTORY x`: what a watch from the beginning tells of x; it depends on the profile.
     History(String),
+    /// `SINCE x`: every change of x since it was created.
+    Since(String),
     /// `OWN x`: what a watch from the version of x tells of that version itself; it depends on the profile.
     Own(String),
 }
@@ -94,8 +99,9 @@ impl FromStr for Event {
             ["MODIFIED", x] => Ok(Self::Modified((*x).to_owned())),
             ["DELETED", x] => Ok(Self::Deleted((*x).to_owned())),
             ["HISTORY", x] => Ok(Self::History((*x).to_owned())),
+            ["SINCE", x] => Ok(Self::Since((*x).to_owned())),
             ["OWN", x] => Ok(Self::Own((*x).to_owned())),
-            _ => Err(ParseWordError { word: text.to_owned(), known: "ADDED x, MODIFIED x, DELETED x, HISTORY x, OWN x" }),
+            _ => Err(ParseWordError { word: text.to_owned(), known: "ADDED x, MODIFIED x, DELETED x, HISTORY x, SINCE x, OWN x" }),
         }
     }
 }
@@ -160,6 +166,7 @@ mod tests {
     #[rstest]
     #[case("create b", Action::Create("b".into()))]
     #[case("label a tier=back", Action::Label("a".into(), "tier".into(), "back".into()))]
+    #[case("churn a 120", Action::Churn("a".into(), 120))]
     #[case("label a tier=", Action::Label("a".into(), "tier".into(), String::new()))]
     fn actions_are_read(#[case] text: &str, #[case] expected: Action) {
         assert_eq!(text.parse(), Ok(expected));
@@ -170,6 +177,7 @@ mod tests {
     #[case("create a b")]
     #[case("label a tier")]
     #[case("destroy a")]
+    #[case("churn a b")]
     fn what_is_no_action_is_refused(#[case] text: &str) {
         assert!(text.parse::<Action>().is_err());
     }

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Action, Credential, Event, Headers, Kept, Need, Profile, Socket, Step};
+use super::{Action, Credential, Event, Headers, Kept, LogQuery, Need, Profile, Socket, Step};
 
 /// How binding a requirement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -129,6 +129,20 @@ pub enum Face {
     Any,
 }
 
+/// A type of JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JsonType {
+    /// A text.
+    String,
+    /// A whole number.
+    Integer,
+    /// True or false.
+    Boolean,
+    /// A list.
+    Array,
+}
+
 /// What is expected of the answer. Without anything: success, of the type and the media type that the row says.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -174,6 +188,9 @@ pub struct Expect {
     /// JSON pointers to what is there and not empty.
     #[serde(default)]
     pub present: Vec<String>,
+    /// What is of which type, by JSON pointers.
+    #[serde(default)]
+    pub types: BTreeMap<String, JsonType>,
     /// JSON pointers to what is not there, or null.
     #[serde(default)]
     pub absent: Vec<String>,
@@ -251,7 +268,7 @@ pub struct Case {
     pub before: Vec<Action>,
     /// The name in the path: a letter, `absent`, or the name itself, with names in it. Without one, the first object's.
     pub name: Option<String>,
-    /// `absent`, if the namespace in the path is to be none that exists.
+    /// The namespace in the path, if it is not the world's: `absent` for none that exists, or its name.
     pub namespace: Option<String>,
     /// The rest of a proxy's path.
     pub path: Option<String>,
@@ -275,6 +292,9 @@ pub struct Case {
     pub body: Option<Body>,
     /// The talk over WebSocket that the request begins.
     pub socket: Option<Socket>,
+    /// The log query that it is instead of a request of its own.
+    #[serde(skip)]
+    pub log_query: Option<LogQuery>,
     /// What is done while a watch runs.
     #[serde(default)]
     pub during: Vec<Action>,
@@ -284,4 +304,38 @@ pub struct Case {
     /// What is looked at afterwards.
     #[serde(default)]
     pub after: Vec<After>,
+}
+
+impl Case {
+    /// The case that a log query is.
+    pub(super) fn of_log_query(id: String, requirement: String, source: String, needs: Vec<Need>, query: LogQuery) -> Self {
+        Self {
+            id,
+            level: Level::Should,
+            requirement,
+            source,
+            needs,
+            log_query: Some(query),
+            profile: Default::default(),
+            cluster_wide: Default::default(),
+            given: Default::default(),
+            reached: Default::default(),
+            setup: Default::default(),
+            before: Default::default(),
+            name: Default::default(),
+            namespace: Default::default(),
+            path: Default::default(),
+            slash: Default::default(),
+            query: Default::default(),
+            accept: Default::default(),
+            content_type: Default::default(),
+            headers: Default::default(),
+            credential: Default::default(),
+            body: Default::default(),
+            socket: Default::default(),
+            during: Default::default(),
+            expect: Default::default(),
+            after: Default::default(),
+        }
+    }
 }

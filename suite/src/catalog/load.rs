@@ -29,7 +29,7 @@ pub enum CatalogError {
     },
 }
 
-fn malformed(file: &str, reason: impl ToString) -> CatalogError {
+pub(super) fn malformed(file: &str, reason: impl ToString) -> CatalogError {
     CatalogError::Malformed { file: file.to_owned(), reason: reason.to_string() }
 }
 
@@ -141,6 +141,7 @@ impl Catalog {
             let file: KindFile = parse(&path, text)?;
             catalog.add(&path, file, &sets, &mut seen)?;
         }
+        catalog.add_log_queries()?;
         Ok(catalog)
     }
 
@@ -175,6 +176,52 @@ impl Catalog {
                     source: joined(&operation.source, &case.source),
                 });
             }
+        }
+        Ok(())
+    }
+}
+
+/// The operation by which log queries are asked.
+const SEARCH: &str = "/api/v1/proxy/namespaces/{namespace}/services/{name}/{path}";
+
+impl Catalog {
+    /// A row for each log query.
+    fn add_log_queries(&mut self) -> Result<(), CatalogError> {
+        let source = "1: Logging add-on access";
+        let kind = Kind {
+            name: "LogQuery".to_owned(),
+            group: "search".to_owned(),
+            plural: "queries".to_owned(),
+            api_version: "v1".to_owned(),
+            path: None,
+            sample: None,
+        };
+        let operation = Operation {
+            id: String::new(),
+            method: Method::GET,
+            path: SEARCH.to_owned(),
+            result: None,
+            streams: false,
+            source: source.to_owned(),
+            pending: None,
+            documented: false,
+            cases: Vec::new(),
+        };
+        let (kind, operation) = (Arc::new(kind), Arc::new(operation));
+        for (name, query) in super::logs::queries()? {
+            let asked = query.query.first().map(|(_, q)| q.clone()).unwrap_or_default();
+            let mut needs = vec![Need::LogSearch, Need::LogLines];
+            if asked.contains("now") {
+                needs.push(Need::Clock);
+            }
+            let requirement = match query.found {
+                Some(_) => format!("The query {asked} finds what it has to find, with its scores."),
+                None => format!("The query {asked} is refused."),
+            };
+            let id = format!("search/queries/{name}");
+            let case = Case::of_log_query(name, requirement.clone(), source.to_owned(), needs, query);
+            let row = Row { id, kind: Arc::clone(&kind), operation: Arc::clone(&operation), case: Arc::new(case), requirement, source: source.to_owned() };
+            self.rows.push(row);
         }
         Ok(())
     }

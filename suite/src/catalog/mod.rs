@@ -10,13 +10,15 @@
 mod action;
 mod case;
 mod load;
+mod logs;
 mod operation;
 pub mod profile;
 mod surroundings;
 
 pub use action::{Action, Event, Kept, ParseWordError};
-pub use case::{After, Body, Case, Encoding, Expect, Face, Given, Level, Media, Part, PartialState};
+pub use case::{After, Body, Case, Encoding, Expect, Face, Given, JsonType, Level, Media, Part, PartialState};
 pub use load::{Catalog, CatalogError, Row};
+pub use logs::{Found, LogLine, LogQuery, log_lines};
 pub use operation::{Kind, Operation, Sample, Scope};
 pub use profile::Profile;
 pub use surroundings::{Credential, Headers, Message, Need, Socket, Step};

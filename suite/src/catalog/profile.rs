@@ -109,7 +109,7 @@ impl Profile {
         self == Self::Documented || !WATCHED_ALONE_IN_VAIN.contains(&kind)
     }
 
-    /// Whether a watch of the kind from a version tells of that version itself: the recorded server does where it caches, which it does not for events.
+    /// Whether a watch of a kind from a version tells of that version itself. (Events do not go through the cache that does.)
     pub fn watch_includes_its_version(self, kind: &str) -> bool {
         self == Self::Kubernetes12 && kind != "Event"
     }

@@ -15,6 +15,12 @@ pub enum Need {
     Backend,
     /// A pod that is said to run has a container that does.
     Container,
+    /// The log search add-on.
+    LogSearch,
+    /// The log lines of the fixtures in it.
+    LogLines,
+    /// A clock that shows the time at which the log queries were asked.
+    Clock,
 }
 
 /// Who asks, where it is not whom the target was given.

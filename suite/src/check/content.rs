@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Mismatch;
+use crate::catalog::JsonType;
 
 /// A value laid out for reading.
 pub fn pretty(value: &Value) -> String {
@@ -73,12 +74,33 @@ pub fn without(value: &Value, fields: &[&str]) -> Value {
     }
 }
 
+/// Whether what a pointer names is of a type.
+pub fn of_type(pointer: &str, wanted: JsonType, body: &Value) -> Option<Mismatch> {
+    let value = body.pointer(pointer).unwrap_or(&Value::Null);
+    let fits = match wanted {
+        JsonType::String => value.is_string(),
+        JsonType::Integer => value.is_i64() || value.is_u64(),
+        JsonType::Boolean => value.is_boolean(),
+        JsonType::Array => value.is_array(),
+    };
+    (!fits).then(|| Mismatch::new(format!("type of {pointer}"), format!("{wanted:?}").to_lowercase(), value.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_type_is_told_from_another() {
+        let body = json!({"a": 1, "b": "1", "c": 1.5});
+        assert_eq!(of_type("/a", JsonType::Integer, &body), None);
+        assert!(of_type("/b", JsonType::Integer, &body).is_some());
+        assert!(of_type("/c", JsonType::Integer, &body).is_some());
+        assert!(of_type("/d", JsonType::String, &body).is_some());
+    }
 
     #[rstest]
     #[case(json!({"a": 1}), json!({"a": 1, "b": 2}), true)]

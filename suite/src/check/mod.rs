@@ -9,6 +9,7 @@
 
 mod answer;
 mod content;
+mod hits;
 mod list;
 mod stream;
 
@@ -17,7 +18,8 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 pub use answer::{is_pretty, refusal, result_type, status_of_success};
-pub use content::{contains, equal, lacks, pretty, without};
+pub use content::{contains, equal, lacks, of_type, pretty, without};
+pub use hits::hits;
 pub use list::{items, resources};
 pub use stream::{Notification, Tale, Told, Written, judge};
 

@@ -99,6 +99,11 @@ pub(super) struct Arguments {
     #[arg(long)]
     allow_cluster_wide: bool,
 
+    /// Load log lines into the target's log search add-on, into indices of this run that are removed after, and play the
+    /// log queries
+    #[arg(long)]
+    seed_logs: bool,
+
     /// Where the proxy of a server that is not the simulator finds a backend of the suite, as an object of the cluster
     /// names it (no loopback address), and where the suite is to listen for it: 10.1.2.3:8080=0.0.0.0:8080
     #[arg(long, value_name = "HOST:PORT=LISTEN")]
@@ -240,6 +245,9 @@ async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
     if let Some(BackendArgument { place, listen }) = arguments.backend.clone() {
         let backend = Backend::listen(listen).await.map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
         target = target.with_backend(place).keeping(backend);
+    }
+    if arguments.seed_logs {
+        target = target.loading_logs();
     }
     if let Some(folder) = &arguments.record {
         target = target.recorded_in(folder, profile, credentials);

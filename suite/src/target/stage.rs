@@ -13,7 +13,6 @@ use stuntdouble_cassettes::format;
 use stuntdouble_cassettes::interaction::{Header, Interaction};
 use stuntdouble_cassettes::recorder::{self, Recorder};
 use stuntdouble_cassettes::replayer::{self, Replayer};
-use stuntdouble_cassettes::transport;
 
 use super::secure::Doors;
 use super::{Credentials, Place, Target, TargetError};

@@ -43,8 +43,8 @@ pub(super) fn bindings(world: &World<'_>, row: &Row) -> Result<Bindings, WorldEr
     if let Some(name) = name(case, world)? {
         bindings.bind("name", if name == "absent" { absent.clone() } else { bindings.fill(&name)? });
     }
-    if case.namespace.as_deref() == Some("absent") {
-        bindings.bind("namespace", absent);
+    if let Some(namespace) = case.namespace.clone() {
+        bindings.bind("namespace", if namespace == "absent" { absent } else { namespace });
     }
     bindings.bind("method", row.operation.method.as_str());
     bindings.bind("path", case.path.clone().unwrap_or_default());

@@ -9,6 +9,7 @@
 
 mod ask;
 mod expectations;
+mod logs;
 mod play;
 mod runner;
 mod select;

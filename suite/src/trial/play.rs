@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::world::{World, WorldError};
-use super::{Failure, Outcome, Trial, Verdict, ask, socket, verify, watch};
+use super::{Failure, Outcome, Trial, Verdict, ask, logs, socket, verify, watch};
+use crate::catalog::Need;
 use crate::check::Answer;
 use crate::target::{Session, Target};
 
@@ -34,9 +35,27 @@ impl Trial {
         if let Some(reason) = target.lacks(id, &case.needs, case.credential) {
             return outcome(Verdict::Skipped(reason), Vec::new());
         }
-        let stage = match target.stage(id, format!("sd-{run}-{}", self.number), case.credential).await {
+        let broken = |error: &dyn std::fmt::Display| Verdict::Failed(Failure::broken("the target", error.to_string()));
+        let beside = match case.needs.contains(&Need::LogSearch).then_some(target) {
+            Some(target) => match target.with_log_search().await {
+                Ok(Some(target)) => Some(target),
+                Ok(None) => return outcome(Verdict::Skipped("the target has no log search add-on".to_owned()), Vec::new()),
+                Err(error) => return outcome(broken(&error), Vec::new()),
+            },
+            None => None,
+        };
+        let target = beside.as_ref().unwrap_or(target);
+        let mut stem = format!("sd-{run}-{}", self.number);
+        if case.log_query.is_some() {
+            stem = logs::stem(target, run);
+            let loaded = if target.is_recorded() { Ok(()) } else { target.load_logs_once(logs::load(target, &stem)).await };
+            if let Err(error) = loaded {
+                return outcome(broken(&error), Vec::new());
+            }
+        }
+        let stage = match target.stage(id, stem, case.credential).await {
             Ok(stage) => stage,
-            Err(error) => return outcome(Verdict::Failed(Failure::broken("the target", error.to_string())), Vec::new()),
+            Err(error) => return outcome(broken(&error), Vec::new()),
         };
         let session = Session::with(stage.target());
         let mut attempt = 0;
@@ -64,6 +83,9 @@ impl Trial {
 
     async fn judged(&self, world: &World<'_>) -> Result<Played, WorldError> {
         let row = &self.row;
+        if let Some(query) = &row.case.log_query {
+            return Ok(logs::ask(world.session(), world.stem(), query).await?.map_or(Played::Fine, Played::Failed));
+        }
         world.make().await?;
         for action in &row.case.before {
             world.act(action).await?;

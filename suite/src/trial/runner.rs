@@ -68,6 +68,10 @@ impl Runner {
             let outcome = self.alone(trial).await;
             tell(Event::Ended(Box::new(outcome)));
         }
+        if self.target.has_loaded_logs() {
+            // What does not go stays behind: the verdicts stand all the same.
+            drop(super::logs::remove(&self.target, &super::logs::stem(&self.target, &self.run)).await);
+        }
         tell(Event::Finished { took: began.elapsed(), interrupted: self.stop.load(Ordering::Relaxed) });
     }
 

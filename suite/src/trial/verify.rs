@@ -164,6 +164,7 @@ fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, W
         }
     }
     found.extend(expect.present.iter().filter_map(|pointer| check::lacks(pointer, true, body)));
+    found.extend(expect.types.iter().filter_map(|(pointer, wanted)| check::of_type(pointer, *wanted, body)));
     found.extend(expect.absent.iter().filter_map(|pointer| check::lacks(pointer, false, body)));
     if let Some(letters) = &expect.items {
         let names = letters.iter().map(|letter| world.name_of(letter)).collect::<Result<Vec<_>, _>>()?;

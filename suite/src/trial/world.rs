@@ -132,7 +132,8 @@ impl<'a> World<'a> {
     /// The namespaces that it needs.
     fn namespaces(&self) -> Vec<String> {
         let template = &self.row.operation.path;
-        if self.row.kind.scope() == Scope::Cluster && !template.contains("{namespace}") {
+        let of_another = self.row.case.namespace.as_deref().is_some_and(|namespace| namespace != "absent");
+        if self.row.case.log_query.is_some() || of_another || self.row.kind.scope() == Scope::Cluster && !template.contains("{namespace}") {
             return Vec::new();
         }
         let elsewhere = self.row.case.given.values().any(|given| given.elsewhere);
@@ -145,7 +146,17 @@ impl<'a> World<'a> {
         self.session
     }
 
-    /// What every name of an object of this world begins with.
+    /// The name of the kind of its objects.
+    pub(super) fn kind(&self) -> &str {
+        &self.row.kind.name
+    }
+
+    /// What every name in this world begins with.
+    pub(super) fn stem(&self) -> &str {
+        &self.stem
+    }
+
+    /// What every name of an object of this world begins with, and is longer than.
     pub(super) fn prefix(&self) -> String {
         format!("{}-", self.stem)
     }
@@ -263,6 +274,12 @@ impl<'a> World<'a> {
             Action::Label(letter, key, value) => {
                 let labels: BTreeMap<&str, &str> = BTreeMap::from([(key.as_str(), value.as_str())]);
                 self.replace(letter, &serde_json::json!({"metadata": {"labels": labels}})).await
+            }
+            Action::Churn(letter, times) => {
+                for time in 0..*times {
+                    self.replace(letter, &serde_json::json!({"metadata": {"labels": {"churned": time.to_string()}}})).await?;
+                }
+                Ok(())
             }
             Action::Delete(letter) | Action::Remove(letter) => {
                 let at_once = serde_json::json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});

@@ -14,7 +14,7 @@ use libtest_mimic::{Arguments, Failed, Trial as Test};
 use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     report::{Style, explain},
-    target::{Credentials, Target},
+    target::Target,
     trial::{Selection, Trial, Verdict},
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
@@ -54,10 +54,7 @@ impl Bench {
                 for (bent, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
                     let to_be_caught = bent.is_some();
                     let proxy = Proxy::before(simulator.base(), bent).await?;
-                    let mut target = Target::at(&proxy.url(), &Credentials::default())?;
-                    if let Some(place) = simulator.place() {
-                        target = target.with_backend(place.clone());
-                    }
+                    let target = simulator.clone().by_way_of(&proxy.url());
                     let outcome = trial.play(&target, &format!("{run}{}", mutant.number)).await;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {

@@ -1,0 +1,215 @@
+//! Log queries: `fixtures/queries`, each a row.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::CatalogError;
+use super::load::malformed;
+
+/// A file of the fixtures.
+macro_rules! fixture {
+    ($name:literal) => {
+        ($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/queries/", $name)))
+    };
+}
+
+const CORPORA: [(&str, &str); 2] = [fixture!("corpus.bulk"), fixture!("own.bulk")];
+
+/// A log query and what it finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogQuery {
+    /// The query parameters.
+    pub query: Vec<(String, String)>,
+    /// The indices that are searched.
+    pub index: String,
+    /// What it finds; none if it is refused.
+    pub found: Option<Found>,
+}
+
+/// What a query finds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// How many documents.
+    pub total: u64,
+    /// All their ids, where they are few.
+    pub ids: Option<BTreeSet<String>>,
+    /// The scores of the best.
+    pub scores: BTreeMap<String, f64>,
+    /// The best score, where it is known.
+    pub max_score: Option<f64>,
+    /// Whether some of the indices refuse the query.
+    pub partly: bool,
+}
+
+/// A line of `queries.jsonl`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    id: String,
+    q: String,
+    default_operator: Option<String>,
+    df: Option<String>,
+    lowercase_expanded_terms: Option<bool>,
+    index: Option<String>,
+}
+
+/// A line of `results.jsonl`.
+#[derive(Deserialize)]
+struct Result {
+    id: String,
+    #[serde(default)]
+    total: u64,
+    max_score: Option<f64>,
+    #[serde(default)]
+    hits: Vec<(String, f64)>,
+    ids: Option<BTreeSet<String>>,
+    #[serde(default)]
+    failed_indices: Vec<String>,
+    error: Option<serde_json::Value>,
+}
+
+/// A line of `own.jsonl`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Own {
+    q: String,
+    #[serde(default)]
+    total: u64,
+    #[serde(default)]
+    ids: Vec<String>,
+    #[serde(default)]
+    scores: Vec<f64>,
+    #[serde(default)]
+    error: bool,
+}
+
+fn lines<T: for<'a> Deserialize<'a>>((file, text): (&str, &str)) -> std::result::Result<Vec<T>, CatalogError> {
+    let line = |(number, line): (usize, &str)| serde_json::from_str(line).map_err(|error| malformed(&format!("{file}:{}", number + 1), error));
+    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(line).collect()
+}
+
+/// All log queries, by name.
+pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogError> {
+    let mut all = Vec::new();
+    let results: Vec<Result> = lines(fixture!("results.jsonl"))?;
+    let mut results: BTreeMap<String, Result> = results.into_iter().map(|result| (result.id.clone(), result)).collect();
+    for asked in lines::<Asked>(fixture!("queries.jsonl"))? {
+        let result = results.remove(&asked.id).ok_or_else(|| malformed("results.jsonl", format!("nothing is said of {}", asked.id)))?;
+        let size = if result.ids.is_some() { 200 } else { 60 };
+        let mut query = vec![("q".to_owned(), asked.q), ("size".to_owned(), size.to_string())];
+        query.extend(asked.default_operator.map(|operator| ("default_operator".to_owned(), operator)));
+        query.extend(asked.df.map(|field| ("df".to_owned(), field)));
+        query.extend(asked.lowercase_expanded_terms.map(|lower| ("lowercase_expanded_terms".to_owned(), lower.to_string())));
+        let found = Found {
+            total: result.total,
+            ids: result.ids,
+            scores: result.hits.into_iter().collect(),
+            max_score: result.max_score,
+            partly: !result.failed_indices.is_empty(),
+        };
+        let index = asked.index.unwrap_or_else(|| "logstash-*,.kibana".to_owned());
+        all.push((asked.id, LogQuery { query, index, found: result.error.is_none().then_some(found) }));
+    }
+    for own in lines::<Own>(fixture!("own.jsonl"))? {
+        let scores = own.ids.iter().cloned().zip(own.scores).collect();
+        let found = Found { total: own.total, ids: Some(own.ids.into_iter().collect()), scores, ..Found::default() };
+        let query = vec![("q".to_owned(), own.q.clone()), ("size".to_owned(), "10".to_owned())];
+        all.push((named(&own.q), LogQuery { query, index: "own-2015.06.26".to_owned(), found: (!own.error).then_some(found) }));
+    }
+    Ok(all)
+}
+
+/// A name made of the letters and digits of a query, and of the signs that tell queries apart.
+fn named(query: &str) -> String {
+    let sign = |c: char| match c {
+        'a'..='z' | '0'..='9' | '.' => c.to_string(),
+        'A'..='Z' => c.to_lowercase().to_string(),
+        ' ' | ':' => "-".to_owned(),
+        other => format!("-{:x}-", u32::from(other)),
+    };
+    let name: String = query.chars().map(sign).collect();
+    let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
+    format!("own-{}", words.join("-"))
+}
+
+/// A log line that is searched, as it is sent in bulk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogLine {
+    /// The index.
+    pub index: String,
+    /// The type.
+    pub doc_type: String,
+    /// The id, unique among all.
+    pub id: String,
+    /// The document.
+    pub source: serde_json::Value,
+}
+
+/// Everything that is searched, by id. It is read once.
+static LINES: LazyLock<std::result::Result<BTreeMap<String, LogLine>, CatalogError>> = LazyLock::new(read_lines);
+
+/// Everything that is searched, by id.
+///
+/// # Errors
+/// If a fixture is malformed.
+pub fn log_lines() -> std::result::Result<&'static BTreeMap<String, LogLine>, &'static CatalogError> {
+    LINES.as_ref()
+}
+
+#[derive(Deserialize)]
+struct Action {
+    index: Place,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    #[serde(rename = "_index")]
+    index: String,
+    #[serde(rename = "_type")]
+    doc_type: String,
+    #[serde(rename = "_id")]
+    id: String,
+}
+
+fn read_lines() -> std::result::Result<BTreeMap<String, LogLine>, CatalogError> {
+    let mut all = BTreeMap::new();
+    for (file, corpus) in CORPORA {
+        let malformed = |error| malformed(file, error);
+        let mut lines = corpus.lines().filter(|line| !line.trim().is_empty());
+        while let (Some(action), Some(source)) = (lines.next(), lines.next()) {
+            let Place { index, doc_type, id } = serde_json::from_str::<Action>(action).map_err(malformed)?.index;
+            let source = serde_json::from_str(source).map_err(malformed)?;
+            all.insert(id.clone(), LogLine { index, doc_type, id, source });
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_has_a_name_of_its_own_and_knows_what_it_finds() {
+        let queries = queries().unwrap();
+        let names: BTreeSet<&String> = queries.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), queries.len());
+        assert!(queries.len() >= 400, "{}", queries.len());
+        assert!(queries.iter().any(|(_, query)| query.found.is_none()));
+    }
+
+    #[test]
+    fn the_log_lines_are_those_of_both_corpora() {
+        let lines = log_lines().unwrap();
+        assert!(lines.len() > 3000, "{}", lines.len());
+        assert!(lines.values().any(|line| line.index == "own-2015.06.26"));
+    }
+
+    #[test]
+    fn signs_tell_names_apart() {
+        assert_ne!(named("level:>5"), named("level:<5"));
+        assert_eq!(named("log:Alpha beta"), "own-log-alpha-beta");
+    }
+}

@@ -1,0 +1,91 @@
+//! Targets that the suite starts itself: simulators.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use stuntdouble_simulator::Simulator;
+
+use super::{Backend, Credentials, Doors, Place, Target, TargetError};
+use crate::catalog::Profile;
+
+/// Where chance starts.
+const SEED: u64 = 7;
+/// The time at which a simulator with log lines stands still: that at which the queries were asked.
+const NOW: &str = "frozen:2015-06-26T12:00:00Z";
+/// Where the simulator's proxy finds the suite's backend.
+const BACKEND: (&str, u16) = ("10.99.0.2", 8080);
+/// Whom the simulator's secure listener knows.
+const USER: &str = "admin";
+/// That user's password.
+const PASSWORD: &str = "open-sesame";
+/// That user's token.
+const TOKEN: &str = "a-token-for-admin";
+
+/// A simulator that lives as long as a target that it is.
+#[derive(Debug)]
+pub(super) struct Embedded {
+    pub(super) profile: Profile,
+    pub(super) _running: Simulator,
+}
+
+fn rule(profile: Profile) -> stuntdouble_simulator::profile::Profile {
+    match profile {
+        Profile::Documented => stuntdouble_simulator::profile::Profile::Documented,
+        Profile::Kubernetes12 => stuntdouble_simulator::profile::Profile::Kubernetes12,
+    }
+}
+
+/// A simulator with its add-ons.
+pub(super) async fn living(profile: Profile) -> Result<Simulator, TargetError> {
+    let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
+    let clock = NOW.parse().map_err(|e: <stuntdouble_simulator::clock::Clock as std::str::FromStr>::Err| failed(&e))?;
+    Simulator::builder().profile(rule(profile)).seed(SEED).clock(clock).start().await.map_err(|e| failed(&e))
+}
+
+impl Target {
+    /// A simulator, started for the purpose with a profile; dropping the target stops it. It has a secure listener, and
+    /// a backend that its proxy finds at a place of its own.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub async fn simulator(profile: Profile) -> Result<Self, TargetError> {
+        let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
+        let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let backend = Backend::listen(any_port).await.map_err(|e| failed(&e))?;
+        let place = Place { host: BACKEND.0.to_owned(), port: BACKEND.1 };
+        // Many worlds at once have more services than the default range has addresses.
+        let services = "10.0.0.0/16".parse::<stuntdouble_simulator::registry::Cidr>().map_err(|e| failed(&e))?;
+        let builder = Simulator::builder().profile(rule(profile)).seed(SEED).bare(true).service_cluster_ip_range(services);
+        let builder = builder.dial(format!("{}:{}", place.host, place.port), backend.address().to_string());
+        let builder = builder.secure_listen(any_port).credentials(known().map_err(|e| failed(&e))?);
+        let running = builder.start().await.map_err(|e| failed(&e))?;
+        let mut target = Self::at(&running.url(), &Credentials::default())?.with_backend(place);
+        if let (Some(url), Some(tls)) = (running.secure_url(), running.tls()) {
+            let certificate = tls.client_certificate();
+            let credentials = Credentials {
+                token: Some(TOKEN.to_owned()),
+                basic: Some(format!("{USER}:{PASSWORD}")),
+                identity: Some([&certificate.certificate, "\n", certificate.key.reveal()].concat().into_bytes()),
+                authorities: Some(tls.authority().as_bytes().to_vec()),
+                insecure: false,
+            };
+            target.doors = Some(Doors::at(&url, &credentials)?);
+        }
+        target.embedded = Some(Arc::new(Embedded { profile, _running: running }));
+        Ok(target.keeping(backend))
+    }
+}
+
+/// What the simulator's secure listener takes, by way of files as it reads them.
+fn known() -> Result<stuntdouble_simulator::http::Credentials, Box<dyn std::error::Error>> {
+    let file = |secret: &str| {
+        let mut file = tempfile::NamedTempFile::new()?;
+        writeln!(file, "{secret},{USER},1")?;
+        Ok::<_, std::io::Error>(file)
+    };
+    let mut credentials = stuntdouble_simulator::http::Credentials::default();
+    credentials.read_tokens(file(TOKEN)?.path())?;
+    credentials.read_passwords(file(PASSWORD)?.path())?;
+    Ok(credentials)
+}

@@ -1,0 +1,88 @@
+//! A run against the simulator is recorded, the simulator is stopped, and the suite passes against the replay.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
+use std::sync::{Arc, atomic::AtomicBool};
+
+use rstest::rstest;
+use stuntdouble_cassettes::recorder::{Options, Recorder};
+use stuntdouble_suite::{
+    catalog::{Catalog, Profile},
+    report::Summary,
+    target::{Credentials, Target},
+    trial::{Expectations, Partition, Runner, Selection, Verdict},
+};
+
+/// Runs what is selected; the simulator of the target is stopped when this returns.
+async fn run(target: Target, profile: Profile, selection: &Selection) -> Summary {
+    let runner = Runner {
+        target: Arc::new(target),
+        run: "kept".to_owned(),
+        at_once: 32,
+        allow_cluster_wide: false,
+        expectations: Expectations::default(),
+        stop: Arc::new(AtomicBool::new(false)),
+    };
+    let trials = selection.of(&Catalog::embedded().unwrap(), profile);
+    let mut summary = Summary::default();
+    runner.run(trials, profile, |event| summary.hear(&event)).await;
+    summary
+}
+
+fn failed(summary: &Summary) -> Vec<String> {
+    summary.failures().map(|outcome| format!("{}: {:?}", outcome.trial.row.id, outcome.verdict.failure())).collect()
+}
+
+#[rstest]
+#[case::documented(Profile::Documented, None)]
+#[case::kubernetes(Profile::Kubernetes12, Some(Partition { part: 1, of: 4 }))]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_suite_passes_against_a_cassette_of_a_whole_run(#[case] profile: Profile, #[case] partition: Option<Partition>) {
+    let folder = tempfile::tempdir().unwrap();
+    let cassette = folder.path().join("run.yaml");
+    let selection = Selection { partition, ..Selection::default() };
+    let simulator = Target::simulator(profile).await.unwrap();
+    let mut options = Options::new(simulator.base());
+    options.profile = Some(profile.to_string());
+    let recorder = Recorder::start(options, &cassette).await.unwrap();
+    let live = run(simulator.by_way_of(&recorder.url()), profile, &selection).await;
+    assert_eq!(failed(&live), Vec::<String>::new());
+    assert_eq!(recorder.failure(), None);
+    recorder.stop().await;
+
+    let replay = Target::cassette(&cassette).unwrap();
+    assert_eq!(replay.profile(), Some(profile));
+    let replayed = run(replay, profile, &selection).await;
+    assert_eq!(failed(&replayed), Vec::<String>::new());
+    // What was asked at the door that wants credentials, or of a simulator of its own, did not pass the recorder.
+    let skipped = replayed.outcomes.values().filter(|outcome| matches!(outcome.verdict, Verdict::Skipped(_)));
+    for outcome in skipped {
+        let case = &outcome.trial.row.case;
+        assert!(case.cluster_wide || case.credential.is_some(), "{}", outcome.trial.row.id);
+    }
+    assert!(replayed.total().passed > 700, "{}", replayed.total().passed);
+}
+
+#[rstest]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_recorded_on_a_cassette_for_each_trial(#[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile) {
+    let folder = tempfile::tempdir().unwrap();
+    let filters =
+        ["authentication/", "core/v1/namespaces/delete-collection", "core/v1/pods/attach", "core/v1/proxy/services-path-get", "secrets/create", "watch-one"];
+    let selection = Selection { filters: filters.map(str::to_owned).to_vec(), ..Selection::default() };
+    let simulator = Target::simulator(profile).await.unwrap().recorded_in(folder.path(), profile, Credentials::default());
+    let live = run(simulator, profile, &selection).await;
+    assert_eq!(failed(&live), Vec::<String>::new());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), live.total().trials);
+
+    let replayed = run(Target::cassette(folder.path()).unwrap(), profile, &selection).await;
+    assert_eq!(failed(&replayed), Vec::<String>::new());
+    assert_eq!((replayed.total().passed, replayed.total().skipped), (live.total().trials, 0));
+}
+
+#[tokio::test]
+async fn what_was_recorded_otherwise_is_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Target::cassette(folder.path()).unwrap_err().to_string().contains("there is no trial on it"));
+    assert!(Target::cassette(&folder.path().join("none.yaml")).is_err());
+}
