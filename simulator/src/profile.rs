@@ -49,16 +49,16 @@ impl Profile {
         self.recorded()
     }
 
-    /// Whether a watch of `resource` from version N repeats N's own change. (Events do not go through the cache that does so.)
-    pub fn watch_repeats_start(self, resource: &str) -> bool {
-        self.recorded() && resource != "events"
+    /// Whether a watch from version N repeats N's own change.
+    pub fn watch_repeats_start(self) -> bool {
+        self.recorded()
     }
 
     /// How many changes of `resource` a watch can start back in.
     pub fn history(self, resource: &str) -> usize {
         match (self, resource) {
             (Self::Documented, _) => 10_000,
-            (Self::Kubernetes12, "pods" | "nodes" | "endpoints" | "events") => 1_000,
+            (Self::Kubernetes12, "pods" | "nodes" | "endpoints") => 1_000,
             (Self::Kubernetes12, _) => 100,
         }
     }

@@ -428,7 +428,8 @@ fn reason(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
+/// A client that shows these credentials.
+pub(crate) fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
     let failed = |error: reqwest::Error| TargetError::Client(reason(&error));
     // The first to install a provider wins; it is the same one for everybody.
     let _installed = rustls::crypto::ring::default_provider().install_default();

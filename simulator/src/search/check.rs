@@ -14,7 +14,12 @@ use crate::search::score::Weight;
 pub fn check_query(text: &str) -> Result<String> {
     let limits = Limits::default();
     let mapping = Mapping::new(None, limits.fields)?;
-    let context = Context { index: "check", mapping: &mapping, now: 0, most_clauses: limits.clauses };
+    let context = Context {
+        index: "check",
+        mapping: &mapping,
+        now: 0,
+        most_clauses: limits.clauses,
+    };
     let query = parse_string(&context, text, &StringSettings::default())?;
     Weight::of(&query, &View::default(), &Shard::new())?;
     Ok(label(&query))
@@ -30,7 +35,10 @@ mod tests {
     #[case("brown AND election", "+_all:brown +_all:election")]
     #[case("service AND backend OR fox", "+_all:service +_all:backend _all:fox")]
     #[case("-(retry queue)", "-(_all:retry _all:queue) +*:*")]
-    #[case("(naïve heartbeat)^2 brown", "((_all:naïve _all:heartbeat)^2.0) _all:brown")]
+    #[case(
+        "(naïve heartbeat)^2 brown",
+        "((_all:naïve _all:heartbeat)^2.0) _all:brown"
+    )]
     #[case("log:\"a b\"~2^3", "log:\"a b\"~2^3.0")]
     #[case("n:[1 TO 5}", "n:[1 TO 5}")]
     #[case("Foo* f?o /b.r/ Fuz~1", "_all:foo* _all:f?o _all:/b.r/ _all:fuz~1")]

@@ -109,9 +109,9 @@ impl Profile {
         self == Self::Documented || !WATCHED_ALONE_IN_VAIN.contains(&kind)
     }
 
-    /// Whether a watch from a version tells of that version itself.
-    pub fn watch_includes_its_version(self) -> bool {
-        self == Self::Kubernetes12
+    /// Whether a watch of the kind from a version tells of that version itself: the recorded server does where it caches, which it does not for events.
+    pub fn watch_includes_its_version(self, kind: &str) -> bool {
+        self == Self::Kubernetes12 && kind != "Event"
     }
 }
 

@@ -12,13 +12,13 @@ use crate::check::Told;
 pub(super) type Before = BTreeMap<String, usize>;
 
 /// The notifications that the words stand for, with the objects as far as they are written by now.
-pub(super) fn tale(world: &World<'_>, events: &[Event], before: &Before, profile: Profile) -> Result<Vec<Told>, WorldError> {
+pub(super) fn tale(world: &World<'_>, kind: &str, events: &[Event], before: &Before, profile: Profile) -> Result<Vec<Told>, WorldError> {
     let mut next = before.clone();
     let mut told = Vec::new();
     for event in events {
         match event {
             Event::History(letter) => told.extend(history(world, letter, before, profile)?),
-            Event::Own(letter) => told.extend(own(world, letter, before, profile)?),
+            Event::Own(letter) => told.extend(own(world, kind, letter, before, profile)?),
             Event::Added(letter) => told.push(written(world, "ADDED", letter, &mut next)?),
             Event::Modified(letter) => told.push(written(world, "MODIFIED", letter, &mut next)?),
             Event::Deleted(letter) => {
@@ -56,9 +56,9 @@ fn history(world: &World<'_>, letter: &str, before: &Before, profile: Profile) -
 }
 
 /// What a watch from an object's version tells of that version.
-fn own(world: &World<'_>, letter: &str, before: &Before, profile: Profile) -> Result<Option<Told>, WorldError> {
+fn own(world: &World<'_>, kind: &str, letter: &str, before: &Before, profile: Profile) -> Result<Option<Told>, WorldError> {
     let versions = before.get(letter).copied().unwrap_or_default();
-    if !profile.watch_includes_its_version() || versions == 0 {
+    if !profile.watch_includes_its_version(kind) || versions == 0 {
         return Ok(None);
     }
     let event = if versions == 1 { "ADDED" } else { "MODIFIED" };

@@ -162,7 +162,7 @@ impl Hearing<'_> {
         let of_one = self.row.operation.streams && self.row.operation.path.ends_with("{name}");
         let in_vain = of_one && !self.profile.watch_of_one_tells(&self.row.kind.name);
         let events = self.row.case.expect.events.as_deref().filter(|_| !in_vain).unwrap_or_default();
-        let told = tale(self.world, events, &self.before, self.profile)?;
+        let told = tale(self.world, &self.row.kind.name, events, &self.before, self.profile)?;
         Ok(judge(&self.world.prefix(), &told, &self.heard, &self.world.written(), writing))
     }
 

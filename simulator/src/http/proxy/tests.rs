@@ -94,8 +94,8 @@ fn full(text: &str) -> Body {
 }
 
 fn client() -> reqwest::Client {
-    // In a build of everything the client is without one; one that is installed already does as well.
-    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    // What the whole workspace is built with may leave the choice of one open.
+    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap()
 }
 

@@ -8,7 +8,7 @@ use super::{ListOptions, Profile, Rig, address};
 
 #[rstest]
 #[case(Profile::Kubernetes12, "ns/configmaps", "a")]
-#[case(Profile::Kubernetes12, "ns/events", "b")]
+#[case(Profile::Kubernetes12, "ns/events", "a")]
 #[case(Profile::Documented, "ns/configmaps", "b")]
 #[case(Profile::Documented, "ns/events", "b")]
 #[tokio::test]

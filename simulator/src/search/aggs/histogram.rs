@@ -31,7 +31,7 @@ impl Cut {
     fn key(&self, value: i64) -> i64 {
         let moved = value.saturating_add(self.shift);
         let floor = match self.width {
-            Width::Fixed(width) => moved.div_euclid(width) * width,
+            Width::Fixed(width) => moved.div_euclid(width).saturating_mul(width),
             Width::Calendar(unit) => floor_to(moved, unit),
         };
         floor.saturating_sub(self.shift).saturating_add(self.after)
@@ -40,14 +40,20 @@ impl Cut {
     fn next(&self, key: i64) -> i64 {
         match self.width {
             Width::Fixed(width) => key.saturating_add(width),
-            Width::Calendar(unit) => add_units(key.saturating_add(self.shift), 1, unit).saturating_sub(self.shift),
+            Width::Calendar(unit) => {
+                add_units(key.saturating_add(self.shift), 1, unit).saturating_sub(self.shift)
+            }
         }
     }
 }
 
 fn interval(settings: &Value) -> Result<Width> {
-    let wanted = settings.get("interval").ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?;
-    let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
+    let wanted = settings
+        .get("interval")
+        .ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?;
+    let text = wanted
+        .as_str()
+        .map_or_else(|| wanted.to_string(), str::to_owned);
     Ok(match text.as_str() {
         "year" | "1y" => Width::Calendar(Unit::Year),
         "quarter" | "1q" => Width::Calendar(Unit::Quarter),
@@ -58,7 +64,9 @@ fn interval(settings: &Value) -> Result<Width> {
         "minute" | "1m" => Width::Calendar(Unit::Minute),
         "second" | "1s" => Width::Calendar(Unit::Second),
         other => {
-            let millis = crate::search::cluster::duration(other).map_or(0, |width| i64::try_from(width.as_millis()).unwrap_or(i64::MAX));
+            let millis = crate::search::cluster::duration(other).map_or(0, |width| {
+                i64::try_from(width.as_millis()).unwrap_or(i64::MAX)
+            });
             Width::Fixed(if millis > 0 {
                 millis
             } else {
@@ -76,7 +84,9 @@ fn cut(settings: &Value, dates: bool) -> Result<Cut> {
             .map(|width| width as i64)
             .filter(|width| *width > 0);
         return Ok(Cut {
-            width: Width::Fixed(width.ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?),
+            width: Width::Fixed(width.ok_or_else(|| {
+                refuse("Missing required field [interval] for histogram aggregation")
+            })?),
             shift: 0,
             after: 0,
         });
@@ -85,7 +95,9 @@ fn cut(settings: &Value, dates: bool) -> Result<Cut> {
         let Some(value) = settings.get(key) else {
             return Ok(0);
         };
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         zone(&text).ok_or_else(|| refuse(format!("time zone [{text}] is not understood")))
     };
     let length = |key: &str| -> i64 {
@@ -94,21 +106,33 @@ fn cut(settings: &Value, dates: bool) -> Result<Cut> {
             Some(rest) => (-1, rest),
             None => (1, text.trim_start_matches('+')),
         };
-        sign * crate::search::cluster::duration(text).map_or(0, |length| i64::try_from(length.as_millis()).unwrap_or(0))
+        sign * crate::search::cluster::duration(text)
+            .map_or(0, |length| i64::try_from(length.as_millis()).unwrap_or(0))
     };
     let zone = offset("time_zone")? + offset("pre_zone")?;
     let width = interval(settings)?;
     // Units of up to a day used to be shifted only when told so; a zone that is given is meant.
-    Ok(Cut { width, shift: zone - length("offset") - length("pre_offset"), after: offset("post_zone")? + length("post_offset") })
+    Ok(Cut {
+        width,
+        shift: zone - length("offset") - length("pre_offset"),
+        after: offset("post_zone")? + length("post_offset"),
+    })
 }
 
 /// `histogram` and `date_histogram`.
-pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+pub(super) fn histogram(
+    scope: &Scope<'_>,
+    aggregation: &Aggregation,
+    matches: &Matches,
+) -> Result<Value> {
     let settings = &aggregation.settings;
     let dates = aggregation.kind == "date_histogram";
     let field = field_of(aggregation)?;
     let cut = cut(settings, dates)?;
-    let least = settings.get("min_doc_count").and_then(Value::as_u64).unwrap_or(1);
+    let least = settings
+        .get("min_doc_count")
+        .and_then(Value::as_u64)
+        .unwrap_or(1);
     let shown = shown(scope, aggregation);
     let under = !aggregation.under.is_empty();
     let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
@@ -128,7 +152,11 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         for (place, doc) in set.docs.iter().enumerate() {
             let mut previous = None;
             for value in values.of(*doc) {
-                let value = if kind.is_floating() { crate::search::mapping::unsortable(*value).floor() as i64 } else { *value };
+                let value = if kind.is_floating() {
+                    crate::search::mapping::unsortable(*value).floor() as i64
+                } else {
+                    *value
+                };
                 let key = match last {
                     Some((from, to, key)) if (from..to).contains(&value) => key,
                     _ => {
@@ -171,14 +199,23 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
             }
             head.insert("key".to_owned(), plain(*key as f64));
             if under {
-                bucket(scope, &aggregation.under, head, parts.get(key).unwrap_or(&nothing))
+                bucket(
+                    scope,
+                    &aggregation.under,
+                    head,
+                    parts.get(key).unwrap_or(&nothing),
+                )
             } else {
                 head.insert("doc_count".to_owned(), json!(count));
                 Ok(Value::Object(head))
             }
         })
         .collect::<Result<Vec<_>>>()?;
-    if let Some((by, direction)) = settings.get("order").and_then(Value::as_object).and_then(|order| order.iter().next()) {
+    if let Some((by, direction)) = settings
+        .get("order")
+        .and_then(Value::as_object)
+        .and_then(|order| order.iter().next())
+    {
         if by == "_count" {
             buckets.sort_by_key(|bucket| bucket.get("doc_count").and_then(Value::as_u64));
         }
@@ -186,10 +223,18 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
             buckets.reverse();
         }
     }
-    if settings.get("keyed").is_some_and(crate::search::mapping::truth) {
+    if settings
+        .get("keyed")
+        .is_some_and(crate::search::mapping::truth)
+    {
         let named = buckets.into_iter().map(|bucket| {
-            let name =
-                bucket.get("key_as_string").and_then(Value::as_str).map_or_else(|| bucket.get("key").map(Value::to_string).unwrap_or_default(), str::to_owned);
+            let name = bucket
+                .get("key_as_string")
+                .and_then(Value::as_str)
+                .map_or_else(
+                    || bucket.get("key").map(Value::to_string).unwrap_or_default(),
+                    str::to_owned,
+                );
             (name, bucket)
         });
         return Ok(json!({"buckets": named.collect::<Map<_, _>>()}));
@@ -221,20 +266,40 @@ fn count_single(cut: &Cut, values: &[i64], docs: &[u32], counts: &mut BTreeMap<i
 }
 
 /// Puts empty buckets into the gaps, and up to the bounds.
-fn fill(scope: &Scope<'_>, settings: &Value, cut: &Cut, shown: &Shown, counts: &mut BTreeMap<i64, u64>) -> Result<()> {
+fn fill(
+    scope: &Scope<'_>,
+    settings: &Value,
+    cut: &Cut,
+    shown: &Shown,
+    counts: &mut BTreeMap<i64, u64>,
+) -> Result<()> {
     let bound = |key: &str| -> Result<Option<i64>> {
-        let Some(value) = settings.get("extended_bounds").and_then(|bounds| bounds.get(key)) else {
+        let Some(value) = settings
+            .get("extended_bounds")
+            .and_then(|bounds| bounds.get(key))
+        else {
             return Ok(None);
         };
         match (value, shown) {
-            (Value::String(text), Shown::Date(format)) => parse_math(text, format, scope.now, Fill::Floor, 0).map(Some),
+            (Value::String(text), Shown::Date(format)) => {
+                parse_math(text, format, scope.now, Fill::Floor, 0).map(Some)
+            }
             _ => Ok(value.as_f64().map(|number| number as i64)),
         }
     };
-    let ends = [counts.keys().next().copied(), counts.keys().next_back().copied()];
+    let ends = [
+        counts.keys().next().copied(),
+        counts.keys().next_back().copied(),
+    ];
     let [first, last] = ends;
-    let from = [first, bound("min")?.map(|value| cut.key(value))].into_iter().flatten().min();
-    let to = [last, bound("max")?.map(|value| cut.key(value))].into_iter().flatten().max();
+    let from = [first, bound("min")?.map(|value| cut.key(value))]
+        .into_iter()
+        .flatten()
+        .min();
+    let to = [last, bound("max")?.map(|value| cut.key(value))]
+        .into_iter()
+        .flatten()
+        .max();
     let (Some(mut key), Some(to)) = (from, to) else {
         return Ok(());
     };

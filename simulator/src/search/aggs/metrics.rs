@@ -10,7 +10,11 @@ use crate::search::error::Result;
 use crate::search::find::{SearchRequest, best_of, render};
 
 /// The metrics of one number each, and those of several.
-pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+pub(super) fn metric(
+    scope: &Scope<'_>,
+    aggregation: &Aggregation,
+    matches: &Matches,
+) -> Result<Value> {
     let field = field_of(aggregation)?;
     match aggregation.kind.as_str() {
         "value_count" => return count(scope, field, matches).map(|count| json!({"value": count})),
@@ -23,7 +27,10 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;
         if matches!(source, Source::Terms(_)) {
-            return Err(refuse(format!("Expected numeric type on field [{field}], but got text, in [{}]", aggregation.name)));
+            return Err(refuse(format!(
+                "Expected numeric type on field [{field}], but got text, in [{}]",
+                aggregation.name
+            )));
         }
         for doc in &set.docs {
             values.extend(source.numbers(*doc));
@@ -35,7 +42,11 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let shown = shown(scope, aggregation);
     let some = |value: f64| {
-        if count == 0 { Value::Null } else { json!(value) }
+        if count == 0 {
+            Value::Null
+        } else {
+            json!(value)
+        }
     };
     let with_text = |value: f64| {
         let mut answer = json!({"value": some(value)});
@@ -77,15 +88,28 @@ fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
         .settings
         .get("percents")
         .and_then(Value::as_array)
-        .map_or_else(|| vec![1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0], |percents| percents.iter().filter_map(Value::as_f64).collect());
+        .map_or_else(
+            || vec![1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0],
+            |percents| percents.iter().filter_map(Value::as_f64).collect(),
+        );
     values.sort_by(f64::total_cmp);
     let at = |percent: f64| {
         let place = percent.clamp(0.0, 100.0) / 100.0 * values.len().saturating_sub(1) as f64;
-        let (low, high) = (values.get(place.floor() as usize)?, values.get(place.ceil() as usize)?);
+        let (low, high) = (
+            values.get(place.floor() as usize)?,
+            values.get(place.ceil() as usize)?,
+        );
         Some(low + (high - low) * place.fract())
     };
-    let shown: Map<String, Value> =
-        wanted.into_iter().map(|percent| (format!("{percent:?}"), at(percent).map_or_else(|| json!("NaN"), |value| json!(value)))).collect();
+    let shown: Map<String, Value> = wanted
+        .into_iter()
+        .map(|percent| {
+            (
+                format!("{percent:?}"),
+                at(percent).map_or_else(|| json!("NaN"), |value| json!(value)),
+            )
+        })
+        .collect();
     json!({"values": shown})
 }
 
@@ -94,8 +118,14 @@ fn count(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> {
     for set in &matches.sets {
         count += match Source::of(scope, set, field)? {
             Source::Nothing => 0,
-            Source::Numbers { values, .. } => set.docs.iter().map(|doc| values.of(*doc).len()).sum(),
-            Source::Terms(terms) => set.docs.iter().map(|doc| terms.of(*doc).len()).sum::<usize>(),
+            Source::Numbers { values, .. } => {
+                set.docs.iter().map(|doc| values.of(*doc).len()).sum()
+            }
+            Source::Terms(terms) => set
+                .docs
+                .iter()
+                .map(|doc| terms.of(*doc).len())
+                .sum::<usize>(),
         };
     }
     Ok(count)
@@ -108,10 +138,21 @@ fn distinct(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> 
     for set in &matches.sets {
         match Source::of(scope, set, field)? {
             Source::Nothing => {}
-            Source::Numbers { values, .. } => set.docs.iter().for_each(|doc| numbers.extend(values.of(*doc))),
+            Source::Numbers { values, .. } => set
+                .docs
+                .iter()
+                .for_each(|doc| numbers.extend(values.of(*doc))),
             Source::Terms(terms) => {
-                let here: HashSet<u32> = set.docs.iter().flat_map(|doc| terms.of(*doc)).copied().collect();
-                texts.extend(here.into_iter().map(|ordinal| terms.term(ordinal).to_owned()));
+                let here: HashSet<u32> = set
+                    .docs
+                    .iter()
+                    .flat_map(|doc| terms.of(*doc))
+                    .copied()
+                    .collect();
+                texts.extend(
+                    here.into_iter()
+                        .map(|ordinal| terms.term(ordinal).to_owned()),
+                );
             }
         }
     }
@@ -119,13 +160,26 @@ fn distinct(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> 
 }
 
 /// `top_hits`: the best of a bucket's documents.
-pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+pub(super) fn top_hits(
+    scope: &Scope<'_>,
+    aggregation: &Aggregation,
+    matches: &Matches,
+) -> Result<Value> {
     let mut settings = aggregation.settings.clone();
     if let Value::Object(settings) = &mut settings {
         settings.entry("size").or_insert(json!(3));
     }
-    let request = SearchRequest::parse(&BTreeMap::new(), Some(&settings), &scope.cluster.options.limits)?;
+    let request = SearchRequest::parse(
+        &BTreeMap::new(),
+        Some(&settings),
+        &scope.cluster.options.limits,
+    )?;
     let (hits, best) = best_of(scope.searched, &request, matches)?;
-    let shown = hits.iter().map(|hit| render(&request, scope.searched, hit)).collect::<Result<Vec<_>>>()?;
-    Ok(json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { json!(best) } else { Value::Null }, "hits": shown}}))
+    let shown = hits
+        .iter()
+        .map(|hit| render(&request, scope.searched, hit))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(
+        json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { best.map_or(Value::Null, crate::search::score::shown) } else { Value::Null }, "hits": shown}}),
+    )
 }

@@ -44,8 +44,13 @@ pub struct Analyzer {
 
 impl Analyzer {
     fn new(tokenizer: Tokenizer, filters: Vec<Filter>) -> Analyzer {
-        let plain = matches!(tokenizer, Tokenizer::Standard) && matches!(filters.as_slice(), [Filter::Lowercase]);
-        Analyzer { tokenizer, filters: filters.into(), plain }
+        let plain = matches!(tokenizer, Tokenizer::Standard)
+            && matches!(filters.as_slice(), [Filter::Lowercase]);
+        Analyzer {
+            tokenizer,
+            filters: filters.into(),
+            plain,
+        }
     }
 
     /// The default: words in lower case, no stop words.
@@ -60,14 +65,21 @@ impl Analyzer {
 
     /// A built-in analyzer by its name.
     pub fn named(name: &str) -> Option<Analyzer> {
-        let english = || Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()));
+        let english = || {
+            Filter::Stop(Arc::new(
+                ENGLISH.iter().map(|word| (*word).to_owned()).collect(),
+            ))
+        };
         Some(match name {
             "standard" | "default" | "standard_html_strip" => Analyzer::standard(),
             "simple" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase]),
             "whitespace" => Analyzer::new(Tokenizer::Whitespace, vec![]),
             "keyword" => Analyzer::keyword(),
             "stop" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase, english()]),
-            "pattern" => Analyzer::new(Tokenizer::Pattern(Arc::new(regex::Regex::new(r"\W+").ok()?)), vec![Filter::Lowercase]),
+            "pattern" => Analyzer::new(
+                Tokenizer::Pattern(Arc::new(regex::Regex::new(r"\W+").ok()?)),
+                vec![Filter::Lowercase],
+            ),
             _ => return None,
         })
     }
@@ -76,36 +88,63 @@ impl Analyzer {
     ///
     /// # Errors
     /// A sentence that says which part of the settings is not understood.
-    pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
-        let own = analysis.and_then(|analysis| analysis.get("analyzer")).and_then(|analyzers| analyzers.get(name));
+    pub fn configured(
+        name: &str,
+        analysis: Option<&Map<String, Value>>,
+    ) -> Result<Analyzer, String> {
+        let own = analysis
+            .and_then(|analysis| analysis.get("analyzer"))
+            .and_then(|analyzers| analyzers.get(name));
         let Some(own) = own else {
             return Analyzer::named(name).ok_or_else(|| format!("Analyzer [{name}] not found"));
         };
         let kind = own.get("type").and_then(Value::as_str).unwrap_or("custom");
         match kind {
             "custom" => {
-                let tokenizer =
-                    own.get("tokenizer").and_then(Value::as_str).ok_or_else(|| format!("Custom Analyzer [{name}] must be configured with a tokenizer"))?;
+                let tokenizer = own
+                    .get("tokenizer")
+                    .and_then(Value::as_str)
+                    .ok_or_else(|| {
+                        format!("Custom Analyzer [{name}] must be configured with a tokenizer")
+                    })?;
                 let tokenizer = tokenizer_of(tokenizer, analysis)?;
-                let filters = strings(own.get("filter")).iter().map(|filter| filter_of(filter, analysis)).collect::<Result<Vec<_>, _>>()?;
-                Ok(Analyzer::new(tokenizer, filters.into_iter().flatten().collect()))
+                let filters = strings(own.get("filter"))
+                    .iter()
+                    .map(|filter| filter_of(filter, analysis))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok(Analyzer::new(
+                    tokenizer,
+                    filters.into_iter().flatten().collect(),
+                ))
             }
             "pattern" => {
                 let pattern = own.get("pattern").and_then(Value::as_str).unwrap_or(r"\W+");
-                Ok(Analyzer::new(Tokenizer::Pattern(compiled(pattern)?), vec![Filter::Lowercase]))
+                Ok(Analyzer::new(
+                    Tokenizer::Pattern(compiled(pattern)?),
+                    vec![Filter::Lowercase],
+                ))
             }
             "standard" | "stop" => {
-                let base = Analyzer::named(kind).ok_or_else(|| format!("Analyzer [{kind}] not found"))?;
+                let base =
+                    Analyzer::named(kind).ok_or_else(|| format!("Analyzer [{kind}] not found"))?;
                 Ok(match own.get("stopwords") {
                     None => base,
                     Some(words) => {
                         let words = strings(Some(words));
-                        let words = if words == ["_english_"] { ENGLISH.iter().map(|word| (*word).to_owned()).collect() } else { words.into_iter().collect() };
-                        Analyzer::new(base.tokenizer, vec![Filter::Lowercase, Filter::Stop(Arc::new(words))])
+                        let words = if words == ["_english_"] {
+                            ENGLISH.iter().map(|word| (*word).to_owned()).collect()
+                        } else {
+                            words.into_iter().collect()
+                        };
+                        Analyzer::new(
+                            base.tokenizer,
+                            vec![Filter::Lowercase, Filter::Stop(Arc::new(words))],
+                        )
                     }
                 })
             }
-            kind => Analyzer::named(kind).ok_or_else(|| format!("Unknown Analyzer type [{kind}] for [{name}]")),
+            kind => Analyzer::named(kind)
+                .ok_or_else(|| format!("Unknown Analyzer type [{kind}] for [{name}]")),
         }
     }
 
@@ -113,10 +152,20 @@ impl Analyzer {
     ///
     /// # Errors
     /// A sentence that names the tokenizer or filter that is not there.
-    pub fn assembled(tokenizer: &str, filters: &[&str], analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
+    pub fn assembled(
+        tokenizer: &str,
+        filters: &[&str],
+        analysis: Option<&Map<String, Value>>,
+    ) -> Result<Analyzer, String> {
         let tokenizer = tokenizer_of(tokenizer, analysis)?;
-        let filters = filters.iter().map(|filter| filter_of(filter, analysis)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Analyzer::new(tokenizer, filters.into_iter().flatten().collect()))
+        let filters = filters
+            .iter()
+            .map(|filter| filter_of(filter, analysis))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Analyzer::new(
+            tokenizer,
+            filters.into_iter().flatten().collect(),
+        ))
     }
 
     /// Gives every term of `text` to `sink`, in order; returns the position after the last one.
@@ -134,10 +183,17 @@ impl Analyzer {
             } else if !self.filters.iter().all(|filter| filter.apply(&mut buffer)) {
                 return;
             }
-            sink(Token { text: &buffer, position, start, end });
+            sink(Token {
+                text: &buffer,
+                position,
+                start,
+                end,
+            });
         };
         match &self.tokenizer {
-            Tokenizer::Standard => each_word(text, |word| emit(word.start, word.end, word.position)),
+            Tokenizer::Standard => {
+                each_word(text, |word| emit(word.start, word.end, word.position))
+            }
             Tokenizer::Letter => runs(text, char::is_alphabetic, &mut emit),
             Tokenizer::Whitespace => runs(text, |c| !c.is_whitespace(), &mut emit),
             Tokenizer::Keyword => {
@@ -147,7 +203,11 @@ impl Analyzer {
             Tokenizer::Pattern(pattern) => {
                 let mut position = 0;
                 let mut start = 0;
-                for (from, to) in pattern.find_iter(text).map(|found| (found.start(), found.end())).chain([(text.len(), text.len())]) {
+                for (from, to) in pattern
+                    .find_iter(text)
+                    .map(|found| (found.start(), found.end()))
+                    .chain([(text.len(), text.len())])
+                {
                     if from > start {
                         emit(start, from, position);
                         position += 1;
@@ -162,7 +222,9 @@ impl Analyzer {
     /// The terms of `text` with their positions.
     pub fn terms(&self, text: &str) -> Vec<(u32, String)> {
         let mut terms = Vec::new();
-        self.analyze(text, &mut |token| terms.push((token.position, token.text.to_owned())));
+        self.analyze(text, &mut |token| {
+            terms.push((token.position, token.text.to_owned()))
+        });
         terms
     }
 
@@ -172,7 +234,11 @@ impl Analyzer {
     }
 }
 
-fn runs(text: &str, belongs: impl Fn(char) -> bool, emit: &mut impl FnMut(usize, usize, u32)) -> u32 {
+fn runs(
+    text: &str,
+    belongs: impl Fn(char) -> bool,
+    emit: &mut impl FnMut(usize, usize, u32),
+) -> u32 {
     let mut position = 0;
     let mut start = None;
     for (at, c) in text.char_indices() {
@@ -194,31 +260,55 @@ fn runs(text: &str, belongs: impl Fn(char) -> bool, emit: &mut impl FnMut(usize,
 }
 
 fn compiled(pattern: &str) -> Result<Arc<regex::Regex>, String> {
-    regex::RegexBuilder::new(pattern).size_limit(1 << 20).build().map(Arc::new).map_err(|error| format!("pattern [{pattern}]: {error}"))
+    regex::RegexBuilder::new(pattern)
+        .size_limit(1 << 20)
+        .build()
+        .map(Arc::new)
+        .map_err(|error| format!("pattern [{pattern}]: {error}"))
 }
 
-fn section<'a>(analysis: Option<&'a Map<String, Value>>, kind: &str, name: &str) -> Option<&'a Value> {
-    analysis.and_then(|analysis| analysis.get(kind)).and_then(|section| section.get(name))
+fn section<'a>(
+    analysis: Option<&'a Map<String, Value>>,
+    kind: &str,
+    name: &str,
+) -> Option<&'a Value> {
+    analysis
+        .and_then(|analysis| analysis.get(kind))
+        .and_then(|section| section.get(name))
 }
 
 fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tokenizer, String> {
     let own = section(analysis, "tokenizer", name);
-    let kind = own.and_then(|own| own.get("type")).and_then(Value::as_str).unwrap_or(name);
+    let kind = own
+        .and_then(|own| own.get("type"))
+        .and_then(Value::as_str)
+        .unwrap_or(name);
     Ok(match kind {
         "standard" | "uax_url_email" | "classic" => Tokenizer::Standard,
         "letter" | "lowercase" => Tokenizer::Letter,
         "whitespace" => Tokenizer::Whitespace,
         "keyword" => Tokenizer::Keyword,
-        "pattern" => Tokenizer::Pattern(compiled(own.and_then(|own| own.get("pattern")).and_then(Value::as_str).unwrap_or(r"\W+"))?),
+        "pattern" => Tokenizer::Pattern(compiled(
+            own.and_then(|own| own.get("pattern"))
+                .and_then(Value::as_str)
+                .unwrap_or(r"\W+"),
+        )?),
         other => return Err(format!("failed to find tokenizer under [{other}]")),
     })
 }
 
 fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Filter>, String> {
     let own = section(analysis, "filter", name);
-    let kind = own.and_then(|own| own.get("type")).and_then(Value::as_str).unwrap_or(name);
+    let kind = own
+        .and_then(|own| own.get("type"))
+        .and_then(Value::as_str)
+        .unwrap_or(name);
     let number = |key: &str, default: usize| {
-        own.and_then(|own| own.get(key)).and_then(Value::as_u64).map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX))
+        own.and_then(|own| own.get(key))
+            .and_then(Value::as_u64)
+            .map_or(default, |value| {
+                usize::try_from(value).unwrap_or(usize::MAX)
+            })
     };
     Ok(match kind {
         "lowercase" => vec![Filter::Lowercase],
@@ -228,11 +318,18 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
         "trim" => vec![Filter::Trim],
         "reverse" => vec![Filter::Reverse],
         "truncate" => vec![Filter::Truncate(number("length", 10))],
-        "length" => vec![Filter::Length { min: number("min", 0), max: number("max", usize::MAX) }],
+        "length" => vec![Filter::Length {
+            min: number("min", 0),
+            max: number("max", usize::MAX),
+        }],
         "stop" => {
             let words = strings(own.and_then(|own| own.get("stopwords")));
             let english = words.is_empty() || words == ["_english_"];
-            vec![Filter::Stop(Arc::new(if english { ENGLISH.iter().map(|word| (*word).to_owned()).collect() } else { words.into_iter().collect() }))]
+            vec![Filter::Stop(Arc::new(if english {
+                ENGLISH.iter().map(|word| (*word).to_owned()).collect()
+            } else {
+                words.into_iter().collect()
+            }))]
         }
         other => return Err(format!("failed to find token filter under [{other}]")),
     })
@@ -242,7 +339,10 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
 fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
-        Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
         _ => vec![],
     }
 }
@@ -260,14 +360,26 @@ mod tests {
     #[case("keyword", "a b", &["a b"])]
     #[case("stop", "the Fox and dog", &["fox", "dog"])]
     #[case("pattern", "a-b C", &["a", "b", "c"])]
-    fn built_in_analyzers_cut_as_named(#[case] name: &str, #[case] text: &str, #[case] expected: &[&str]) {
-        let terms: Vec<String> = Analyzer::named(name).unwrap().terms(text).into_iter().map(|(_, term)| term).collect();
+    fn built_in_analyzers_cut_as_named(
+        #[case] name: &str,
+        #[case] text: &str,
+        #[case] expected: &[&str],
+    ) {
+        let terms: Vec<String> = Analyzer::named(name)
+            .unwrap()
+            .terms(text)
+            .into_iter()
+            .map(|(_, term)| term)
+            .collect();
         assert_eq!(terms, expected);
     }
 
     #[test]
     fn a_stop_word_leaves_a_gap_in_the_positions() {
-        assert_eq!(Analyzer::named("stop").unwrap().terms("quick and brown"), [(0, "quick".to_owned()), (2, "brown".to_owned())]);
+        assert_eq!(
+            Analyzer::named("stop").unwrap().terms("quick and brown"),
+            [(0, "quick".to_owned()), (2, "brown".to_owned())]
+        );
     }
 
     #[test]

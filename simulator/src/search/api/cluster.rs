@@ -48,13 +48,27 @@ impl Health {
 
     /// Green when every copy has a node; every primary has one always.
     pub(crate) fn status(&self) -> &'static str {
-        if self.unassigned == 0 { "green" } else { "yellow" }
+        if self.unassigned == 0 {
+            "green"
+        } else {
+            "yellow"
+        }
     }
 }
 
 /// `GET /_cluster/health[/indices]`.
-pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices.unwrap_or(""), Expand { ignore_unavailable: true, ..request.expand() })?;
+pub(crate) fn health(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: Option<&str>,
+) -> Result<Answer> {
+    let named = shared.cluster.named(
+        indices.unwrap_or(""),
+        Expand {
+            ignore_unavailable: true,
+            ..request.expand()
+        },
+    )?;
     let health = Health::of(shared, &named);
     // What is waited for is there already, or never will be.
     let rank = |status: &str| match status {
@@ -62,10 +76,12 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
         "yellow" => 1,
         _ => 0,
     };
-    let missing = indices.is_some_and(|indices| !indices.is_empty() && !indices.contains('*') && named.is_empty());
+    let missing = indices
+        .is_some_and(|indices| !indices.is_empty() && !indices.contains('*') && named.is_empty());
     let nodes = shared.cluster.options.nodes.len();
     let enough_nodes = request.param("wait_for_nodes").is_none_or(|wanted| {
-        let (operator, number) = wanted.split_at(wanted.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
+        let (operator, number) =
+            wanted.split_at(wanted.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
         let number: usize = number.trim_end_matches(')').parse().unwrap_or(0);
         match operator {
             ">" | "gt(" => nodes > number,
@@ -75,7 +91,11 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
             _ => nodes >= number,
         }
     });
-    let timed_out = missing || !enough_nodes || request.param("wait_for_status").is_some_and(|wanted| rank(wanted) > rank(health.status()));
+    let timed_out = missing
+        || !enough_nodes
+        || request
+            .param("wait_for_status")
+            .is_some_and(|wanted| rank(wanted) > rank(health.status()));
     let status = if missing { "red" } else { health.status() };
     let mut shown = json!({
         "cluster_name": shared.cluster.options.cluster_name,
@@ -92,7 +112,12 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     });
     let level = request.param("level").unwrap_or("cluster");
     if matches!(level, "indices" | "shards") {
-        let by_index = named.iter().map(|index| (index.name.clone(), index_health(shared, index, level == "shards")));
+        let by_index = named.iter().map(|index| {
+            (
+                index.name.clone(),
+                index_health(shared, index, level == "shards"),
+            )
+        });
         shown["indices"] = by_index.collect::<Map<_, _>>().into();
     }
     Ok(Answer::json(if timed_out { 408 } else { 200 }, shown))
@@ -127,7 +152,10 @@ pub(crate) fn stats(shared: &Shared) -> Answer {
     let health = Health::of(shared, &all);
     let nodes = shared.cluster.options.nodes.len();
     let documents: u32 = all.iter().map(|index| index.shard.view().alive()).sum();
-    let dead: u32 = all.iter().map(|index| index.shard.view().max_doc() - index.shard.view().alive()).sum();
+    let dead: u32 = all
+        .iter()
+        .map(|index| index.shard.view().max_doc() - index.shard.view().alive())
+        .sum();
     let bytes: u64 = all.iter().map(|index| super::stats::bytes(index)).sum();
     Answer::ok(json!({
         "timestamp": shared.cluster.now(),

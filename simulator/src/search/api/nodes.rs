@@ -8,7 +8,9 @@ use crate::search::http::{Answer, RestRequest, Shared};
 
 /// The id of a node by its place among the nodes.
 pub(crate) fn id_of(place: u32) -> String {
-    crate::search::ids::text_id(0x5d0c_8b1a_94e3_77f2_u128 << 64 | u128::from(place + 1) << 32 | 0x2f)
+    crate::search::ids::text_id(
+        0x5d0c_8b1a_94e3_77f2_u128 << 64 | u128::from(place + 1) << 32 | 0x2f,
+    )
 }
 
 /// The transport address of a node by its place.
@@ -22,12 +24,7 @@ fn each(shared: &Shared) -> impl Iterator<Item = (u32, &String)> {
 
 /// The nodes with their names and addresses, as states and shard lists show them.
 pub(crate) fn addresses(shared: &Shared) -> Value {
-    each(shared)
-        .map(|(place, name)| {
-            (id_of(place), json!({"name": name, "transport_address": format!("inet[/{}:9300]", address(place)), "attributes": {"master": "true"}}))
-        })
-        .collect::<Map<_, _>>()
-        .into()
+    each(shared).map(|(place, name)| (id_of(place), json!({"name": name, "transport_address": format!("inet[/{}:9300]", address(place)), "attributes": {"master": "true"}}))).collect::<Map<_, _>>().into()
 }
 
 fn picked(shared: &Shared, wanted: Option<&str>) -> Vec<(u32, String)> {
@@ -36,17 +33,27 @@ fn picked(shared: &Shared, wanted: Option<&str>) -> Vec<(u32, String)> {
             wanted.split(',').any(|wanted| match wanted {
                 "_all" => true,
                 "_local" | "_master" => place == 0,
-                wanted => crate::search::pattern::matches(wanted, name) || wanted == id_of(place) || wanted == address(place),
+                wanted => {
+                    crate::search::pattern::matches(wanted, name)
+                        || wanted == id_of(place)
+                        || wanted == address(place)
+                }
             })
         })
     };
-    each(shared).filter(|(place, name)| fits(*place, name)).map(|(place, name)| (place, name.clone())).collect()
+    each(shared)
+        .filter(|(place, name)| fits(*place, name))
+        .map(|(place, name)| (place, name.clone()))
+        .collect()
 }
 
 /// `GET /_nodes[/nodes][/metrics]`.
 pub(crate) fn info(shared: &Shared, nodes: Option<&str>, metrics: Option<&str>) -> Answer {
-    let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
-    let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
+    let metrics: Vec<&str> = metrics
+        .map(|metrics| metrics.split(',').collect())
+        .unwrap_or_default();
+    let wants =
+        |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
     let shown: Map<String, Value> = picked(shared, nodes)
         .into_iter()
         .map(|(place, name)| {
@@ -90,7 +97,11 @@ pub(crate) fn stats(shared: &Shared, nodes: Option<&str>) -> Answer {
         .into_iter()
         .map(|(place, name)| {
             let ip = address(place);
-            let indices = if place == 0 { super::stats::sections(&all) } else { super::stats::sections(&[]) };
+            let indices = if place == 0 {
+                super::stats::sections(&all)
+            } else {
+                super::stats::sections(&[])
+            };
             let node = json!({
                 "timestamp": shared.cluster.now(),
                 "name": name,
@@ -109,7 +120,16 @@ pub(crate) fn stats(shared: &Shared, nodes: Option<&str>) -> Answer {
 /// `GET /_nodes[/nodes]/hot_threads`: there is nothing to tell.
 pub(crate) fn hot_threads(shared: &Shared, nodes: Option<&str>) -> Answer {
     Answer::text(
-        picked(shared, nodes).into_iter().map(|(place, name)| format!("::: [{name}][{}][{name}][inet[/{}:9300]]\n\n", id_of(place), address(place))).collect(),
+        picked(shared, nodes)
+            .into_iter()
+            .map(|(place, name)| {
+                format!(
+                    "::: [{name}][{}][{name}][inet[/{}:9300]]\n\n",
+                    id_of(place),
+                    address(place)
+                )
+            })
+            .collect(),
     )
 }
 

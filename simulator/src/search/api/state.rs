@@ -14,13 +14,17 @@ use crate::search::http::{Answer, RestRequest, Shared};
 
 /// How many copies of an index's shards have a node.
 pub(crate) fn assigned(shared: &Shared, index: &Index) -> u32 {
-    let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
+    let nodes = u32::try_from(shared.cluster.options.nodes.len())
+        .unwrap_or(1)
+        .max(1);
     index.shards() * (index.replicas() + 1).min(nodes)
 }
 
 /// The copies of each shard of an index, by the shard's number; the first is the primary.
 pub(crate) fn routing(shared: &Shared, index: &Index) -> Vec<(u32, Vec<Value>)> {
-    let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
+    let nodes = u32::try_from(shared.cluster.options.nodes.len())
+        .unwrap_or(1)
+        .max(1);
     (0..index.shards())
         .map(|shard| {
             let copies = (0..=index.replicas()).map(|copy| {
@@ -34,12 +38,30 @@ pub(crate) fn routing(shared: &Shared, index: &Index) -> Vec<(u32, Vec<Value>)> 
 }
 
 /// `GET /_cluster/state[/metrics[/indices]]`.
-pub(crate) fn state(shared: &Shared, request: &RestRequest, metrics: Option<&str>, indices: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices.unwrap_or(""), Expand { closed: true, forbid_closed: false, ..request.expand() })?;
-    let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
-    let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
+pub(crate) fn state(
+    shared: &Shared,
+    request: &RestRequest,
+    metrics: Option<&str>,
+    indices: Option<&str>,
+) -> Result<Answer> {
+    let named = shared.cluster.named(
+        indices.unwrap_or(""),
+        Expand {
+            closed: true,
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
+    let metrics: Vec<&str> = metrics
+        .map(|metrics| metrics.split(',').collect())
+        .unwrap_or_default();
+    let wants =
+        |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
     let mut shown = Map::new();
-    shown.insert("cluster_name".to_owned(), json!(shared.cluster.options.cluster_name));
+    shown.insert(
+        "cluster_name".to_owned(),
+        json!(shared.cluster.options.cluster_name),
+    );
     if wants("version") {
         shown.insert("version".to_owned(), json!(shared.cluster.version()));
     }
@@ -56,19 +78,41 @@ pub(crate) fn state(shared: &Shared, request: &RestRequest, metrics: Option<&str
         shown.insert("metadata".to_owned(), metadata(shared, &named));
     }
     if wants("routing_table") {
-        shown.insert("routing_table".to_owned(), json!({"indices": routing_table(shared, &named)}));
+        shown.insert(
+            "routing_table".to_owned(),
+            json!({"indices": routing_table(shared, &named)}),
+        );
     }
     if wants("routing_nodes") {
-        let mut by_node: Map<String, Value> =
-            shared.cluster.options.nodes.iter().enumerate().map(|(at, _)| (id_of(u32::try_from(at).unwrap_or(0)), json!([]))).collect();
+        let mut by_node: Map<String, Value> = shared
+            .cluster
+            .options
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(at, _)| (id_of(u32::try_from(at).unwrap_or(0)), json!([])))
+            .collect();
         let mut unassigned = Vec::new();
-        for copy in named.iter().filter(|index| !index.is_closed()).flat_map(|index| routing(shared, index)).flat_map(|(_, copies)| copies) {
-            match copy.get("node").and_then(Value::as_str).and_then(|node| by_node.get_mut(node)).and_then(Value::as_array_mut) {
+        for copy in named
+            .iter()
+            .filter(|index| !index.is_closed())
+            .flat_map(|index| routing(shared, index))
+            .flat_map(|(_, copies)| copies)
+        {
+            match copy
+                .get("node")
+                .and_then(Value::as_str)
+                .and_then(|node| by_node.get_mut(node))
+                .and_then(Value::as_array_mut)
+            {
                 Some(copies) => copies.push(copy),
                 None => unassigned.push(copy),
             }
         }
-        shown.insert("routing_nodes".to_owned(), json!({"unassigned": unassigned, "nodes": by_node}));
+        shown.insert(
+            "routing_nodes".to_owned(),
+            json!({"unassigned": unassigned, "nodes": by_node}),
+        );
         shown.insert("allocations".to_owned(), json!([]));
     }
     Ok(Answer::ok(shown.into()))
@@ -79,23 +123,29 @@ fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
         .iter()
         .filter(|index| !index.is_closed())
         .map(|index| {
-            let shards: Map<String, Value> = routing(shared, index).into_iter().map(|(shard, copies)| (shard.to_string(), copies.into())).collect();
+            let shards: Map<String, Value> = routing(shared, index)
+                .into_iter()
+                .map(|(shard, copies)| (shard.to_string(), copies.into()))
+                .collect();
             (index.name.clone(), json!({"shards": shards}))
         })
         .collect()
 }
 
 fn metadata(shared: &Shared, named: &[Arc<Index>]) -> Value {
-    let templates: Map<String, Value> = shared.cluster.templates.read().iter().map(|(name, template)| (name.clone(), template.describe())).collect();
+    let templates: Map<String, Value> = shared
+        .cluster
+        .templates
+        .read()
+        .iter()
+        .map(|(name, template)| (name.clone(), template.describe()))
+        .collect();
     let indices: Map<String, Value> = named
         .iter()
         .map(|index| {
             let state = if index.closed.load(Ordering::Relaxed) { "close" } else { "open" };
             let aliases: Vec<String> = index.aliases.read().keys().cloned().collect();
-            (
-                index.name.clone(),
-                json!({"state": state, "settings": index.settings.read().nested(), "mappings": index.mapping.read().describe(), "aliases": aliases}),
-            )
+            (index.name.clone(), json!({"state": state, "settings": index.settings.read().nested(), "mappings": index.mapping.read().describe(), "aliases": aliases}))
         })
         .collect();
     json!({"templates": templates, "indices": indices})

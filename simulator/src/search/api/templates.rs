@@ -12,14 +12,22 @@ const MOST: usize = 1_000;
 
 /// `PUT|POST /_template/name`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| SearchError::parse("the body of a template is missing"))?;
+    let body = request
+        .json()?
+        .ok_or_else(|| SearchError::parse("the body of a template is missing"))?;
     let template = Template::parse(&body)?;
     let mut templates = shared.cluster.templates.write();
     if request.flag("create") && templates.contains_key(name) {
-        return Err(SearchError::new(400, "IndexTemplateAlreadyExistsException", format!("index_template [{name}] already exists")));
+        return Err(SearchError::new(
+            400,
+            "IndexTemplateAlreadyExistsException",
+            format!("index_template [{name}] already exists"),
+        ));
     }
     if templates.len() >= MOST {
-        return Err(SearchError::illegal(format!("there are {MOST} templates already")));
+        return Err(SearchError::illegal(format!(
+            "there are {MOST} templates already"
+        )));
     }
     templates.insert(name.to_owned(), template);
     drop(templates);
@@ -32,7 +40,13 @@ pub(crate) fn get(shared: &Shared, wanted: Option<&str>) -> Answer {
     let templates = shared.cluster.templates.read();
     let shown: Map<String, Value> = templates
         .iter()
-        .filter(|(name, _)| wanted.is_none_or(|wanted| wanted.split(',').any(|wanted| pattern::matches(wanted, name))))
+        .filter(|(name, _)| {
+            wanted.is_none_or(|wanted| {
+                wanted
+                    .split(',')
+                    .any(|wanted| pattern::matches(wanted, name))
+            })
+        })
         .map(|(name, template)| (name.clone(), template.describe()))
         .collect();
     let missing = shown.is_empty() && wanted.is_some_and(|wanted| !wanted.contains('*'));
@@ -41,7 +55,14 @@ pub(crate) fn get(shared: &Shared, wanted: Option<&str>) -> Answer {
 
 /// `HEAD /_template/name`.
 pub(crate) fn exists(shared: &Shared, wanted: &str) -> Answer {
-    Answer::exists(shared.cluster.templates.read().keys().any(|name| pattern::matches(wanted, name)))
+    Answer::exists(
+        shared
+            .cluster
+            .templates
+            .read()
+            .keys()
+            .any(|name| pattern::matches(wanted, name)),
+    )
 }
 
 /// `DELETE /_template/name`.
@@ -53,7 +74,11 @@ pub(crate) fn delete(shared: &Shared, wanted: &str) -> Result<Answer> {
         !goes
     });
     if !met && !wanted.contains('*') {
-        return Err(SearchError::new(404, "IndexTemplateMissingException", format!("index_template [{wanted}] missing")));
+        return Err(SearchError::new(
+            404,
+            "IndexTemplateMissingException",
+            format!("index_template [{wanted}] missing"),
+        ));
     }
     shared.cluster.changed();
     Ok(Answer::ok(json!({"acknowledged": true})))

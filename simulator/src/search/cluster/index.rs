@@ -24,9 +24,18 @@ pub(crate) struct Alias {
 
 impl Alias {
     pub(crate) fn parse(definition: &Value) -> Alias {
-        let text = |key: &str| definition.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let text = |key: &str| {
+            definition.get(key).map(|value| {
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned)
+            })
+        };
         Alias {
-            filter: definition.get("filter").filter(|filter| !filter.is_null()).cloned(),
+            filter: definition
+                .get("filter")
+                .filter(|filter| !filter.is_null())
+                .cloned(),
             index_routing: text("index_routing").or_else(|| text("routing")),
             search_routing: text("search_routing").or_else(|| text("routing")),
         }
@@ -37,7 +46,10 @@ impl Alias {
         let parts = [
             ("filter", self.filter.clone()),
             ("index_routing", self.index_routing.clone().map(Value::from)),
-            ("search_routing", self.search_routing.clone().map(Value::from)),
+            (
+                "search_routing",
+                self.search_routing.clone().map(Value::from),
+            ),
         ];
         for (key, value) in parts {
             if let Some(value) = value {
@@ -70,12 +82,18 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(name: &str, mut settings: Settings, created: i64, most_fields: usize) -> Result<Index> {
+    pub(super) fn new(
+        name: &str,
+        mut settings: Settings,
+        created: i64,
+        most_fields: usize,
+    ) -> Result<Index> {
         let mut hasher = DefaultHasher::new();
         (name, created).hash(&mut hasher);
         let first = hasher.finish();
         1u8.hash(&mut hasher);
-        let uuid = crate::search::ids::text_id(u128::from(first) << 64 | u128::from(hasher.finish()));
+        let uuid =
+            crate::search::ids::text_id(u128::from(first) << 64 | u128::from(hasher.finish()));
         settings.set_default("index.creation_date", &created.to_string());
         settings.set_default("index.uuid", &uuid);
         settings.set_default("index.version.created", "1050299");
@@ -93,7 +111,10 @@ impl Index {
     }
 
     pub(crate) fn shards(&self) -> u32 {
-        self.settings.read().number("index.number_of_shards", 5).max(1)
+        self.settings
+            .read()
+            .number("index.number_of_shards", 5)
+            .max(1)
     }
 
     pub(crate) fn replicas(&self) -> u32 {
@@ -118,11 +139,17 @@ impl Index {
         loop {
             let outcome = {
                 let mapping = self.mapping.read();
-                if mapping.type_mapping(type_name).is_some() { Some(read(&mapping, type_name, id, source, document)?) } else { None }
+                if mapping.type_mapping(type_name).is_some() {
+                    Some(read(&mapping, type_name, id, source, document)?)
+                } else {
+                    None
+                }
             };
             match outcome {
                 None => self.mapping.write().ensure_type(type_name)?,
-                Some(Outcome::Unmapped(found)) => self.mapping.write().add_dynamic(type_name, found)?,
+                Some(Outcome::Unmapped(found)) => {
+                    self.mapping.write().add_dynamic(type_name, found)?
+                }
                 Some(Outcome::Ready(encoded)) => {
                     let written = self.shard.write(type_name, id, *encoded, condition, now)?;
                     self.counters.indexed.fetch_add(1, Ordering::Relaxed);
@@ -145,7 +172,17 @@ impl Index {
     }
 
     /// The index as queries see it, for as long as `mapping` is held.
-    pub(crate) fn context<'a>(&'a self, mapping: &'a Mapping, now: i64, most_clauses: usize) -> Context<'a> {
-        Context { index: &self.name, mapping, now, most_clauses }
+    pub(crate) fn context<'a>(
+        &'a self,
+        mapping: &'a Mapping,
+        now: i64,
+        most_clauses: usize,
+    ) -> Context<'a> {
+        Context {
+            index: &self.name,
+            mapping,
+            now,
+            most_clauses,
+        }
     }
 }

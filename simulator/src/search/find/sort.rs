@@ -45,7 +45,9 @@ fn direction(text: &str) -> Result<bool> {
     match text {
         "asc" => Ok(false),
         "desc" => Ok(true),
-        other => Err(SearchError::illegal(format!("sort direction [{other}] not supported"))),
+        other => Err(SearchError::illegal(format!(
+            "sort direction [{other}] not supported"
+        ))),
     }
 }
 
@@ -63,10 +65,21 @@ pub(super) fn parse_sort_text(text: &str) -> Result<Vec<SortSpec>> {
 /// The order that a body says.
 pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
     match value {
-        Value::Array(items) => items.iter().map(parse_sort).collect::<Result<Vec<_>>>().map(|all| all.into_iter().flatten().collect()),
+        Value::Array(items) => items
+            .iter()
+            .map(parse_sort)
+            .collect::<Result<Vec<_>>>()
+            .map(|all| all.into_iter().flatten().collect()),
         Value::String(field) => Ok(vec![SortSpec::of(field, None)]),
-        Value::Object(fields) => fields.iter().map(|(field, settings)| parse_one(field, settings)).collect(),
-        other => Err(SearchError::new(400, "SearchParseException", format!("Parse Failure [malformed sort format [{other}]]"))),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(field, settings)| parse_one(field, settings))
+            .collect(),
+        other => Err(SearchError::new(
+            400,
+            "SearchParseException",
+            format!("Parse Failure [malformed sort format [{other}]]"),
+        )),
     }
 }
 
@@ -81,19 +94,33 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
                     ("reverse", _) => spec.descending = crate::search::mapping::truth(value),
                     ("missing", Some("_last")) => spec.missing = Missing::Last,
                     ("missing", Some("_first")) => spec.missing = Missing::First,
-                    ("missing", _) => spec.missing = Missing::As(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+                    ("missing", _) => {
+                        spec.missing = Missing::As(
+                            value
+                                .as_str()
+                                .map_or_else(|| value.to_string(), str::to_owned),
+                        )
+                    }
                     ("mode", Some(mode)) => spec.mode = Some(mode.to_owned()),
-                    ("ignore_unmapped", _) => spec.ignore_unmapped = crate::search::mapping::truth(value),
+                    ("ignore_unmapped", _) => {
+                        spec.ignore_unmapped = crate::search::mapping::truth(value)
+                    }
                     ("unmapped_type", Some(kind)) => spec.unmapped = Kind::named(kind),
                     ("nested_path" | "nested_filter", _) => {}
                     (other, _) => {
-                        return Err(SearchError::illegal(format!("sort option [{other}] not supported")));
+                        return Err(SearchError::illegal(format!(
+                            "sort option [{other}] not supported"
+                        )));
                     }
                 }
             }
             Ok(spec)
         }
-        other => Err(SearchError::new(400, "SearchParseException", format!("Parse Failure [malformed sort format [{other}]]"))),
+        other => Err(SearchError::new(
+            400,
+            "SearchParseException",
+            format!("Parse Failure [malformed sort format [{other}]]"),
+        )),
     }
 }
 
@@ -131,10 +158,14 @@ impl SortValue {
     /// The value as a hit shows it.
     pub(crate) fn json(&self) -> Value {
         match self {
-            SortValue::Score(score) => json!(score),
+            SortValue::Score(score) => crate::search::score::shown(*score),
             SortValue::Whole(number) => json!(number),
             SortValue::Floating(number) if number.is_finite() => json!(number),
-            SortValue::Floating(number) => json!(if *number > 0.0 { "Infinity" } else { "-Infinity" }),
+            SortValue::Floating(number) => json!(if *number > 0.0 {
+                "Infinity"
+            } else {
+                "-Infinity"
+            }),
             SortValue::Text(text) => json!(text),
         }
     }
@@ -147,11 +178,21 @@ pub(super) fn compare(specs: &[SortSpec], a: &[SortValue], b: &[SortValue]) -> O
         let missing = match (a, b) {
             (SortValue::Text(a), SortValue::Text(b)) if a.is_none() != b.is_none() => {
                 let after = a.is_none() != (spec.missing == Missing::First);
-                Some(if after { Ordering::Greater } else { Ordering::Less })
+                Some(if after {
+                    Ordering::Greater
+                } else {
+                    Ordering::Less
+                })
             }
             _ => None,
         };
-        let order = missing.unwrap_or_else(|| if spec.descending { b.order(a) } else { a.order(b) });
+        let order = missing.unwrap_or_else(|| {
+            if spec.descending {
+                b.order(a)
+            } else {
+                a.order(b)
+            }
+        });
         if order != Ordering::Equal {
             return order;
         }
@@ -162,7 +203,11 @@ pub(super) fn compare(specs: &[SortSpec], a: &[SortValue], b: &[SortValue]) -> O
 enum Reader {
     Score,
     Document,
-    Numbers { values: Arc<Values>, floating: bool, missing: i64 },
+    Numbers {
+        values: Arc<Values>,
+        floating: bool,
+        missing: i64,
+    },
     Terms(Arc<Ordinals>),
     Nothing(SortValue),
 }
@@ -173,8 +218,22 @@ pub(super) struct SortReader {
 }
 
 impl SortReader {
-    pub(super) fn new(specs: &[SortSpec], mapping: &Mapping, index: &str, view: &SegmentView) -> Result<SortReader> {
-        let readers = specs.iter().map(|spec| Ok((reader(spec, mapping, index, view)?, spec.descending, spec.mode.clone()))).collect::<Result<Vec<_>>>()?;
+    pub(super) fn new(
+        specs: &[SortSpec],
+        mapping: &Mapping,
+        index: &str,
+        view: &SegmentView,
+    ) -> Result<SortReader> {
+        let readers = specs
+            .iter()
+            .map(|spec| {
+                Ok((
+                    reader(spec, mapping, index, view)?,
+                    spec.descending,
+                    spec.mode.clone(),
+                ))
+            })
+            .collect::<Result<Vec<_>>>()?;
         Ok(SortReader { readers })
     }
 
@@ -185,10 +244,19 @@ impl SortReader {
                 Reader::Score => SortValue::Score(score),
                 Reader::Document => SortValue::Whole(i64::from(doc)),
                 Reader::Nothing(value) => value.clone(),
-                Reader::Numbers { values, floating, missing } => {
+                Reader::Numbers {
+                    values,
+                    floating,
+                    missing,
+                } => {
                     let own = values.of(doc);
-                    let encoded = pick(own, *descending, mode.as_deref(), *floating).unwrap_or(*missing);
-                    if *floating { SortValue::Floating(unsortable(encoded)) } else { SortValue::Whole(encoded) }
+                    let encoded =
+                        pick(own, *descending, mode.as_deref(), *floating).unwrap_or(*missing);
+                    if *floating {
+                        SortValue::Floating(unsortable(encoded))
+                    } else {
+                        SortValue::Whole(encoded)
+                    }
                 }
                 Reader::Terms(ordinals) => {
                     let own = ordinals.of(doc);
@@ -204,10 +272,18 @@ impl SortReader {
 /// One number of several: the least in ascending order, the greatest in descending order, or as the mode says.
 fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) -> Option<i64> {
     let sum = || {
-        if floating { values.iter().map(|value| unsortable(*value)).sum::<f64>() } else { values.iter().map(|value| *value as f64).sum() }
+        if floating {
+            values.iter().map(|value| unsortable(*value)).sum::<f64>()
+        } else {
+            values.iter().map(|value| *value as f64).sum()
+        }
     };
     let encode = |number: f64| {
-        if floating { sortable(number) } else { number as i64 }
+        if floating {
+            sortable(number)
+        } else {
+            number as i64
+        }
     };
     match mode {
         _ if values.is_empty() => None,
@@ -229,7 +305,14 @@ fn reader(spec: &SortSpec, mapping: &Mapping, index: &str, view: &SegmentView) -
     let Some(field) = mapping.field(&spec.field) else {
         let kind = spec.unmapped.or(spec.ignore_unmapped.then_some(Kind::Long));
         let kind = kind.ok_or_else(|| {
-            SearchError::new(400, "SearchParseException", format!("[{index}]: Parse Failure [No mapping found for [{}] in order to sort on]", spec.field))
+            SearchError::new(
+                400,
+                "SearchParseException",
+                format!(
+                    "[{index}]: Parse Failure [No mapping found for [{}] in order to sort on]",
+                    spec.field
+                ),
+            )
         })?;
         return Ok(Reader::Nothing(absent(spec, kind, None)));
     };
@@ -242,7 +325,11 @@ fn reader(spec: &SortSpec, mapping: &Mapping, index: &str, view: &SegmentView) -
         SortValue::Whole(number) => number,
         _ => 0,
     };
-    Ok(Reader::Numbers { values: view.segment.values(field.ordinal)?, floating: kind.is_floating(), missing })
+    Ok(Reader::Numbers {
+        values: view.segment.values(field.ordinal)?,
+        floating: kind.is_floating(),
+        missing,
+    })
 }
 
 /// What a document without a value counts as.
@@ -250,11 +337,19 @@ fn absent(spec: &SortSpec, kind: Kind, field: Option<&Field>) -> SortValue {
     if let (Missing::As(text), Some(field)) = (&spec.missing, field)
         && let Ok(encoded) = field.field_type.encode_text(text)
     {
-        return if kind.is_floating() { SortValue::Floating(unsortable(encoded)) } else { SortValue::Whole(encoded) };
+        return if kind.is_floating() {
+            SortValue::Floating(unsortable(encoded))
+        } else {
+            SortValue::Whole(encoded)
+        };
     }
     let high = (spec.missing == Missing::First) == spec.descending;
     match kind {
-        _ if kind.is_floating() => SortValue::Floating(if high { f64::INFINITY } else { f64::NEG_INFINITY }),
+        _ if kind.is_floating() => SortValue::Floating(if high {
+            f64::INFINITY
+        } else {
+            f64::NEG_INFINITY
+        }),
         _ if kind.is_numeric() => SortValue::Whole(if high { i64::MAX } else { i64::MIN }),
         _ => SortValue::Text(None),
     }

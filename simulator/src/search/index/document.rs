@@ -12,7 +12,10 @@ use super::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::search::analysis::Analyzer;
 use crate::search::dates::Fill;
 use crate::search::error::{Result, SearchError};
-use crate::search::mapping::{ALL, Dynamic, FIELD_NAMES, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, TYPE, TypeMapping, guess};
+use crate::search::mapping::{
+    ALL, Dynamic, FIELD_NAMES, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node,
+    ObjectNode, TYPE, TypeMapping, guess,
+};
 use crate::search::score::norm_of_length;
 
 /// What came of reading a document.
@@ -24,9 +27,28 @@ pub(crate) enum Outcome {
 }
 
 /// Reads a document of a type. The type must be mapped.
-pub(crate) fn read(mapping: &Mapping, type_name: &str, id: &str, source: &[u8], document: &Map<String, Value>) -> Result<Outcome> {
-    let type_mapping = mapping.type_mapping(type_name).ok_or_else(|| SearchError::new(404, "TypeMissingException", format!("type[[{type_name}]] missing")))?;
-    let mut reader = Reader { mapping, type_mapping, encoded: Encoded::default(), states: HashMap::new(), names: BTreeSet::new(), unmapped: Vec::new() };
+pub(crate) fn read(
+    mapping: &Mapping,
+    type_name: &str,
+    id: &str,
+    source: &[u8],
+    document: &Map<String, Value>,
+) -> Result<Outcome> {
+    let type_mapping = mapping.type_mapping(type_name).ok_or_else(|| {
+        SearchError::new(
+            404,
+            "TypeMissingException",
+            format!("type[[{type_name}]] missing"),
+        )
+    })?;
+    let mut reader = Reader {
+        mapping,
+        type_mapping,
+        encoded: Encoded::default(),
+        states: HashMap::new(),
+        names: BTreeSet::new(),
+        unmapped: Vec::new(),
+    };
     let mut path = Vec::new();
     reader.object(&mut path, Some(&type_mapping.root), document, true)?;
     if !reader.unmapped.is_empty() {
@@ -35,7 +57,11 @@ pub(crate) fn read(mapping: &Mapping, type_name: &str, id: &str, source: &[u8], 
     let mut encoded = reader.encoded;
     for (field, state) in reader.states {
         if state.norms && state.length > 0 {
-            encoded.push_column(ColumnKind::Norm, field, i64::from(norm_of_length(state.length, state.boost)));
+            encoded.push_column(
+                ColumnKind::Norm,
+                field,
+                i64::from(norm_of_length(state.length, state.boost)),
+            );
         }
     }
     for name in &reader.names {
@@ -64,7 +90,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn object(&mut self, path: &mut Vec<String>, node: Option<&'a ObjectNode>, object: &Map<String, Value>, dynamic: bool) -> Result<()> {
+    fn object(
+        &mut self,
+        path: &mut Vec<String>,
+        node: Option<&'a ObjectNode>,
+        object: &Map<String, Value>,
+        dynamic: bool,
+    ) -> Result<()> {
         if path.len() > 20 {
             return Err(SearchError::mapping("objects are nested too deeply"));
         }
@@ -79,7 +111,19 @@ impl<'a> Reader<'a> {
         };
         for (key, value) in object {
             if path.is_empty()
-                && matches!(key.as_str(), "_id" | "_type" | "_routing" | "_parent" | "_timestamp" | "_ttl" | "_version" | "_index" | "_source" | "_all")
+                && matches!(
+                    key.as_str(),
+                    "_id"
+                        | "_type"
+                        | "_routing"
+                        | "_parent"
+                        | "_timestamp"
+                        | "_ttl"
+                        | "_version"
+                        | "_index"
+                        | "_source"
+                        | "_all"
+                )
             {
                 continue;
             }
@@ -91,7 +135,8 @@ impl<'a> Reader<'a> {
                     "StrictDynamicMappingException",
                     format!(
                         "mapping set to strict, dynamic introduction of [{key}] within [{}] is not allowed",
-                        path.split_last().map_or(String::new(), |(_, above)| above.join("."))
+                        path.split_last()
+                            .map_or(String::new(), |(_, above)| above.join("."))
                     ),
                 ));
             }
@@ -101,9 +146,17 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn value(&mut self, path: &mut Vec<String>, known: Option<&'a Node>, value: &Value, dynamic: bool) -> Result<()> {
+    fn value(
+        &mut self,
+        path: &mut Vec<String>,
+        known: Option<&'a Node>,
+        value: &Value,
+        dynamic: bool,
+    ) -> Result<()> {
         match (value, known) {
-            (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
+            (Value::Array(items), _) => items
+                .iter()
+                .try_for_each(|item| self.value(path, known, item, dynamic)),
             (Value::Object(object), Some(Node::Object(node))) => {
                 self.names.insert(path.join("."));
                 self.object(path, Some(node), object, dynamic)
@@ -115,17 +168,26 @@ impl<'a> Reader<'a> {
                 }
                 Ok(())
             }
-            (Value::Object(_), Some(Node::Field(field))) if field.field_type.kind == Kind::Binary || field.field_type.indexing == Indexing::No => Ok(()),
-            (Value::Object(_), Some(Node::Field(_))) => Err(SearchError::mapping(format!("failed to parse [{}]: unknown property", path.join(".")))),
+            (Value::Object(_), Some(Node::Field(field)))
+                if field.field_type.kind == Kind::Binary
+                    || field.field_type.indexing == Indexing::No =>
+            {
+                Ok(())
+            }
+            (Value::Object(_), Some(Node::Field(_))) => Err(SearchError::mapping(format!(
+                "failed to parse [{}]: unknown property",
+                path.join(".")
+            ))),
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
                 Some(value) => self.field(&path.join("."), field, value, true),
                 None => Ok(()),
             },
             (Value::Null, _) => Ok(()),
             (_, Some(Node::Field(field))) => self.field(&path.join("."), field, value, true),
-            (_, Some(Node::Object(_))) => {
-                Err(SearchError::mapping(format!("object mapping for [{}] tried to parse as object, but found a concrete value", path.join("."))))
-            }
+            (_, Some(Node::Object(_))) => Err(SearchError::mapping(format!(
+                "object mapping for [{}] tried to parse as object, but found a concrete value",
+                path.join(".")
+            ))),
             (_, None) => {
                 // A field of that name in another type, or at a dotted path, says what it is.
                 if dynamic && !self.unmapped.iter().any(|(other, _)| other == path) {
@@ -154,15 +216,22 @@ impl<'a> Reader<'a> {
                 owned.as_str()
             }
         };
-        let in_all = in_all && field.field_type.include_in_all && self.type_mapping.all_enabled && field.field_type.indexing != Indexing::No;
-        let shared =
-            in_all && field.field_type.kind == Kind::String && field.index_analyzer.same_as_standard() && mapping.all().index_analyzer.same_as_standard();
+        let in_all = in_all
+            && field.field_type.include_in_all
+            && self.type_mapping.all_enabled
+            && field.field_type.indexing != Indexing::No;
+        let shared = in_all
+            && field.field_type.kind == Kind::String
+            && field.index_analyzer.same_as_standard()
+            && mapping.all().index_analyzer.same_as_standard();
         let taken = self.index(field, value, text, shared);
         match taken {
             Ok(()) => {}
             Err(_) if field.field_type.ignore_malformed => return Ok(()),
             Err(error) => {
-                return Err(SearchError::mapping(format!("failed to parse [{name}]; nested: {error}")));
+                return Err(SearchError::mapping(format!(
+                    "failed to parse [{name}]; nested: {error}"
+                )));
             }
         }
         if in_all && !shared {
@@ -184,7 +253,10 @@ impl<'a> Reader<'a> {
         }
         match kind.kind {
             Kind::String => {
-                if kind.ignore_above.is_some_and(|most| text.chars().count() > most) {
+                if kind
+                    .ignore_above
+                    .is_some_and(|most| text.chars().count() > most)
+                {
                     return Ok(());
                 }
                 if kind.indexing == Indexing::NotAnalyzed && text.len() > LONGEST_TERM {
@@ -193,28 +265,42 @@ impl<'a> Reader<'a> {
                         field.name
                     )));
                 }
-                if shared { self.analyze_twice(field, text) } else { self.analyze(field.ordinal, &field.index_analyzer, text, kind.norms, kind.boost) }
+                if shared {
+                    self.analyze_twice(field, text)
+                } else {
+                    self.analyze(
+                        field.ordinal,
+                        &field.index_analyzer,
+                        text,
+                        kind.norms,
+                        kind.boost,
+                    )
+                }
             }
             Kind::Boolean => {
                 let truth = match value {
                     Value::Bool(truth) => *truth,
                     other => crate::search::mapping::truth(other),
                 };
-                self.analyze(field.ordinal, &Analyzer::keyword(), if truth { "T" } else { "F" }, false, 1.0)
+                self.analyze(
+                    field.ordinal,
+                    &Analyzer::keyword(),
+                    if truth { "T" } else { "F" },
+                    false,
+                    1.0,
+                )
             }
             Kind::Date => {
                 let millis = match value {
-                    Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(|float| float as i64)),
+                    Value::Number(number) => number
+                        .as_i64()
+                        .or_else(|| number.as_f64().map(|float| float as i64)),
                     Value::String(text) => kind.format.parse_lenient(text, Fill::Floor),
                     _ => None,
                 };
-                let millis = millis.ok_or_else(|| {
-                    SearchError::mapping(format!(
-                        "failed to parse date field [{text}], tried both date format [{}], and timestamp number with locale []",
-                        kind.format.as_str()
-                    ))
-                })?;
-                self.encoded.push_column(ColumnKind::Value, field.ordinal, millis);
+                let millis = millis.ok_or_else(|| SearchError::mapping(format!("failed to parse date field [{text}], tried both date format [{}], and timestamp number with locale []", kind.format.as_str())))?;
+                self.encoded
+                    .push_column(ColumnKind::Value, field.ordinal, millis);
                 Ok(())
             }
             Kind::Binary => Ok(()),
@@ -226,13 +312,21 @@ impl<'a> Reader<'a> {
                     }
                     _ => kind.encode_text(text)?,
                 };
-                self.encoded.push_column(ColumnKind::Value, field.ordinal, encoded);
+                self.encoded
+                    .push_column(ColumnKind::Value, field.ordinal, encoded);
                 Ok(())
             }
         }
     }
 
-    fn analyze(&mut self, field: FieldOrdinal, analyzer: &Analyzer, text: &str, norms: bool, boost: f32) -> Result<()> {
+    fn analyze(
+        &mut self,
+        field: FieldOrdinal,
+        analyzer: &Analyzer,
+        text: &str,
+        norms: bool,
+        boost: f32,
+    ) -> Result<()> {
         let state = self.states.entry(field).or_default();
         (state.norms, state.boost) = (norms, boost);
         let base = state.position;
@@ -257,7 +351,11 @@ impl<'a> Reader<'a> {
         let end = field.index_analyzer.analyze(text, &mut |token| {
             own.length += 1;
             all.length += 1;
-            encoded.push_term(field.ordinal, token.text, own.position.saturating_add(token.position));
+            encoded.push_term(
+                field.ordinal,
+                token.text,
+                own.position.saturating_add(token.position),
+            );
             encoded.push_term(ALL, token.text, all.position.saturating_add(token.position));
         });
         own.position = own.position.saturating_add(end);

@@ -71,7 +71,10 @@ impl Ids {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Slot> {
-        self.slots.get(key).copied().filter(|slot| slot.segment != NOWHERE)
+        self.slots
+            .get(key)
+            .copied()
+            .filter(|slot| slot.segment != NOWHERE)
     }
 
     /// The version that a change leads to, or the refusal that the condition asks for.
@@ -80,7 +83,11 @@ impl Ids {
         let live = known.filter(|slot| slot.segment != NOWHERE);
         let name = || key.replace('\u{0}', "][");
         if condition.create && live.is_some() {
-            return Err(SearchError::new(409, "DocumentAlreadyExistsException", format!("[{}]: document already exists", name())));
+            return Err(SearchError::new(
+                409,
+                "DocumentAlreadyExistsException",
+                format!("[{}]: document already exists", name()),
+            ));
         }
         let current = known.map_or(0, |slot| slot.version);
         if condition.external {
@@ -89,7 +96,10 @@ impl Ids {
                 return Err(SearchError::new(
                     409,
                     "VersionConflictEngineException",
-                    format!("[{}]: version conflict, current [{current}], provided [{given}]", name()),
+                    format!(
+                        "[{}]: version conflict, current [{current}], provided [{given}]",
+                        name()
+                    ),
                 ));
             }
             return Ok((given, live));
@@ -101,22 +111,45 @@ impl Ids {
             return Err(SearchError::new(
                 409,
                 "VersionConflictEngineException",
-                format!("[{}]: version conflict, current [{current}], provided [{wanted}]", name()),
+                format!(
+                    "[{}]: version conflict, current [{current}], provided [{wanted}]",
+                    name()
+                ),
             ));
         }
-        Ok((current + 1, live))
+        Ok((current.saturating_add(1), live))
     }
 
     /// Puts a document where it has been written to; what was there before dies.
-    pub(super) fn put(&mut self, key: Box<str>, segment: u32, doc: u32, condition: Condition) -> Result<Written> {
+    pub(super) fn put(
+        &mut self,
+        key: Box<str>,
+        segment: u32,
+        doc: u32,
+        condition: Condition,
+    ) -> Result<Written> {
         let (version, live) = self.next_version(&key, condition)?;
         if let Some(old) = live {
             self.kill(old);
         }
-        if self.slots.insert(key, Slot { segment, doc, version }).is_some_and(|slot| slot.segment == NOWHERE) {
+        if self
+            .slots
+            .insert(
+                key,
+                Slot {
+                    segment,
+                    doc,
+                    version,
+                },
+            )
+            .is_some_and(|slot| slot.segment == NOWHERE)
+        {
             self.deleted -= 1;
         }
-        Ok(Written { version, fresh: live.is_none() })
+        Ok(Written {
+            version,
+            fresh: live.is_none(),
+        })
     }
 
     pub(super) fn delete(&mut self, key: Box<str>, condition: Condition) -> Result<Written> {
@@ -124,25 +157,47 @@ impl Ids {
         if let Some(old) = live {
             self.kill(old);
         }
-        if self.slots.insert(key, Slot { segment: NOWHERE, doc: 0, version }).is_none_or(|slot| slot.segment != NOWHERE) {
+        if self
+            .slots
+            .insert(
+                key,
+                Slot {
+                    segment: NOWHERE,
+                    doc: 0,
+                    version,
+                },
+            )
+            .is_none_or(|slot| slot.segment != NOWHERE)
+        {
             self.deleted += 1;
         }
         if self.deleted > MOST_REMEMBERED {
             self.slots.retain(|_, slot| slot.segment != NOWHERE);
             self.deleted = 0;
         }
-        Ok(Written { version, fresh: live.is_some() })
+        Ok(Written {
+            version,
+            fresh: live.is_some(),
+        })
     }
 
     pub(super) fn kill(&mut self, slot: Slot) {
-        let dead = self.dead.entry(slot.segment).or_insert_with(|| Dead { docs: Bits::default(), published: None });
+        let dead = self.dead.entry(slot.segment).or_insert_with(|| Dead {
+            docs: Bits::default(),
+            published: None,
+        });
         dead.docs.insert(slot.doc);
         dead.published = None;
     }
 
     /// Deletes what `unwanted` picks, as deleting a type does; returns how many.
     pub(super) fn delete_where(&mut self, unwanted: impl Fn(&str) -> bool) -> usize {
-        let keys: Vec<Box<str>> = self.slots.iter().filter(|(key, slot)| slot.segment != NOWHERE && unwanted(key)).map(|(key, _)| key.clone()).collect();
+        let keys: Vec<Box<str>> = self
+            .slots
+            .iter()
+            .filter(|(key, slot)| slot.segment != NOWHERE && unwanted(key))
+            .map(|(key, _)| key.clone())
+            .collect();
         let count = keys.len();
         for key in keys {
             // Without a condition nothing can refuse.
@@ -152,10 +207,18 @@ impl Ids {
     }
 
     /// Moves every document of `merged` to where it is in the segment that took their place, and tells which documents of that one are alive.
-    pub(super) fn relocate(&mut self, merged: &HashMap<u32, Vec<u32>>, target: u32, max_doc: u32) -> Bits {
+    pub(super) fn relocate(
+        &mut self,
+        merged: &HashMap<u32, Vec<u32>>,
+        target: u32,
+        max_doc: u32,
+    ) -> Bits {
         let mut dead = Bits::full(max_doc);
         for slot in self.slots.values_mut() {
-            if let Some(new) = merged.get(&slot.segment).and_then(|moves| moves.get(slot.doc as usize)) {
+            if let Some(new) = merged
+                .get(&slot.segment)
+                .and_then(|moves| moves.get(slot.doc as usize))
+            {
                 (slot.segment, slot.doc) = (target, *new);
                 dead.remove(*new);
             }

@@ -36,7 +36,10 @@ pub(crate) struct View {
 impl View {
     /// How many documents the statistics count: dead ones are counted until they are merged away.
     pub(crate) fn max_doc(&self) -> u32 {
-        self.segments.iter().map(|view| view.segment.max_doc()).sum()
+        self.segments
+            .iter()
+            .map(|view| view.segment.max_doc())
+            .sum()
     }
 
     /// How many documents there are to be found.
@@ -47,6 +50,14 @@ impl View {
     /// How many documents have a term.
     pub(crate) fn doc_freq(&self, field: FieldOrdinal, text: &str) -> Result<u32> {
         let key = term_key(field, text);
-        self.segments.iter().map(|view| Ok(view.segment.term_info(&key)?.map_or(0, |info| info.doc_freq))).sum()
+        self.segments
+            .iter()
+            .map(|view| {
+                Ok(view
+                    .segment
+                    .term_info(&key)?
+                    .map_or(0, |info| info.doc_freq))
+            })
+            .sum()
     }
 }

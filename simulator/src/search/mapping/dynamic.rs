@@ -9,7 +9,11 @@ use crate::search::error::Result;
 use crate::search::pattern;
 
 /// The field that `value` would make at `path`, or none if it says nothing (null, empty list).
-pub(crate) fn guess(mapping: &TypeMapping, path: &[String], value: &Value) -> Result<Option<FieldNode>> {
+pub(crate) fn guess(
+    mapping: &TypeMapping,
+    path: &[String],
+    value: &Value,
+) -> Result<Option<FieldNode>> {
     let (kind, format) = match value {
         Value::Bool(_) => (Kind::Boolean, None),
         Value::Number(number) if number.is_f64() => (Kind::Double, None),
@@ -45,11 +49,26 @@ fn of_text(mapping: &TypeMapping, text: &str) -> (Kind, Option<DateFormat>) {
 }
 
 /// The definition that the first fitting dynamic template gives.
-fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: Kind) -> Option<Map<String, Value>> {
+fn template(
+    mapping: &TypeMapping,
+    path: &[String],
+    name: &str,
+    kind: Kind,
+) -> Option<Map<String, Value>> {
     let full = path.join(".");
     let fits = |template: &&Map<String, Value>| {
-        let accepts = |key: &str, text: &str| template.get(key).and_then(Value::as_str).is_none_or(|wanted| pattern::matches(wanted, text));
-        let rejects = |key: &str, text: &str| template.get(key).and_then(Value::as_str).is_some_and(|unwanted| pattern::matches(unwanted, text));
+        let accepts = |key: &str, text: &str| {
+            template
+                .get(key)
+                .and_then(Value::as_str)
+                .is_none_or(|wanted| pattern::matches(wanted, text))
+        };
+        let rejects = |key: &str, text: &str| {
+            template
+                .get(key)
+                .and_then(Value::as_str)
+                .is_some_and(|unwanted| pattern::matches(unwanted, text))
+        };
         accepts("match", name)
             && !rejects("unmatch", name)
             && accepts("path_match", &full)
@@ -61,15 +80,27 @@ fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: Kind) -> O
     let Value::Object(definition) = &mut definition else {
         return None;
     };
-    definition.entry("type").or_insert_with(|| kind.name().into());
+    definition
+        .entry("type")
+        .or_insert_with(|| kind.name().into());
     Some(std::mem::take(definition))
 }
 
 fn fill(value: &Value, name: &str, kind: Kind) -> Value {
     match value {
-        Value::String(text) => Value::String(text.replace("{name}", name).replace("{dynamic_type}", kind.name()).replace("{dynamicType}", kind.name())),
-        Value::Object(map) => Value::Object(map.iter().map(|(key, value)| (key.replace("{name}", name), fill(value, name, kind))).collect()),
-        Value::Array(items) => Value::Array(items.iter().map(|item| fill(item, name, kind)).collect()),
+        Value::String(text) => Value::String(
+            text.replace("{name}", name)
+                .replace("{dynamic_type}", kind.name())
+                .replace("{dynamicType}", kind.name()),
+        ),
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, value)| (key.replace("{name}", name), fill(value, name, kind)))
+                .collect(),
+        ),
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| fill(item, name, kind)).collect())
+        }
         other => other.clone(),
     }
 }

@@ -23,7 +23,8 @@ pub(crate) struct Levenshtein(DFA);
 
 impl Levenshtein {
     pub(super) fn new(term: &str, edits: u8, transpositions: bool) -> Levenshtein {
-        static BUILDERS: [OnceLock<LevenshteinAutomatonBuilder>; 6] = [const { OnceLock::new() }; 6];
+        static BUILDERS: [OnceLock<LevenshteinAutomatonBuilder>; 6] =
+            [const { OnceLock::new() }; 6];
         let slot = usize::from(edits.min(2)) * 2 + usize::from(transpositions);
         let build = || LevenshteinAutomatonBuilder::new(edits.min(2), transpositions);
         Levenshtein(match BUILDERS.get(slot) {
@@ -74,7 +75,11 @@ mod tests {
     #[case(0.8, 6, 1)]
     #[case(0.5, 3, 1)]
     #[case(0.0, 9, 0)]
-    fn a_similarity_allows_so_many_edits(#[case] similarity: f32, #[case] length: usize, #[case] expected: u8) {
+    fn a_similarity_allows_so_many_edits(
+        #[case] similarity: f32,
+        #[case] length: usize,
+        #[case] expected: u8,
+    ) {
         assert_eq!(edits(similarity, length), expected);
     }
 }

@@ -42,11 +42,19 @@ pub(crate) struct QueryField {
 
 impl QueryField {
     pub(crate) fn of(field: &Field) -> QueryField {
-        QueryField { name: field.name.as_str().into(), ordinal: Some(field.ordinal), norms: field.field_type.norms }
+        QueryField {
+            name: field.name.as_str().into(),
+            ordinal: Some(field.ordinal),
+            norms: field.field_type.norms,
+        }
     }
 
     pub(crate) fn unmapped(name: &str) -> QueryField {
-        QueryField { name: name.into(), ordinal: None, norms: false }
+        QueryField {
+            name: name.into(),
+            ordinal: None,
+            norms: false,
+        }
     }
 }
 
@@ -157,24 +165,46 @@ impl Query {
     }
 
     pub(crate) fn filtered(self, filter: Query) -> Query {
-        QueryKind::Filtered { query: Box::new(self), filter: Box::new(filter) }.into()
+        QueryKind::Filtered {
+            query: Box::new(self),
+            filter: Box::new(filter),
+        }
+        .into()
     }
 
     /// All of `clauses`, in the order given.
     pub(crate) fn bool(clauses: Vec<(Occur, Query)>) -> Query {
-        QueryKind::Bool { clauses, at_least: 0, coord: true }.into()
+        QueryKind::Bool {
+            clauses,
+            at_least: 0,
+            coord: true,
+        }
+        .into()
     }
 
     pub(crate) fn any(queries: Vec<Query>) -> Query {
-        Query::bool(queries.into_iter().map(|query| (Occur::Should, query)).collect())
+        Query::bool(
+            queries
+                .into_iter()
+                .map(|query| (Occur::Should, query))
+                .collect(),
+        )
     }
 
     pub(crate) fn every(queries: Vec<Query>) -> Query {
-        Query::bool(queries.into_iter().map(|query| (Occur::Must, query)).collect())
+        Query::bool(
+            queries
+                .into_iter()
+                .map(|query| (Occur::Must, query))
+                .collect(),
+        )
     }
 
     pub(crate) fn not(query: Query) -> Query {
-        Query::bool(vec![(Occur::Must, QueryKind::All.into()), (Occur::MustNot, query)])
+        Query::bool(vec![
+            (Occur::Must, QueryKind::All.into()),
+            (Occur::MustNot, query),
+        ])
     }
 
     /// A boolean query of prohibited clauses only matches what they leave of everything.

@@ -24,8 +24,20 @@ impl BooleanScorer {
         at_least: usize,
         coord: Vec<f32>,
     ) -> BooleanScorer {
-        let at_least = if must.is_empty() { at_least.max(1) } else { at_least };
-        let mut scorer = BooleanScorer { must, should, must_not, at_least, coord, doc: 0, met: 0 };
+        let at_least = if must.is_empty() {
+            at_least.max(1)
+        } else {
+            at_least
+        };
+        let mut scorer = BooleanScorer {
+            must,
+            should,
+            must_not,
+            at_least,
+            coord,
+            doc: 0,
+            met: 0,
+        };
         scorer.doc = scorer.settle(0);
         scorer
     }
@@ -33,11 +45,19 @@ impl BooleanScorer {
     /// The first document from `target` on that matches.
     fn settle(&mut self, mut target: u32) -> u32 {
         loop {
-            target = if self.must.is_empty() { self.next_optional(target) } else { self.next_required(target) };
+            target = if self.must.is_empty() {
+                self.next_optional(target)
+            } else {
+                self.next_required(target)
+            };
             if target == END {
                 return END;
             }
-            if self.must_not.iter_mut().any(|scorer| scorer.seek(target) == target) {
+            if self
+                .must_not
+                .iter_mut()
+                .any(|scorer| scorer.seek(target) == target)
+            {
                 target += 1;
                 continue;
             }
@@ -69,7 +89,11 @@ impl BooleanScorer {
     }
 
     fn next_optional(&mut self, target: u32) -> u32 {
-        self.should.iter_mut().map(|scorer| scorer.seek(target)).min().unwrap_or(END)
+        self.should
+            .iter_mut()
+            .map(|scorer| scorer.seek(target))
+            .min()
+            .unwrap_or(END)
     }
 }
 
@@ -104,7 +128,11 @@ impl Scorer for BooleanScorer {
                 }
             }
         }
-        sum * self.coord.get(self.must.len() + self.met).copied().unwrap_or(1.0)
+        sum * self
+            .coord
+            .get(self.must.len() + self.met)
+            .copied()
+            .unwrap_or(1.0)
     }
 }
 
@@ -117,7 +145,11 @@ pub(super) struct BestScorer {
 
 impl BestScorer {
     pub(super) fn new(scorers: Vec<Box<dyn Scorer>>, tie: f32) -> BestScorer {
-        let doc = scorers.iter().map(|scorer| scorer.doc()).min().unwrap_or(END);
+        let doc = scorers
+            .iter()
+            .map(|scorer| scorer.doc())
+            .min()
+            .unwrap_or(END);
         BestScorer { scorers, tie, doc }
     }
 }
@@ -128,19 +160,32 @@ impl Scorer for BestScorer {
     }
 
     fn advance(&mut self) -> u32 {
-        if self.doc == END { END } else { self.seek(self.doc + 1) }
+        if self.doc == END {
+            END
+        } else {
+            self.seek(self.doc + 1)
+        }
     }
 
     fn seek(&mut self, target: u32) -> u32 {
         if self.doc < target {
-            self.doc = self.scorers.iter_mut().map(|scorer| scorer.seek(target)).min().unwrap_or(END);
+            self.doc = self
+                .scorers
+                .iter_mut()
+                .map(|scorer| scorer.seek(target))
+                .min()
+                .unwrap_or(END);
         }
         self.doc
     }
 
     fn score(&mut self) -> f32 {
         let (mut sum, mut best) = (0.0, 0.0f32);
-        for scorer in self.scorers.iter_mut().filter(|scorer| scorer.doc() == self.doc) {
+        for scorer in self
+            .scorers
+            .iter_mut()
+            .filter(|scorer| scorer.doc() == self.doc)
+        {
             let score = scorer.score();
             sum += score;
             best = best.max(score);
