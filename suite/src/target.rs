@@ -12,7 +12,6 @@ mod credentials;
 mod kubeconfig;
 mod living;
 mod secure;
-mod session;
 mod simulator;
 mod socket;
 mod stage;
@@ -31,7 +30,10 @@ pub use backend::{Backend, Place};
 pub use credentials::{Credentials, CredentialsError};
 use living::Logs;
 use secure::Doors;
+<<<<<<< HEAD
 pub use session::{Exchange, Session};
+=======
+>>>>>>> suite2
 use simulator::Embedded;
 pub use socket::{Heard, Socket};
 pub use stage::Stage;
@@ -95,7 +97,10 @@ pub enum TargetError {
 /// A server to be judged.
 #[derive(Debug, Clone)]
 pub struct Target {
+    /// Its address.
     base: String,
+    /// Where it is asked, if that is not its address: a proxy that stands before it.
+    way: Option<String>,
     /// What it says of itself.
     agent: Option<String>,
     client: reqwest::Client,
@@ -124,6 +129,7 @@ impl Target {
         let doors = asks.then(|| Doors::at(&base, credentials)).transpose()?;
         Ok(Self {
             base,
+            way: None,
             agent: None,
             client: client(credentials)?,
             authorization: authorization(credentials)?,
@@ -145,7 +151,7 @@ impl Target {
 
     /// The same, asked by way of a proxy that stands before it.
     pub fn by_way_of(mut self, url: &str) -> Self {
-        self.base = url.trim_end_matches('/').to_owned();
+        self.way = Some(url.trim_end_matches('/').to_owned());
         self
     }
 
@@ -270,7 +276,7 @@ impl Target {
         let door = request.credential.and_then(|credential| self.doors.as_ref().and_then(|doors| Some((doors, doors.visitor(credential)?))));
         let (base, client, authorization) = match door {
             Some((doors, visitor)) => (&doors.base, &visitor.client, &visitor.authorization),
-            None => (&self.base, &self.client, &self.authorization),
+            None => (self.way.as_ref().unwrap_or(&self.base), &self.client, &self.authorization),
         };
         let mut asked = client.request(request.method.clone(), format!("{base}{}", request.target()));
         if let Some(agent) = &self.agent {

@@ -100,9 +100,7 @@ impl Summary {
                 *self = Self { target: target.clone(), profile: profile.to_string(), expected: *trials, ..Self::default() };
             }
             Event::Ended(outcome) => {
-                let mut kept = outcome.as_ref().clone();
-                kept.exchanges = Vec::new();
-                self.outcomes.insert(kept.trial.number, kept);
+                self.outcomes.insert(outcome.trial.number, outcome.as_ref().clone());
             }
             Event::Finished { took, interrupted } => {
                 self.took = *took;

@@ -203,9 +203,9 @@ impl Target {
             options.comment = Some(trial.to_owned());
             let file = recording.folder.join(format!("{}.yaml", trial.replace('/', "-")));
             let recorder = Recorder::start(options, &file).await.map_err(|e| set_up(&e))?;
-            target.base = recorder.url();
+            target.way = Some(recorder.url());
             target.authorization = None;
-            target.doors = doors.map(|doors| Doors::open(&target.base, &doors.credentials)).transpose()?;
+            target.doors = doors.map(|doors| Doors::open(&recorder.url(), &doors.credentials)).transpose()?;
             running = Running::Recorder(recorder);
         }
         target.agent = Some(agent.to_string());

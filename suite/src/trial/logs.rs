@@ -12,7 +12,7 @@ use super::world::WorldError;
 use crate::catalog::{LogLine, LogQuery, log_lines};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
-use crate::target::{Session, Target, TargetError};
+use crate::target::{Target, TargetError};
 
 /// The log search service, by way of the proxy.
 const SERVICE: &str = "/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging";
@@ -78,17 +78,17 @@ pub(super) async fn remove(target: &Target, stem: &str) -> Result<(), TargetErro
 }
 
 /// Asks a query and judges what it finds.
-pub(super) async fn ask(session: &Session<'_>, stem: &str, wanted: &LogQuery) -> Result<Option<Failure>, WorldError> {
+pub(super) async fn ask(target: &Target, stem: &str, wanted: &LogQuery) -> Result<Option<Failure>, WorldError> {
     let mut request = Request::get(format!("{SERVICE}/{}/_search", named(stem, &wanted.index)));
     request.query.clone_from(&wanted.query);
-    let answer = session.send(&request).await?;
+    let answer = target.send(&request).await?;
     let size = wanted.query.iter().find(|(name, _)| name == "size").and_then(|(_, size)| size.parse().ok()).unwrap_or(10);
     let mismatches: Vec<Mismatch> = check::hits(wanted.found.as_ref(), size, lines()?, &|index| named(stem, index), &answer);
     if mismatches.is_empty() {
         return Ok(None);
     }
     let answered = Some(format!("{} {}", answer.status, answer.content_type.as_deref().unwrap_or("(no content type)")));
-    Ok(Some(Failure { mismatches, curl: Some(request.curl(session.target().base())), answered }))
+    Ok(Some(Failure { mismatches, curl: Some(request.curl(target.base())), answered }))
 }
 
 #[cfg(test)]

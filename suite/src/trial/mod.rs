@@ -23,7 +23,6 @@ use std::time::Duration;
 
 use crate::catalog::{Profile, Row};
 use crate::check::Mismatch;
-use crate::target::Exchange;
 
 pub use expectations::{Expectations, ExpectationsError};
 pub use runner::{Event, Runner};
@@ -111,6 +110,4 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// How long it took.
     pub took: Duration,
-    /// What was said, the making of its world included.
-    pub exchanges: Vec<Exchange>,
 }

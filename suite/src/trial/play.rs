@@ -6,7 +6,7 @@ use super::world::{World, WorldError};
 use super::{Failure, Outcome, Trial, Verdict, ask, logs, socket, verify, watch};
 use crate::catalog::Need;
 use crate::check::Answer;
-use crate::target::{Session, Target};
+use crate::target::Target;
 
 /// How long a trial may take, its world included.
 const WHOLE: Duration = Duration::from_secs(60);
@@ -31,16 +31,16 @@ impl Trial {
     pub async fn play(&self, target: &Target, run: &str) -> Outcome {
         let began = Instant::now();
         let (id, case) = (&self.row.id, &self.row.case);
-        let outcome = |verdict, exchanges| Outcome { trial: self.clone(), verdict, took: began.elapsed(), exchanges };
+        let outcome = |verdict| Outcome { trial: self.clone(), verdict, took: began.elapsed() };
         if let Some(reason) = target.lacks(id, &case.needs, case.credential) {
-            return outcome(Verdict::Skipped(reason), Vec::new());
+            return outcome(Verdict::Skipped(reason));
         }
         let broken = |error: &dyn std::fmt::Display| Verdict::Failed(Failure::broken("the target", error.to_string()));
         let beside = match case.needs.contains(&Need::LogSearch).then_some(target) {
             Some(target) => match target.with_log_search().await {
                 Ok(Some(target)) => Some(target),
-                Ok(None) => return outcome(Verdict::Skipped("the target has no log search add-on".to_owned()), Vec::new()),
-                Err(error) => return outcome(broken(&error), Vec::new()),
+                Ok(None) => return outcome(Verdict::Skipped("the target has no log search add-on".to_owned())),
+                Err(error) => return outcome(broken(&error)),
             },
             None => None,
         };
@@ -50,18 +50,17 @@ impl Trial {
             stem = logs::stem(target, run);
             let loaded = if target.is_recorded() { Ok(()) } else { target.load_logs_once(logs::load(target, &stem)).await };
             if let Err(error) = loaded {
-                return outcome(broken(&error), Vec::new());
+                return outcome(broken(&error));
             }
         }
         let stage = match target.stage(id, stem, case.credential).await {
             Ok(stage) => stage,
-            Err(error) => return outcome(broken(&error), Vec::new()),
+            Err(error) => return outcome(broken(&error)),
         };
-        let session = Session::with(stage.target());
         let mut attempt = 0;
         let verdict = loop {
             let stem = format!("{}{}", stage.stem(), "x".repeat(attempt));
-            let world = World::named(&session, &self.row, stem);
+            let world = World::named(stage.target(), &self.row, stem);
             let played = tokio::time::timeout(WHOLE, self.judged(&world)).await;
             // What does not go in time stays behind: the verdict stands all the same.
             drop(tokio::time::timeout(REMOVAL, world.remove()).await);
@@ -74,17 +73,16 @@ impl Trial {
                 Err(_) => Verdict::Failed(Failure::broken("the trial", format!("it had not ended after {} s", WHOLE.as_secs()))),
             };
         };
-        let exchanges = session.exchanges();
         match stage.end().await {
-            Some(trouble) if verdict == Verdict::Passed => outcome(Verdict::Failed(Failure::broken("the recording", trouble)), exchanges),
-            _ => outcome(verdict, exchanges),
+            Some(trouble) if verdict == Verdict::Passed => outcome(Verdict::Failed(Failure::broken("the recording", trouble))),
+            _ => outcome(verdict),
         }
     }
 
     async fn judged(&self, world: &World<'_>) -> Result<Played, WorldError> {
         let row = &self.row;
         if let Some(query) = &row.case.log_query {
-            return Ok(logs::ask(world.session(), world.stem(), query).await?.map_or(Played::Fine, Played::Failed));
+            return Ok(logs::ask(world.target(), world.stem(), query).await?.map_or(Played::Fine, Played::Failed));
         }
         world.make().await?;
         for action in &row.case.before {
@@ -101,7 +99,7 @@ impl Trial {
                 let watched = watch::watch(world, row, self.profile, &request).await?;
                 break (request, watched.found, watched.answer, watched.forgotten);
             }
-            let answer = world.session().send(&request).await?;
+            let answer = world.target().send(&request).await?;
             attempt += 1;
             let to_be_taken = verify::expected_status(row, self.profile)? < 400;
             let of_what_is_there = row.case.body.as_ref().is_some_and(|body| body.current.is_some() || body.resource);
@@ -116,12 +114,12 @@ impl Trial {
         };
         let answered = Some(format!("{} {}", answer.status, answer.content_type.as_deref().unwrap_or("(no content type)")));
         if !mismatches.is_empty() {
-            let failure = Failure { mismatches, curl: Some(request.curl(world.session().target().base())), answered };
+            let failure = Failure { mismatches, curl: Some(request.curl(world.target().base())), answered };
             return Ok(if forgotten { Played::Forgotten(failure) } else { Played::Failed(failure) });
         }
         for after in &row.case.after {
             if let Some((mismatch, reading)) = verify::afterwards(world, after).await? {
-                let asked = request.curl(world.session().target().base());
+                let asked = request.curl(world.target().base());
                 return Ok(Played::Failed(Failure { mismatches: vec![mismatch], curl: Some(format!("{asked}\n{reading}")), answered }));
             }
         }

@@ -81,7 +81,7 @@ impl Runner {
         }
         if let Some(reason) = trial.row.pending() {
             let verdict = Verdict::Pending(reason.to_owned());
-            return Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() };
+            return Outcome { trial, verdict, took: Duration::ZERO };
         }
         let (target, run, played) = (Arc::clone(&self.target), self.run.clone(), trial.clone());
         // A task of its own, so that trials run on every processor.
@@ -89,7 +89,7 @@ impl Runner {
             Ok(outcome) => self.weighed(outcome),
             Err(error) => {
                 let verdict = Verdict::Failed(Failure::broken("the trial", error.to_string()));
-                Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() }
+                Outcome { trial, verdict, took: Duration::ZERO }
             }
         }
     }
@@ -98,7 +98,7 @@ impl Runner {
         if let Some(outcome) = self.stopped(&trial) {
             return outcome;
         }
-        let without = |trial, verdict| Outcome { trial, verdict, took: Duration::ZERO, exchanges: Vec::new() };
+        let without = |trial, verdict| Outcome { trial, verdict, took: Duration::ZERO };
         match self.target.another().await {
             Ok(Some(own)) => self.weighed(trial.play(&own, &self.run).await),
             Ok(None) if self.allow_cluster_wide => self.weighed(trial.play(&self.target, &self.run).await),
@@ -111,7 +111,7 @@ impl Runner {
     fn stopped(&self, trial: &Trial) -> Option<Outcome> {
         let verdict = || Verdict::Skipped("the run was interrupted".to_owned());
         let stop = self.stop.load(Ordering::Relaxed);
-        stop.then(|| Outcome { trial: trial.clone(), verdict: verdict(), took: Duration::ZERO, exchanges: Vec::new() })
+        stop.then(|| Outcome { trial: trial.clone(), verdict: verdict(), took: Duration::ZERO })
     }
 
     fn weighed(&self, mut outcome: Outcome) -> Outcome {

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::verify;
@@ -23,14 +22,13 @@ const KEPT: usize = 10_000;
 pub(super) async fn talk(world: &World<'_>, row: &Row, profile: Profile, wanted: &Wanted, request: &Request) -> Result<(Vec<Mismatch>, Answer), WorldError> {
     let asked = Instant::now();
     let code = verify::expected_status(row, profile)?;
-    let mut socket = match world.session().target().upgrade(request, wanted).await? {
+    let mut socket = match world.target().upgrade(request, wanted).await? {
         Ok(socket) => socket,
         Err(answer) => {
-            world.session().keep(request, &answer, asked);
             return Ok((verify::answer(world, row, profile, &answer)?, answer));
         }
     };
-    let mut answer = socket.answer.clone();
+    let answer = socket.answer.clone();
     if code != 101 {
         return Ok((vec![verify::status(code, &answer)], answer));
     }
@@ -47,8 +45,6 @@ pub(super) async fn talk(world: &World<'_>, row: &Row, profile: Profile, wanted:
     let seconds = row.case.query.get("timeoutSeconds").and_then(|text| text.parse().ok()).map(Duration::from_secs).unwrap_or_default();
     found.extend(hearing.listen(&mut socket, wanted.ends, asked, seconds).await);
     socket.close().await;
-    answer.body = Bytes::from(hearing.heard.iter().map(|heard| format!("{}\n", String::from_utf8_lossy(&heard.bytes))).collect::<String>());
-    world.session().keep(request, &answer, asked);
     Ok((found, answer))
 }
 

@@ -228,6 +228,6 @@ pub(super) async fn afterwards(world: &World<'_>, after: &After) -> Result<Optio
     };
     Ok(found.map(|mut mismatch| {
         mismatch.about = format!("afterwards, {}", mismatch.about);
-        (mismatch, request.curl(world.session().target().base()))
+        (mismatch, request.curl(world.target().base()))
     }))
 }

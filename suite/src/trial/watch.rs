@@ -36,7 +36,7 @@ pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, reques
     let before: Before = row.case.given.keys().map(|letter| (letter.clone(), world.versions(letter).len())).collect();
     let asked = Instant::now();
     let mut acting = std::pin::pin!(act(world, row));
-    let mut opening = std::pin::pin!(world.session().open(request));
+    let mut opening = std::pin::pin!(world.target().open(request));
     let mut acted = false;
     // A server may hold back the head until it has something to tell. Its request says from when on.
     let mut stream = match tokio::time::timeout(HEAD, &mut opening).await {
@@ -56,9 +56,7 @@ pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, reques
     if stream.status == 200 {
         found.extend(media(&stream, profile));
     }
-    let body: String = hearing.heard.iter().map(|n| format!("{}\n", serde_json::json!({"type": n.event, "object": n.object}))).collect();
-    let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), headers: stream.headers.clone(), body: Bytes::from(body) };
-    world.session().keep(request, &answer, asked);
+    let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), headers: stream.headers.clone(), body: Bytes::new() };
     let error = |n: &Notification| n.event == "ERROR" && n.object.get("code").and_then(serde_json::Value::as_u64) == Some(u64::from(GONE));
     let forgotten = stream.status == GONE || hearing.heard.iter().any(error);
     Ok(Watched { found, answer, forgotten })

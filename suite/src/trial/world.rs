@@ -11,7 +11,7 @@ use super::ask;
 use crate::catalog::{Action, Given, Part, Row, Scope, Step};
 use crate::check::{Answer, Written};
 use crate::request::{Bindings, Request, UnboundName, merge};
-use crate::target::{Session, TargetError};
+use crate::target::{Target, TargetError};
 
 /// How often a write is tried again that somebody else's write overtook.
 const OVERTAKEN: usize = 5;
@@ -59,7 +59,7 @@ struct State {
 /// The world of one trial.
 #[derive(Debug)]
 pub(super) struct World<'a> {
-    session: &'a Session<'a>,
+    target: &'a Target,
     row: &'a Row,
     stem: String,
     state: Mutex<State>,
@@ -67,7 +67,7 @@ pub(super) struct World<'a> {
 
 impl<'a> World<'a> {
     /// A world that is only named yet. The stem begins every name in it.
-    pub(super) fn named(session: &'a Session<'a>, row: &'a Row, stem: String) -> Self {
+    pub(super) fn named(target: &'a Target, row: &'a Row, stem: String) -> Self {
         let mut state = State::default();
         let namespaced = row.kind.scope() == Scope::Namespaced;
         for (letter, given) in &row.case.given {
@@ -75,7 +75,7 @@ impl<'a> World<'a> {
             let thing = Thing { name: format!("{stem}-{letter}"), namespace: namespaced.then_some(namespace), given: given.clone(), versions: Vec::new() };
             state.things.insert(letter.clone(), thing);
         }
-        Self { session, row, stem, state: Mutex::new(state) }
+        Self { target, row, stem, state: Mutex::new(state) }
     }
 
     /// Makes the namespaces and what is given.
@@ -121,11 +121,11 @@ impl<'a> World<'a> {
         paths.extend(letters.iter().filter_map(|letter| self.path_of(letter).ok()));
         let at_once = serde_json::json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
         for path in paths {
-            drop(self.session.target().send(&json(Method::DELETE, path, &at_once)).await);
+            drop(self.target.send(&json(Method::DELETE, path, &at_once)).await);
         }
         for namespace in self.namespaces() {
             let path = format!("/api/v1/namespaces/{namespace}");
-            drop(self.session.target().send(&json(Method::DELETE, path, &at_once)).await);
+            drop(self.target.send(&json(Method::DELETE, path, &at_once)).await);
         }
     }
 
@@ -142,8 +142,8 @@ impl<'a> World<'a> {
         names
     }
 
-    pub(super) fn session(&self) -> &'a Session<'a> {
-        self.session
+    pub(super) fn target(&self) -> &'a Target {
+        self.target
     }
 
     /// The name of the kind of its objects.
@@ -181,7 +181,7 @@ impl<'a> World<'a> {
         let mut bindings = Bindings::default();
         bindings.bind("namespace", &self.stem);
         bindings.bind("absent", format!("{}-absent", self.stem));
-        if let Some(place) = self.session.target().place() {
+        if let Some(place) = self.target.place() {
             bindings.bind("backend.host", &place.host);
             bindings.bind("backend.port", place.port.to_string());
         }
@@ -230,7 +230,7 @@ impl<'a> World<'a> {
     /// Reads what is at a path.
     pub(super) async fn read(&self, path: String) -> Result<(Request, Answer), WorldError> {
         let request = Request::get(path);
-        let answer = self.session.send(&request).await?;
+        let answer = self.target.send(&request).await?;
         Ok((request, answer))
     }
 
@@ -294,7 +294,7 @@ impl<'a> World<'a> {
         let request = json(Method::POST, self.collection_of(&self.thing(letter)?)?, &object);
         let (attempts, pause) = UNREADY;
         for _ in 0..attempts {
-            let answer = self.session.send(&request).await?;
+            let answer = self.target.send(&request).await?;
             // A cluster gives a new namespace its service account when it gets to it, and asks to be tried again.
             if answer.status == 403 && answer.text().contains("retry") {
                 tokio::time::sleep(pause).await;
@@ -314,7 +314,7 @@ impl<'a> World<'a> {
             let mut object = self.current(letter).await?;
             merge(&mut object, change);
             let request = json(Method::PUT, path.clone(), &object);
-            let answer = self.session.send(&request).await?;
+            let answer = self.target.send(&request).await?;
             attempt += 1;
             if answer.status == 409 && attempt < OVERTAKEN {
                 continue;
@@ -326,12 +326,12 @@ impl<'a> World<'a> {
 
     /// Asks for what has to succeed.
     pub(super) async fn must(&self, what: &str, request: &Request) -> Result<Value, WorldError> {
-        let answer = self.session.send(request).await?;
+        let answer = self.target.send(request).await?;
         self.object(what, request, &answer)
     }
 
     fn object(&self, what: &str, request: &Request, answer: &Answer) -> Result<Value, WorldError> {
-        let curl = request.curl(self.session.target().base());
+        let curl = request.curl(self.target.base());
         let what = what.to_owned();
         if !(200..300).contains(&answer.status) {
             return Err(WorldError::Refused { what, status: answer.status, body: answer.text(), curl });
