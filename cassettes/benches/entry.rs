@@ -2,7 +2,6 @@
 //!
 //! `cargo bench -p stuntdouble-cassettes --bench entry`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a benchmark that cannot run fails by panicking")]
 
 use bytes::Bytes;

@@ -3,7 +3,6 @@
 //! `cargo bench -p stuntdouble-cassettes --bench recorder [-- latency|throughput|frames|memory]`. The server, the bare
 //! proxy, the recorder and the client each have threads of their own, as programs have. Prints medians and ratios, and fails where a bar is missed.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a benchmark that cannot run fails by panicking")]
 
 #[path = "../tests/origin/mod.rs"]

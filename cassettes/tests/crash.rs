@@ -1,6 +1,5 @@
 //! A recorder that is killed at any moment leaves a cassette that opens, and that lacks at most the answers in flight.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod origin;

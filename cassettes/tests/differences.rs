@@ -1,6 +1,5 @@
 //! Two cassettes of one session differ in what was changed, and in nothing that was made up anew.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use rstest::rstest;

@@ -1,6 +1,5 @@
 //! Every released version stays readable, a newer one is refused, and a torn end loses no more than it must.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;

@@ -1,6 +1,5 @@
 //! A layer imports only what stands to its left.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs;

@@ -1,6 +1,5 @@
 //! What passes a recorder is on the disk, and can be replayed, verified and told apart.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod origin;

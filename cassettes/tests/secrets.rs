@@ -1,6 +1,5 @@
 //! No planted secret reaches the file, in whatever position it passes.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod origin;

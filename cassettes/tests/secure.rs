@@ -1,6 +1,5 @@
 //! A recorder reaches a server over TLS, with credentials of its own that never reach the file.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use http::{Request, Response};

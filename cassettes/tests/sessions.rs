@@ -1,6 +1,5 @@
 //! Every recorded session is read, is written as it stands, and goes to HAR and back without loss.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;

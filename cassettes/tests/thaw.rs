@@ -1,6 +1,5 @@
 //! A request that was not recorded is answered by a server in the state that the cassette implies.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use http::{Request, Response};

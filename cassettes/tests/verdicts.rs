@@ -4,7 +4,6 @@
 //! letter for each interaction (`e` exact, `s` shape, `a` answer, `-` none). To have it score anew, set
 //! `STUNTDOUBLE_PARITY` to its script; what it says is then compared, and kept with `STUNTDOUBLE_BLESS=1`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod bending;

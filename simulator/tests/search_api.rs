@@ -235,6 +235,8 @@ async fn it_is_served_over_a_socket_and_pretty_when_asked() {
     let url = format!("http://{}/_search?pretty=true&size=0", listener.local_addr().unwrap());
     let server = backend.server.clone();
     let serving = tokio::spawn(async move { server.serve(listener).await });
+    // What the whole workspace is built with may leave the choice of one open.
+    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let text = reqwest::get(url).await.unwrap().text().await.unwrap();
     assert!(text.starts_with("{\n  \"took\" : 0,\n  \"timed_out\" : false,\n  \"_shards\" : {\n    \"total\" : 10,"), "{text}");
     serving.abort();

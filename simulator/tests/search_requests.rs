@@ -165,3 +165,60 @@ async fn several_searches_are_answered_one_by_one() {
     assert_eq!((&responses[0]["hits"]["total"], &responses[2]["hits"]["total"]), (&json!(4), &json!(12)));
     assert!(responses[1]["error"].is_string());
 }
+
+#[tokio::test]
+async fn numbers_at_the_ends_of_their_range_do_no_harm() {
+    let backend = logs().await;
+    for (id, value) in [("low", i64::MIN), ("high", i64::MAX)] {
+        let body = json!({"size": value, "@timestamp": value}).to_string();
+        let uri = format!("/logstash-2015.06.22/fluentd/{id}?refresh=true");
+        assert_eq!(backend.put(&uri, &body).await.status, 201);
+    }
+    for body in [
+        json!({"aggs": {"h": {"date_histogram": {"field": "@timestamp", "interval": "week", "time_zone": "-05:00"}}}}),
+        json!({"aggs": {"h": {"histogram": {"field": "size", "interval": 7}}}}),
+        json!({"query": {"range": {"@timestamp": {"gt": i64::MAX, "time_zone": "+05:00"}}}}),
+        json!({"query": {"query_string": {"query": "@timestamp:[9223372036854775807||/w TO now+99999999999999999y]"}}}),
+        json!({"timeout": "99999999999999w"}),
+        json!({"query": {"bool": {"should": [{"match_all": {}}], "minimum_should_match": "-9223372036854775808%"}}}),
+        json!({"sort": [{"size": "desc"}, {"@timestamp": "asc"}]}),
+    ] {
+        let answer = backend.post("/_search", &body.to_string()).await;
+        assert!(matches!(answer.status, 200 | 400), "{body}: {}", answer.text);
+    }
+    let uri = "/a/t/1?version=18446744073709551615&version_type=external";
+    assert_eq!(backend.put(uri, "{}").await.status, 201);
+    assert_eq!(backend.put("/a/t/1", "{}").await.status, 200);
+}
+
+#[tokio::test]
+async fn what_a_log_viewer_sends_is_answered() {
+    let backend = logs().await;
+    let range = json!({"range": {"@timestamp": {"gte": 1434931200000u64, "lte": 1435103999999u64}}});
+    let body = json!({
+        "size": 500,
+        "sort": [{"@timestamp": {"order": "desc", "unmapped_type": "boolean"}}],
+        "query": {"filtered": {
+            "query": {"query_string": {"analyze_wildcard": true, "query": "level:err*"}},
+            "filter": {"bool": {"must": [range], "must_not": []}},
+        }},
+        "highlight": {"pre_tags": ["@kibana-highlighted-field@"], "post_tags": ["@/kibana-highlighted-field@"], "fields": {"*": {}}},
+        "aggs": {"2": {"date_histogram": {
+            "field": "@timestamp", "interval": "12h", "pre_zone": "+02:00", "pre_zone_adjust_large_interval": true,
+            "min_doc_count": 0, "extended_bounds": {"min": 1434931200000u64, "max": 1435103999999u64},
+        }}},
+        "fields": ["*", "_source"],
+        "script_fields": {},
+        "fielddata_fields": ["@timestamp"],
+    });
+    let request = format!("{}\n{body}\n", json!({"index": "logstash-*", "search_type": "query_then_fetch", "ignore_unavailable": true}));
+    let answer = backend.post("/_msearch?timeout=0&ignore_unavailable=true&preference=1", &request).await;
+    let answer = &answer.body["responses"][0];
+    assert_eq!(answer["hits"]["total"], 4, "{answer}");
+    let hit = &answer["hits"]["hits"][0];
+    assert_eq!(hit["_id"], "11");
+    assert_eq!(hit["highlight"]["level"][0], "@kibana-highlighted-field@error@/kibana-highlighted-field@");
+    assert_eq!(hit["_source"]["size"], 110);
+    let counts: Vec<u64> = answer["aggregations"]["2"]["buckets"].as_array().unwrap().iter().map(|bucket| bucket["doc_count"].as_u64().unwrap()).collect();
+    assert_eq!(counts.iter().sum::<u64>(), 4, "{answer}");
+}

@@ -30,6 +30,10 @@ pub use backend::{Backend, Place};
 pub use credentials::{Credentials, CredentialsError};
 use living::Logs;
 use secure::Doors;
+<<<<<<< HEAD
+pub use session::{Exchange, Session};
+=======
+>>>>>>> suite2
 use simulator::Embedded;
 pub use socket::{Heard, Socket};
 pub use stage::Stage;
@@ -392,7 +396,8 @@ fn reason(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
+/// A client that shows these credentials.
+pub(crate) fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
     let failed = |error: reqwest::Error| TargetError::Client(reason(&error));
     // The first to install a provider wins; it is the same one for everybody.
     let _installed = rustls::crypto::ring::default_provider().install_default();

@@ -2,7 +2,7 @@
 
 use super::json::Layout;
 use super::node::Node;
-use super::yaml::{entry, pad, text_entry};
+use super::yaml::{entry, is_plain_ascii, literal, pad, text_entry};
 use super::{READ_BY, VERSION};
 use crate::interaction::{Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis};
 use base64::Engine;
@@ -110,14 +110,23 @@ pub(super) fn frame(out: &mut String, frame: &Frame) {
     entry(out, 4, "at_ms", &time(frame.at));
 }
 
-/// A piece of a body that was too long to be held whole, and has no structure of its own.
-pub(super) fn piece(out: &mut String, frame: &Frame) {
-    out.reserve(frame.data.len() + frame.data.len() / 16 + 100);
-    listed(out, |out| match std::str::from_utf8(&frame.data) {
-        Ok(text) => text_entry(out, 4, "text", text),
-        Err(_) => base64(out, 4, "base64", &frame.data),
+/// A piece of a body that was too long to be held whole, and has no structure of its own. Most are plain text, which is
+/// looked at once and copied once.
+pub(super) fn piece(out: &mut Vec<u8>, frame: &Frame) {
+    if is_plain_ascii(&frame.data) {
+        out.reserve(frame.data.len() + frame.data.len() / 16 + 100);
+        out.extend_from_slice(b"  - text: ");
+        literal(out, 6, &frame.data);
+        out.extend_from_slice(format!("    at_ms: {}\n", to_millis(frame.at)).as_bytes());
+        return;
+    }
+    let mut text = String::new();
+    listed(&mut text, |text| match std::str::from_utf8(&frame.data) {
+        Ok(data) => text_entry(text, 4, "text", data),
+        Err(_) => base64(text, 4, "base64", &frame.data),
     });
-    entry(out, 4, "at_ms", &time(frame.at));
+    entry(&mut text, 4, "at_ms", &time(frame.at));
+    out.extend_from_slice(text.as_bytes());
 }
 
 pub(super) fn message(out: &mut String, message: &Message) {

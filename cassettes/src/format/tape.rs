@@ -25,7 +25,7 @@ pub struct Tape {
     path: PathBuf,
     state: Mutex<State>,
     /// Buffers for pieces, which are long, so that the system need not find memory for each.
-    spare: Mutex<Vec<String>>,
+    spare: Mutex<Vec<Vec<u8>>>,
 }
 
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Tape {
     }
 
     /// Writes `text` in the document of `within`, or where no document is open; `open` is what it leaves open.
-    fn write(&self, text: &str, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
+    fn write(&self, text: impl AsRef<[u8]>, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
         let mut state = self.state.lock();
         if state.stopped {
             return Err(FormatError::Stopped);
@@ -152,10 +152,11 @@ impl Tape {
         }
         state.open = open;
         let result = if lead.is_empty() {
-            state.file.write_all(text.as_bytes())
+            state.file.write_all(text.as_ref())
         } else {
-            lead.push_str(text);
-            state.file.write_all(lead.as_bytes())
+            let mut all = lead.into_bytes();
+            all.extend_from_slice(text.as_ref());
+            state.file.write_all(&all)
         };
         result.map_err(|source| {
             // What follows half a document could not be told from it.

@@ -98,7 +98,9 @@ fn value(out: &mut String, indent: usize, node: &Node<'_>) {
 fn string(out: &mut String, indent: usize, text: &str) {
     out.push(' ');
     if (text.len() > LONGEST_LINE || memchr::memchr(b'\n', text.as_bytes()).is_some()) && literal_holds(text) {
-        literal(out, indent + 2, text);
+        let mut block = Vec::with_capacity(text.len() + text.len() / 8 + 16);
+        literal(&mut block, indent + 2, text.as_bytes());
+        out.push_str(&String::from_utf8_lossy(&block));
     } else {
         scalar(out, text);
         out.push('\n');
@@ -127,28 +129,34 @@ fn is_printable(c: char) -> bool {
     !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-fn literal(out: &mut String, indent: usize, text: &str) {
-    out.push('|');
-    if text.starts_with([' ', '\n', '\t']) {
-        out.push('2');
+/// Whether bytes are text of which a literal block keeps every character, and ASCII.
+pub(super) fn is_plain_ascii(bytes: &[u8]) -> bool {
+    let fine = |fine, byte: &u8| fine & ((((*byte >= b' ') & (*byte < 0x7f)) | (*byte == b'\n')) | (*byte == b'\t'));
+    bytes.chunks(256).all(|bytes| bytes.iter().fold(true, fine))
+}
+
+/// Appends a literal block of what it can hold.
+pub(super) fn literal(out: &mut Vec<u8>, indent: usize, text: &[u8]) {
+    out.push(b'|');
+    if matches!(text.first(), Some(b' ' | b'\n' | b'\t')) {
+        out.push(b'2');
     }
-    let body = text.strip_suffix('\n');
-    out.reserve(text.len() + text.len() / 32 * (indent + 1));
+    let body = text.strip_suffix(b"\n");
     match body {
-        None => out.push('-'),
-        Some(body) if body.ends_with('\n') || body.is_empty() => out.push('+'),
+        None => out.push(b'-'),
+        Some(body) if body.ends_with(b"\n") || body.is_empty() => out.push(b'+'),
         Some(_) => {}
     }
-    out.push('\n');
+    out.push(b'\n');
     let body = body.unwrap_or(text);
     let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', body.as_bytes()).chain([body.len()]) {
+    for end in memchr::memchr_iter(b'\n', body).chain([body.len()]) {
         let line = body.get(start..end).unwrap_or_default();
         if !line.is_empty() {
-            pad(out, indent);
-            out.push_str(line);
+            out.extend(std::iter::repeat_n(b' ', indent));
+            out.extend_from_slice(line);
         }
-        out.push('\n');
+        out.push(b'\n');
         start = end + 1;
     }
 }

@@ -47,6 +47,11 @@ impl Known {
         self.last = self.last.max(used.max().unwrap_or_default());
     }
 
+    /// Whether there is nothing to look for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.needles.is_empty()
+    }
+
     /// The number of a secret. A credential is looked for elsewhere; another only if it cannot be any word.
     pub(super) fn number(&mut self, secret: &[u8], credential: bool) -> u64 {
         if let Some(number) = self.numbers.get(secret) {

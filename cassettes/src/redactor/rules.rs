@@ -184,6 +184,11 @@ impl Rules {
         out
     }
 
+    /// Whether there are no rules for bodies but the default ones.
+    pub(super) fn only_default(&self) -> bool {
+        self.defaults && self.paths.is_empty() && self.patterns.is_empty() && self.query.is_empty()
+    }
+
     /// Whether a default rule could find anything in a text.
     pub(super) fn hinted(&self, text: &[u8]) -> bool {
         self.defaults && HINTS.any_in(text)

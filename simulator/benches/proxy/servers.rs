@@ -99,6 +99,8 @@ pub(crate) async fn bare(source: &str) -> Outcome {
 /// The simulator, with a service that leads to `source`.
 pub(crate) async fn simulator(source: &str) -> Outcome {
     let simulator = Simulator::builder().bare(true).dial("10.9.9.9:80", source).start().await?;
+    // What the whole workspace is built with may leave the choice of one open.
+    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::new();
     for (resource, body) in [
         ("services", r#"{"metadata":{"name":"source"},"spec":{"ports":[{"port":80}]}}"#),

@@ -286,10 +286,9 @@ impl Service {
             return Ok(self.page(Page::Unknown, parts));
         }
         let document = self.descriptions.json(&self.table, path).ok_or_else(Status::no_such_path)?;
-        if path == "/openapi/v2" {
-            if [PROTOBUF, OLDER_PROTOBUF].into_iter().any(|media_type| negotiation::names(&parts.headers, media_type)) {
-                return Ok(respond::of(PROTOBUF, self.descriptions.protobuf(&self.table)));
-            }
+        let in_protobuf = || [PROTOBUF, OLDER_PROTOBUF].into_iter().any(|media_type| negotiation::names(&parts.headers, media_type));
+        if path == "/openapi/v2" && in_protobuf() {
+            return Ok(respond::of(PROTOBUF, self.descriptions.protobuf(&self.table)));
         }
         takes(parts, &[JSON])?;
         Ok(respond::json(200, document))

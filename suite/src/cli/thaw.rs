@@ -5,6 +5,8 @@ use stuntdouble_cassettes::replayer::{State, Thaw, Thawed};
 use stuntdouble_simulator::Simulator;
 use stuntdouble_simulator::profile::Profile;
 
+use crate::target;
+
 /// Starts a bare simulator of the profile that a cassette names; of the documented one where it names none.
 pub(super) async fn start(profile: Option<&str>) -> Result<Simulator, String> {
     let profile: Profile = profile.unwrap_or_default().parse().or_else(|error| if profile.is_none() { Ok(Profile::default()) } else { Err(error) })?;
@@ -29,7 +31,7 @@ impl Thaw for Simulators {
         Box::pin(async move {
             let simulator = start(profile.as_deref()).await?;
             let url = simulator.url();
-            let client = reqwest::Client::new();
+            let client = target::client(&target::Credentials::default()).map_err(|error| error.to_string())?;
             let mut objects = state.objects;
             // Namespaces come before what lives in them.
             objects.sort_by_key(|object| object.value.get("kind").and_then(Value::as_str) != Some("Namespace"));

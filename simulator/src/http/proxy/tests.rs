@@ -58,6 +58,10 @@ async fn front(behind: Option<SocketAddr>, backends: Backends) -> SocketAddr {
         settings.dial = [Redial { from: "10.9.9.9:80".to_owned(), to: behind.to_string() }].into_iter().collect();
     }
     settings.backends = backends;
+    front_with(settings).await
+}
+
+async fn front_with(settings: Settings) -> SocketAddr {
     let proxy = Arc::new(Proxy::new(settings).unwrap());
     serve(move |request| {
         let proxy = Arc::clone(&proxy);
@@ -90,6 +94,8 @@ fn full(text: &str) -> Body {
 }
 
 fn client() -> reqwest::Client {
+    // What the whole workspace is built with may leave the choice of one open.
+    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap()
 }
 
@@ -126,6 +132,18 @@ async fn a_server_that_speaks_no_tls_is_told_apart(#[case] says: &'static [u8], 
     });
     let answer = client().get(format!("http://{front}/api/v1/namespaces/a/pods/https:p:80/proxy/echo")).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), answer.text().await.unwrap()), (503, format!("Error: '{why}'\nTrying to reach: 'https://10.9.9.9:80/echo'")));
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_silent_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut settings = Settings::new(Profile::Documented);
+    settings.dial = [Redial { from: "10.9.9.9:80".to_owned(), to: silent.local_addr().unwrap().to_string() }].into_iter().collect();
+    settings.connect_timeout = Duration::from_millis(50);
+    let front = front_with(settings).await;
+    let answer = client().get(format!("http://{front}/api/v1/namespaces/a/pods/https:p:80/proxy/echo")).send().await.unwrap();
+    let text = "Error: 'net/http: TLS handshake timeout'\nTrying to reach: 'https://10.9.9.9:80/echo'";
+    assert_eq!((answer.status().as_u16(), answer.text().await.unwrap().as_str()), (503, text));
 }
 
 #[tokio::test]

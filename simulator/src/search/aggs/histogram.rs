@@ -31,7 +31,7 @@ impl Cut {
     fn key(&self, value: i64) -> i64 {
         let moved = value.saturating_add(self.shift);
         let floor = match self.width {
-            Width::Fixed(width) => moved.div_euclid(width) * width,
+            Width::Fixed(width) => moved.div_euclid(width).saturating_mul(width),
             Width::Calendar(unit) => floor_to(moved, unit),
         };
         floor.saturating_sub(self.shift).saturating_add(self.after)

@@ -127,5 +127,7 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
     let request = SearchRequest::parse(&BTreeMap::new(), Some(&settings), &scope.cluster.options.limits)?;
     let (hits, best) = best_of(scope.searched, &request, matches)?;
     let shown = hits.iter().map(|hit| render(&request, scope.searched, hit)).collect::<Result<Vec<_>>>()?;
-    Ok(json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { json!(best) } else { Value::Null }, "hits": shown}}))
+    Ok(
+        json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { best.map_or(Value::Null, crate::search::score::shown) } else { Value::Null }, "hits": shown}}),
+    )
 }

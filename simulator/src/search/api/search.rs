@@ -25,7 +25,7 @@ pub(crate) fn answer(shared: &Shared, request: &SearchRequest, outcome: &Outcome
         shown["terminated_early"] = json!(outcome.terminated_early);
     }
     shown["_shards"] = outcome.shards_json();
-    shown["hits"] = json!({"total": outcome.total, "max_score": outcome.max_score, "hits": hits});
+    shown["hits"] = json!({"total": outcome.total, "max_score": outcome.max_score.map_or(Value::Null, crate::search::score::shown), "hits": hits});
     if let Some(aggregations) = &outcome.aggregations {
         shown["aggregations"] = aggregations.clone();
     }

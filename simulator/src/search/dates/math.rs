@@ -80,8 +80,8 @@ pub(crate) fn add_units(millis: i64, count: i64, unit: Unit) -> i64 {
 /// The beginning of the unit that `millis` lies in.
 pub(crate) fn floor_to(millis: i64, unit: Unit) -> i64 {
     match (unit, unit.millis()) {
-        (Unit::Week, Some(length)) => (millis - MONDAY).div_euclid(length) * length + MONDAY,
-        (_, Some(length)) => millis.div_euclid(length) * length,
+        (Unit::Week, Some(length)) => millis.saturating_sub(MONDAY).div_euclid(length).saturating_mul(length).saturating_add(MONDAY),
+        (_, Some(length)) => millis.div_euclid(length).saturating_mul(length),
         _ => {
             let floor = || {
                 let date = civil_of(millis)?.date();
@@ -103,7 +103,7 @@ pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, 
     let zoned = |millis: i64, source: &str| {
         let time = source.split_once('T').map_or("", |(_, time)| time);
         let explicit = time.contains(['Z', '+', '-']) || !source.contains(['-', '/', ':']);
-        if explicit { millis } else { millis - offset }
+        if explicit { millis } else { millis.saturating_sub(offset) }
     };
     let (base, math) = if let Some(math) = text.strip_prefix("now") {
         (now, math)
@@ -128,8 +128,8 @@ fn apply(mut at: i64, math: &str, fill: Fill, offset: i64) -> Option<i64> {
             '+' => add_units(at, count, unit),
             '-' => add_units(at, -count, unit),
             '/' if count == 1 => {
-                let floor = floor_to(at + offset, unit) - offset;
-                if fill == Fill::Ceiling { add_units(floor, 1, unit) - 1 } else { floor }
+                let floor = floor_to(at.saturating_add(offset), unit).saturating_sub(offset);
+                if fill == Fill::Ceiling { add_units(floor, 1, unit).saturating_sub(1) } else { floor }
             }
             _ => return None,
         };

@@ -150,7 +150,7 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
     let tracks = by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score");
     let mut best = f32::NEG_INFINITY;
     let mut matches = Matches::default();
-    let deadline = request.timeout.map(|timeout| (cluster.options.ticks)() + timeout);
+    let deadline = request.timeout.map(|timeout| (cluster.options.ticks)().saturating_add(timeout));
     let keeps = request.aggregations.is_some();
     // Only the best hits of a bucket need scores where no hits are asked for.
     let bucket_scores = request.aggregations.as_ref().is_some_and(|wanted| wanted.to_string().contains("top_hits"));
@@ -243,6 +243,7 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
     }
     outcome.max_score = match request.size {
         0 => Some(0.0),
+        _ if outcome.shards == 0 => Some(0.0),
         _ => (tracks && outcome.total > 0).then_some(best),
     };
     outcome.hits = top.finish();

@@ -9,7 +9,7 @@ use super::source::{SourceFilter, extract};
 use crate::search::error::{Result, SearchError};
 use crate::search::highlight;
 use crate::search::mapping::Kind;
-use crate::search::score::explain;
+use crate::search::score::{explain, shown as shown_score};
 
 /// One hit of a search.
 pub(crate) fn render(request: &SearchRequest, searched: &[Searched], hit: &Candidate) -> Result<Value> {
@@ -19,7 +19,7 @@ pub(crate) fn render(request: &SearchRequest, searched: &[Searched], hit: &Candi
     let scored = !by_field || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score");
     let mut shown = hit_json(request, searched, hit, scored)?;
     if by_field {
-        let values: Vec<Value> = if hit.sort.is_empty() { vec![json!(hit.score)] } else { hit.sort.iter().map(super::sort::SortValue::json).collect() };
+        let values: Vec<Value> = if hit.sort.is_empty() { vec![shown_score(hit.score)] } else { hit.sort.iter().map(super::sort::SortValue::json).collect() };
         shown.insert("sort".to_owned(), values.into());
     }
     Ok(Value::Object(shown))
@@ -36,7 +36,7 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
     if request.version {
         shown.insert("_version".to_owned(), json!(searched.index.shard.version(stored.type_name(), stored.id())));
     }
-    shown.insert("_score".to_owned(), if scored { json!(hit.score) } else { Value::Null });
+    shown.insert("_score".to_owned(), if scored { shown_score(hit.score) } else { Value::Null });
     let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
     let whole = SourceFilter::default();
     let filter = match (&request.source, &request.fields) {

@@ -183,6 +183,8 @@ impl SearchRequest {
                 "fielddata_fields" => self.fielddata_fields = names(value),
                 "highlight" => self.highlight = Some(value.clone()),
                 "aggs" | "aggregations" => self.aggregations = Some(value.clone()),
+                // A log viewer sends these empty.
+                "facets" | "suggest" | "script_fields" | "rescore" if value.as_object().is_some_and(|object| object.is_empty()) => {}
                 "facets" | "suggest" | "script_fields" | "rescore" => {
                     return Err(SearchError::new(400, "SearchParseException", format!("Parse Failure [{key} are not part of this backend]")));
                 }

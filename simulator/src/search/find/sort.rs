@@ -131,7 +131,7 @@ impl SortValue {
     /// The value as a hit shows it.
     pub(crate) fn json(&self) -> Value {
         match self {
-            SortValue::Score(score) => json!(score),
+            SortValue::Score(score) => crate::search::score::shown(*score),
             SortValue::Whole(number) => json!(number),
             SortValue::Floating(number) if number.is_finite() => json!(number),
             SortValue::Floating(number) => json!(if *number > 0.0 { "Infinity" } else { "-Infinity" }),

@@ -62,7 +62,6 @@ impl SearchServer {
         };
         let request = RestRequest::new(head.method, &head.uri, body);
         let (pretty, yaml) = format_of(&request);
-        let shared = self.shared.clone();
         let answered = self.beside_the_reactor(move |shared| route::dispatch(shared, &request)).await;
         let answer = answered.unwrap_or_else(|error| Answer::refusal(&error));
         answer.into_http(pretty, yaml, is_head)
@@ -71,7 +70,9 @@ impl SearchServer {
     /// Does work that takes its time where other tasks do not wait for it: here, if the runtime has other threads for them, else on a thread of its own.
     async fn beside_the_reactor<T: Send + 'static>(&self, work: impl FnOnce(&Shared) -> Result<T> + Send + 'static) -> Result<T> {
         if tokio::runtime::Handle::current().runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread {
-            return tokio::task::block_in_place(|| work(&self.shared));
+            // A fault costs the one request an answer, as it does on a thread of its own.
+            let guarded = std::panic::AssertUnwindSafe(|| work(&self.shared));
+            return tokio::task::block_in_place(|| std::panic::catch_unwind(guarded)).unwrap_or_else(|_| Err(SearchError::engine("a fault of the backend")));
         }
         let shared = self.shared.clone();
         tokio::task::spawn_blocking(move || work(&shared)).await.map_err(SearchError::engine)?

@@ -104,7 +104,7 @@ impl Ids {
                 format!("[{}]: version conflict, current [{current}], provided [{wanted}]", name()),
             ));
         }
-        Ok((current + 1, live))
+        Ok((current.saturating_add(1), live))
     }
 
     /// Puts a document where it has been written to; what was there before dies.

@@ -154,11 +154,13 @@ impl Builder<'_> {
     }
 
     fn fuzzy(&self, name: &str, text: &str, similarity: &str) -> Result<Option<Query>> {
+        if let Some(field) = self.context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
+            // A number or a date is fuzzy by so much; a tilde alone means two.
+            let by = if similarity.is_empty() { "2" } else { similarity };
+            return super::dsl_leaf::fuzzy_number(self.context, field, text, by).map(Some);
+        }
         // What is no number says nothing: two edits.
         let similarity = similarity.parse::<f32>().unwrap_or(2.0);
-        if let Some(field) = self.context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
-            return super::dsl_leaf::fuzzy_number(self.context, field, text, &similarity.to_string()).map(Some);
-        }
         let term = self.expanded(text);
         let edits = super::levenshtein::edits(similarity, term.chars().count());
         let matcher =

@@ -165,13 +165,13 @@ pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
     let simple = |text: &str| -> i64 {
         match text.trim().strip_suffix('%') {
             Some(share) => {
-                let share: i64 = share.parse().unwrap_or(0);
+                let share = share.parse().unwrap_or(0i64).clamp(-100, 100);
                 let part = count * share.abs() / 100;
                 if share < 0 { count - part } else { part }
             }
             None => {
                 let number: i64 = text.trim().parse().unwrap_or(0);
-                if number < 0 { count + number } else { number }
+                if number < 0 { count.saturating_add(number) } else { number }
             }
         }
     };

@@ -197,7 +197,11 @@ pub(crate) fn zone(text: &str) -> Option<i64> {
     };
     if rest.starts_with(|c: char| c.is_ascii_digit()) {
         let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "0"));
-        return Some(sign * (hours.parse::<i64>().ok().filter(|hours| *hours < 24)? * 60 + minutes.parse::<i64>().ok()?) * 60_000);
+        return Some(
+            sign * (hours.parse::<i64>().ok().filter(|hours| (0..24).contains(hours))? * 60
+                + minutes.parse::<i64>().ok().filter(|minutes| (0..60).contains(minutes))?)
+                * 60_000,
+        );
     }
     None
 }

@@ -33,7 +33,7 @@ impl Explanation {
 
     /// The tree as it is answered.
     pub(crate) fn json(&self) -> Value {
-        let mut shown = json!({"value": self.value, "description": self.description});
+        let mut shown = json!({"value": super::shown(self.value), "description": self.description});
         if !self.details.is_empty() {
             shown["details"] = self.details.iter().map(Explanation::json).collect();
         }

@@ -55,6 +55,11 @@ pub(crate) trait Scorer {
     }
 }
 
+/// A score as JSON: the shortest number that is the same in single precision.
+pub(crate) fn shown(score: f32) -> serde_json::Value {
+    score.to_string().parse::<f64>().map_or(serde_json::Value::Null, serde_json::Value::from)
+}
+
 /// How rare a term is.
 pub(crate) fn idf(doc_freq: u32, max_doc: u32) -> f32 {
     ((f64::from(max_doc) / (f64::from(doc_freq) + 1.0)).ln() + 1.0) as f32
