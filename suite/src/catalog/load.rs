@@ -211,7 +211,7 @@ impl Catalog {
         for (name, query) in super::logs::queries()? {
             let asked = query.query.first().map(|(_, q)| q.clone()).unwrap_or_default();
             let mut needs = vec![Need::LogSearch, Need::LogLines];
-            if asked.contains("now") {
+            if asked.split(|c: char| !c.is_alphanumeric()).any(|word| word == "now") {
                 needs.push(Need::Clock);
             }
             let requirement = match query.found {

@@ -121,7 +121,12 @@ impl Summary {
         let mut groups: IndexMap<String, IndexMap<String, Count>> = IndexMap::new();
         for outcome in self.outcomes.values() {
             let kind = &outcome.trial.row.kind;
-            groups.entry(kind.group.clone()).or_default().entry(kind.plural.clone()).or_default().add(outcome);
+            groups
+                .entry(kind.group.clone())
+                .or_default()
+                .entry(if kind.plural.is_empty() { kind.name.clone() } else { kind.plural.clone() })
+                .or_default()
+                .add(outcome);
         }
         groups
     }
