@@ -30,10 +30,6 @@ pub use backend::{Backend, Place};
 pub use credentials::{Credentials, CredentialsError};
 use living::Logs;
 use secure::Doors;
-<<<<<<< HEAD
-pub use session::{Exchange, Session};
-=======
->>>>>>> suite2
 use simulator::Embedded;
 pub use socket::{Heard, Socket};
 pub use stage::Stage;
