@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Plays real clients against the simulator, over both its listeners. usage: run.sh [CLIENT...]; all that are installed where none is named.
 # kubectl: the system's own, or Debian's kubernetes-client; python: pip install kubernetes; node: npm install @kubernetes/client-node.
+# elasticsearch (against the log search backend of a living cluster): pip install elasticsearch==2.4.1, or 1.9.0.
 # A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -60,6 +61,17 @@ for name in "${@:-all}"; do
   case $name in all | python) client python 'python3 -c "import kubernetes"' python3 ./client.py ;; esac
   case $name in all | node) client node 'node -e "require(\"@kubernetes/client-node\")"' node ./client.cjs ;; esac
 done
+
+case ${*:-all} in all | *elasticsearch*)
+  if python3 -c 'import elasticsearch; assert elasticsearch.__version__ < (3,)' >/dev/null 2>&1; then
+    serve living serve --listen 127.0.0.1:0
+    printf '== elasticsearch through the service proxy\n'
+    logs="$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/living")/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging"
+    python3 ./elasticsearch_client.py "$logs" || failed+=("elasticsearch through the service proxy")
+  else
+    skipped+=("elasticsearch")
+  fi ;;
+esac
 
 for name in "${skipped[@]}"; do printf 'skipped: %s (not installed)\n' "$name"; done
 for name in "${failed[@]}"; do printf 'failed: %s\n' "$name"; done
