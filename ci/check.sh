@@ -25,6 +25,7 @@ step format cargo fmt --all --check
 step lints cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
 step tests cargo test --workspace --locked
+ci/clients/install.sh
 step clients ci/clients/run.sh
 
 if cargo deny --version >/dev/null 2>&1; then

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Plays real clients against the simulator, over both its listeners. usage: run.sh [CLIENT...]; all that are installed where none is named.
-# kubectl: the system's own, or Debian's kubernetes-client; python: pip install kubernetes; node: npm install @kubernetes/client-node.
-# elasticsearch (against the log search backend of a living cluster): pip install elasticsearch==2.4.1, or 1.9.0.
+# kubectl, python and node live through the life of objects; elasticsearch asks the log search backend of a living cluster; offline plays kubectl and
+# python once through the recorder and once against the replay. install.sh installs them.
 # A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 stuntdouble=${STUNTDOUBLE:-../../target/debug/stuntdouble}
+clients=$(cd ../.. && pwd)/target/clients
+export NODE_PATH="$clients/node_modules${NODE_PATH:+:$NODE_PATH}"
 work=$(mktemp -d)
 pids=()
 finish() {
@@ -58,18 +60,35 @@ client() {
 
 for name in "${@:-all}"; do
   case $name in all | kubectl) client kubectl 'command -v kubectl' ./kubectl.sh ;; esac
-  case $name in all | python) client python 'python3 -c "import kubernetes"' python3 ./client.py ;; esac
+  case $name in all | python) client python 'PYTHONPATH=$clients/python python3 -c "import kubernetes"' env PYTHONPATH="$clients/python" python3 ./client.py ;; esac
   case $name in all | node) client node 'node -e "require(\"@kubernetes/client-node\")"' node ./client.cjs ;; esac
 done
 
 case ${*:-all} in all | *elasticsearch*)
-  if python3 -c 'import elasticsearch; assert elasticsearch.__version__ < (3,)' >/dev/null 2>&1; then
+  if PYTHONPATH=$clients/elasticsearch python3 -c 'import elasticsearch; assert elasticsearch.__version__ < (3,)' >/dev/null 2>&1; then
     serve living serve --listen 127.0.0.1:0
     printf '== elasticsearch through the service proxy\n'
     logs="$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/living")/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging"
-    python3 ./elasticsearch_client.py "$logs" || failed+=("elasticsearch through the service proxy")
+    PYTHONPATH=$clients/elasticsearch python3 ./elasticsearch_client.py "$logs" || failed+=("elasticsearch through the service proxy")
   else
     skipped+=("elasticsearch")
+  fi ;;
+esac
+
+case ${*:-all} in all | *offline*)
+  if command -v kubectl >/dev/null && PYTHONPATH=$clients/python python3 -c 'import kubernetes' >/dev/null 2>&1; then
+    printf '== kubectl and python offline, against the replay of what they did\n'
+    serve recorded serve --bare --listen 127.0.0.1:0
+    serve recorder record --upstream "$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/recorded")" --listen 127.0.0.1:0 --output "$work/session.yaml"
+    recorder=${pids[-1]}
+    tour() { PYTHONPATH=$clients/python HOME="$work/home-$1" ./offline.sh "$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/$1")" >"$work/said-$1" 2>&1; }
+    tour recorder || failed+=("offline: the tour through the recorder")
+    kill "$recorder" && wait "$recorder" || true
+    serve replayed replay "$work/session.yaml" --listen 127.0.0.1:0 --speed instant
+    tour replayed || failed+=("offline: the tour against the replay")
+    diff "$work/said-recorder" "$work/said-replayed" && printf 'ok the same %s lines\n' "$(wc -l <"$work/said-replayed")" || failed+=("offline: what was said differs")
+  else
+    skipped+=("offline")
   fi ;;
 esac
 

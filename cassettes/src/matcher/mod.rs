@@ -1,6 +1,6 @@
 //! Whether a live request is a recorded one.
 //!
-//! Promises: method, path, query and body decide; the order of query parameters and of JSON keys does not; values that
+//! Promises: method, path, query and body decide; the order of query parameters, of a selector's terms and of JSON keys does not; values that
 //! a client makes up anew each time (UUIDs, times, random suffixes, ports of its own, secrets that were redacted) match
 //! one another if they have the same form, and are reported as pairs, so that a session can hold them one to one.
 //! Limits: what is neither JSON nor equal does not match.
@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 
 /// The query parameters of a watch that clients choose anew each time.
 const LOOSE: [&str; 2] = ["resourceVersion", "timeoutSeconds"];
+
+/// The query parameters that are terms in any order.
+const SELECTORS: [&str; 2] = ["fieldSelector", "labelSelector"];
 
 /// The headers that choose between recorded answers to otherwise equal requests.
 const CHOOSING: [&str; 6] = ["accept", "authorization", "content-type", "origin", "sec-websocket-protocol", "upgrade"];
@@ -59,12 +62,30 @@ enum Content {
     Bytes(Vec<u8>),
 }
 
+/// A selector with its terms in order. A comma between parentheses parts values, not terms.
+fn selector(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut terms: Vec<&str> = text
+        .split(|letter| {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            letter == ',' && depth == 0
+        })
+        .collect();
+    terms.sort_unstable();
+    terms.join(",")
+}
+
 impl Ask {
     /// Takes a request apart.
     pub fn new(request: &Request) -> Self {
         let mut query: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(request.query().as_bytes()) {
-            query.entry(name.into_owned()).or_default().push(value.into_owned());
+            let value = if SELECTORS.contains(&name.as_ref()) { selector(&value) } else { value.into_owned() };
+            query.entry(name.into_owned()).or_default().push(value);
         }
         let bytes = request.body.as_deref().unwrap_or_default();
         let body = match std::str::from_utf8(bytes) {
@@ -246,6 +267,9 @@ mod tests {
     #[case("/a?resourceVersion=5", "", "/a?resourceVersion=7", "", None)]
     #[case("/ns/suite-x8f2a/pods", "", "/ns/suite-91bbc/pods", "", Some(Fit::Volatile))]
     #[case("/ns/a/pods", "", "/ns/b/pods", "", None)]
+    #[case("/a?fieldSelector=x%3D1,y%3D2", "", "/a?fieldSelector=y%3D2,x%3D1", "", Some(Fit::Same))]
+    #[case("/a?labelSelector=x+in+(b,a),y", "", "/a?labelSelector=y,x+in+(b,a)", "", Some(Fit::Same))]
+    #[case("/a?labelSelector=x+in+(b,a),y", "", "/a?labelSelector=y,x+in+(b),a", "", None)]
     #[case("/a?token=redacted-1", "", "/a?token=s3cr3t%2Fx", "", Some(Fit::Volatile))]
     #[case("/a", r#"{"data":{"p":"cmVkYWN0ZWQtMQ=="}}"#, "/a", r#"{"data":{"p":"aHVudGVyMg=="}}"#, Some(Fit::Volatile))]
     #[case(
