@@ -277,7 +277,7 @@ mod tests {
     #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}"#, "spec.selector", json!({"matchLabels": {"a": "b"}}))]
     #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"strategy": {"rollingUpdate": {"maxSurge": "20%"}}}}"#, "spec.strategy", json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": "20%"}}))]
     #[case("extensions/v1beta1", "Deployment", r#"{"spec": {"strategy": {"type": "Recreate"}}}"#, "spec.strategy", json!({"type": "Recreate"}))]
-    #[case("extensions/v1beta1", "HorizontalPodAutoscaler", "{}", "spec", json!({"scaleRef": {"subresource": "scale"}, "minReplicas": 1, "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 80}}))]
+    #[case("extensions/v1beta1", "HorizontalPodAutoscaler", "{}", "spec", json!({"scaleRef": {}, "minReplicas": 1, "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 80}}))]
     #[case("autoscaling/v1", "HorizontalPodAutoscaler", "{}", "spec", json!({"scaleTargetRef": {"kind": "", "name": ""}, "minReplicas": 1, "maxReplicas": 0}))]
     #[case("batch/v1", "Job", r#"{"spec": {"completions": 3}}"#, "spec.parallelism", json!(1))]
     #[case("batch/v1", "Job", r#"{"spec": {"parallelism": 3}}"#, "spec.parallelism", json!(3))]

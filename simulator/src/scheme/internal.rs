@@ -21,7 +21,6 @@ pub(super) fn rule(name: &str) -> Option<InternalRule> {
         "auto_selector" => auto_selector,
         "external_ips" => external_ips,
         "rolling_update_parts" => rolling_update_parts,
-        "scale_subresource" => scale_subresource,
         "service_account" => service_account,
         _ => return None,
     })
@@ -78,12 +77,6 @@ fn rolling_update_parts(strategy: &mut Object) -> Result<(), &'static str> {
     if rolling || (given("maxUnavailable") && given("maxSurge")) { Ok(()) } else { Err("expected pointer, but got nil") }
 }
 
-/// What an autoscaler scales is always its scale.
-fn scale_subresource(reference: &mut Object) -> Result<(), &'static str> {
-    reference.insert("subresource".into(), "scale".into());
-    Ok(())
-}
-
 /// A pod's service account has two names, of which the newer counts, and both are told.
 fn service_account(spec: &mut Object) -> Result<(), &'static str> {
     let name = match text(spec, "serviceAccountName") {
@@ -108,7 +101,6 @@ mod tests {
     #[case("auto_selector", json!({"spec": {"autoSelector": true}}), json!({"spec": {"autoSelector": true}}))]
     #[case("external_ips", json!({"externalIPs": ["1.1.1.1"]}), json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["1.1.1.1"]}))]
     #[case("external_ips", json!({"externalIPs": ["1.1.1.1"], "deprecatedPublicIPs": ["2.2.2.2"]}), json!({"externalIPs": ["2.2.2.2"], "deprecatedPublicIPs": ["2.2.2.2"]}))]
-    #[case("scale_subresource", json!({"subresource": "x"}), json!({"subresource": "scale"}))]
     #[case("service_account", json!({"serviceAccount": "a"}), json!({"serviceAccountName": "a", "serviceAccount": "a"}))]
     #[case("service_account", json!({"serviceAccount": "a", "serviceAccountName": "b"}), json!({"serviceAccountName": "b", "serviceAccount": "b"}))]
     #[case("rolling_update_parts", json!({"rollingUpdate": {"maxSurge": 1}}), json!({"rollingUpdate": {"maxSurge": 1}}))]
