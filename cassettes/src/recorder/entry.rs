@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A body longer than this is recorded in pieces, without structure: nobody reads it in the file, and giving it structure would hold it back.
-pub(super) const WHOLE: usize = 64 << 10;
+/// A body longer than this is recorded in pieces, without structure.
+pub(super) const WHOLE: usize = 1 << 20;
 
 /// A line longer than this is recorded in pieces.
 const LONGEST_LINE: usize = 1 << 20;
