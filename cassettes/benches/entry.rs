@@ -23,7 +23,11 @@ fn time<T>(what: &str, mut work: impl FnMut() -> T) {
 }
 
 fn headers(all: &[(&str, &str)]) -> Headers {
-    Headers(all.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
+    Headers(
+        all.iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
+    )
 }
 
 fn main() {
@@ -33,21 +37,47 @@ fn main() {
     let request = Request {
         method: "GET".into(),
         url: "/api/v1/namespaces/default/configmaps/a".into(),
-        headers: headers(&[("host", "127.0.0.1:8080"), ("user-agent", "client/1.0"), ("accept", "*/*")]),
+        headers: headers(&[
+            ("host", "127.0.0.1:8080"),
+            ("user-agent", "client/1.0"),
+            ("accept", "*/*"),
+        ]),
         body: None,
         omitted: 0,
     };
-    let body = Bytes::from(format!("{{\"kind\":\"ConfigMap\",\"data\":{{\"a\":\"1\",\"b\":\"{}\"}}}}\n", "x".repeat(200)));
-    let answered = headers(&[("content-type", "application/json"), ("content-length", "240"), ("date", "Sat, 21 Nov 2026 11:45:16 GMT")]);
+    let body = Bytes::from(format!(
+        "{{\"kind\":\"ConfigMap\",\"data\":{{\"a\":\"1\",\"b\":\"{}\"}}}}\n",
+        "x".repeat(200)
+    ));
+    let answered = headers(&[
+        ("content-type", "application/json"),
+        ("content-length", "240"),
+        ("date", "Sat, 21 Nov 2026 11:45:16 GMT"),
+    ]);
     let outcome = |body: &Bytes| {
         let payload = Payload::Body(body.clone());
-        Outcome::Answer(Answer { status: 200, headers: answered.clone(), payload, cut: None })
+        Outcome::Answer(Answer {
+            status: 200,
+            headers: answered.clone(),
+            payload,
+            cut: None,
+        })
     };
-    let (whole, wait, took) = (outcome(&body), Duration::from_micros(20), Some(Duration::from_micros(30)));
+    let (whole, wait, took) = (
+        outcome(&body),
+        Duration::from_micros(20),
+        Some(Duration::from_micros(30)),
+    );
     let opening = Opening::new(1, Timestamp::UNIX_EPOCH, &request);
     time("the request without its secrets", || redactor.request(&request));
-    time("the beginning of the document", || Opening::new(1, Timestamp::UNIX_EPOCH, &request));
+    time("the beginning of the document", || {
+        Opening::new(1, Timestamp::UNIX_EPOCH, &request)
+    });
     time("the answer's headers without secrets", || redactor.headers(&answered));
-    time("the answer's body without secrets", || redactor.body(&body, &answered, "/"));
-    time("the rest of the document, written", || tape.append(opening.clone(), wait, took, &whole));
+    time("the answer's body without secrets", || {
+        redactor.body(&body, &answered, "/")
+    });
+    time("the rest of the document, written", || {
+        tape.append(opening.clone(), wait, took, &whole)
+    });
 }

@@ -54,7 +54,10 @@ impl Exchange for Ticker {
         let frames = stream::unfold(0, move |n| async move {
             tokio::time::sleep(Duration::from_millis(3)).await;
             let nanos = epoch.elapsed().as_nanos();
-            let line = format!("{{\"type\":\"MODIFIED\",\"sent\":{nanos},\"object\":{{\"kind\":\"Pod\",\"spec\":\"{}\"}}}}\n", "x".repeat(900));
+            let line = format!(
+                "{{\"type\":\"MODIFIED\",\"sent\":{nanos},\"object\":{{\"kind\":\"Pod\",\"spec\":\"{}\"}}}}\n",
+                "x".repeat(900)
+            );
             (n < FRAMES).then_some((Ok(Frame::data(Bytes::from(line))), n + 1))
         });
         Ok(Response::new(StreamBody::new(frames).boxed_unsync()))
@@ -134,13 +137,24 @@ async fn delay(client: &Client, epoch: Instant) -> Duration {
 /// The memory of this process, the server's and the client's parts included.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() << 10
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap_or_default();
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|kib| kib.parse::<u64>().ok())
+        .unwrap_or_default()
+        << 10
 }
 
 /// Starts something on threads of its own, as a program of its own would.
 async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'static) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let started = runtime.spawn(start).await.expect("no panic");
     // It runs until the process ends.
     std::mem::forget(runtime);
@@ -148,7 +162,12 @@ async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'stati
 }
 
 async fn record(upstream: String, path: PathBuf) -> Recorder {
-    apart(async move { Recorder::start(Options::new(upstream), &path).await.expect("a recorder") }).await
+    apart(async move {
+        Recorder::start(Options::new(upstream), &path)
+            .await
+            .expect("a recorder")
+    })
+    .await
 }
 
 async fn bare(upstream: String) -> Server {
@@ -163,7 +182,10 @@ fn bar(name: &str, value: String, met: bool, missed: &mut u32) {
 
 #[tokio::main]
 async fn main() {
-    let part = std::env::args().nth(1).filter(|part| !part.starts_with('-')).unwrap_or_default();
+    let part = std::env::args()
+        .nth(1)
+        .filter(|part| !part.starts_with('-'))
+        .unwrap_or_default();
     let wanted = |name: &str| part.is_empty() || part == name;
     let folder = tempfile::tempdir().expect("a folder");
     let mut missed = 0;
@@ -173,24 +195,44 @@ async fn main() {
     let (direct, through, recorded) = (client(&url(&origin)), client(&url(&proxy)), client(&recorder.url()));
     if wanted("latency") {
         let found = latency(&[&direct, &through, &recorded]).await;
-        println!("GET, median: direct {:?}, bare proxy {:?}, recorder {:?}", found[0], found[1], found[2]);
+        println!(
+            "GET, median: direct {:?}, bare proxy {:?}, recorder {:?}",
+            found[0], found[1], found[2]
+        );
         let ratio = found[2].as_secs_f64() / found[1].as_secs_f64();
-        bar("latency beside the bare proxy", format!("{ratio:.3} (at most {LATENCY})"), ratio <= LATENCY, &mut missed);
+        bar(
+            "latency beside the bare proxy",
+            format!("{ratio:.3} (at most {LATENCY})"),
+            ratio <= LATENCY,
+            &mut missed,
+        );
     }
-    for (what, target, rounds) in
-        [("a body of 64 MiB", "/bytes?n=67108864", 9), ("a text stream of 256 MiB", "/flood?mib=256", 5), ("a JSON list of 200 KiB", "/list?n=1000", 300)]
-    {
+    for (what, target, rounds) in [
+        ("a body of 64 MiB", "/bytes?n=67108864", 9),
+        ("a text stream of 256 MiB", "/flood?mib=256", 5),
+        ("a JSON list of 200 KiB", "/list?n=1000", 300),
+    ] {
         if wanted("throughput") {
             let rates = throughput(&[&through, &recorded], target, rounds).await;
             let ratio = rates[1] / rates[0];
-            println!("{what}: bare proxy {:.0} MiB/s, recorder {:.0} MiB/s", rates[0], rates[1]);
+            println!(
+                "{what}: bare proxy {:.0} MiB/s, recorder {:.0} MiB/s",
+                rates[0], rates[1]
+            );
             let shown = format!("{ratio:.3} (at least {THROUGHPUT})");
-            bar(&format!("bytes per second, {what}"), shown, ratio >= THROUGHPUT, &mut missed);
+            bar(
+                &format!("bytes per second, {what}"),
+                shown,
+                ratio >= THROUGHPUT,
+                &mut missed,
+            );
         }
     }
     if wanted("frames") {
         let epoch = Instant::now();
-        let ticker = apart(async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await }).await.expect("a server");
+        let ticker = apart(async move { Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Ticker(epoch))).await })
+            .await
+            .expect("a server");
         let other = bare(url(&ticker)).await;
         let ticking = record(url(&ticker), folder.path().join("frames.yaml")).await;
         let direct = delay(&client(&url(&ticker)), epoch).await;
@@ -198,7 +240,12 @@ async fn main() {
         let recorded = delay(&client(&ticking.url()), epoch).await;
         println!("a frame, median: direct {direct:?}, bare proxy {through:?}, recorder {recorded:?}");
         let passing = recorded.saturating_sub(direct);
-        bar("a frame is passed on in", format!("{passing:?} (at most {FRAME:?})"), passing <= FRAME, &mut missed);
+        bar(
+            "a frame is passed on in",
+            format!("{passing:?} (at most {FRAME:?})"),
+            passing <= FRAME,
+            &mut missed,
+        );
     }
     if wanted("memory") {
         let before = memory();
@@ -210,7 +257,11 @@ async fn main() {
         }
         let count = asked.await.expect("no panic");
         let (grown, took) = (most.saturating_sub(before), begun.elapsed().as_secs_f64());
-        println!("{count} bytes in {took:.1} s, {} MiB before, {} MiB at most", before >> 20, most >> 20);
+        println!(
+            "{count} bytes in {took:.1} s, {} MiB before, {} MiB at most",
+            before >> 20,
+            most >> 20
+        );
         let shown = format!("{} MiB (at most {})", grown >> 20, MEMORY >> 20);
         bar("memory for 2 GB grows by", shown, grown <= MEMORY, &mut missed);
     }

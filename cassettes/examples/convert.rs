@@ -21,7 +21,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 cassette.header.upstream_version = version.clone().or(cassette.header.upstream_version);
                 format::write(&directory.join(name.with_extension("yaml")), &cassette)?;
             }
-            _ => std::fs::write(directory.join(name.with_extension("har")), har::export(&format::read(&path)?))?,
+            _ => std::fs::write(
+                directory.join(name.with_extension("har")),
+                har::export(&format::read(&path)?),
+            )?,
         }
     }
     Ok(())

@@ -57,12 +57,17 @@ impl Bindings {
         let here = (kind, live.to_owned());
         match (self.forward.get(&there), self.backward.get(&here)) {
             (Some(known), _) if known == live => Ok(()),
-            (Some(known), _) => Err(format!("{} {recorded:?} was {known:?} and is now {live:?}", kind.name())),
+            (Some(known), _) => Err(format!(
+                "{} {recorded:?} was {known:?} and is now {live:?}",
+                kind.name()
+            )),
             (None, Some(other)) => Err(format!("{} {live:?} already stands for {other:?}", kind.name())),
             (None, None) => {
                 if matches!(kind, Kind::Uid | Kind::Name) && recorded != live {
                     let length = recorded.chars().count();
-                    let at = self.spellings.partition_point(|(known, _)| known.chars().count() >= length);
+                    let at = self
+                        .spellings
+                        .partition_point(|(known, _)| known.chars().count() >= length);
                     self.spellings.insert(at, (recorded.to_owned(), live.to_owned()));
                 }
                 self.forward.insert(there, live.to_owned());
@@ -84,7 +89,9 @@ impl Bindings {
     pub fn version(&mut self, recorded: &str, live: &str, of_object: bool) -> Result<(), String> {
         let (Some(there), Some(here)) = (digits(recorded), digits(live)) else {
             let same = recorded == live;
-            return same.then_some(()).ok_or_else(|| format!("resourceVersion {live:?}, recorded {recorded:?}"));
+            return same
+                .then_some(())
+                .ok_or_else(|| format!("resourceVersion {live:?}, recorded {recorded:?}"));
         };
         if of_object && let Some(known) = self.versions.get(&there).filter(|known| **known != here) {
             return Err(format!("resourceVersion {recorded} was {known} and is now {live}"));
@@ -96,7 +103,9 @@ impl Bindings {
             .filter(|(_, known)| wrong(known, true) || (of_object && **known == here))
             .or(after.filter(|(_, known)| wrong(known, false) || (of_object && **known == here)));
         if let Some((other, known)) = clash {
-            return Err(format!("resourceVersion {live} is out of order (recorded {recorded}; {other} was {known})"));
+            return Err(format!(
+                "resourceVersion {live} is out of order (recorded {recorded}; {other} was {known})"
+            ));
         }
         if of_object {
             self.versions.insert(there, here);
@@ -112,8 +121,16 @@ impl Bindings {
             return recorded.to_owned();
         };
         let known = self.versions.get(&version).or_else(|| self.lists.get(&version));
-        let before = || self.versions.range(..version).next_back().map(|(_, live)| live).filter(|_| version < MADE_UP);
-        known.or_else(before).map_or_else(|| recorded.to_owned(), u128::to_string)
+        let before = || {
+            self.versions
+                .range(..version)
+                .next_back()
+                .map(|(_, live)| live)
+                .filter(|_| version < MADE_UP)
+        };
+        known
+            .or_else(before)
+            .map_or_else(|| recorded.to_owned(), u128::to_string)
     }
 
     /// The live version of an object's recorded one.
@@ -149,7 +166,10 @@ impl Bindings {
 }
 
 fn digits(text: &str) -> Option<u128> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]

@@ -30,7 +30,9 @@ async fn records_until_it_is_killed() {
     let (Ok(upstream), Ok(file)) = (std::env::var(UPSTREAM), std::env::var(FILE)) else {
         return;
     };
-    let recorder = Recorder::start(Options::new(upstream), Path::new(&file)).await.expect("a recorder");
+    let recorder = Recorder::start(Options::new(upstream), Path::new(&file))
+        .await
+        .expect("a recorder");
     println!("\nready {}", recorder.url());
     tokio::time::sleep(Duration::from_secs(60)).await;
 }
@@ -67,7 +69,9 @@ impl Received {
 async fn ask(client: Client, number: u64, received: Received) {
     for round in 0.. {
         let body = format!("{{\"client\":{number},\"round\":{round}}}");
-        let request = Request::post("/echo").header("content-type", "application/json").body(full(body.clone()));
+        let request = Request::post("/echo")
+            .header("content-type", "application/json")
+            .body(full(body.clone()));
         let Ok(response) = client.send(request.expect("a request")).await else {
             return;
         };
@@ -81,7 +85,9 @@ async fn ask(client: Client, number: u64, received: Received) {
 
 /// Watches until the recorder is gone, and notes what came.
 async fn watch(client: Client, number: u64, received: Received) {
-    let request = Request::get(format!("/watch/lines?n=1000&pause=2&client={number}")).body(full("")).expect("a request");
+    let request = Request::get(format!("/watch/lines?n=1000&pause=2&client={number}"))
+        .body(full(""))
+        .expect("a request");
     let Ok(response) = client.send(request).await else {
         return;
     };
@@ -98,7 +104,10 @@ async fn watch(client: Client, number: u64, received: Received) {
 async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
     let origin = Origin::start().await;
     let folder = tempfile::tempdir().expect("a folder");
-    let kills = std::env::var("STUNTDOUBLE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(KILLS);
+    let kills = std::env::var("STUNTDOUBLE_KILLS")
+        .ok()
+        .and_then(|kills| kills.parse().ok())
+        .unwrap_or(KILLS);
     let mut most = 0;
     for kill in 0..kills {
         let path = folder.path().join(format!("{kill}.yaml"));
@@ -121,7 +130,13 @@ async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
         for interaction in &cassette.interactions {
             match interaction.frames() {
                 Some(frames) => {
-                    let client = interaction.request.query().rsplit('=').next().expect("a number").to_owned();
+                    let client = interaction
+                        .request
+                        .query()
+                        .rsplit('=')
+                        .next()
+                        .expect("a number")
+                        .to_owned();
                     recorded.extend((1..=frames.len()).map(|n| format!("watch {client} frame {n}")));
                 }
                 None => {
@@ -132,7 +147,12 @@ async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
         }
         let received = received.0.lock().expect("no panic before");
         let lost: Vec<&String> = received.difference(&recorded).collect();
-        assert!(lost.is_empty(), "kill {kill}: {} of {} were lost: {lost:?}", lost.len(), received.len());
+        assert!(
+            lost.is_empty(),
+            "kill {kill}: {} of {} were lost: {lost:?}",
+            lost.len(),
+            received.len()
+        );
         most = most.max(received.len());
     }
     assert!(most > 50, "there was nothing to lose: {most}");

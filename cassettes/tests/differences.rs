@@ -19,7 +19,11 @@ fn cassette(text: &str) -> Cassette {
 
 fn grades(changed: &Cassette) -> Vec<Grade> {
     let diff = diff(&cassette(&text()), changed);
-    diff.counts().into_iter().filter(|(_, count)| *count > 0).map(|(grade, _)| grade).collect()
+    diff.counts()
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(grade, _)| grade)
+        .collect()
 }
 
 #[test]
@@ -31,7 +35,10 @@ fn a_cassette_does_not_differ_from_itself() {
 
 #[test]
 fn volatile_values_do_not_differ() {
-    let other = text().replace("-11f1-", "-22e2-").replace("2026-11-21T", "2015-06-26T").replace("10.0.0.216", "10.0.0.16");
+    let other = text()
+        .replace("-11f1-", "-22e2-")
+        .replace("2026-11-21T", "2015-06-26T")
+        .replace("10.0.0.216", "10.0.0.16");
     assert_ne!(other, text());
     let other = diff(&cassette(&text()), &cassette(&other));
     assert!(other.is_same(), "{}", other.to_text());
@@ -57,7 +64,12 @@ fn headers_and_frames_and_absences_are_found() {
     assert_eq!(grades(&changed), [Grade::Header]);
     let gone = changed.interactions.remove(10);
     let diff = diff(&cassette(&text()), &changed);
-    let alone: Vec<u64> = diff.rows.iter().filter(|row| row.b.is_none()).filter_map(|row| Some(row.a.as_ref()?.id)).collect();
+    let alone: Vec<u64> = diff
+        .rows
+        .iter()
+        .filter(|row| row.b.is_none())
+        .filter_map(|row| Some(row.a.as_ref()?.id))
+        .collect();
     assert_eq!(alone, [gone.id]);
     assert!(!diff.is_same());
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use stuntdouble_cassettes::format::{self, End, FormatError, Opening, Tape};
 use stuntdouble_cassettes::har;
 use stuntdouble_cassettes::interaction::{
-    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Request, Sender,
+    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
+    Payload, Request, Sender,
 };
 
 const V1: &str = include_str!("samples/v1.yaml");
@@ -21,12 +22,18 @@ fn body(interaction: &Interaction) -> String {
 fn version_1_stays_readable() {
     let cassette = format::parse(V1).expect("the sample");
     assert_eq!(cassette.header.upstream_version.as_deref(), Some("v1.2.0"));
-    let [json, text, stream, socket, error, long] = cassette.interactions.as_slice() else { panic!("six of them") };
+    let [json, text, stream, socket, error, long] = cassette.interactions.as_slice() else {
+        panic!("six of them")
+    };
     let asked = r#"{"kind": "Namespace", "number": 2.50, "empty": {}, "yes": "no"}"#;
     assert_eq!(json.request.body.as_deref(), Some(asked.as_bytes()));
     assert_eq!(json.request.headers.all("X-Twice").collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!((json.wait, json.took), (Duration::from_micros(1500), Some(Duration::from_micros(3700))));
-    let answered = "{\n  \"kind\": \"Namespace\",\n  \"text\": \"two\\nlines\\n\",\n  \"html\": \"\\u003cb\\u003e\"\n}\n";
+    assert_eq!(
+        (json.wait, json.took),
+        (Duration::from_micros(1500), Some(Duration::from_micros(3700)))
+    );
+    let answered =
+        "{\n  \"kind\": \"Namespace\",\n  \"text\": \"two\\nlines\\n\",\n  \"html\": \"\\u003cb\\u003e\"\n}\n";
     assert_eq!(body(json), answered);
     assert_eq!(body(text), "a text\n  without a last line break");
     assert_eq!(text.request.body.as_deref(), Some(&b""[..]));
@@ -34,7 +41,13 @@ fn version_1_stays_readable() {
     assert!(text.marks.unjudged.is_some() && text.marks.text_varies);
     let frames = stream.frames().expect("frames");
     assert_eq!((frames.len(), &frames[0].data[..]), (2, &b"{\"type\":\"ADDED\"}\n"[..]));
-    assert_eq!(frames[1], Frame { at: Duration::from_millis(10), data: "no JSON".into() });
+    assert_eq!(
+        frames[1],
+        Frame {
+            at: Duration::from_millis(10),
+            data: "no JSON".into()
+        }
+    );
     assert_eq!(stream.took, Some(Duration::from_millis(12)));
     let messages = socket.messages().expect("messages");
     assert_eq!(messages.len(), 7);
@@ -43,19 +56,33 @@ fn version_1_stays_readable() {
     assert!(socket.is_websocket());
     assert!(matches!(&error.outcome, Outcome::Failure(failure) if failure.kind == FailureKind::Refused));
     assert_eq!(long.answer().expect("an answer").payload.bytes(), &b"one, \x00\xff"[..]);
-    assert_eq!((long.request.omitted, long.answer().and_then(|a| a.cut.as_deref())), (10, Some("the connection was reset")));
-    assert_eq!(format::parse(&format::to_string(&cassette)).expect("it again"), cassette);
+    assert_eq!(
+        (long.request.omitted, long.answer().and_then(|a| a.cut.as_deref())),
+        (10, Some("the connection was reset"))
+    );
+    assert_eq!(
+        format::parse(&format::to_string(&cassette)).expect("it again"),
+        cassette
+    );
     assert_eq!(har::import(&har::export(&cassette)).expect("it from HAR"), cassette);
     let contents = format::contents(&cassette);
-    assert!(contents.contains("6 interactions, 1 of them streams, 1 upgraded, 1 without an answer"), "{contents}");
+    assert!(
+        contents.contains("6 interactions, 1 of them streams, 1 upgraded, 1 without an answer"),
+        "{contents}"
+    );
 }
 
 #[test]
 fn a_newer_version_is_refused_with_what_reads_it() {
-    let newer = V1.replace("cassette: 1", "cassette: 7").replace("stuntdouble 0.1.0", "stuntdouble 3.2.1");
+    let newer = V1
+        .replace("cassette: 1", "cassette: 7")
+        .replace("stuntdouble 0.1.0", "stuntdouble 3.2.1");
     let error = format::parse(&newer).expect_err("too new");
     assert!(matches!(error, FormatError::TooNew { found: 7, .. }));
-    assert!(error.to_string().contains("stuntdouble 3.2.1 or later reads it"), "{error}");
+    assert!(
+        error.to_string().contains("stuntdouble 3.2.1 or later reads it"),
+        "{error}"
+    );
 }
 
 #[rstest]
@@ -75,11 +102,23 @@ fn what_is_no_cassette_is_refused(#[case] text: &str, #[case] says: &str) {
 #[case("layout: spaced", "layout: wavy", "line 18", "`wavy` is no layout")]
 #[case("stream_of: 3", "stream_of: 33", "line 112", "which is not there")]
 #[case("id: 2\n", "id: 1\n", "line 53", "a second interaction 1")]
-fn a_malformed_document_says_where_and_what(#[case] from: &str, #[case] to: &str, #[case] at: &str, #[case] what: &str) {
+fn a_malformed_document_says_where_and_what(
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] at: &str,
+    #[case] what: &str,
+) {
     assert!(V1.contains(from));
-    let error = format::parse(&V1.replacen(from, to, 1)).expect_err("malformed").to_string();
+    let error = format::parse(&V1.replacen(from, to, 1))
+        .expect_err("malformed")
+        .to_string();
     assert!(error.contains(what) && error.starts_with("line"), "{error}");
-    let line = |text: &str| text.trim_start_matches("line ").split(':').next().and_then(|n| n.trim().parse::<usize>().ok());
+    let line = |text: &str| {
+        text.trim_start_matches("line ")
+            .split(':')
+            .next()
+            .and_then(|n| n.trim().parse::<usize>().ok())
+    };
     let (expected, found) = (line(at).expect("a line"), line(&error).expect("a line"));
     assert!(found.abs_diff(expected) <= 15, "{error}, expected about {at}");
 }
@@ -97,7 +136,11 @@ fn a_torn_end_loses_only_what_was_being_written() {
         assert!(pieces >= least, "cut at {end}: {pieces} after {least}");
         least = pieces;
         for interaction in &torn.interactions {
-            let original = whole.interactions.iter().find(|each| each.id == interaction.id).expect("one of them");
+            let original = whole
+                .interactions
+                .iter()
+                .find(|each| each.id == interaction.id)
+                .expect("one of them");
             assert_eq!(interaction.request, original.request, "cut at {end}");
         }
         let ended = V1.get(..end).unwrap_or_default().matches("\ntook_ms").count();
@@ -119,21 +162,44 @@ fn many_threads_leave_whole_documents_and_whole_frames() {
         for id in 1..=8_u64 {
             let tape = &tape;
             scope.spawn(move || {
-                let Interaction { started, wait, took, request, outcome, .. } = streaming(id);
-                tape.append(Opening::new(id, started, &request), wait, took, &outcome).expect("appended");
+                let Interaction {
+                    started,
+                    wait,
+                    took,
+                    request,
+                    outcome,
+                    ..
+                } = streaming(id);
+                tape.append(Opening::new(id, started, &request), wait, took, &outcome)
+                    .expect("appended");
                 for n in 0..50 {
-                    let frame = Frame { at: Duration::from_millis(n), data: format!("{{\"of\":{id},\"n\":{n}}}\n").into() };
+                    let frame = Frame {
+                        at: Duration::from_millis(n),
+                        data: format!("{{\"of\":{id},\"n\":{n}}}\n").into(),
+                    };
                     tape.frame(id, &frame).expect("appended");
                 }
-                tape.end(id, &End { took: Duration::from_millis(50), cut: None }).expect("ended");
+                tape.end(
+                    id,
+                    &End {
+                        took: Duration::from_millis(50),
+                        cut: None,
+                    },
+                )
+                .expect("ended");
             });
         }
     });
     let cassette = format::read(&path).expect("a cassette");
     for interaction in &cassette.interactions {
         let frames = interaction.frames().expect("frames");
-        let texts: Vec<String> = (0..50).map(|n| format!("{{\"of\":{},\"n\":{n}}}\n", interaction.id)).collect();
-        assert_eq!(frames.iter().map(|frame| &frame.data[..]).collect::<Vec<_>>(), texts.iter().map(|text| text.as_bytes()).collect::<Vec<_>>());
+        let texts: Vec<String> = (0..50)
+            .map(|n| format!("{{\"of\":{},\"n\":{n}}}\n", interaction.id))
+            .collect();
+        assert_eq!(
+            frames.iter().map(|frame| &frame.data[..]).collect::<Vec<_>>(),
+            texts.iter().map(|text| text.as_bytes()).collect::<Vec<_>>()
+        );
         assert_eq!(interaction.took, Some(Duration::from_millis(50)));
     }
     assert_eq!(cassette.interactions.len(), 8);
@@ -146,8 +212,19 @@ fn streaming(id: u64) -> Interaction {
         started: "2026-11-21T11:45:16Z".parse().expect("a time"),
         wait: Duration::ZERO,
         took: None,
-        request: Request { method: "GET".into(), url: "/watch/x".into(), headers: Headers::default(), body: None, omitted: 0 },
-        outcome: Outcome::Answer(Answer { status: 200, headers: Headers::default(), payload: Payload::Stream(Vec::new()), cut: None }),
+        request: Request {
+            method: "GET".into(),
+            url: "/watch/x".into(),
+            headers: Headers::default(),
+            body: None,
+            omitted: 0,
+        },
+        outcome: Outcome::Answer(Answer {
+            status: 200,
+            headers: Headers::default(),
+            payload: Payload::Stream(Vec::new()),
+            cut: None,
+        }),
         marks: Marks::default(),
     }
 }
@@ -172,10 +249,15 @@ fn payload() -> impl Strategy<Value = Payload> {
         any::<Vec<u8>>().prop_map(|bytes| Data::Ping(bytes.into())),
         prop::option::of((1000..5000_u16, ".{0,9}")).prop_map(Data::Close),
     ];
-    let message = (time(), any::<bool>(), data).prop_map(|(at, client, data)| Message { at, from: if client { Sender::Client } else { Sender::Server }, data });
+    let message = (time(), any::<bool>(), data).prop_map(|(at, client, data)| Message {
+        at,
+        from: if client { Sender::Client } else { Sender::Server },
+        data,
+    });
     prop_oneof![
         bytes().prop_map(|bytes| Payload::Body(bytes.into())),
-        prop::collection::vec(frame.prop_map(|(at, data)| Frame { at, data: data.into() }), 0..4).prop_map(Payload::Stream),
+        prop::collection::vec(frame.prop_map(|(at, data)| Frame { at, data: data.into() }), 0..4)
+            .prop_map(Payload::Stream),
         prop::collection::vec(message, 0..4).prop_map(Payload::Messages),
     ]
 }
@@ -188,17 +270,30 @@ fn interaction() -> impl Strategy<Value = Interaction> {
         }),
         1 => any::<String>().prop_map(|text| Outcome::Failure(Failure { kind: FailureKind::Timeout, text })),
     ];
-    let request = ("(GET|POST|yes)", "/[a-z?&=#:%]{0,12}", prop::option::of(bytes()), 0..9_u64);
-    (request, outcome, time(), prop::option::of(any::<String>())).prop_map(|((method, url, body, omitted), outcome, took, note)| Interaction {
-        id: 1,
-        note,
-        started: "2026-11-21T11:45:16.5Z".parse().expect("a time"),
-        wait: took / 2000 * 1000,
-        took: Some(took),
-        request: Request { method, url, headers: Headers::default(), body: body.map(Into::into), omitted },
-        outcome,
-        marks: Marks::default(),
-    })
+    let request = (
+        "(GET|POST|yes)",
+        "/[a-z?&=#:%]{0,12}",
+        prop::option::of(bytes()),
+        0..9_u64,
+    );
+    (request, outcome, time(), prop::option::of(any::<String>())).prop_map(
+        |((method, url, body, omitted), outcome, took, note)| Interaction {
+            id: 1,
+            note,
+            started: "2026-11-21T11:45:16.5Z".parse().expect("a time"),
+            wait: took / 2000 * 1000,
+            took: Some(took),
+            request: Request {
+                method,
+                url,
+                headers: Headers::default(),
+                body: body.map(Into::into),
+                omitted,
+            },
+            outcome,
+            marks: Marks::default(),
+        },
+    )
 }
 
 proptest! {

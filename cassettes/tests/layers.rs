@@ -6,11 +6,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers from left to right; those in one place do not import one another.
-const LAYERS: [&[&str]; 5] =
-    [&["interaction"], &["format"], &["matcher", "bindings", "redactor"], &["differ", "har", "transport"], &["recorder", "replayer", "verifier"]];
+const LAYERS: [&[&str]; 5] = [
+    &["interaction"],
+    &["format"],
+    &["matcher", "bindings", "redactor"],
+    &["differ", "har", "transport"],
+    &["recorder", "replayer", "verifier"],
+];
 
 fn rank(layer: &str) -> usize {
-    LAYERS.iter().position(|names| names.contains(&layer)).unwrap_or_else(|| panic!("{layer} is no layer: put it into its place in the list"))
+    LAYERS
+        .iter()
+        .position(|names| names.contains(&layer))
+        .unwrap_or_else(|| panic!("{layer} is no layer: put it into its place in the list"))
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -27,7 +35,9 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 /// The layers that a file names, in its imports or within.
 fn imports(text: &str) -> impl Iterator<Item = &str> {
     text.split("crate::").skip(1).map(|rest| {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(rest.len());
         &rest[..end]
     })
 }
@@ -40,7 +50,13 @@ fn a_layer_imports_only_what_stands_to_its_left() {
     let mut seen = 0;
     for path in all {
         let within = path.strip_prefix(&root).expect("a file of the crate");
-        let layer = within.components().next().expect("a name").as_os_str().to_string_lossy().replace(".rs", "");
+        let layer = within
+            .components()
+            .next()
+            .expect("a name")
+            .as_os_str()
+            .to_string_lossy()
+            .replace(".rs", "");
         if layer == "lib" {
             continue;
         }

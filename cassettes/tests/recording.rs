@@ -27,7 +27,9 @@ struct Setup {
 
 impl Setup {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder") }
+        Self {
+            folder: tempfile::tempdir().expect("a folder"),
+        }
     }
 
     fn path(&self) -> PathBuf {
@@ -35,7 +37,9 @@ impl Setup {
     }
 
     async fn record(&self, upstream: &str) -> Recorder {
-        Recorder::start(recorder::Options::new(upstream), &self.path()).await.expect("a recorder")
+        Recorder::start(recorder::Options::new(upstream), &self.path())
+            .await
+            .expect("a recorder")
     }
 }
 
@@ -44,13 +48,22 @@ fn client(url: &str) -> Client {
 }
 
 async fn ask(client: &Client, method: &str, target: &str, body: &str) -> (u16, String, Bytes) {
-    let mut request = Request::builder().method(method).uri(target).header("content-type", "application/json");
+    let mut request = Request::builder()
+        .method(method)
+        .uri(target)
+        .header("content-type", "application/json");
     if target == "/gzip" {
         request = request.header("accept-encoding", "gzip, br");
     }
-    let response = client.send(request.body(full(body.to_owned())).expect("a request")).await.expect("an answer");
+    let response = client
+        .send(request.body(full(body.to_owned())).expect("a request"))
+        .await
+        .expect("an answer");
     let status = response.status().as_u16();
-    let media_type = response.headers().get("content-type").map(|value| value.to_str().expect("text").to_owned());
+    let media_type = response
+        .headers()
+        .get("content-type")
+        .map(|value| value.to_str().expect("text").to_owned());
     let body = response.into_body().collect().await.expect("a body").to_bytes();
     (status, media_type.unwrap_or_default(), body)
 }
@@ -91,7 +104,9 @@ async fn a_replay_gives_the_answers_that_were_recorded() {
     let cassette = format::read(&setup.path()).expect("a cassette");
     assert_eq!(cassette.interactions.len(), REQUESTS.len());
     assert_eq!(cassette.header.upstream_version.as_deref(), Some("v1.2.0-test"));
-    let replayer = Replayer::start(cassette, replayer::Options::default()).await.expect("a replayer");
+    let replayer = Replayer::start(cassette, replayer::Options::default())
+        .await
+        .expect("a replayer");
     let replayed = session(&replayer.url()).await;
     for (one, two) in recorded.iter().zip(&replayed) {
         assert_eq!((one.0, &one.1, one.2.len()), (two.0, &two.1, two.2.len()));
@@ -115,7 +130,12 @@ async fn a_recording_verifies_against_the_server_that_it_came_from() {
     let report = verifier::verify(&cassette, &options).await.expect("a report");
     assert!(report.is_exact(), "{}", report.to_text());
     let report = verifier::verify(&cassette, &options).await.expect("a report");
-    let differing: Vec<&str> = report.verdicts.iter().filter(|verdict| !verdict.exact).map(|verdict| verdict.target.as_str()).collect();
+    let differing: Vec<&str> = report
+        .verdicts
+        .iter()
+        .filter(|verdict| !verdict.exact)
+        .map(|verdict| verdict.target.as_str())
+        .collect();
     assert_eq!(differing, ["/count"; 3], "the counter has gone on");
 }
 
@@ -125,14 +145,20 @@ async fn a_frame_is_on_the_disk_before_it_is_passed_on() {
     let origin = Origin::start().await;
     let recorder = setup.record(&url(&origin)).await;
     let client = client(&recorder.url());
-    let request = Request::get("/watch/lines?n=5&pause=30").body(full("")).expect("a request");
+    let request = Request::get("/watch/lines?n=5&pause=30")
+        .body(full(""))
+        .expect("a request");
     let mut body = client.send(request).await.expect("an answer").into_body();
     let mut came = 0;
     while let Some(frame) = body.frame().await {
         frame.expect("a frame");
         came += 1;
         let cassette = format::read(&setup.path()).expect("a cassette that is being recorded");
-        let frames = cassette.interactions.first().and_then(|each| each.frames()).map_or(0, <[_]>::len);
+        let frames = cassette
+            .interactions
+            .first()
+            .and_then(|each| each.frames())
+            .map_or(0, <[_]>::len);
         assert!(frames >= came, "{frames} of {came}");
         if came == 2 {
             // Something else in between ends the document, and the stream goes on in another.
@@ -143,9 +169,21 @@ async fn a_frame_is_on_the_disk_before_it_is_passed_on() {
     let cassette = format::read(&setup.path()).expect("a cassette");
     let frames = cassette.interactions[0].frames().expect("frames");
     assert_eq!(frames.len(), 5);
-    assert!(frames.windows(2).all(|pair| pair[1].at >= pair[0].at + Duration::from_millis(25)), "{frames:?}");
-    assert!(std::fs::read_to_string(setup.path()).expect("text").contains("stream_of: 1"));
-    assert_eq!(format::parse(&format::to_string(&cassette)).expect("a cassette"), cassette);
+    assert!(
+        frames
+            .windows(2)
+            .all(|pair| pair[1].at >= pair[0].at + Duration::from_millis(25)),
+        "{frames:?}"
+    );
+    assert!(
+        std::fs::read_to_string(setup.path())
+            .expect("text")
+            .contains("stream_of: 1")
+    );
+    assert_eq!(
+        format::parse(&format::to_string(&cassette)).expect("a cassette"),
+        cassette
+    );
 }
 
 async fn converse(url: &str) -> Vec<Message> {
@@ -159,7 +197,10 @@ async fn converse(url: &str) -> Vec<Message> {
         .expect("a request");
     let response = client(url).send(request).await.expect("an answer");
     assert_eq!(response.status(), 101);
-    assert_eq!(response.headers()["sec-websocket-accept"], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    assert_eq!(
+        response.headers()["sec-websocket-accept"],
+        "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+    );
     let upgraded = hyper::upgrade::on(response).await.expect("upgraded");
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, None).await;
     let mut heard = vec![socket.next().await.expect("a greeting").expect("a message")];
@@ -192,15 +233,27 @@ async fn websockets_are_recorded_both_ways_and_replayed() {
         })
         .collect();
     let (client, server) = (Sender::Client, Sender::Server);
-    let expected = [(server, "{\"hello\":\"there\"}"), (client, "one"), (server, "oneone"), (client, "two"), (server, "twotwo"), (client, "bye")];
+    let expected = [
+        (server, "{\"hello\":\"there\"}"),
+        (client, "one"),
+        (server, "oneone"),
+        (client, "two"),
+        (server, "twotwo"),
+        (client, "bye"),
+    ];
     assert_eq!(texts, expected);
     assert!(messages.iter().any(|message| matches!(message.data, Data::Close(_))));
     for speed in [Speed::Instant, Speed::Factor(1.0)] {
-        let options = replayer::Options { speed, ..replayer::Options::default() };
+        let options = replayer::Options {
+            speed,
+            ..replayer::Options::default()
+        };
         let replayer = Replayer::start(cassette.clone(), options).await.expect("a replayer");
         assert_eq!(converse(&replayer.url()).await, heard);
     }
-    let report = verifier::verify(&cassette, &verifier::Options::new(url(&origin))).await.expect("a report");
+    let report = verifier::verify(&cassette, &verifier::Options::new(url(&origin)))
+        .await
+        .expect("a report");
     assert!(report.is_exact(), "{}", report.to_text());
 }
 
@@ -221,13 +274,26 @@ async fn failures_are_outcomes() {
     let outcome = |n: usize| cassette.interactions[n].outcome.clone();
     assert!(matches!(outcome(0), Outcome::Failure(failure) if failure.kind == FailureKind::Closed));
     assert!(matches!(outcome(2), Outcome::Failure(failure) if failure.kind == FailureKind::Refused));
-    let Outcome::Answer(answer) = outcome(1) else { panic!("an answer that was cut short") };
+    let Outcome::Answer(answer) = outcome(1) else {
+        panic!("an answer that was cut short")
+    };
     assert!(answer.cut.is_some());
     assert_eq!(answer.payload.bytes(), "half\n");
-    let replayer = Replayer::start(cassette, replayer::Options::default()).await.expect("a replayer");
+    let replayer = Replayer::start(cassette, replayer::Options::default())
+        .await
+        .expect("a replayer");
     let asked = client(&replayer.url());
     assert!(asked.send(get("/gone")).await.is_err());
-    assert!(asked.send(get("/cut")).await.expect("a head").into_body().collect().await.is_err());
+    assert!(
+        asked
+            .send(get("/cut"))
+            .await
+            .expect("a head")
+            .into_body()
+            .collect()
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -238,14 +304,22 @@ async fn a_miss_names_the_nearest_request_and_what_differs() {
     session(&recorder.url()).await;
     recorder.stop().await;
     let cassette = format::read(&setup.path()).expect("a cassette");
-    let replayer = Replayer::start(cassette.clone(), replayer::Options::default()).await.expect("a replayer");
+    let replayer = Replayer::start(cassette.clone(), replayer::Options::default())
+        .await
+        .expect("a replayer");
     let (status, _, body) = ask(&client(&replayer.url()), "POST", "/echo", "{\"a\": 2}").await;
     let told = String::from_utf8_lossy(&body).into_owned();
     assert_eq!(status, 501);
-    assert!(told.contains("Near is 3 (POST /echo)") && told.contains("body.a"), "{told}");
+    assert!(
+        told.contains("Near is 3 (POST /echo)") && told.contains("body.a"),
+        "{told}"
+    );
     assert_eq!(replayer.misses().len(), 1);
     let on_miss = OnMiss::Forward(url(&origin), Credentials::default());
-    let options = replayer::Options { on_miss, ..replayer::Options::default() };
+    let options = replayer::Options {
+        on_miss,
+        ..replayer::Options::default()
+    };
     let replayer = Replayer::start(cassette, options).await.expect("a replayer");
     let (status, _, body) = ask(&client(&replayer.url()), "POST", "/echo", "{\"a\": 2}").await;
     assert_eq!((status, &body[..]), (200, &b"{\"a\": 2}"[..]));

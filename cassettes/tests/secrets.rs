@@ -27,7 +27,10 @@ const SECRET: &str = "pl4nted/S3cret+value";
 
 /// The secret in all the spellings that it could be found by.
 fn spellings(secret: &str) -> Vec<String> {
-    let mut all = vec![secret.to_owned(), url::form_urlencoded::byte_serialize(secret.as_bytes()).collect()];
+    let mut all = vec![
+        secret.to_owned(),
+        url::form_urlencoded::byte_serialize(secret.as_bytes()).collect(),
+    ];
     for before in 0..3 {
         let code = STANDARD.encode([&vec![b'x'; before][..], secret.as_bytes(), b"yy"].concat());
         all.push(code.get(4..code.len() - 8).expect("its middle").to_owned());
@@ -40,7 +43,13 @@ fn spellings(secret: &str) -> Vec<String> {
 fn assert_clean(text: &str, secret: &str) {
     for spelling in spellings(secret) {
         let line = text.lines().position(|line| line.contains(&spelling));
-        let near = line.map(|at| text.lines().skip(at.saturating_sub(12)).take(14).collect::<Vec<_>>().join("\n"));
+        let near = line.map(|at| {
+            text.lines()
+                .skip(at.saturating_sub(12))
+                .take(14)
+                .collect::<Vec<_>>()
+                .join("\n")
+        });
         assert_eq!(near, None, "{spelling} came through");
     }
 }
@@ -52,9 +61,19 @@ struct Case {
     body: String,
 }
 
-fn case(method: &'static str, target: impl Into<String>, headers: &[(&'static str, &str)], body: impl Into<String>) -> Case {
+fn case(
+    method: &'static str,
+    target: impl Into<String>,
+    headers: &[(&'static str, &str)],
+    body: impl Into<String>,
+) -> Case {
     let headers = headers.iter().map(|(name, value)| (*name, value.to_string())).collect();
-    Case { method, target: target.into(), headers, body: body.into() }
+    Case {
+        method,
+        target: target.into(),
+        headers,
+        body: body.into(),
+    }
 }
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -64,31 +83,109 @@ const YAML: (&str, &str) = ("content-type", "application/yaml");
 fn positions(secret: &str) -> Vec<Case> {
     let code = STANDARD.encode(secret);
     let encoded: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-    let object = json!({"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"password-file": code}});
-    let applied = json!({"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": object.to_string()}}});
-    let yaml = format!("kind: Secret\napiVersion: v1\nstringData:\n  a: {secret}\n  b: |\n    {secret}\nmetadata:\n  name: x\n");
+    let object =
+        json!({"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"password-file": code}});
+    let applied =
+        json!({"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": object.to_string()}}});
+    let yaml = format!(
+        "kind: Secret\napiVersion: v1\nstringData:\n  a: {secret}\n  b: |\n    {secret}\nmetadata:\n  name: x\n"
+    );
     let pem = format!("-----BEGIN RSA PRIVATE KEY-----\n{secret}\n-----END RSA PRIVATE KEY-----\n");
     vec![
         case("GET", "/e", &[("authorization", &format!("Bearer {secret}"))], ""),
-        case("GET", "/e", &[("authorization", &format!("Basic {}", STANDARD.encode(format!("user:{secret}"))))], ""),
+        case(
+            "GET",
+            "/e",
+            &[(
+                "authorization",
+                &format!("Basic {}", STANDARD.encode(format!("user:{secret}"))),
+            )],
+            "",
+        ),
         case("GET", "/e", &[("cookie", &format!("session={secret}; theme=dark"))], ""),
-        case("GET", "/e", &[("x-say", &format!("https://user:{secret}@example.com").replace('/', "%2F").replace("%2F%2F", "//"))], ""),
-        case("GET", "/e", &[("sec-websocket-protocol", &format!("base64url.bearer.authorization.k8s.io.{}, v4", URL_SAFE_NO_PAD.encode(secret)))], ""),
+        case(
+            "GET",
+            "/e",
+            &[(
+                "x-say",
+                &format!("https://user:{secret}@example.com")
+                    .replace('/', "%2F")
+                    .replace("%2F%2F", "//"),
+            )],
+            "",
+        ),
+        case(
+            "GET",
+            "/e",
+            &[(
+                "sec-websocket-protocol",
+                &format!(
+                    "base64url.bearer.authorization.k8s.io.{}, v4",
+                    URL_SAFE_NO_PAD.encode(secret)
+                ),
+            )],
+            "",
+        ),
         case("GET", format!("/e?access_token={encoded}&a=b"), &[], ""),
-        case("POST", "/e", &[("content-type", "application/x-www-form-urlencoded")], format!("user=me&password={encoded}")),
+        case(
+            "POST",
+            "/e",
+            &[("content-type", "application/x-www-form-urlencoded")],
+            format!("user=me&password={encoded}"),
+        ),
         case("POST", "/e", &[JSON], object.to_string()),
-        case("POST", "/e", &[JSON], json!({"kind": "SecretList", "items": [{"data": {"a": code}}]}).to_string()),
-        case("POST", "/e", &[JSON], format!("{:#}", json!({"type": "ADDED", "object": object}))),
+        case(
+            "POST",
+            "/e",
+            &[JSON],
+            json!({"kind": "SecretList", "items": [{"data": {"a": code}}]}).to_string(),
+        ),
+        case(
+            "POST",
+            "/e",
+            &[JSON],
+            format!("{:#}", json!({"type": "ADDED", "object": object})),
+        ),
         case("POST", "/e", &[JSON], applied.to_string()),
-        case("PATCH", "/api/v1/namespaces/a/secrets/b", &[JSON], json!({"data": {"a": code}}).to_string()),
-        case("PATCH", "/api/v1/namespaces/a/secrets/b", &[JSON], json!([{"op": "add", "path": "/data/x", "value": code}]).to_string()),
-        case("POST", "/e", &[JSON], json!({"spec": {"env": [{"name": "DB_PASSWORD", "value": secret}]}}).to_string()),
-        case("POST", "/e", &[JSON], json!({"users": [{"user": {"token": secret, "client-key-data": code}}]}).to_string()),
+        case(
+            "PATCH",
+            "/api/v1/namespaces/a/secrets/b",
+            &[JSON],
+            json!({"data": {"a": code}}).to_string(),
+        ),
+        case(
+            "PATCH",
+            "/api/v1/namespaces/a/secrets/b",
+            &[JSON],
+            json!([{"op": "add", "path": "/data/x", "value": code}]).to_string(),
+        ),
+        case(
+            "POST",
+            "/e",
+            &[JSON],
+            json!({"spec": {"env": [{"name": "DB_PASSWORD", "value": secret}]}}).to_string(),
+        ),
+        case(
+            "POST",
+            "/e",
+            &[JSON],
+            json!({"users": [{"user": {"token": secret, "client-key-data": code}}]}).to_string(),
+        ),
         case("POST", "/e", &[YAML], yaml),
-        case("POST", "/e", &[YAML], format!("kind: Secret\ndata:\n  a: {code}\n---\nkind: Secret\ndata: {{b: {code}}}\n")),
+        case(
+            "POST",
+            "/e",
+            &[YAML],
+            format!("kind: Secret\ndata:\n  a: {code}\n---\nkind: Secret\ndata: {{b: {code}}}\n"),
+        ),
         case("POST", "/e", &[JSON], format!("{{\"password\": \"{secret}\", broken")),
         case("POST", "/e", &[JSON], json!({"file": pem}).to_string()),
-        case("POST", "/e", &[], format!("curl -H 'Authorization: Bearer {secret}' said no")),
+        case(
+            "POST",
+            "/e",
+            &[],
+            format!("curl -H 'Authorization: Bearer {secret}' said no"),
+        ),
     ]
 }
 
@@ -98,7 +195,12 @@ fn echoes(secret: &str) -> Vec<Case> {
     let encoded: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
     vec![
         case("GET", format!("/e/{encoded}?q={encoded}"), &[("x-say", secret)], ""),
-        case("POST", "/e", &[JSON], json!({"message": format!("no user has {secret}"), "raw": inside}).to_string()),
+        case(
+            "POST",
+            "/e",
+            &[JSON],
+            json!({"message": format!("no user has {secret}"), "raw": inside}).to_string(),
+        ),
         case("POST", "/e", &[YAML], format!("message: \"no user has {secret}\"\n")),
         case("POST", "/e", &[], format!("panic: {secret}\n\tat main")),
         case("POST", "/e", &[], format!("\u{0}binary {secret}\u{1}")),
@@ -110,7 +212,10 @@ async fn send(client: &Client, case: &Case) {
     for (name, value) in &case.headers {
         request = request.header(*name, value);
     }
-    let response = client.send(request.body(full(case.body.clone())).expect("a request")).await.expect("an answer");
+    let response = client
+        .send(request.body(full(case.body.clone())).expect("a request"))
+        .await
+        .expect("an answer");
     response.into_body().collect().await.expect("a body");
 }
 
@@ -125,17 +230,24 @@ async fn no_planted_secret_reaches_the_file() {
     for (n, case) in positions(SECRET).iter().enumerate() {
         // A cassette for each, so that none is found only because another was.
         let path = folder.path().join(format!("{n}.yaml"));
-        let recorder = Recorder::start(Options::new(url(&origin)), &path).await.expect("a recorder");
+        let recorder = Recorder::start(Options::new(url(&origin)), &path)
+            .await
+            .expect("a recorder");
         let client = client(&recorder.url());
         send(&client, case).await;
         recorder.stop().await;
         let text = std::fs::read_to_string(&path).expect("text");
-        assert!(text.contains("redacted-") || text.contains("cmVkYWN0ZWQt"), "nothing was taken out of {n}:\n{text}");
+        assert!(
+            text.contains("redacted-") || text.contains("cmVkYWN0ZWQt"),
+            "nothing was taken out of {n}:\n{text}"
+        );
         assert_clean(&text, SECRET);
         format::parse(&text).expect("a cassette");
     }
     let path = folder.path().join("echoes.yaml");
-    let recorder = Recorder::start(Options::new(url(&origin)), &path).await.expect("a recorder");
+    let recorder = Recorder::start(Options::new(url(&origin)), &path)
+        .await
+        .expect("a recorder");
     let client = client(&recorder.url());
     send(&client, &positions(SECRET)[0]).await;
     for case in &echoes(SECRET) {
@@ -154,10 +266,21 @@ async fn no_planted_secret_reaches_the_file() {
 async fn streams(client: &Client, at: &str) {
     let whole = format!("a line with {SECRET} in it\n").repeat(3);
     for size in [7, 19] {
-        let chunks: Vec<_> = whole.as_bytes().chunks(size).map(|chunk| Ok(Frame::data(chunk.to_vec().into()))).collect();
+        let chunks: Vec<_> = whole
+            .as_bytes()
+            .chunks(size)
+            .map(|chunk| Ok(Frame::data(chunk.to_vec().into())))
+            .collect();
         let body: Body = StreamBody::new(futures::stream::iter(chunks)).boxed_unsync();
         let request = Request::post("/api/v1/watch/e").body(body).expect("a request");
-        client.send(request).await.expect("an answer").into_body().collect().await.expect("a body");
+        client
+            .send(request)
+            .await
+            .expect("an answer")
+            .into_body()
+            .collect()
+            .await
+            .expect("a body");
     }
     let request = Request::get("/ws")
         .header("connection", "Upgrade")
@@ -169,7 +292,11 @@ async fn streams(client: &Client, at: &str) {
     let response = self::client(at).send(request).await.expect("an answer");
     let upgraded = hyper::upgrade::on(response).await.expect("upgraded");
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, None).await;
-    for say in [format!("say {SECRET}"), STANDARD.encode(format!("x{SECRET}")), "bye".into()] {
+    for say in [
+        format!("say {SECRET}"),
+        STANDARD.encode(format!("x{SECRET}")),
+        "bye".into(),
+    ] {
         socket.send(Message::text(say)).await.expect("sent");
     }
     while let Some(Ok(_)) = socket.next().await {}
@@ -180,15 +307,22 @@ async fn requests_that_were_redacted_still_match() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
     let origin = Origin::start().await;
-    let recorder = Recorder::start(Options::new(url(&origin)), &path).await.expect("a recorder");
-    let cases: Vec<Case> = positions(SECRET).into_iter().chain(positions("an0ther-S3cret/value")).collect();
+    let recorder = Recorder::start(Options::new(url(&origin)), &path)
+        .await
+        .expect("a recorder");
+    let cases: Vec<Case> = positions(SECRET)
+        .into_iter()
+        .chain(positions("an0ther-S3cret/value"))
+        .collect();
     let to_recorder = client(&recorder.url());
     for case in &cases {
         send(&to_recorder, case).await;
     }
     recorder.stop().await;
     let cassette = format::read(&path).expect("a cassette");
-    let replayer = Replayer::start(cassette, replayer::Options::default()).await.expect("a replayer");
+    let replayer = Replayer::start(cassette, replayer::Options::default())
+        .await
+        .expect("a replayer");
     let to_replayer = client(&replayer.url());
     for case in &cases {
         send(&to_replayer, case).await;
@@ -221,7 +355,11 @@ fn scrubbing_finds_what_came_before_it_was_known() {
     assert_clean(&once, SECRET);
     scrub(&mut cassette, Rules::default());
     let twice = format::to_string(&cassette);
-    let changed: Vec<_> = once.lines().zip(twice.lines()).filter(|(one, two)| one != two).collect();
+    let changed: Vec<_> = once
+        .lines()
+        .zip(twice.lines())
+        .filter(|(one, two)| one != two)
+        .collect();
     assert_eq!(changed, [], "to scrub twice is to scrub once");
 }
 
@@ -234,7 +372,12 @@ fn scrubbing_finds_what_came_before_it_was_known() {
 #[case(Rules::none().literal("4711471147"), "1 given secrets")]
 fn own_rules_apply_and_are_named_in_the_header(#[case] rules: Rules, #[case] named: &str) {
     let body = json!({"spec": {"a": {"mine": "4711471147"}}, "log": "mine:4711471147", "kept": "else"}).to_string();
-    let mut cassette = recorded(&[case("POST", "/e?mine=4711471147", &[("x-mine", "4711471147"), JSON], body)]);
+    let mut cassette = recorded(&[case(
+        "POST",
+        "/e?mine=4711471147",
+        &[("x-mine", "4711471147"), JSON],
+        body,
+    )]);
     scrub(&mut cassette, rules);
     let text = format::to_string(&cassette);
     assert!(!text.contains("4711471147"), "{text}");
@@ -244,13 +387,25 @@ fn own_rules_apply_and_are_named_in_the_header(#[case] rules: Rules, #[case] nam
 
 #[test]
 fn what_is_no_secret_stays_as_it_is() {
-    let object = json!({"kind": "Secret", "metadata": {"name": "default"}, "data": {"user": STANDARD.encode("default")}});
-    let body = json!({"kind": "Pod", "metadata": {"name": "default"}, "secretName": "a", "tokens": 5, "key": "b"}).to_string();
-    let mut cassette = recorded(&[case("POST", "/e", &[JSON], object.to_string()), case("POST", "/default", &[JSON], body.clone())]);
+    let object =
+        json!({"kind": "Secret", "metadata": {"name": "default"}, "data": {"user": STANDARD.encode("default")}});
+    let body =
+        json!({"kind": "Pod", "metadata": {"name": "default"}, "secretName": "a", "tokens": 5, "key": "b"}).to_string();
+    let mut cassette = recorded(&[
+        case("POST", "/e", &[JSON], object.to_string()),
+        case("POST", "/default", &[JSON], body.clone()),
+    ]);
     scrub(&mut cassette, Rules::default());
-    let Payload::Body(kept) = &cassette.interactions[1].answer().expect("an answer").payload else { panic!("a body") };
+    let Payload::Body(kept) = &cassette.interactions[1].answer().expect("an answer").payload else {
+        panic!("a body")
+    };
     assert_eq!(*kept, body);
     assert_eq!(cassette.interactions[1].request.url, "/default");
     assert!(cassette.interactions[0].request.text().contains("\"name\":\"default\""));
-    assert!(!cassette.interactions[0].request.text().contains(&STANDARD.encode("default")));
+    assert!(
+        !cassette.interactions[0]
+            .request
+            .text()
+            .contains(&STANDARD.encode("default"))
+    );
 }

@@ -22,7 +22,8 @@ use tokio_rustls::TlsAcceptor;
 
 /// Says what `Authorization` it saw. Returns its URL and its certificate.
 async fn server() -> (String, Vec<u8>) {
-    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("a certificate");
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("a certificate");
     let key = PrivateKeyDer::try_from(signing_key.serialize_der()).expect("a key");
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -41,10 +42,15 @@ async fn server() -> (String, Vec<u8>) {
                     return;
                 };
                 let service = service_fn(async |request: Request<hyper::body::Incoming>| {
-                    let seen = request.headers().get("authorization").map(|value| value.as_bytes().to_vec());
+                    let seen = request
+                        .headers()
+                        .get("authorization")
+                        .map(|value| value.as_bytes().to_vec());
                     Ok::<_, Infallible>(Response::new(full(seen.unwrap_or_default())))
                 });
-                let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+                let _ = http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
             });
         }
     });
@@ -53,7 +59,10 @@ async fn server() -> (String, Vec<u8>) {
 
 async fn get(url: &str) -> Option<String> {
     let client = Client::new(url, &Credentials::default(), false).expect("a client");
-    let response = client.send(Request::get("/").body(full("")).expect("a request")).await.ok()?;
+    let response = client
+        .send(Request::get("/").body(full("")).expect("a request"))
+        .await
+        .ok()?;
     let body = response.into_body().collect().await.ok()?.to_bytes();
     Some(String::from_utf8_lossy(&body).into_owned())
 }
@@ -61,7 +70,10 @@ async fn get(url: &str) -> Option<String> {
 async fn record(upstream: &str, credentials: Credentials) -> (Option<String>, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
-    let options = Options { credentials, ..Options::new(upstream) };
+    let options = Options {
+        credentials,
+        ..Options::new(upstream)
+    };
     let recorder = Recorder::start(options, &path).await.expect("a recorder");
     let answer = get(&recorder.url()).await;
     recorder.stop().await;
@@ -72,12 +84,23 @@ async fn record(upstream: &str, credentials: Credentials) -> (Option<String>, St
 async fn a_server_behind_tls_is_recorded_with_the_recorders_credentials() {
     let (url, certificate) = server().await;
     let token = Some("a-s3cret-token".to_owned());
-    let trusting = Credentials { authority: Some(certificate), token: token.clone(), ..Credentials::default() };
-    let careless = Credentials { insecure: true, token, ..Credentials::default() };
+    let trusting = Credentials {
+        authority: Some(certificate),
+        token: token.clone(),
+        ..Credentials::default()
+    };
+    let careless = Credentials {
+        insecure: true,
+        token,
+        ..Credentials::default()
+    };
     for credentials in [trusting, careless] {
         let (answer, text) = record(&url, credentials).await;
         assert_eq!(answer.as_deref(), Some("Bearer a-s3cret-token"));
-        assert!(!text.contains("a-s3cret-token") && text.contains("Bearer redacted-"), "{text}");
+        assert!(
+            !text.contains("a-s3cret-token") && text.contains("Bearer redacted-"),
+            "{text}"
+        );
     }
 }
 
@@ -87,6 +110,8 @@ async fn a_certificate_that_nobody_vouches_for_is_a_failure_of_tls() {
     let (answer, text) = record(&url, Credentials::default()).await;
     assert_eq!(answer, None);
     let cassette = format::parse(&text).expect("a cassette");
-    let Outcome::Failure(failure) = &cassette.interactions[0].outcome else { panic!("no answer was to come") };
+    let Outcome::Failure(failure) = &cassette.interactions[0].outcome else {
+        panic!("no answer was to come")
+    };
     assert_eq!(failure.kind, FailureKind::Tls, "{}", failure.text);
 }

@@ -26,7 +26,11 @@ fn every_session_is_written_as_it_stands() {
         let text = std::fs::read_to_string(&path).expect("text");
         let cassette = format::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert!(!cassette.interactions.is_empty(), "{} is empty", path.display());
-        assert!(format::to_string(&cassette) == text, "{} is written otherwise", path.display());
+        assert!(
+            format::to_string(&cassette) == text,
+            "{} is written otherwise",
+            path.display()
+        );
     }
 }
 

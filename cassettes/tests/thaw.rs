@@ -24,7 +24,9 @@ impl Exchange for Shelf {
         let state = self.state.lock();
         let objects = state.as_ref().map(|state| state.objects.as_slice()).unwrap_or_default();
         let found = objects.iter().find(|object| object.path == request.uri().path());
-        Ok(Response::new(full(found.map_or_else(String::new, |object| object.value.to_string()))))
+        Ok(Response::new(full(
+            found.map_or_else(String::new, |object| object.value.to_string()),
+        )))
     }
 }
 
@@ -43,8 +45,14 @@ impl Thaw for Freezer {
 }
 
 async fn ask(client: &Client, method: &str, target: &str, body: &str) -> String {
-    let request = Request::builder().method(method).uri(target).header("content-type", "application/json");
-    let response = client.send(request.body(full(body.to_owned())).expect("a request")).await.expect("an answer");
+    let request = Request::builder()
+        .method(method)
+        .uri(target)
+        .header("content-type", "application/json");
+    let response = client
+        .send(request.body(full(body.to_owned())).expect("a request"))
+        .await
+        .expect("an answer");
     let bytes = response.into_body().collect().await.expect("a body").to_bytes();
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -54,10 +62,23 @@ async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions/kubernetes-1.2/life-configmaps.yaml");
     let cassette = format::read(&path).expect("a session");
     let shelf = Arc::new(Shelf::default());
-    let server = Server::start(([127, 0, 0, 1], 0).into(), shelf.clone()).await.expect("a server");
-    let freezer = Freezer { shelf: shelf.clone(), url: format!("http://{}", server.address()) };
+    let server = Server::start(([127, 0, 0, 1], 0).into(), shelf.clone())
+        .await
+        .expect("a server");
+    let freezer = Freezer {
+        shelf: shelf.clone(),
+        url: format!("http://{}", server.address()),
+    };
     let on_miss = OnMiss::Thaw(Arc::new(freezer));
-    let replayer = Replayer::start(cassette.clone(), Options { on_miss, ..Options::default() }).await.expect("a replayer");
+    let replayer = Replayer::start(
+        cassette.clone(),
+        Options {
+            on_miss,
+            ..Options::default()
+        },
+    )
+    .await
+    .expect("a replayer");
     let client = Client::new(&replayer.url(), &Credentials::default(), true).expect("a client");
     let mut name = String::new();
     for interaction in cassette.interactions.iter() {
@@ -74,6 +95,9 @@ async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
     let missed = ask(&client, "GET", "/api/v1/never/recorded", "").await;
     assert_eq!((missed.as_str(), *shelf.thawed.lock()), ("", 1));
     let object = ask(&client, "GET", &name, "").await;
-    assert!(object.contains("\"kind\":\"ConfigMap\""), "{name} is not there: {object}");
+    assert!(
+        object.contains("\"kind\":\"ConfigMap\""),
+        "{name} is not there: {object}"
+    );
     assert_eq!(*shelf.thawed.lock(), 1, "it is thawed once");
 }

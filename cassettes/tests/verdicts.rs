@@ -23,7 +23,10 @@ const PROFILES: [&str; 2] = ["kubernetes-1.2", "documented"];
 
 fn sessions() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions/kubernetes-1.2");
-    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).expect("sessions").map(|entry| entry.expect("an entry").path()).collect();
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("sessions")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     found.sort();
     found
 }
@@ -46,7 +49,9 @@ fn letters(verdicts: impl Iterator<Item = (bool, bool, bool)>) -> String {
 /// A replay of a session behind the bending proxy.
 async fn target(path: &Path, (seed, one_in): (u64, u64)) -> (Replayer, stuntdouble_cassettes::transport::Server) {
     let cassette = format::read(path).expect("a cassette");
-    let replayer = Replayer::start(cassette, replayer::Options::default()).await.expect("a replayer");
+    let replayer = Replayer::start(cassette, replayer::Options::default())
+        .await
+        .expect("a replayer");
     let bender = Bender::start(&replayer.url(), seed, one_in).await;
     (replayer, bender)
 }
@@ -55,9 +60,14 @@ async fn ours(path: &Path, profile: &str, seed: (u64, u64)) -> (String, String) 
     let (_replayer, bender) = target(path, seed).await;
     let mut options = Options::new(format!("http://{}", bender.address()));
     options.profile = Some(profile.to_owned());
-    let report = verifier::verify(&format::read(path).expect("a cassette"), &options).await.expect("a report");
+    let report = verifier::verify(&format::read(path).expect("a cassette"), &options)
+        .await
+        .expect("a report");
     let all = report.verdicts.iter();
-    (letters(all.map(|verdict| (verdict.answer, verdict.shape, verdict.exact))), report.to_text())
+    (
+        letters(all.map(|verdict| (verdict.answer, verdict.shape, verdict.exact))),
+        report.to_text(),
+    )
 }
 
 const SCORE: &str = r#"
@@ -80,7 +90,9 @@ async fn theirs(script: &str, path: &Path, profile: &str, seed: (u64, u64)) -> (
     let file = folder.path().join("session.har");
     std::fs::write(&file, har::export(&format::read(path).expect("a cassette"))).expect("written");
     let mut command = tokio::process::Command::new("python3");
-    command.args(["-c", SCORE, script, &format!("http://{}", bender.address()), profile]).arg(&file);
+    command
+        .args(["-c", SCORE, script, &format!("http://{}", bender.address()), profile])
+        .arg(&file);
     let output = command.output().await.expect("python3");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
     (text(output.stdout), text(output.stderr))
@@ -93,7 +105,10 @@ async fn bent_answers_get_the_verdicts_of_the_reference() {
     let known: BTreeMap<String, String> = std::fs::read_to_string(table())
         .unwrap_or_default()
         .lines()
-        .filter_map(|line| line.rsplit_once(' ').map(|(key, value)| (key.to_owned(), value.to_owned())))
+        .filter_map(|line| {
+            line.rsplit_once(' ')
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        })
         .collect();
     // Some verdicts hang on when frames come: a crowd would delay them.
     let room = Arc::new(Semaphore::new(if script.is_some() { 5 } else { 10 }));
@@ -141,10 +156,19 @@ async fn bent_answers_get_the_verdicts_of_the_reference() {
     };
     tokio::time::timeout(LIMIT, run).await.expect("in time");
     if script.is_some() && std::env::var("STUNTDOUBLE_BLESS").is_ok() {
-        let lines: String = all.iter().map(|(key, verdicts)| format!("{key} {verdicts}\n")).collect();
+        let lines: String = all
+            .iter()
+            .map(|(key, verdicts)| format!("{key} {verdicts}\n"))
+            .collect();
         std::fs::write(table(), lines).expect("written");
     }
     let judged: usize = all.values().map(String::len).sum();
     assert!(only.is_some() || judged > 10_000, "only {judged} verdicts");
-    assert!(wrong.is_empty(), "{} of {} sessions:\n{}", wrong.len(), all.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} sessions:\n{}",
+        wrong.len(),
+        all.len(),
+        wrong.join("\n")
+    );
 }

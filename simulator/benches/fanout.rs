@@ -8,7 +8,11 @@
 //!
 //! On a machine that limits open files, the thousand connections need `ulimit -n 4096`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 #[path = "http/client.rs"]
 #[expect(dead_code, reason = "the other benchmark's client, which also reads streams")]
@@ -46,17 +50,38 @@ struct Scale {
     pairs: usize,
 }
 
-const FULL: Scale = Scale { watchers: 1000, changes: 8_000, rate: 2000.0, pairs: 5 };
-const QUICK: Scale = Scale { watchers: 100, changes: 8_000, rate: 4000.0, pairs: 1 };
+const FULL: Scale = Scale {
+    watchers: 1000,
+    changes: 8_000,
+    rate: 2000.0,
+    pairs: 5,
+};
+const QUICK: Scale = Scale {
+    watchers: 100,
+    changes: 8_000,
+    rate: 4000.0,
+    pairs: 1,
+};
 
 fn main() -> Outcome {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     if arguments.iter().any(|argument| argument == "simulator") {
         return Builder::new_multi_thread().enable_all().build()?.block_on(simulator());
     }
-    let scale = if arguments.iter().any(|argument| argument == "--quick") { QUICK } else { FULL };
-    let rate = arguments.iter().skip_while(|argument| *argument != "--rate").nth(1).map_or(Ok(scale.rate), |rate| rate.parse())?;
+    let scale = if arguments.iter().any(|argument| argument == "--quick") {
+        QUICK
+    } else {
+        FULL
+    };
+    let rate = arguments
+        .iter()
+        .skip_while(|argument| *argument != "--rate")
+        .nth(1)
+        .map_or(Ok(scale.rate), |rate| rate.parse())?;
     runtime.block_on(measure(&Scale { rate, ..scale }))
 }
 
@@ -73,10 +98,16 @@ struct Server {
 
 impl Server {
     fn start() -> Outcome<Self> {
-        let mut process = Command::new(std::env::current_exe()?).arg("simulator").stdout(Stdio::piped()).spawn()?;
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg("simulator")
+            .stdout(Stdio::piped())
+            .spawn()?;
         let mut address = String::new();
         BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut address)?;
-        Ok(Self { process, address: address.trim().to_owned() })
+        Ok(Self {
+            process,
+            address: address.trim().to_owned(),
+        })
     }
 }
 
@@ -103,26 +134,44 @@ struct Round {
 }
 
 async fn measure(scale: &Scale) -> Outcome {
-    let Scale { watchers, changes, rate, pairs } = *scale;
+    let Scale {
+        watchers,
+        changes,
+        rate,
+        pairs,
+    } = *scale;
     println!("{watchers} watchers, {changes} changes a round at up to {rate:.0} a second");
-    println!("{:<10}{:>12}{:>14}{:>12}{:>12}  the one that never reads", "", "changes/s", "events", "resumed", "behind, ms");
+    println!(
+        "{:<10}{:>12}{:>14}{:>12}{:>12}  the one that never reads",
+        "", "changes/s", "events", "resumed", "behind, ms"
+    );
     let (mut ratios, mut without, mut with) = (Vec::new(), Vec::new(), Vec::new());
     for pair in 0..pairs {
         let mut rates = [0.0; 2];
         for stalled in if pair % 2 == 0 { [false, true] } else { [true, false] } {
             let server = Server::start()?;
             let round = round(&server.address, scale, stalled).await?;
-            let fate = round.unread.map_or("-".to_owned(), |unread| format!("ended, {unread} bytes unread"));
+            let fate = round
+                .unread
+                .map_or("-".to_owned(), |unread| format!("ended, {unread} bytes unread"));
             let name = if stalled { "with" } else { "without" };
             let behind = round.behind.as_secs_f64() * 1e3;
-            println!("{name:<10}{:>12.0}{:>14}{:>12}{behind:>12.0}  {fate}", round.rate, round.events, round.resumed);
+            println!(
+                "{name:<10}{:>12.0}{:>14}{:>12}{behind:>12.0}  {fate}",
+                round.rate, round.events, round.resumed
+            );
             rates[usize::from(stalled)] = round.rate;
         }
         ratios.push(rates[1] / rates[0]);
         without.push(rates[0]);
         with.push(rates[1]);
     }
-    println!("median of {pairs}: {:.0} changes/s without, {:.0} with, ratio {:.3}; no event lost", median(without), median(with), median(ratios));
+    println!(
+        "median of {pairs}: {:.0} changes/s without, {:.0} with, ratio {:.3}; no event lost",
+        median(without),
+        median(with),
+        median(ratios)
+    );
     Ok(())
 }
 
@@ -132,17 +181,36 @@ async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
     let first = version(&created).ok_or("an object without a version")?;
     let last = first + scale.changes as u64;
 
-    let mut asleep = if stalled { Some(sleeper(address, first).await?) } else { None };
+    let mut asleep = if stalled {
+        Some(sleeper(address, first).await?)
+    } else {
+        None
+    };
     let mut watchers = Vec::new();
     for _ in usize::from(stalled)..scale.watchers {
-        watchers.push(tokio::spawn(follow(address.to_owned(), first, last, Watching::start(address, first).await?)));
+        watchers.push(tokio::spawn(follow(
+            address.to_owned(),
+            first,
+            last,
+            Watching::start(address, first).await?,
+        )));
     }
 
     // The writer has a thread of its own: what the watchers cost here is not to slow it.
     let (changes, rate) = (scale.changes, scale.rate);
-    let written = std::thread::spawn(move || Builder::new_current_thread().enable_all().build()?.block_on(write(writer, changes, rate)));
-    let (written, over) = tokio::task::spawn_blocking(|| written.join()).await?.map_err(|_| "the writer has failed")??;
-    let mut round = Round { rate: changes as f64 / written.as_secs_f64(), ..Round::default() };
+    let written = std::thread::spawn(move || {
+        Builder::new_current_thread()
+            .enable_all()
+            .build()?
+            .block_on(write(writer, changes, rate))
+    });
+    let (written, over) = tokio::task::spawn_blocking(|| written.join())
+        .await?
+        .map_err(|_| "the writer has failed")??;
+    let mut round = Round {
+        rate: changes as f64 / written.as_secs_f64(),
+        ..Round::default()
+    };
     for watcher in watchers {
         let (events, resumed) = timeout(PATIENCE, watcher).await.map_err(|_| "a watcher hangs")???;
         round.events += events;
@@ -150,7 +218,11 @@ async fn round(address: &str, scale: &Scale, stalled: bool) -> Outcome<Round> {
     }
     round.behind = over.elapsed();
     if let Some(asleep) = &mut asleep {
-        round.unread = Some(timeout(PATIENCE, rest(asleep)).await.map_err(|_| "the watcher that never reads is not ended")?);
+        round.unread = Some(
+            timeout(PATIENCE, rest(asleep))
+                .await
+                .map_err(|_| "the watcher that never reads is not ended")?,
+        );
     }
     Ok(round)
 }
@@ -204,15 +276,26 @@ impl Watching {
     async fn start(address: &str, after: u64) -> Outcome<Self> {
         let mut socket = TcpStream::connect(address).await?;
         socket.write_all(request(after).as_bytes()).await?;
-        let mut watching = Self { socket, buffer: vec![0; 1 << 16], filled: 0 };
+        let mut watching = Self {
+            socket,
+            buffer: vec![0; 1 << 16],
+            filled: 0,
+        };
         loop {
             if watching.fill().await? == 0 {
                 return Err("a watch is refused".into());
             }
-            if let Some(end) = watching.buffer[..watching.filled].windows(4).position(|w| w == b"\r\n\r\n") {
+            if let Some(end) = watching.buffer[..watching.filled]
+                .windows(4)
+                .position(|w| w == b"\r\n\r\n")
+            {
                 let head = String::from_utf8_lossy(&watching.buffer[..end]).into_owned();
                 watching.keep(end + 4);
-                return if head.starts_with("HTTP/1.1 200") { Ok(watching) } else { Err(head.into()) };
+                return if head.starts_with("HTTP/1.1 200") {
+                    Ok(watching)
+                } else {
+                    Err(head.into())
+                };
             }
         }
     }
@@ -265,7 +348,12 @@ fn version(text: &[u8]) -> Option<u64> {
     const FIELD: &[u8] = br#""resourceVersion":""#;
     static FIND: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(FIELD));
     let at = FIND.find(text)? + FIELD.len();
-    Some(text[at..].iter().take_while(|b| b.is_ascii_digit()).fold(0, |sum, b| sum * 10 + u64::from(b - b'0')))
+    Some(
+        text[at..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .fold(0, |sum, b| sum * 10 + u64::from(b - b'0')),
+    )
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

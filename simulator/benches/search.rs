@@ -30,10 +30,20 @@ struct Settings {
 }
 
 fn settings() -> Settings {
-    let mut settings = Settings { lines: 1_000_000, threads: 2, seed: 1, rounds: 100 };
+    let mut settings = Settings {
+        lines: 1_000_000,
+        threads: 2,
+        seed: 1,
+        rounds: 100,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut number = || arguments.next().and_then(|text| text.parse::<usize>().ok()).expect("a number");
+        let mut number = || {
+            arguments
+                .next()
+                .and_then(|text| text.parse::<usize>().ok())
+                .expect("a number")
+        };
         match argument.as_str() {
             "--lines" => settings.lines = number(),
             "--threads" => settings.threads = number(),
@@ -51,7 +61,9 @@ fn memory() -> (usize, usize) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let of = |name: &str| {
         let line = status.lines().find(|line| line.starts_with(name));
-        line.and_then(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok()).unwrap_or(0) / 1024
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok())
+            .unwrap_or(0)
+            / 1024
     };
     (of("VmRSS:"), of("VmHWM:"))
 }
@@ -60,7 +72,13 @@ fn memory() -> (usize, usize) {
 fn processor() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-    let ticks = |at: usize| after.split_whitespace().nth(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+    let ticks = |at: usize| {
+        after
+            .split_whitespace()
+            .nth(at)
+            .and_then(|text| text.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
     (ticks(11) + ticks(12)) / 100.0
 }
 
@@ -98,7 +116,9 @@ fn by_library(settings: &Settings, lines: &[Line]) -> (SearchServer, f64) {
     let began = Instant::now();
     share(settings.threads, lines, |part| {
         for line in part {
-            server.index(&line.index(), "fluentd", Some(&line.id()), line.source.as_bytes()).expect("indexed");
+            server
+                .index(&line.index(), "fluentd", Some(&line.id()), line.source.as_bytes())
+                .expect("indexed");
         }
     });
     server.refresh().expect("refreshed");
@@ -107,7 +127,9 @@ fn by_library(settings: &Settings, lines: &[Line]) -> (SearchServer, f64) {
 
 fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line]) -> f64 {
     let server = SearchServer::new(Options::default());
-    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let listener = runtime
+        .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
+        .expect("a port");
     let url = format!("http://{}/_bulk", listener.local_addr().expect("an address"));
     let serving = server.clone();
     let task = runtime.spawn(async move { serving.serve(listener).await });
@@ -118,10 +140,21 @@ fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line
     share(settings.threads, lines, |part| {
         let mut body = String::new();
         for line in part {
-            body.push_str(&format!("{{\"index\":{{\"_index\":\"{}\",\"_type\":\"fluentd\",\"_id\":\"{}\"}}}}\n{}\n", line.index(), line.id(), line.source));
+            body.push_str(&format!(
+                "{{\"index\":{{\"_index\":\"{}\",\"_type\":\"fluentd\",\"_id\":\"{}\"}}}}\n{}\n",
+                line.index(),
+                line.id(),
+                line.source
+            ));
         }
-        let answered = runtime.block_on(async { client.post(&url).body(body).send().await?.text().await }).expect("answered");
-        assert!(answered.contains("\"errors\":false"), "{}", &answered[..answered.len().min(300)]);
+        let answered = runtime
+            .block_on(async { client.post(&url).body(body).send().await?.text().await })
+            .expect("answered");
+        assert!(
+            answered.contains("\"errors\":false"),
+            "{}",
+            &answered[..answered.len().min(300)]
+        );
     });
     server.refresh().expect("refreshed");
     let rate = rate("HTTP bulk", lines.len(), began.elapsed());
@@ -131,22 +164,45 @@ fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line
 
 fn ask(runtime: &tokio::runtime::Runtime, server: &SearchServer, uri: &str, body: &str) -> (Duration, u64) {
     use http_body_util::{BodyExt, Full};
-    let request = http::Request::post(uri).body(Full::new(bytes::Bytes::from(body.to_owned()))).expect("a request");
+    let request = http::Request::post(uri)
+        .body(Full::new(bytes::Bytes::from(body.to_owned())))
+        .expect("a request");
     let began = Instant::now();
-    let answer = runtime.block_on(async { server.handle(request).await.into_body().collect().await.expect("a body").to_bytes() });
+    let answer = runtime.block_on(async {
+        server
+            .handle(request)
+            .await
+            .into_body()
+            .collect()
+            .await
+            .expect("a body")
+            .to_bytes()
+    });
     let took = began.elapsed();
     let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
-    (took, answer["hits"]["total"].as_u64().unwrap_or_else(|| panic!("{answer}")))
+    (
+        took,
+        answer["hits"]["total"].as_u64().unwrap_or_else(|| panic!("{answer}")),
+    )
 }
 
 fn main() {
     let settings = settings();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut random = StdRng::seed_from_u64(settings.seed);
-    println!("{} lines, {} threads, seed {}", settings.lines, settings.threads, settings.seed);
-    let lines: Arc<[Line]> = (0..settings.lines).map(|number| Line::new(number, settings.lines, &mut random)).collect();
+    println!(
+        "{} lines, {} threads, seed {}",
+        settings.lines, settings.threads, settings.seed
+    );
+    let lines: Arc<[Line]> = (0..settings.lines)
+        .map(|number| Line::new(number, settings.lines, &mut random))
+        .collect();
     let bytes: usize = lines.iter().map(|line| line.source.len()).sum();
-    println!("{} bytes a line; {} MB resident with the lines alone", bytes / lines.len().max(1), memory().0);
+    println!(
+        "{} bytes a line; {} MB resident with the lines alone",
+        bytes / lines.len().max(1),
+        memory().0
+    );
     let before = memory().0;
 
     let spent = processor();
@@ -161,7 +217,11 @@ fn main() {
     let days = alone::Days::new(settings.threads, &lines);
     let theirs = processor() - spent - ours;
     let tantivy = rate("tantivy alone", lines.len(), days.took);
-    println!("{:<28} {ours:>10.1} s of the library, {theirs:.1} s of tantivy alone; {:.2} of its rate", "processor time", theirs / ours);
+    println!(
+        "{:<28} {ours:>10.1} s of the library, {theirs:.1} s of tantivy alone; {:.2} of its rate",
+        "processor time",
+        theirs / ours
+    );
     println!("{:<28} {:>10.2} of tantivy's rate", "library", library / tantivy);
 
     let kinds = ["term", "phrase", "wildcard", "date range", "date histogram"];
@@ -175,7 +235,13 @@ fn main() {
                 "term" => (format!("/_search?q=log:{}", words[0]), String::new()),
                 "phrase" => (format!("/_search?q=log:%22{}+{}%22", words[0], words[1]), String::new()),
                 "wildcard" => (format!("/_search?q=log:{}*", &words[0][..3]), String::new()),
-                "date range" => (format!("/_search?q=@timestamp:[2015-06-{day}T06:00:00+TO+2015-06-{}T18:00:00]", day + 1), String::new()),
+                "date range" => (
+                    format!(
+                        "/_search?q=@timestamp:[2015-06-{day}T06:00:00+TO+2015-06-{}T18:00:00]",
+                        day + 1
+                    ),
+                    String::new(),
+                ),
                 _ => (
                     "/_search".to_owned(),
                     format!(

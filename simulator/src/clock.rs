@@ -28,7 +28,10 @@ pub enum Clock {
 impl Clock {
     /// A clock that starts at `start` and runs.
     pub fn at(start: Timestamp) -> Self {
-        Self::At { start, since: Timestamp::now() }
+        Self::At {
+            start,
+            since: Timestamp::now(),
+        }
     }
 
     /// A clock that stands at `at`.
@@ -40,7 +43,9 @@ impl Clock {
     pub fn now(&self) -> Timestamp {
         match self {
             Self::Real => Timestamp::now(),
-            Self::At { start, since } => start.saturating_add(Timestamp::now().duration_since(*since)).unwrap_or(Timestamp::MAX),
+            Self::At { start, since } => start
+                .saturating_add(Timestamp::now().duration_since(*since))
+                .unwrap_or(Timestamp::MAX),
             Self::Frozen(at) => *at.lock(),
         }
     }
@@ -70,7 +75,10 @@ impl FromStr for Clock {
 
     /// `real`, `at:TIME` or `frozen:TIME`, with an RFC 3339 time.
     fn from_str(text: &str) -> Result<Self, String> {
-        let parse = |time: &str| time.parse::<Timestamp>().map_err(|e| format!("{time:?} is no RFC 3339 time: {e}"));
+        let parse = |time: &str| {
+            time.parse::<Timestamp>()
+                .map_err(|e| format!("{time:?} is no RFC 3339 time: {e}"))
+        };
         match text.split_once(':') {
             None if text == "real" => Ok(Self::Real),
             Some(("at", time)) => Ok(Self::at(parse(time)?)),
@@ -95,19 +103,32 @@ impl Chance {
         let bits: u128 = self.0.lock().random();
         let bits = (bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
         let hex = format!("{bits:032x}");
-        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        format!(
+            "{}-{}-{}-{}-{}",
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..]
+        )
     }
 
     /// Five characters to append to a generated name.
     pub fn suffix(&self) -> String {
         const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz0123456789";
         let mut rng = self.0.lock();
-        (0..5).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
+        (0..5)
+            .map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())]))
+            .collect()
     }
 
     /// A number below `bound`; 0 where `bound` is 0.
     pub fn below(&self, bound: usize) -> usize {
-        if bound == 0 { 0 } else { self.0.lock().random_range(0..bound) }
+        if bound == 0 {
+            0
+        } else {
+            self.0.lock().random_range(0..bound)
+        }
     }
 }
 

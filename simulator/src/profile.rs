@@ -65,7 +65,11 @@ impl Profile {
 
     /// The media type of a watch; `None`: no Content-Type header.
     pub fn watch_media_type(self) -> Option<&'static str> {
-        if self.recorded() { None } else { Some("application/json") }
+        if self.recorded() {
+            None
+        } else {
+            Some("application/json")
+        }
     }
 
     /// Whether timeoutSeconds ends a watch over WebSocket, and none is refused for want of an Origin.
@@ -115,12 +119,20 @@ impl Profile {
             422 => Reason::Invalid,
             _ => Reason::BadRequest,
         };
-        if self.recorded() { Status::unexplained(500, text) } else { Status::new(reason, text) }
+        if self.recorded() {
+            Status::unexplained(500, text)
+        } else {
+            Status::new(reason, text)
+        }
     }
 
     /// The status code and the `Status` that answer a rollback: the recorded server rolls back and then fails to say so.
     pub fn rollback(self) -> (u16, Status) {
-        if self.recorded() { (201, Status::unexplained(500, "expected pointer, but got invalid kind")) } else { (200, Status::success()) }
+        if self.recorded() {
+            (201, Status::unexplained(500, "expected pointer, but got invalid kind"))
+        } else {
+            (200, Status::success())
+        }
     }
 
     /// The name on the command line.
@@ -142,6 +154,9 @@ impl FromStr for Profile {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| format!("no profile {name:?}: the profiles are documented and kubernetes-1.2"))
+        Self::ALL
+            .into_iter()
+            .find(|p| p.name() == name)
+            .ok_or_else(|| format!("no profile {name:?}: the profiles are documented and kubernetes-1.2"))
     }
 }

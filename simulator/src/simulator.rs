@@ -20,7 +20,10 @@ use crate::{
     api::Status,
     clock::{Chance, Clock},
     cluster::{self, Addon},
-    http::{self, Backends, BodyError, Credentials, Guard, Identity, Limits, Redial, Service, Setup, Stop, Tls, TlsError, kubeconfig, proxy},
+    http::{
+        self, Backends, BodyError, Credentials, Guard, Identity, Limits, Redial, Service, Setup, Stop, Tls, TlsError,
+        kubeconfig, proxy,
+    },
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
     scheme::Scheme,
@@ -31,7 +34,9 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address is one that others can reach.
-    #[error("{0} is not a loopback address: the listener asks nobody for credentials, so it listens on 127.0.0.1 or ::1 only")]
+    #[error(
+        "{0} is not a loopback address: the listener asks nobody for credentials, so it listens on 127.0.0.1 or ::1 only"
+    )]
     NotLoopback(SocketAddr),
     /// The port is taken.
     #[error("{0} is in use: stop what listens there, or take another port (port 0 lets the system choose one)")]
@@ -65,8 +70,17 @@ fn default_range() -> Cidr {
 
 /// The components that tell of their health: a bare server has nothing but its store.
 fn components(bare: bool) -> Vec<Component> {
-    let part = |name, port| if bare { Component::refused(name, port) } else { Component::healthy(name) };
-    let store = Component { name: "etcd-0".to_owned(), health: Ok(r#"{"health":"true"}"#.to_owned()) };
+    let part = |name, port| {
+        if bare {
+            Component::refused(name, port)
+        } else {
+            Component::healthy(name)
+        }
+    };
+    let store = Component {
+        name: "etcd-0".to_owned(),
+        health: Ok(r#"{"health":"true"}"#.to_owned()),
+    };
     vec![part("controller-manager", 10252), part("scheduler", 10251), store]
 }
 
@@ -161,7 +175,10 @@ impl Builder {
 
     /// Sends what the proxy would send to `from` (`HOST:PORT`) to `to` instead.
     pub fn dial(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
-        self.dial.push(Redial { from: from.into(), to: to.into() });
+        self.dial.push(Redial {
+            from: from.into(),
+            to: to.into(),
+        });
         self
     }
 
@@ -226,9 +243,16 @@ impl Builder {
         }
         let tls = match self.secure {
             Some(address) => {
-                let names = [self.advertise.to_string(), self.service_range.at(1).to_string(), address.ip().to_string()];
+                let names = [
+                    self.advertise.to_string(),
+                    self.service_range.at(1).to_string(),
+                    address.ip().to_string(),
+                ];
                 let identity = self.identity.unwrap_or_else(|| Identity::made(names));
-                Some((listen(address).await?, Tls::new(&identity, self.client_authority.as_deref())?))
+                Some((
+                    listen(address).await?,
+                    Tls::new(&identity, self.client_authority.as_deref())?,
+                ))
             }
             None => None,
         };
@@ -240,15 +264,23 @@ impl Builder {
             service_range: self.service_range,
             components: components(self.bare),
         };
-        let registry = Arc::new(Registry::in_memory(settings, self.clock.clone(), Arc::new(Chance::seeded(self.seed))));
+        let registry = Arc::new(Registry::in_memory(
+            settings,
+            self.clock.clone(),
+            Arc::new(Chance::seeded(self.seed)),
+        ));
         registry.bootstrap().await?;
         let mut dial = self.dial;
         if !self.bare {
             let nodes = cluster::join(&registry, &self.clock, self.nodes).await?;
             if self.log_search {
-                let addresses = cluster::install(&registry, &self.clock, &nodes, Addon::parse(cluster::LOG_SEARCH)?).await?;
+                let addresses =
+                    cluster::install(&registry, &self.clock, &nodes, Addon::parse(cluster::LOG_SEARCH)?).await?;
                 match &self.search_upstream {
-                    Some(upstream) => dial.extend(addresses.into_iter().map(|from| Redial { from, to: upstream.clone() })),
+                    Some(upstream) => dial.extend(addresses.into_iter().map(|from| Redial {
+                        from,
+                        to: upstream.clone(),
+                    })),
                     None => log_search(&self.clock, addresses, &self.backends),
                 }
             }
@@ -268,21 +300,39 @@ impl Builder {
         let service = Arc::new(Service::new(registry, Scheme::builtin().resources(), setup));
         http::serve(listener, service.clone(), None);
         let secure = tls.map(|((listener, address), tls)| {
-            let guard = Guard { tls: tls.clone(), credentials: self.credentials.clone(), clock: self.clock };
+            let guard = Guard {
+                tls: tls.clone(),
+                credentials: self.credentials.clone(),
+                clock: self.clock,
+            };
             http::serve(listener, service, Some(guard));
             (address, tls)
         });
-        Ok(Simulator { address, secure, credentials: self.credentials, limits: self.limits, stop })
+        Ok(Simulator {
+            address,
+            secure,
+            credentials: self.credentials,
+            limits: self.limits,
+            stop,
+        })
     }
 }
 
 /// Lets one log search backend answer for all its pods.
 fn log_search(clock: &Clock, addresses: Vec<String>, backends: &Backends) {
     let clock = clock.clone();
-    let server = SearchServer::new(search::Options { clock: Arc::new(move || clock.now()), ..search::Options::default() });
+    let server = SearchServer::new(search::Options {
+        clock: Arc::new(move || clock.now()),
+        ..search::Options::default()
+    });
     let answer = move |request: Request<proxy::Body>| -> BoxFuture<'static, Response<proxy::Body>> {
         let server = server.clone();
-        Box::pin(async move { server.handle(request).await.map(|body| body.map_err(|never| match never {}).boxed_unsync()) })
+        Box::pin(async move {
+            server
+                .handle(request)
+                .await
+                .map(|body| body.map_err(|never| match never {}).boxed_unsync())
+        })
     };
     let backend: Arc<dyn http::Backend> = Arc::new(answer);
     for address in addresses {
@@ -335,7 +385,11 @@ impl Simulator {
 
     /// The configuration that clients of the cluster read: for the secure listener where there is one, else for the other.
     pub fn kubeconfig(&self) -> serde_json::Value {
-        kubeconfig::config(&self.secure_url().unwrap_or_else(|| self.url()), self.tls(), &self.credentials)
+        kubeconfig::config(
+            &self.secure_url().unwrap_or_else(|| self.url()),
+            self.tls(),
+            &self.credentials,
+        )
     }
 
     /// Stops it: streams end, requests under way are answered, and what then is still open is cut.

@@ -1,6 +1,10 @@
 //! Whatever is done, what list, get and watches say agrees.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -49,19 +53,31 @@ impl Rig {
             service_range: "10.0.0.0/24".parse().unwrap(),
             components: Vec::new(),
         };
-        let registry = Registry::in_memory(settings, Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap()), Arc::new(Chance::seeded(7)));
+        let registry = Registry::in_memory(
+            settings,
+            Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap()),
+            Arc::new(Chance::seeded(7)),
+        );
         registry.bootstrap().await.unwrap();
         Self { registry }
     }
 
     fn at(name: Option<usize>) -> Address {
         let resource = Scheme::builtin().resource("", "v1", "configmaps").unwrap();
-        Address { resource, namespace: Some("default".to_owned()), name: name.map(|n| format!("m{n}")), subresource: None }
+        Address {
+            resource,
+            namespace: Some("default".to_owned()),
+            name: name.map(|n| format!("m{n}")),
+            subresource: None,
+        }
     }
 
     fn body(name: usize, value: u8) -> Body {
         let object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": format!("m{name}"), "labels": {"l": value.to_string()}}, "data": {"v": value.to_string()}});
-        Body { bytes: Bytes::from(object.to_string()), syntax: Syntax::Json }
+        Body {
+            bytes: Bytes::from(object.to_string()),
+            syntax: Syntax::Json,
+        }
     }
 
     async fn run(&self, operation: &Operation) {
@@ -71,27 +87,51 @@ impl Rig {
             Operation::Replace(n, v) => self.registry.replace(&Self::at(Some(*n)), &Self::body(*n, *v)).await,
             Operation::Patch(n, v) => {
                 let patch = json!({"metadata": {"labels": {"l": v.to_string()}}}).to_string();
-                self.registry.patch(&Self::at(Some(*n)), Language::Merge, patch.as_bytes()).await
+                self.registry
+                    .patch(&Self::at(Some(*n)), Language::Merge, patch.as_bytes())
+                    .await
             }
             Operation::Delete(n) => self.registry.delete(&Self::at(Some(*n)), None).await,
-            Operation::DeleteLabelled(v) => self.registry.delete_collection(&Self::at(None), &selecting(&format!("l={v}"), ""), None).await,
+            Operation::DeleteLabelled(v) => {
+                self.registry
+                    .delete_collection(&Self::at(None), &selecting(&format!("l={v}"), ""), None)
+                    .await
+            }
         };
     }
 
     async fn watch(&self, options: ListOptions) -> WatchStream {
-        self.registry.watch(&Self::at(None), &options, CancellationToken::new()).await.unwrap()
+        self.registry
+            .watch(&Self::at(None), &options, CancellationToken::new())
+            .await
+            .unwrap()
     }
 
     async fn list(&self, selector: &str) -> (u64, BTreeMap<String, Value>) {
-        let reply = self.registry.list(&Self::at(None), &selecting(selector, "")).await.unwrap();
+        let reply = self
+            .registry
+            .list(&Self::at(None), &selecting(selector, ""))
+            .await
+            .unwrap();
         let list: Value = serde_json::from_slice(&reply.body).unwrap();
         let items = list["items"].as_array().cloned().unwrap_or_default();
-        (version(&list), items.into_iter().map(|i| (i["metadata"]["name"].as_str().unwrap().to_owned(), i)).collect())
+        (
+            version(&list),
+            items
+                .into_iter()
+                .map(|i| (i["metadata"]["name"].as_str().unwrap().to_owned(), i))
+                .collect(),
+        )
     }
 }
 
 fn selecting(labels: &str, version: &str) -> ListOptions {
-    ListOptions { label_selector: labels.to_owned(), resource_version: version.to_owned(), timeout: Some(Duration::ZERO), ..ListOptions::default() }
+    ListOptions {
+        label_selector: labels.to_owned(),
+        resource_version: version.to_owned(),
+        timeout: Some(Duration::ZERO),
+        ..ListOptions::default()
+    }
 }
 
 fn version(object: &Value) -> u64 {
@@ -110,7 +150,10 @@ async fn fold(mut stream: WatchStream, start: BTreeMap<String, Value>, settled: 
             assert!(version(&object) > last, "version {} after {last}", version(&object));
         }
         last = last.max(version(&object));
-        object.as_object_mut().unwrap().retain(|k, _| k != "kind" && k != "apiVersion");
+        object
+            .as_object_mut()
+            .unwrap()
+            .retain(|k, _| k != "kind" && k != "apiVersion");
         match frame["type"].as_str().unwrap() {
             "ADDED" => assert!(seen <= settled || !there.contains_key(&name), "{name} was added twice"),
             "MODIFIED" => assert!(there.contains_key(&name), "{name} was modified before it was added"),
@@ -134,25 +177,44 @@ async fn check(profile: Profile, before: &[Operation], after: &[Operation]) {
     let (middle, present) = rig.list("").await;
     let halfway = rig.watch(selecting("", "")).await;
     // Under kubernetes-1.2 a watch from a version starts with that version's own change, and no earlier than the kind's first.
-    let from_list = if profile == Profile::Documented { Some(rig.watch(selecting("", &middle.to_string())).await) } else { None };
+    let from_list = if profile == Profile::Documented {
+        Some(rig.watch(selecting("", &middle.to_string())).await)
+    } else {
+        None
+    };
     let labelled = rig.watch(selecting("l=1", "")).await;
     for operation in after {
         rig.run(operation).await;
     }
     let (_, now) = rig.list("").await;
     for name in 0..4 {
-        let got = rig.registry.get(&Rig::at(Some(name)), &ReadOptions::default()).await.ok();
+        let got = rig
+            .registry
+            .get(&Rig::at(Some(name)), &ReadOptions::default())
+            .await
+            .ok();
         let got = got.map(|r| serde_json::from_slice::<Value>(&r.body).unwrap()["metadata"]["resourceVersion"].clone());
-        assert_eq!(got, now.get(&format!("m{name}")).map(|i| i["metadata"]["resourceVersion"].clone()));
+        assert_eq!(
+            got,
+            now.get(&format!("m{name}"))
+                .map(|i| i["metadata"]["resourceVersion"].clone())
+        );
     }
     assert_eq!(fold(empty, BTreeMap::new(), 0).await, now);
-    let settled = if profile == Profile::Documented { 0 } else { present.len() };
+    let settled = if profile == Profile::Documented {
+        0
+    } else {
+        present.len()
+    };
     assert_eq!(fold(halfway, BTreeMap::new(), settled).await, now);
     if let Some(stream) = from_list {
         assert_eq!(fold(stream, present.clone(), 0).await, now);
     }
     let marked = present.values().filter(|i| i["metadata"]["labels"]["l"] == "1").count();
-    assert_eq!(fold(labelled, BTreeMap::new(), settled.min(marked)).await, rig.list("l=1").await.1);
+    assert_eq!(
+        fold(labelled, BTreeMap::new(), settled.min(marked)).await,
+        rig.list("l=1").await.1
+    );
 }
 
 proptest! {

@@ -1,6 +1,10 @@
 //! Holds the crate to its layers: each module imports only what stands to its left.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 use std::{
     fs,
@@ -8,7 +12,18 @@ use std::{
 };
 
 /// The layers, lowest first.
-const LAYERS: [&str; 10] = ["api", "scheme", "patch", "store", "watch", "registry", "cluster", "logs", "http", "simulator"];
+const LAYERS: [&str; 10] = [
+    "api",
+    "scheme",
+    "patch",
+    "store",
+    "watch",
+    "registry",
+    "cluster",
+    "logs",
+    "http",
+    "simulator",
+];
 
 /// What every layer may import.
 const BESIDE: [&str; 2] = ["clock", "profile"];
@@ -49,7 +64,11 @@ fn imports(source: &str) -> Vec<String> {
             found.push(after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
         }
     }
-    found.iter().map(|n| n.trim().split("::").next().unwrap_or_default().trim().to_owned()).filter(|n| !n.is_empty()).collect()
+    found
+        .iter()
+        .map(|n| n.trim().split("::").next().unwrap_or_default().trim().to_owned())
+        .filter(|n| !n.is_empty())
+        .collect()
 }
 
 #[test]

@@ -16,12 +16,21 @@ use support::{Backend, logs};
 async fn a_document_lives_through_its_versions() {
     let backend = Backend::new();
     let made = backend.put("/a/t/1", r#"{"x": 1}"#).await;
-    assert_eq!((made.status, &made.body), (201, &json!({"_index": "a", "_type": "t", "_id": "1", "_version": 1, "created": true})));
+    assert_eq!(
+        (made.status, &made.body),
+        (
+            201,
+            &json!({"_index": "a", "_type": "t", "_id": "1", "_version": 1, "created": true})
+        )
+    );
     assert_eq!(backend.put("/a/t/1", r#"{"x": 2}"#).await.body["_version"], 2);
     assert_eq!(backend.put("/a/t/1/_create", r#"{"x": 3}"#).await.status, 409);
     assert_eq!(backend.put("/a/t/1?version=1", r#"{"x": 3}"#).await.status, 409);
     assert_eq!(backend.get("/a/t/1").await.body["_source"], json!({"x": 2}));
-    assert_eq!(backend.post("/a/t/1/_update", r#"{"doc": {"y": 1}}"#).await.body["_version"], 3);
+    assert_eq!(
+        backend.post("/a/t/1/_update", r#"{"doc": {"y": 1}}"#).await.body["_version"],
+        3
+    );
     assert_eq!(backend.get("/a/t/1/_source").await.body, json!({"x": 2, "y": 1}));
     assert_eq!(backend.send("DELETE", "/a/t/1", "").await.body["found"], true);
     assert_eq!(backend.get("/a/t/1").await.status, 404);
@@ -41,7 +50,9 @@ async fn what_is_written_is_found_after_a_refresh_or_a_second() {
     assert_eq!(total().await, 1);
     backend.put("/a/t/2?refresh=true", "{}").await;
     assert_eq!(total().await, 2);
-    backend.put("/a/_settings", r#"{"index": {"refresh_interval": "-1"}}"#).await;
+    backend
+        .put("/a/_settings", r#"{"index": {"refresh_interval": "-1"}}"#)
+        .await;
     backend.put("/a/t/3", "{}").await;
     backend.step(Duration::from_secs(60));
     assert_eq!(total().await, 2);
@@ -54,7 +65,12 @@ async fn changed_and_deleted_documents_survive_merges() {
     let backend = Backend::new();
     for round in 0..25 {
         for id in 0..5 {
-            backend.put(&format!("/a/t/{id}"), &json!({"round": round, "text": format!("word{round} id{id}")}).to_string()).await;
+            backend
+                .put(
+                    &format!("/a/t/{id}"),
+                    &json!({"round": round, "text": format!("word{round} id{id}")}).to_string(),
+                )
+                .await;
         }
         backend.post("/a/_refresh", "").await;
     }
@@ -64,7 +80,13 @@ async fn changed_and_deleted_documents_survive_merges() {
     assert_eq!(answer.body["hits"]["total"], 4);
     assert_eq!(backend.get("/a/_search?q=text:word3").await.body["hits"]["total"], 0);
     assert_eq!(backend.get("/a/t/2").await.body["_version"], 25);
-    assert_eq!(backend.get("/a/_segments").await.body["indices"]["a"]["shards"]["0"][0]["segments"].as_object().unwrap().len(), 1);
+    assert_eq!(
+        backend.get("/a/_segments").await.body["indices"]["a"]["shards"]["0"][0]["segments"]
+            .as_object()
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 #[rstest]
@@ -87,8 +109,17 @@ async fn changed_and_deleted_documents_survive_merges() {
 async fn bad_input_is_refused_with_a_reason(#[case] uri: &str, #[case] body: Value) {
     let backend = logs().await;
     let answer = backend.post(uri, &body.to_string()).await;
-    assert_eq!((answer.status, &answer.body["status"]), (400, &json!(400)), "{}", answer.text);
-    assert!(answer.body["error"].as_str().is_some_and(|error| error.contains('[')), "{}", answer.text);
+    assert_eq!(
+        (answer.status, &answer.body["status"]),
+        (400, &json!(400)),
+        "{}",
+        answer.text
+    );
+    assert!(
+        answer.body["error"].as_str().is_some_and(|error| error.contains('[')),
+        "{}",
+        answer.text
+    );
 }
 
 #[tokio::test]
@@ -101,11 +132,23 @@ async fn names_lists_patterns_and_aliases_lead_to_indices() {
     assert_eq!(total("/_all/fluentd/_search").await, 12);
     assert_eq!(total("/_all/other/_search").await, 0);
     assert_eq!(backend.get("/nope/_search").await.status, 404);
-    assert_eq!(backend.get("/nope,logstash-*/_search?ignore_unavailable=true").await.body["hits"]["total"], 12);
+    assert_eq!(
+        backend
+            .get("/nope,logstash-*/_search?ignore_unavailable=true")
+            .await
+            .body["hits"]["total"],
+        12
+    );
     let action = json!({"actions": [{"add": {"index": "logstash-*", "alias": "warnings", "filter": {"term": {"level": "warn"}}}}]});
     assert_eq!(backend.post("/_aliases", &action.to_string()).await.status, 200);
     assert_eq!(total("/warnings/_search").await, 4);
-    assert_eq!(backend.send("DELETE", "/logstash-2015.06.22/_alias/warnings", "").await.status, 200);
+    assert_eq!(
+        backend
+            .send("DELETE", "/logstash-2015.06.22/_alias/warnings", "")
+            .await
+            .status,
+        200
+    );
     assert_eq!(total("/warnings/_search").await, 2);
     assert_eq!(backend.post("/logstash-2015.06.22/_close", "").await.status, 200);
     assert_eq!(total("/_search").await, 6);
@@ -117,11 +160,23 @@ async fn templates_shape_new_indices() {
     let backend = Backend::new();
     let template = json!({"template": "logs-*", "settings": {"number_of_shards": 2}, "mappings": {"_default_": {"dynamic_templates": [{"raw": {"match_mapping_type": "string", "mapping": {"type": "string", "fields": {"raw": {"type": "string", "index": "not_analyzed"}}}}}]}}, "aliases": {"{index}-alias": {}}});
     assert_eq!(backend.put("/_template/logs", &template.to_string()).await.status, 200);
-    backend.put("/logs-1/line/1?refresh=true", r#"{"text": "Two Words"}"#).await;
-    assert_eq!(backend.get("/logs-1/_search?q=text.raw:%22Two+Words%22").await.body["hits"]["total"], 1);
-    assert_eq!(backend.get("/logs-1/_settings").await.body["logs-1"]["settings"]["index"]["number_of_shards"], "2");
+    backend
+        .put("/logs-1/line/1?refresh=true", r#"{"text": "Two Words"}"#)
+        .await;
+    assert_eq!(
+        backend.get("/logs-1/_search?q=text.raw:%22Two+Words%22").await.body["hits"]["total"],
+        1
+    );
+    assert_eq!(
+        backend.get("/logs-1/_settings").await.body["logs-1"]["settings"]["index"]["number_of_shards"],
+        "2"
+    );
     assert_eq!(backend.get("/logs-1-alias/_count").await.body["count"], 1);
-    assert_eq!(backend.get("/logs-1/_mapping/line").await.body["logs-1"]["mappings"]["line"]["properties"]["text"]["fields"]["raw"]["index"], "not_analyzed");
+    assert_eq!(
+        backend.get("/logs-1/_mapping/line").await.body["logs-1"]["mappings"]["line"]["properties"]["text"]["fields"]["raw"]
+            ["index"],
+        "not_analyzed"
+    );
 }
 
 #[rstest]
@@ -144,8 +199,20 @@ async fn the_first_value_gives_a_field_its_kind(#[case] first: Value, #[case] se
 async fn the_status_page_has_every_field() {
     let answer = Backend::new().get("/").await.body;
     assert_eq!(
-        (&answer["status"], &answer["cluster_name"], &answer["version"]["number"], &answer["version"]["lucene_version"], &answer["version"]["build_snapshot"]),
-        (&json!(200), &json!("kubernetes-logging"), &json!("1.5.2"), &json!("4.10.4"), &json!(false))
+        (
+            &answer["status"],
+            &answer["cluster_name"],
+            &answer["version"]["number"],
+            &answer["version"]["lucene_version"],
+            &answer["version"]["build_snapshot"]
+        ),
+        (
+            &json!(200),
+            &json!("kubernetes-logging"),
+            &json!("1.5.2"),
+            &json!("4.10.4"),
+            &json!(false)
+        )
     );
     for key in ["name", "tagline"] {
         assert!(answer[key].is_string(), "{key}");
@@ -202,10 +269,23 @@ async fn a_table_shows_what_it_is_of(#[case] uri: &str, #[case] text: &str) {
 
 #[tokio::test]
 async fn limits_are_refusals() {
-    let limits = Limits { body: 2_000, query: 100, depth: 5, clauses: 8, window: 50, buckets: 3, indices: 3, fields: 8, scrolls: 1, searches: 1 };
+    let limits = Limits {
+        body: 2_000,
+        query: 100,
+        depth: 5,
+        clauses: 8,
+        window: 50,
+        buckets: 3,
+        indices: 3,
+        fields: 8,
+        scrolls: 1,
+        searches: 1,
+    };
     let backend = Backend::with(limits);
     for id in 0..5 {
-        backend.put(&format!("/a/t/{id}?refresh=true"), &json!({"n": id}).to_string()).await;
+        backend
+            .put(&format!("/a/t/{id}?refresh=true"), &json!({"n": id}).to_string())
+            .await;
     }
     let refused = async |method: &str, uri: &str, body: String, status: u16| {
         let answer = backend.send(method, uri, &body).await;
@@ -218,7 +298,13 @@ async fn limits_are_refusals() {
     refused("GET", "/_search?q=/((a{50}){50}){50}/", String::new(), 400).await;
     let nested = (0..6).fold(json!({"match_all": {}}), |inner, _| json!({"bool": {"must": inner}}));
     refused("POST", "/_search", json!({"query": nested}).to_string(), 400).await;
-    refused("POST", "/_search", json!({"aggs": {"n": {"terms": {"field": "n"}}}}).to_string(), 400).await;
+    refused(
+        "POST",
+        "/_search",
+        json!({"aggs": {"n": {"terms": {"field": "n"}}}}).to_string(),
+        400,
+    )
+    .await;
     let fields: serde_json::Map<String, Value> = (0..9).map(|n| (format!("f{n}"), json!(n))).collect();
     refused("PUT", "/b/t/1", Value::Object(fields).to_string(), 400).await;
     refused("PUT", "/c", String::new(), 200).await;
@@ -238,6 +324,9 @@ async fn it_is_served_over_a_socket_and_pretty_when_asked() {
     // What the whole workspace is built with may leave the choice of one open.
     let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let text = reqwest::get(url).await.unwrap().text().await.unwrap();
-    assert!(text.starts_with("{\n  \"took\" : 0,\n  \"timed_out\" : false,\n  \"_shards\" : {\n    \"total\" : 10,"), "{text}");
+    assert!(
+        text.starts_with("{\n  \"took\" : 0,\n  \"timed_out\" : false,\n  \"_shards\" : {\n    \"total\" : 10,"),
+        "{text}"
+    );
     serving.abort();
 }

@@ -12,12 +12,18 @@ mod support;
 use support::Backend;
 
 fn fixture(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/queries").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures/queries")
+        .join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn lines(name: &str) -> Vec<Value> {
-    fixture(name).lines().filter(|line| !line.trim().is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+    fixture(name)
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn near(a: f64, b: f64) -> bool {
@@ -33,7 +39,9 @@ async fn loaded(corpus: &str) -> Backend {
 
 fn uri(query: &Value, size: usize) -> String {
     let mut parameters = url::form_urlencoded::Serializer::new(String::new());
-    parameters.append_pair("q", query["q"].as_str().unwrap()).append_pair("size", &size.to_string());
+    parameters
+        .append_pair("q", query["q"].as_str().unwrap())
+        .append_pair("size", &size.to_string());
     for key in ["default_operator", "df", "lowercase_expanded_terms"] {
         match &query[key] {
             Value::Null => {}
@@ -41,7 +49,10 @@ fn uri(query: &Value, size: usize) -> String {
             other => drop(parameters.append_pair(key, &other.to_string())),
         }
     }
-    let index = query["index"].as_str().map(|index| format!("/{index}")).unwrap_or_default();
+    let index = query["index"]
+        .as_str()
+        .map(|index| format!("/{index}"))
+        .unwrap_or_default();
     format!("{index}/_search?{}", parameters.finish())
 }
 
@@ -61,11 +72,18 @@ async fn recorded_queries_find_what_lucene_finds_with_its_scores() {
         let hits = &answer.body["hits"];
         let failed = answer.body["_shards"]["failed"].as_u64().unwrap_or(u64::MAX) > 0;
         if hits["total"] != wanted["total"] || failed != wanted.get("failed_indices").is_some() {
-            wrong.push(format!("{query}: total {}, not {}; {}", hits["total"], wanted["total"], answer.body["_shards"]));
+            wrong.push(format!(
+                "{query}: total {}, not {}; {}",
+                hits["total"], wanted["total"], answer.body["_shards"]
+            ));
             continue;
         }
-        let scores: BTreeMap<&str, f64> =
-            hits["hits"].as_array().unwrap().iter().map(|hit| (hit["_id"].as_str().unwrap(), hit["_score"].as_f64().unwrap())).collect();
+        let scores: BTreeMap<&str, f64> = hits["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| (hit["_id"].as_str().unwrap(), hit["_score"].as_f64().unwrap()))
+            .collect();
         if let Some(ids) = wanted["ids"].as_array()
             && !ids.iter().map(|id| id.as_str().unwrap()).eq(scores.keys().copied())
         {
@@ -97,12 +115,18 @@ async fn own_queries_find_what_can_be_worked_out_by_hand() {
         let hits = answer.body["hits"]["hits"].as_array().cloned().unwrap_or_default();
         let ids: Vec<&str> = hits.iter().filter_map(|hit| hit["_id"].as_str()).collect();
         if answer.body["hits"]["total"] != query["total"] || query["ids"] != serde_json::json!(ids) {
-            wrong.push(format!("{query}: {} {ids:?} {}", answer.body["hits"]["total"], answer.body["error"]));
+            wrong.push(format!(
+                "{query}: {} {ids:?} {}",
+                answer.body["hits"]["total"], answer.body["error"]
+            ));
             continue;
         }
         for (hit, wanted) in hits.iter().zip(query["scores"].as_array().into_iter().flatten()) {
             if !near(hit["_score"].as_f64().unwrap(), wanted.as_f64().unwrap()) {
-                wrong.push(format!("{query}: {} scores {}, not {wanted}", hit["_id"], hit["_score"]));
+                wrong.push(format!(
+                    "{query}: {} scores {}, not {wanted}",
+                    hit["_id"], hit["_score"]
+                ));
             }
         }
     }

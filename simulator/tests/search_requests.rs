@@ -48,18 +48,37 @@ use support::logs;
 #[tokio::test]
 async fn a_query_of_a_body_finds_what_it_says(#[case] query: Value, #[case] total: u64) {
     let backend = logs().await;
-    let answer = backend.post("/logstash-*/_search", &json!({"query": query}).to_string()).await;
+    let answer = backend
+        .post("/logstash-*/_search", &json!({"query": query}).to_string())
+        .await;
     assert_eq!(answer.body["hits"]["total"], total, "{}", answer.text);
 }
 
 #[tokio::test]
 async fn hits_come_in_the_order_that_is_asked_for() {
     let backend = logs().await;
-    assert_eq!(backend.ids("/_search", &json!({"sort": [{"level": "asc"}, {"size": {"order": "desc"}}], "size": 3})).await, ["11", "8", "5"]);
-    assert_eq!(backend.ids("/_search?sort=@timestamp:desc&size=2&from=1", &json!({})).await, ["10", "9"]);
+    assert_eq!(
+        backend
+            .ids(
+                "/_search",
+                &json!({"sort": [{"level": "asc"}, {"size": {"order": "desc"}}], "size": 3})
+            )
+            .await,
+        ["11", "8", "5"]
+    );
+    assert_eq!(
+        backend
+            .ids("/_search?sort=@timestamp:desc&size=2&from=1", &json!({}))
+            .await,
+        ["10", "9"]
+    );
     let answer = backend.get("/_search?sort=size:asc&size=1").await;
     assert_eq!(
-        (&answer.body["hits"]["hits"][0]["sort"], &answer.body["hits"]["hits"][0]["_score"], &answer.body["hits"]["max_score"]),
+        (
+            &answer.body["hits"]["hits"][0]["sort"],
+            &answer.body["hits"]["hits"][0]["_score"],
+            &answer.body["hits"]["max_score"]
+        ),
         (&json!([0]), &Value::Null, &Value::Null)
     );
     let missing = json!({"sort": [{"nope": {"order": "asc", "unmapped_type": "long"}}, {"size": "asc"}], "size": 1});
@@ -73,13 +92,25 @@ async fn a_hit_shows_the_parts_that_are_asked_for() {
     let answer = backend.post("/_search", &body.to_string()).await;
     let hit = &answer.body["hits"]["hits"][0];
     assert_eq!(hit["_source"], json!({"level": "error"}));
-    assert!(hit["highlight"]["log"][0].as_str().unwrap().starts_with("<b>error</b> request"), "{hit}");
+    assert!(
+        hit["highlight"]["log"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("<b>error</b> request"),
+        "{hit}"
+    );
     assert!(hit["fields"]["@timestamp"][0].is_i64(), "{hit}");
     assert_eq!(hit["_version"], 1);
-    let (score, explained) = (hit["_score"].as_f64().unwrap(), hit["_explanation"]["value"].as_f64().unwrap());
+    let (score, explained) = (
+        hit["_score"].as_f64().unwrap(),
+        hit["_explanation"]["value"].as_f64().unwrap(),
+    );
     assert!((score - explained).abs() < 1e-6, "{hit}");
     let fields = backend.get("/_search?q=_id:3&fields=level,size").await;
-    assert_eq!(fields.body["hits"]["hits"][0]["fields"], json!({"level": ["info"], "size": [30]}));
+    assert_eq!(
+        fields.body["hits"]["hits"][0]["fields"],
+        json!({"level": ["info"], "size": [30]})
+    );
     assert!(fields.body["hits"]["hits"][0].get("_source").is_none());
 }
 
@@ -108,18 +139,39 @@ async fn aggregations_stand_under_one_another() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|bucket| (bucket["key"].as_str().unwrap(), bucket["doc_count"].as_u64().unwrap(), bucket["most"]["value"].as_f64().unwrap()))
+        .map(|bucket| {
+            (
+                bucket["key"].as_str().unwrap(),
+                bucket["doc_count"].as_u64().unwrap(),
+                bucket["most"]["value"].as_f64().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(levels, [("error", 2, 50.0), ("warn", 2, 40.0), ("info", 2, 30.0)]);
-    assert_eq!(aggs["sizes"], json!({"count": 12, "min": 0.0, "max": 110.0, "avg": 55.0, "sum": 660.0}));
-    assert_eq!(aggs["steps"]["buckets"], json!([{"key": 0, "doc_count": 5}, {"key": 50, "doc_count": 5}, {"key": 100, "doc_count": 2}]));
-    assert_eq!(aggs["bands"]["buckets"][0], json!({"key": "*-50.0", "to": 50.0, "to_as_string": "50.0", "doc_count": 5}));
+    assert_eq!(
+        aggs["sizes"],
+        json!({"count": 12, "min": 0.0, "max": 110.0, "avg": 55.0, "sum": 660.0})
+    );
+    assert_eq!(
+        aggs["steps"]["buckets"],
+        json!([{"key": 0, "doc_count": 5}, {"key": 50, "doc_count": 5}, {"key": 100, "doc_count": 2}])
+    );
+    assert_eq!(
+        aggs["bands"]["buckets"][0],
+        json!({"key": "*-50.0", "to": 50.0, "to_as_string": "50.0", "doc_count": 5})
+    );
     assert_eq!(aggs["bands"]["buckets"][1]["key"], "large");
     assert_eq!(aggs["late"]["buckets"][0]["doc_count"], 6);
     assert_eq!(aggs["errors"]["best"]["hits"]["hits"][0]["_id"], "11");
     assert_eq!(aggs["named"]["buckets"]["w"]["doc_count"], 4);
     assert_eq!(
-        (&aggs["without"]["doc_count"], &aggs["kinds"]["value"], &aggs["count"]["value"], &aggs["mean"]["value"], &aggs["gone"]["value"]),
+        (
+            &aggs["without"]["doc_count"],
+            &aggs["kinds"]["value"],
+            &aggs["count"]["value"],
+            &aggs["mean"]["value"],
+            &aggs["gone"]["value"]
+        ),
         (&json!(12), &json!(3), &json!(12), &json!(6.0), &Value::Null)
     );
 }
@@ -129,7 +181,12 @@ async fn a_histogram_fills_its_gaps_when_told_to() {
     let backend = logs().await;
     let body = json!({"size": 0, "query": {"terms": {"size": [0, 30]}}, "aggs": {"h": {"date_histogram": {"field": "@timestamp", "interval": "1h", "min_doc_count": 0, "extended_bounds": {"min": "2015-06-21T23:00:00", "max": "2015-06-22T04:00:00"}}}}});
     let answer = backend.post("/_search", &body.to_string()).await;
-    let counts: Vec<u64> = answer.body["aggregations"]["h"]["buckets"].as_array().unwrap().iter().map(|bucket| bucket["doc_count"].as_u64().unwrap()).collect();
+    let counts: Vec<u64> = answer.body["aggregations"]["h"]["buckets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|bucket| bucket["doc_count"].as_u64().unwrap())
+        .collect();
     assert_eq!(counts, [0, 1, 0, 0, 1, 0]);
 }
 
@@ -144,14 +201,21 @@ async fn a_scroll_gives_every_hit_once_whatever_is_written_meanwhile() {
             break;
         }
         ids.extend(hits.iter().map(|hit| hit["_id"].as_str().unwrap().to_owned()));
-        backend.send("DELETE", "/logstash-2015.06.23/fluentd/11?refresh=true", "").await;
-        answer = backend.post("/_search/scroll?scroll=1m", answer.body["_scroll_id"].as_str().unwrap()).await;
+        backend
+            .send("DELETE", "/logstash-2015.06.23/fluentd/11?refresh=true", "")
+            .await;
+        answer = backend
+            .post("/_search/scroll?scroll=1m", answer.body["_scroll_id"].as_str().unwrap())
+            .await;
     }
     assert_eq!(ids, (0..12).map(|n| n.to_string()).collect::<Vec<_>>());
     let id = answer.body["_scroll_id"].as_str().unwrap().to_owned();
     assert_eq!(backend.send("DELETE", "/_search/scroll", &id).await.status, 200);
     assert_eq!(backend.post("/_search/scroll", &id).await.status, 404);
-    let kept = backend.get("/_search?scroll=1s&size=1").await.body["_scroll_id"].as_str().unwrap().to_owned();
+    let kept = backend.get("/_search?scroll=1s&size=1").await.body["_scroll_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     backend.step(Duration::from_secs(5));
     assert_eq!(backend.post("/_search/scroll", &kept).await.status, 404);
 }
@@ -162,7 +226,10 @@ async fn several_searches_are_answered_one_by_one() {
     let body = "{\"index\":\"logstash-*\"}\n{\"query\":{\"term\":{\"level\":\"warn\"}}}\n{\"index\":\"nope\"}\n{}\n{}\n{\"size\":0}\n";
     let answer = backend.post("/_msearch", body).await;
     let responses = answer.body["responses"].as_array().unwrap();
-    assert_eq!((&responses[0]["hits"]["total"], &responses[2]["hits"]["total"]), (&json!(4), &json!(12)));
+    assert_eq!(
+        (&responses[0]["hits"]["total"], &responses[2]["hits"]["total"]),
+        (&json!(4), &json!(12))
+    );
     assert!(responses[1]["error"].is_string());
 }
 
@@ -211,14 +278,27 @@ async fn what_a_log_viewer_sends_is_answered() {
         "script_fields": {},
         "fielddata_fields": ["@timestamp"],
     });
-    let request = format!("{}\n{body}\n", json!({"index": "logstash-*", "search_type": "query_then_fetch", "ignore_unavailable": true}));
-    let answer = backend.post("/_msearch?timeout=0&ignore_unavailable=true&preference=1", &request).await;
+    let request = format!(
+        "{}\n{body}\n",
+        json!({"index": "logstash-*", "search_type": "query_then_fetch", "ignore_unavailable": true})
+    );
+    let answer = backend
+        .post("/_msearch?timeout=0&ignore_unavailable=true&preference=1", &request)
+        .await;
     let answer = &answer.body["responses"][0];
     assert_eq!(answer["hits"]["total"], 4, "{answer}");
     let hit = &answer["hits"]["hits"][0];
     assert_eq!(hit["_id"], "11");
-    assert_eq!(hit["highlight"]["level"][0], "@kibana-highlighted-field@error@/kibana-highlighted-field@");
+    assert_eq!(
+        hit["highlight"]["level"][0],
+        "@kibana-highlighted-field@error@/kibana-highlighted-field@"
+    );
     assert_eq!(hit["_source"]["size"], 110);
-    let counts: Vec<u64> = answer["aggregations"]["2"]["buckets"].as_array().unwrap().iter().map(|bucket| bucket["doc_count"].as_u64().unwrap()).collect();
+    let counts: Vec<u64> = answer["aggregations"]["2"]["buckets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|bucket| bucket["doc_count"].as_u64().unwrap())
+        .collect();
     assert_eq!(counts.iter().sum::<u64>(), 4, "{answer}");
 }

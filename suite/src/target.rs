@@ -118,7 +118,10 @@ impl Target {
     pub fn at(url: &str, credentials: &Credentials) -> Result<Self, TargetError> {
         let parsed = url::Url::parse(url).map_err(|e| TargetError::Address(url.to_owned(), e.to_string()))?;
         if !["http", "https"].contains(&parsed.scheme()) || parsed.host_str().is_none() {
-            return Err(TargetError::Address(url.to_owned(), "it is to begin with http:// or https://".to_owned()));
+            return Err(TargetError::Address(
+                url.to_owned(),
+                "it is to begin with http:// or https://".to_owned(),
+            ));
         }
         let base = url.trim_end_matches('/').to_owned();
         let asks = parsed.scheme() == "https" && credentials.say_who();
@@ -172,7 +175,11 @@ impl Target {
     /// The same, with what is said in each trial recorded on a cassette of its own in a folder. `credentials` are those
     /// that it was made with.
     pub fn recorded_in(mut self, folder: &Path, profile: Profile, credentials: Credentials) -> Self {
-        self.recording = Some(Arc::new(Recording { folder: folder.to_owned(), profile, credentials }));
+        self.recording = Some(Arc::new(Recording {
+            folder: folder.to_owned(),
+            profile,
+            credentials,
+        }));
         self
     }
 
@@ -197,15 +204,28 @@ impl Target {
             return (!recorded.has(trial)).then(|| "it is not on the cassette".to_owned());
         }
         let reason = |need: &Need| match need {
-            Need::Backend if self.place.is_none() => Some("it takes a backend that the target's proxy reaches; --backend says where one is"),
-            Need::Container if self.embedded.is_none() => Some("it takes a pod whose container runs, which only the simulator is known to have"),
-            Need::LogLines if self.embedded.is_none() && !self.logs.may_be_loaded => Some("it loads log lines; --seed-logs lets it, and removes them after"),
+            Need::Backend if self.place.is_none() => {
+                Some("it takes a backend that the target's proxy reaches; --backend says where one is")
+            }
+            Need::Container if self.embedded.is_none() => {
+                Some("it takes a pod whose container runs, which only the simulator is known to have")
+            }
+            Need::LogLines if self.embedded.is_none() && !self.logs.may_be_loaded => {
+                Some("it loads log lines; --seed-logs lets it, and removes them after")
+            }
             Need::Clock if self.embedded.is_none() => Some("it is about a time that only the simulator's clock shows"),
             Need::Backend | Need::Container | Need::LogSearch | Need::LogLines | Need::Clock => None,
         };
         let lacking = needs.iter().find_map(reason).map(str::to_owned);
-        let unknown = credential.filter(|credential| self.doors.as_ref().and_then(|doors| doors.visitor(*credential)).is_none());
-        lacking.or_else(|| unknown.map(|_| "it takes a server that asks for credentials, and those credentials".to_owned()))
+        let unknown = credential.filter(|credential| {
+            self.doors
+                .as_ref()
+                .and_then(|doors| doors.visitor(*credential))
+                .is_none()
+        });
+        lacking.or_else(|| {
+            unknown.map(|_| "it takes a server that asks for credentials, and those credentials".to_owned())
+        })
     }
 
     /// Its address.
@@ -231,7 +251,10 @@ impl Target {
             (_, Some(_)) => Ok(Some(self.clone())),
             (Some(embedded), None) => {
                 let other = Self::simulator(embedded.profile).await?;
-                Ok(Some(Self { recording: self.recording.clone(), ..other }))
+                Ok(Some(Self {
+                    recording: self.recording.clone(),
+                    ..other
+                }))
             }
             (None, None) => Ok(None),
         }
@@ -255,7 +278,9 @@ impl Target {
     pub async fn send(&self, request: &Request) -> Result<Answer, TargetError> {
         let whole = async { self.open(request).await?.whole().await };
         let late = || TargetError::TooLate(format!("{} {}", request.method, request.target()));
-        tokio::time::timeout(ANSWER, whole).await.unwrap_or_else(|_| Err(late()))
+        tokio::time::timeout(ANSWER, whole)
+            .await
+            .unwrap_or_else(|_| Err(late()))
     }
 
     /// Asks, and reads the head of the answer only.
@@ -264,15 +289,25 @@ impl Target {
     /// If no head came in time.
     pub async fn open(&self, request: &Request) -> Result<Stream, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        Self::head(self.asked(request), &named).await.map(|response| Stream::of(response, named))
+        Self::head(self.asked(request), &named)
+            .await
+            .map(|response| Stream::of(response, named))
     }
 
     /// The request as the client sends it.
     fn asked(&self, request: &Request) -> reqwest::RequestBuilder {
-        let door = request.credential.and_then(|credential| self.doors.as_ref().and_then(|doors| Some((doors, doors.visitor(credential)?))));
+        let door = request.credential.and_then(|credential| {
+            self.doors
+                .as_ref()
+                .and_then(|doors| Some((doors, doors.visitor(credential)?)))
+        });
         let (base, client, authorization) = match door {
             Some((doors, visitor)) => (&doors.base, &visitor.client, &visitor.authorization),
-            None => (self.way.as_ref().unwrap_or(&self.base), &self.client, &self.authorization),
+            None => (
+                self.way.as_ref().unwrap_or(&self.base),
+                &self.client,
+                &self.authorization,
+            ),
         };
         let mut asked = client.request(request.method.clone(), format!("{base}{}", request.target()));
         if let Some(agent) = &self.agent {
@@ -299,7 +334,10 @@ impl Target {
     async fn head(asked: reqwest::RequestBuilder, named: &str) -> Result<reqwest::Response, TargetError> {
         match tokio::time::timeout(ANSWER, asked.send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(TargetError::Unreachable { request: named.to_owned(), reason: reason(&error) }),
+            Ok(Err(error)) => Err(TargetError::Unreachable {
+                request: named.to_owned(),
+                reason: reason(&error),
+            }),
             Err(_) => Err(TargetError::TooLate(named.to_owned())),
         }
     }
@@ -321,9 +359,20 @@ pub struct Stream {
 
 impl Stream {
     fn of(response: reqwest::Response, request: String) -> Self {
-        let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).map(str::to_owned);
+        let content_type = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|v| v.to_str().ok())
+            .map(str::to_owned);
         let headers = response.headers().clone();
-        Self { status: response.status().as_u16(), content_type, headers, response, request, unread: BytesMut::new() }
+        Self {
+            status: response.status().as_u16(),
+            content_type,
+            headers,
+            response,
+            request,
+            unread: BytesMut::new(),
+        }
     }
 
     /// The answer with its whole body.
@@ -335,12 +384,20 @@ impl Stream {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status: self.status, content_type: self.content_type, headers: self.headers, body: body.freeze() })
+        Ok(Answer {
+            status: self.status,
+            content_type: self.content_type,
+            headers: self.headers,
+            body: body.freeze(),
+        })
     }
 
     /// The next piece of the body; none at its end.
     async fn chunk(&mut self) -> Result<Option<Bytes>, TargetError> {
-        let unreachable = |error: reqwest::Error| TargetError::Unreachable { request: self.request.clone(), reason: reason(&error) };
+        let unreachable = |error: reqwest::Error| TargetError::Unreachable {
+            request: self.request.clone(),
+            reason: reason(&error),
+        };
         self.response.chunk().await.map_err(unreachable)
     }
 
@@ -361,7 +418,10 @@ impl Stream {
                 None if self.unread.iter().all(u8::is_ascii_whitespace) => return Ok(None),
                 None => {
                     let reason = "it breaks off in the middle of one".to_owned();
-                    return Err(TargetError::Stream { request: self.request.clone(), reason });
+                    return Err(TargetError::Stream {
+                        request: self.request.clone(),
+                        reason,
+                    });
                 }
             }
         }
@@ -378,7 +438,10 @@ impl Stream {
                 Ok(Some(value))
             }
             Some(Err(error)) if error.is_eof() => Ok(None),
-            Some(Err(error)) => Err(TargetError::Stream { request: self.request.clone(), reason: error.to_string() }),
+            Some(Err(error)) => Err(TargetError::Stream {
+                request: self.request.clone(),
+                reason: error.to_string(),
+            }),
         }
     }
 }
@@ -421,7 +484,8 @@ fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>, Targe
         (None, Some(basic)) => format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(basic)),
         (None, None) => return Ok(None),
     };
-    let mut value = HeaderValue::from_str(&value).map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
+    let mut value = HeaderValue::from_str(&value)
+        .map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
     value.set_sensitive(true);
     Ok(Some(value))
 }

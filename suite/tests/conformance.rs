@@ -26,13 +26,21 @@ struct Shared {
 
 impl Shared {
     fn new(profile: Profile) -> std::io::Result<Arc<Self>> {
-        Ok(Arc::new(Self { profile, runtime: Runtime::new()?, target: OnceCell::new() }))
+        Ok(Arc::new(Self {
+            profile,
+            runtime: Runtime::new()?,
+            target: OnceCell::new(),
+        }))
     }
 
     fn play(&self, trial: &stuntdouble_suite::trial::Trial) -> Result<(), Failed> {
         self.runtime.block_on(async {
             let target = self.target.get_or_try_init(|| Target::simulator(self.profile)).await?;
-            let own = if trial.row.case.cluster_wide { target.another().await? } else { None };
+            let own = if trial.row.case.cluster_wide {
+                target.another().await?
+            } else {
+                None
+            };
             let outcome = trial.play(own.as_ref().unwrap_or(target), "test").await;
             match &outcome.verdict {
                 Verdict::Failed(failure) => Err(Failed::from(explain(&outcome, failure, Style::default()))),

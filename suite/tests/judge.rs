@@ -34,7 +34,8 @@ impl Shelf {
                 let mut object: Value = serde_json::from_slice(&request.body).unwrap();
                 let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                 object["metadata"]["uid"] = format!("uid-{name}").into();
-                object["metadata"]["resourceVersion"] = (self.version.fetch_add(1, Ordering::Relaxed) + 1).to_string().into();
+                object["metadata"]["resourceVersion"] =
+                    (self.version.fetch_add(1, Ordering::Relaxed) + 1).to_string().into();
                 object["metadata"]["creationTimestamp"] = "2016-03-01T10:00:00Z".into();
                 objects.insert(format!("{path}/{name}"), object.clone());
                 (200, object)
@@ -43,7 +44,9 @@ impl Shelf {
                 Some(_) => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
                 None => (404, not_found),
             },
-            _ => objects.get(&path).map_or((404, not_found), |object| (200, object.clone())),
+            _ => objects
+                .get(&path)
+                .map_or((404, not_found), |object| (200, object.clone())),
         }
     }
 }
@@ -62,13 +65,22 @@ async fn play(id: &str, shelf: Shelf) -> (Outcome, MockServer) {
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(shelf).mount(&server).await;
     let target = Target::at(&server.uri(), &Credentials::default()).unwrap();
-    let selection = Selection { filters: vec![id.to_owned()], ..Selection::default() };
-    let trial = selection.of(&Catalog::embedded().unwrap(), Profile::Documented).remove(0);
+    let selection = Selection {
+        filters: vec![id.to_owned()],
+        ..Selection::default()
+    };
+    let trial = selection
+        .of(&Catalog::embedded().unwrap(), Profile::Documented)
+        .remove(0);
     (trial.play(&target, "judge").await, server)
 }
 
 fn about(outcome: &Outcome) -> Vec<String> {
-    outcome.verdict.failure().map(|failure| failure.mismatches.iter().map(|m| m.about.clone()).collect()).unwrap_or_default()
+    outcome
+        .verdict
+        .failure()
+        .map(|failure| failure.mismatches.iter().map(|m| m.about.clone()).collect())
+        .unwrap_or_default()
 }
 
 const READ: &str = "core/v1/configmaps/read/present";
@@ -79,9 +91,21 @@ async fn a_good_answer_passes_and_the_world_is_removed() {
     let (outcome, server) = play(READ, shelf.clone()).await;
     assert_eq!(outcome.verdict, Verdict::Passed);
     assert!(shelf.objects.lock().unwrap().is_empty(), "nothing is left behind");
-    let asked: Vec<String> = server.received_requests().await.unwrap().iter().map(|r| format!("{} {}", r.method, r.url.path())).collect();
-    assert!(asked[0].starts_with("POST /api/v1/namespaces"), "the namespace comes first: {asked:?}");
-    assert!(asked.last().unwrap().starts_with("DELETE /api/v1/namespaces/sd-judge-"), "and goes last: {asked:?}");
+    let asked: Vec<String> = server
+        .received_requests()
+        .await
+        .unwrap()
+        .iter()
+        .map(|r| format!("{} {}", r.method, r.url.path()))
+        .collect();
+    assert!(
+        asked[0].starts_with("POST /api/v1/namespaces"),
+        "the namespace comes first: {asked:?}"
+    );
+    assert!(
+        asked.last().unwrap().starts_with("DELETE /api/v1/namespaces/sd-judge-"),
+        "and goes last: {asked:?}"
+    );
 }
 
 #[tokio::test]
@@ -91,13 +115,24 @@ async fn a_world_is_removed_also_after_a_failure() {
             body["data"]["color"] = "red".into();
         }
     }
-    let shelf = Shelf { bend: Some(bend), ..Shelf::default() };
+    let shelf = Shelf {
+        bend: Some(bend),
+        ..Shelf::default()
+    };
     let (outcome, _server) = play(READ, shelf.clone()).await;
     assert_eq!(about(&outcome), ["object", "object a"]);
     assert!(shelf.objects.lock().unwrap().is_empty(), "nothing is left behind");
     let failure = outcome.verdict.failure().unwrap();
-    assert!(failure.curl.as_deref().unwrap().contains("/configmaps/sd-judge-"), "{failure:?}");
-    assert!(failure.mismatches[0].diff().contains(&('+', "    \"color\": \"red\"".to_owned())) || failure.mismatches[0].actual.contains("red"));
+    assert!(
+        failure.curl.as_deref().unwrap().contains("/configmaps/sd-judge-"),
+        "{failure:?}"
+    );
+    assert!(
+        failure.mismatches[0]
+            .diff()
+            .contains(&('+', "    \"color\": \"red\"".to_owned()))
+            || failure.mismatches[0].actual.contains("red")
+    );
 }
 
 #[tokio::test]
@@ -107,32 +142,66 @@ async fn another_type_is_a_failure() {
             body["kind"] = "Secret".into();
         }
     }
-    let (outcome, _server) = play(READ, Shelf { bend: Some(bend), ..Shelf::default() }).await;
+    let (outcome, _server) = play(
+        READ,
+        Shelf {
+            bend: Some(bend),
+            ..Shelf::default()
+        },
+    )
+    .await;
     assert!(about(&outcome).contains(&"type".to_owned()), "{outcome:?}");
 }
 
 #[tokio::test]
 async fn a_world_that_cannot_be_made_fails_the_trial_with_the_request_that_failed() {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(ResponseTemplate::new(503).set_body_string("too busy")).mount(&server).await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(503).set_body_string("too busy"))
+        .mount(&server)
+        .await;
     let target = Target::at(&server.uri(), &Credentials::default()).unwrap();
-    let selection = Selection { filters: vec![READ.to_owned()], ..Selection::default() };
-    let trial = selection.of(&Catalog::embedded().unwrap(), Profile::Documented).remove(0);
+    let selection = Selection {
+        filters: vec![READ.to_owned()],
+        ..Selection::default()
+    };
+    let trial = selection
+        .of(&Catalog::embedded().unwrap(), Profile::Documented)
+        .remove(0);
     let outcome = trial.play(&target, "judge").await;
     let failure = outcome.verdict.failure().unwrap();
-    assert!(failure.mismatches[0].actual.contains("503") && failure.mismatches[0].actual.contains("curl"), "{failure:?}");
+    assert!(
+        failure.mismatches[0].actual.contains("503") && failure.mismatches[0].actual.contains("curl"),
+        "{failure:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_token_is_presented_and_never_shown() {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(ResponseTemplate::new(401).set_body_string("no")).mount(&server).await;
-    let credentials = Credentials { token: Some("hush".to_owned()), ..Credentials::default() };
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(401).set_body_string("no"))
+        .mount(&server)
+        .await;
+    let credentials = Credentials {
+        token: Some("hush".to_owned()),
+        ..Credentials::default()
+    };
     let target = Target::at(&server.uri(), &credentials).unwrap();
-    let selection = Selection { filters: vec![READ.to_owned()], ..Selection::default() };
-    let trial = selection.of(&Catalog::embedded().unwrap(), Profile::Documented).remove(0);
+    let selection = Selection {
+        filters: vec![READ.to_owned()],
+        ..Selection::default()
+    };
+    let trial = selection
+        .of(&Catalog::embedded().unwrap(), Profile::Documented)
+        .remove(0);
     let outcome = trial.play(&target, "judge").await;
     assert!(!format!("{outcome:?}").contains("hush"));
     let asked = server.received_requests().await.unwrap();
-    assert!(asked.iter().all(|request| request.headers.get("authorization").is_some_and(|value| value == "Bearer hush")));
+    assert!(asked.iter().all(|request| {
+        request
+            .headers
+            .get("authorization")
+            .is_some_and(|value| value == "Bearer hush")
+    }));
 }

@@ -11,7 +11,10 @@ use futures::StreamExt;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ReplicationController, Service};
-use kube::api::{Api, AttachParams, DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams, Resource, WatchEvent, WatchParams};
+use kube::api::{
+    Api, AttachParams, DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams, Resource, WatchEvent,
+    WatchParams,
+};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config, ResourceExt};
 use serde::Serialize;
@@ -30,11 +33,30 @@ impl Server {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("config").display().to_string();
-        let arguments = ["serve", "--bare", "--listen", "127.0.0.1:0", "--secure-listen", "127.0.0.1:0", "--write-kubeconfig", &config];
-        let mut process = Command::new(env!("CARGO_BIN_EXE_stuntdouble")).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let arguments = [
+            "serve",
+            "--bare",
+            "--listen",
+            "127.0.0.1:0",
+            "--secure-listen",
+            "127.0.0.1:0",
+            "--write-kubeconfig",
+            &config,
+        ];
+        let mut process = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut ready = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut ready).unwrap();
-        let url = ready.strip_prefix("ready: ").and_then(|urls| urls.split(' ').next()).unwrap_or_else(|| panic!("{ready}")).to_owned();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut ready)
+            .unwrap();
+        let url = ready
+            .strip_prefix("ready: ")
+            .and_then(|urls| urls.split(' ').next())
+            .unwrap_or_else(|| panic!("{ready}"))
+            .to_owned();
         Self { process, folder, url }
     }
 
@@ -44,7 +66,12 @@ impl Server {
 
     async fn secure(&self) -> Client {
         let config = Kubeconfig::read_from(self.folder.path().join("config")).unwrap();
-        Client::try_from(Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap()).unwrap()
+        Client::try_from(
+            Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
+                .await
+                .unwrap(),
+        )
+        .unwrap()
     }
 }
 
@@ -61,33 +88,65 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize,
 {
     let mut object = json!({"kind": K::kind(&()), "apiVersion": K::api_version(&()), "metadata": {"name": "one"}});
-    object.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    let created = api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+    object
+        .as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
+    let created = api
+        .create(&PostParams::default(), &serde_json::from_value(object).unwrap())
+        .await
+        .unwrap();
     assert!(created.uid().is_some());
     let version = created.resource_version().unwrap();
     assert_eq!(api.get("one").await.unwrap().name_any(), "one");
-    assert_eq!(api.list(&ListParams::default().fields("metadata.name=one")).await.unwrap().items.len(), 1);
+    assert_eq!(
+        api.list(&ListParams::default().fields("metadata.name=one"))
+            .await
+            .unwrap()
+            .items
+            .len(),
+        1
+    );
     let patch = Patch::Strategic(json!({"metadata": {"labels": {"patched": "yes"}}}));
     let mut patched = api.patch("one", &PatchParams::default(), &patch).await.unwrap();
     assert_eq!(patched.labels()["patched"], "yes");
     patched.labels_mut().insert("replaced".to_owned(), "yes".to_owned());
-    assert_eq!(api.replace("one", &PostParams::default(), &patched).await.unwrap().labels()["replaced"], "yes");
-    api.delete("one", &DeleteParams::default().grace_period(0)).await.unwrap();
+    assert_eq!(
+        api.replace("one", &PostParams::default(), &patched)
+            .await
+            .unwrap()
+            .labels()["replaced"],
+        "yes"
+    );
+    api.delete("one", &DeleteParams::default().grace_period(0))
+        .await
+        .unwrap();
     assert!(matches!(api.get("one").await, Err(kube::Error::Api(status)) if status.code == 404));
 
     let params = WatchParams::default().fields("metadata.name=one").disable_bookmarks();
     let mut events = std::pin::pin!(api.watch(&params, &version).await.unwrap());
     let mut seen = Vec::new();
     while seen.last() != Some(&"deleted") {
-        seen.push(match tokio::time::timeout(Duration::from_secs(20), events.next()).await.unwrap().unwrap().unwrap() {
-            WatchEvent::Added(_) => "added",
-            WatchEvent::Modified(_) => "modified",
-            WatchEvent::Deleted(_) => "deleted",
-            other => panic!("{other:?}"),
-        });
+        seen.push(
+            match tokio::time::timeout(Duration::from_secs(20), events.next())
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap()
+            {
+                WatchEvent::Added(_) => "added",
+                WatchEvent::Modified(_) => "modified",
+                WatchEvent::Deleted(_) => "deleted",
+                other => panic!("{other:?}"),
+            },
+        );
     }
     // A pod is marked before it goes.
-    let expected: &[&str] = if K::kind(&()) == "Pod" { &["modified"; 3] } else { &["modified"; 2] };
+    let expected: &[&str] = if K::kind(&()) == "Pod" {
+        &["modified"; 3]
+    } else {
+        &["modified"; 2]
+    };
     assert_eq!(seen.split_last(), Some((&"deleted", expected)), "{}", K::kind(&()));
 }
 
@@ -95,19 +154,34 @@ async fn live_all(client: Client, namespace: &str) {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let space = serde_json::from_value(json!({"metadata": {"name": namespace}})).unwrap();
     namespaces.create(&PostParams::default(), &space).await.unwrap();
-    let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "nginx"}]}});
+    let template =
+        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "nginx"}]}});
     let mut once = template.clone();
     once["spec"]["restartPolicy"] = "Never".into();
-    fn within<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(client: &Client, namespace: &str) -> Api<K> {
+    fn within<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(
+        client: &Client,
+        namespace: &str,
+    ) -> Api<K> {
         Api::namespaced(client.clone(), namespace)
     }
     live::<Pod>(within(&client, namespace), json!({"spec": template["spec"]})).await;
     live::<Service>(within(&client, namespace), json!({"spec": {"ports": [{"port": 80}]}})).await;
-    live::<ReplicationController>(within(&client, namespace), json!({"spec": {"replicas": 1, "selector": {"app": "web"}, "template": template}})).await;
+    live::<ReplicationController>(
+        within(&client, namespace),
+        json!({"spec": {"replicas": 1, "selector": {"app": "web"}, "template": template}}),
+    )
+    .await;
     live::<Job>(within(&client, namespace), json!({"spec": {"template": once}})).await;
     live::<ConfigMap>(within(&client, namespace), json!({"data": {"key": "value"}})).await;
     let labels = Patch::Merge(json!({"metadata": {"labels": {"patched": "yes"}}}));
-    assert_eq!(namespaces.patch(namespace, &PatchParams::default(), &labels).await.unwrap().labels()["patched"], "yes");
+    assert_eq!(
+        namespaces
+            .patch(namespace, &PatchParams::default(), &labels)
+            .await
+            .unwrap()
+            .labels()["patched"],
+        "yes"
+    );
     namespaces.delete(namespace, &DeleteParams::default()).await.unwrap();
 }
 
@@ -128,30 +202,63 @@ async fn a_container_is_talked_to() {
     let server = Server::start();
     let client = server.secure().await;
     let nodes: Api<Node> = Api::all(client.clone());
-    nodes.create(&PostParams::default(), &serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap()).await.unwrap();
+    nodes
+        .create(
+            &PostParams::default(),
+            &serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap(),
+        )
+        .await
+        .unwrap();
     let pods: Api<Pod> = Api::namespaced(client, "default");
     let pod = json!({"metadata": {"name": "one"}, "spec": {"nodeName": "n", "containers": [{"name": "main", "image": "nginx"}]}});
-    let mut pod: Pod = pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+    let mut pod: Pod = pods
+        .create(&PostParams::default(), &serde_json::from_value(pod).unwrap())
+        .await
+        .unwrap();
     pod.status = serde_json::from_value(json!({"phase": "Running"})).unwrap();
     pods.replace_status("one", &PostParams::default(), &pod).await.unwrap();
 
-    let mut process = pods.exec("one", ["cat"], &AttachParams::default().stdin(true).stderr(false)).await.unwrap();
+    let mut process = pods
+        .exec("one", ["cat"], &AttachParams::default().stdin(true).stderr(false))
+        .await
+        .unwrap();
     let (mut stdin, mut stdout) = (process.stdin().unwrap(), process.stdout().unwrap());
     stdin.write_all(b"hello").await.unwrap();
     let mut heard = [0; 5];
-    tokio::time::timeout(Duration::from_secs(20), stdout.read_exact(&mut heard)).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(20), stdout.read_exact(&mut heard))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(&heard, b"hello");
 
-    let failed = pods.exec("one", ["false"], &AttachParams::default().stderr(false)).await.unwrap().take_status().unwrap().await.unwrap();
+    let failed = pods
+        .exec("one", ["false"], &AttachParams::default().stderr(false))
+        .await
+        .unwrap()
+        .take_status()
+        .unwrap()
+        .await
+        .unwrap();
     assert_eq!(failed.reason.as_deref(), Some("NonZeroExitCode"));
 
-    let mut attached = pods.attach("one", &AttachParams::default().stdin(true).stderr(false)).await.unwrap();
+    let mut attached = pods
+        .attach("one", &AttachParams::default().stdin(true).stderr(false))
+        .await
+        .unwrap();
     attached.stdin().unwrap().write_all(b"marco\n").await.unwrap();
     let (mut stdout, mut heard) = (attached.stdout().unwrap(), String::new());
     while !heard.contains("marco\n") {
         let mut piece = [0; 256];
-        let read = tokio::time::timeout(Duration::from_secs(20), stdout.read(&mut piece)).await.unwrap().unwrap();
+        let read = tokio::time::timeout(Duration::from_secs(20), stdout.read(&mut piece))
+            .await
+            .unwrap()
+            .unwrap();
         heard.push_str(std::str::from_utf8(&piece[..read]).unwrap());
     }
-    assert!(pods.logs("one", &LogParams::default()).await.unwrap().contains("marco\n"));
+    assert!(
+        pods.logs("one", &LogParams::default())
+            .await
+            .unwrap()
+            .contains("marco\n")
+    );
 }

@@ -5,7 +5,14 @@
 use std::path::{Path, PathBuf};
 
 /// From left to right; `request` and `check` stand beside each other, and neither imports the other.
-const LAYERS: [&[&str]; 6] = [&["catalog"], &["request", "check"], &["target"], &["trial"], &["report"], &["cli"]];
+const LAYERS: [&[&str]; 6] = [
+    &["catalog"],
+    &["request", "check"],
+    &["target"],
+    &["trial"],
+    &["report"],
+    &["cli"],
+];
 
 /// Where the simulator may be named.
 const NAME_THE_SIMULATOR: [&str; 2] = ["target/simulator.rs", "cli/"];
@@ -28,7 +35,10 @@ fn files() -> Vec<(String, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let named = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
-        (path.strip_prefix(&src).unwrap().to_string_lossy().replace('\\', "/"), text)
+        (
+            path.strip_prefix(&src).unwrap().to_string_lossy().replace('\\', "/"),
+            text,
+        )
     };
     sources(&src).into_iter().map(named).collect()
 }
@@ -41,7 +51,10 @@ fn layer(module: &str) -> Option<usize> {
 fn named(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for after in text.split("crate::").skip(1) {
-        let end = |text: &str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+        let end = |text: &str| {
+            text.find(|c: char| !c.is_alphanumeric() && c != '_')
+                .unwrap_or(text.len())
+        };
         match after.strip_prefix('{') {
             // use crate::{check::Answer, request::Request}
             Some(group) => {
@@ -61,7 +74,11 @@ fn named(text: &str) -> Vec<String> {
             None => found.push(after[..end(after)].to_owned()),
         }
     }
-    found.iter().map(|word| word.trim()[..word.trim().find("::").unwrap_or(word.trim().len())].to_owned()).filter(|word| !word.is_empty()).collect()
+    found
+        .iter()
+        .map(|word| word.trim()[..word.trim().find("::").unwrap_or(word.trim().len())].to_owned())
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 #[test]
@@ -71,7 +88,8 @@ fn every_layer_imports_only_what_stands_to_its_left() {
         let own = file.split('/').next().unwrap().trim_end_matches(".rs").to_owned();
         let Some(own_layer) = layer(&own) else { continue };
         for module in named(&text) {
-            let fine = module == own || layer(&module).is_some_and(|other| other < own_layer) || layer(&module).is_none();
+            let fine =
+                module == own || layer(&module).is_some_and(|other| other < own_layer) || layer(&module).is_none();
             if !fine {
                 strays.push(format!("{file} names {module}"));
             }
@@ -84,7 +102,10 @@ fn every_layer_imports_only_what_stands_to_its_left() {
 fn every_module_has_a_layer() {
     for (file, _) in files() {
         let module = file.split('/').next().unwrap().trim_end_matches(".rs").to_owned();
-        assert!(["lib", "main"].contains(&module.as_str()) || layer(&module).is_some(), "{file}");
+        assert!(
+            ["lib", "main"].contains(&module.as_str()) || layer(&module).is_some(),
+            "{file}"
+        );
     }
 }
 
@@ -100,5 +121,8 @@ fn only_the_target_and_the_program_name_the_simulator() {
 #[test]
 fn names_are_read_from_paths_and_groups() {
     assert_eq!(named("use crate::check::Answer;"), ["check"]);
-    assert_eq!(named("use crate::{\n    catalog::{Profile, Row},\n    request::Request,\n};"), ["catalog", "request"]);
+    assert_eq!(
+        named("use crate::{\n    catalog::{Profile, Row},\n    request::Request,\n};"),
+        ["catalog", "request"]
+    );
 }

@@ -14,7 +14,10 @@ fn every_difference_in_the_code_is_a_row_of_the_readme() {
     let table = readme.split("| matter | documented | kubernetes-1.2 |").nth(1).unwrap();
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|')).count();
     let code = text("simulator/src/profile.rs");
-    let methods: Vec<&str> = code.lines().filter_map(|line| line.strip_prefix("    pub fn ")?.split('(').next()).collect();
+    let methods: Vec<&str> = code
+        .lines()
+        .filter_map(|line| line.strip_prefix("    pub fn ")?.split('(').next())
+        .collect();
     // The name is no difference, and what a deletion answers is two rows: of one object, and of a collection.
     let differences = methods.iter().filter(|method| **method != "name").count() + 1;
     assert!(methods.contains(&"delete_answers_objects"), "{methods:?}");

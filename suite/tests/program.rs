@@ -11,7 +11,10 @@ use wiremock::{
 };
 
 fn stuntdouble(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_stuntdouble")).args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
 fn code(arguments: &[&str]) -> i32 {
@@ -21,9 +24,18 @@ fn code(arguments: &[&str]) -> i32 {
 /// A server that knows the resources of the group batch/v1 and nothing else.
 async fn discovery(resources: Value) -> MockServer {
     let server = MockServer::start().await;
-    let body = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "batch/v1", "resources": resources});
-    Mock::given(method("GET")).and(path("/api")).respond_with(ResponseTemplate::new(200).set_body_json(json!({"kind": "APIVersions"}))).mount(&server).await;
-    Mock::given(method("GET")).and(path("/apis/batch/v1")).respond_with(ResponseTemplate::new(200).set_body_json(body)).mount(&server).await;
+    let body =
+        json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "batch/v1", "resources": resources});
+    Mock::given(method("GET"))
+        .and(path("/api"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!({"kind": "APIVersions"})))
+        .mount(&server)
+        .await;
+    Mock::given(method("GET"))
+        .and(path("/apis/batch/v1"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(body))
+        .mount(&server)
+        .await;
     server
 }
 
@@ -44,7 +56,10 @@ fn it_ends_with_3_if_nobody_answers() {
     drop(free);
     let output = stuntdouble(&["conformance", "--target", &format!("http://{address}")]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("refused"), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("refused"),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -78,25 +93,47 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (junit, html, lines, said) = (file("r.xml"), file("r.html"), file("r.json"), file("said"));
-    let arguments =
-        ["conformance", "--target", &bent.uri(), "--junit", &junit, "--html", &html, "--json", &lines, "--record", &said, "discovery/resources/batch-v1"];
+    let arguments = [
+        "conformance",
+        "--target",
+        &bent.uri(),
+        "--junit",
+        &junit,
+        "--html",
+        &html,
+        "--json",
+        &lines,
+        "--record",
+        &said,
+        "discovery/resources/batch-v1",
+    ];
     let output = stuntdouble(&arguments);
     let curl = format!("curl -sS -i '{}/apis/batch/v1'", bent.uri());
 
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains(&format!("FAILED {RESOURCES}")), "{text}");
     assert!(text.contains(&curl), "{text}");
-    assert!(text.contains("- jobs: Job") && text.contains("+ jobs: not listed"), "{text}");
+    assert!(
+        text.contains("- jobs: Job") && text.contains("+ jobs: not listed"),
+        "{text}"
+    );
     assert!(!text.contains('\u{1b}'), "no colours beside a terminal");
 
     let junit = std::fs::read_to_string(junit).unwrap();
-    assert!(junit.contains(r#"failures="1""#) || junit.contains(r#"failures="2""#), "{junit}");
+    assert!(
+        junit.contains(r#"failures="1""#) || junit.contains(r#"failures="2""#),
+        "{junit}"
+    );
     assert!(junit.contains(RESOURCES), "{junit}");
 
     let html = std::fs::read_to_string(html).unwrap();
     assert!(html.contains(RESOURCES) && html.contains("does not conform"));
 
-    let lines: Vec<Value> = std::fs::read_to_string(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = std::fs::read_to_string(lines)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(lines.first().unwrap()["event"], "started");
     assert_eq!(lines.last().unwrap()["conforms"], false);
     let failed = lines.iter().find(|line| line["id"] == RESOURCES).unwrap();
@@ -104,7 +141,10 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
     assert_eq!(failed["failure"]["curl"], curl);
 
     let cassette = std::fs::read_to_string(format!("{said}/{}.yaml", RESOURCES.replace('/', "-"))).unwrap();
-    assert!(cassette.contains("/apis/batch/v1") && cassette.contains("status: 200"), "{cassette}");
+    assert!(
+        cassette.contains("/apis/batch/v1") && cassette.contains("status: 200"),
+        "{cassette}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,20 +154,62 @@ async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passe
     let known = folder.path().join("known.yaml");
     std::fs::write(&known, format!("- id: {RESOURCES}\n  reason: there are no jobs here\n")).unwrap();
     let known = known.to_string_lossy().into_owned();
-    assert_eq!(code(&["conformance", "--target", &bent.uri(), "--expectations", &known, RESOURCES]), 0);
+    assert_eq!(
+        code(&[
+            "conformance",
+            "--target",
+            &bent.uri(),
+            "--expectations",
+            &known,
+            RESOURCES
+        ]),
+        0
+    );
 
-    let output = stuntdouble(&["conformance", "--target", &bent.uri(), "--format", "json", "core/v1/proxy/pods-get/passed-on"]);
+    let output = stuntdouble(&[
+        "conformance",
+        "--target",
+        &bent.uri(),
+        "--format",
+        "json",
+        "core/v1/proxy/pods-get/passed-on",
+    ]);
     assert_eq!(output.status.code(), Some(0));
     let last: Value = serde_json::from_str(String::from_utf8(output.stdout).unwrap().lines().last().unwrap()).unwrap();
-    assert_eq!((&last["passed"], &last["skipped"], &last["operations_passed"]), (&json!(0), &json!(1), &json!(0)));
+    assert_eq!(
+        (&last["passed"], &last["skipped"], &last["operations_passed"]),
+        (&json!(0), &json!(1), &json!(0))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_touches_the_whole_cluster_is_skipped_on_a_server_that_is_not_the_suite_s_own() {
     let server = discovery(json!([])).await;
-    let output = stuntdouble(&["conformance", "--target", &server.uri(), "--format", "json", "DELETE /api/v1/namespaces"]);
+    let output = stuntdouble(&[
+        "conformance",
+        "--target",
+        &server.uri(),
+        "--format",
+        "json",
+        "DELETE /api/v1/namespaces",
+    ]);
     let lines = String::from_utf8(output.stdout).unwrap();
-    let skipped = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).filter(|line| line["verdict"] == "skipped");
-    assert!(skipped.map(|line| line["id"].clone()).any(|id| id == "core/v1/namespaces/delete-collection/all"), "{lines}");
-    assert!(!server.received_requests().await.unwrap().iter().any(|request| request.method.as_str() == "DELETE" && request.url.path() == "/api/v1/namespaces"));
+    let skipped = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|line| line["verdict"] == "skipped");
+    assert!(
+        skipped
+            .map(|line| line["id"].clone())
+            .any(|id| id == "core/v1/namespaces/delete-collection/all"),
+        "{lines}"
+    );
+    assert!(
+        !server
+            .received_requests()
+            .await
+            .unwrap()
+            .iter()
+            .any(|request| request.method.as_str() == "DELETE" && request.url.path() == "/api/v1/namespaces")
+    );
 }

@@ -1,6 +1,10 @@
 //! `stuntdouble proxy` and `stuntdouble cluster-info`, as processes before a secure listener.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -22,8 +26,16 @@ impl Process {
     fn start(arguments: &[&str]) -> Self {
         let mut child = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut ready = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
-        let urls = ready.trim().strip_prefix("ready: ").unwrap_or_else(|| panic!("{ready}")).split(' ').map(str::to_owned).collect();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut ready)
+            .unwrap();
+        let urls = ready
+            .trim()
+            .strip_prefix("ready: ")
+            .unwrap_or_else(|| panic!("{ready}"))
+            .split(' ')
+            .map(str::to_owned)
+            .collect();
         Self { child, urls }
     }
 }
@@ -40,7 +52,14 @@ fn behind_a_proxy() -> (Process, Process, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(file("tokens"), "secret,admin,1\n").unwrap();
-    let server = ["serve", "--bare", "--listen", "127.0.0.1:0", "--secure-listen", "127.0.0.1:0"];
+    let server = [
+        "serve",
+        "--bare",
+        "--listen",
+        "127.0.0.1:0",
+        "--secure-listen",
+        "127.0.0.1:0",
+    ];
     let files = ["--token-file", &file("tokens"), "--write-kubeconfig", &file("config")];
     let server = Process::start(&[&server[..], &files[..]].concat());
     let proxy = Process::start(&["proxy", "--kubeconfig", &file("config"), "--listen", "127.0.0.1:0"]);
@@ -50,7 +69,9 @@ fn behind_a_proxy() -> (Process, Process, tempfile::TempDir) {
 /// Connects to a proxy, and asks it in so many words.
 fn ask(proxy: &Process, request: &str) -> TcpStream {
     let mut socket = TcpStream::connect(proxy.urls[0].strip_prefix("http://").unwrap()).unwrap();
-    socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    socket
+        .set_read_timeout(Some(std::time::Duration::from_secs(20)))
+        .unwrap();
     socket.write_all(request.as_bytes()).unwrap();
     socket
 }
@@ -71,7 +92,9 @@ fn streams_and_upgrades_pass() {
     let (_server, proxy, _folder) = behind_a_proxy();
     let upgrade = "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     for (fields, line) in [("", "HTTP/1.1 200 OK"), (upgrade, "HTTP/1.1 101 Switching Protocols")] {
-        let watch = format!("GET /api/v1/watch/namespaces HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\n{fields}\r\n");
+        let watch = format!(
+            "GET /api/v1/watch/namespaces HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost\r\n{fields}\r\n"
+        );
         let mut seen = Vec::new();
         let mut socket = ask(&proxy, &watch);
         // The stream stays open; what is there at its beginning has come through.
@@ -81,15 +104,23 @@ fn streams_and_upgrades_pass() {
             assert_ne!(read, 0, "{}", String::from_utf8_lossy(&seen));
             seen.extend(&piece[..read]);
         }
-        assert!(String::from_utf8_lossy(&seen).starts_with(line), "{}", String::from_utf8_lossy(&seen));
+        assert!(
+            String::from_utf8_lossy(&seen).starts_with(line),
+            "{}",
+            String::from_utf8_lossy(&seen)
+        );
     }
 }
 
 #[test]
 fn it_listens_for_this_machine_only_and_needs_a_server() {
-    for (arguments, said) in
-        [(&["proxy", "--upstream", "http://127.0.0.1:1", "--listen", "0.0.0.0:0"][..], "not a loopback address"), (&["proxy"], "no server is given")]
-    {
+    for (arguments, said) in [
+        (
+            &["proxy", "--upstream", "http://127.0.0.1:1", "--listen", "0.0.0.0:0"][..],
+            "not a loopback address",
+        ),
+        (&["proxy"], "no server is given"),
+    ] {
         let Output { status, stderr, .. } = command(arguments).output().unwrap();
         assert_eq!(status.code(), Some(2));
         assert!(String::from_utf8_lossy(&stderr).contains(said));
@@ -99,9 +130,11 @@ fn it_listens_for_this_machine_only_and_needs_a_server() {
 #[test]
 fn cluster_info_lists_the_services_of_the_cluster() {
     let (server, proxy, folder) = behind_a_proxy();
-    let service =
-        r#"{"metadata":{"name":"search","labels":{"kubernetes.io/cluster-service":"true","kubernetes.io/name":"Search"}},"spec":{"ports":[{"port":9200}]}}"#;
-    for (path, body) in [("", r#"{"metadata":{"name":"kube-system"}}"#), ("/kube-system/services", service)] {
+    let service = r#"{"metadata":{"name":"search","labels":{"kubernetes.io/cluster-service":"true","kubernetes.io/name":"Search"}},"spec":{"ports":[{"port":9200}]}}"#;
+    for (path, body) in [
+        ("", r#"{"metadata":{"name":"kube-system"}}"#),
+        ("/kube-system/services", service),
+    ] {
         let request = format!(
             "POST /api/v1/namespaces{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
@@ -113,8 +146,12 @@ fn cluster_info_lists_the_services_of_the_cluster() {
     let config = folder.path().join("config").display().to_string();
     let Output { status, stdout, .. } = command(&["cluster-info", "--kubeconfig", &config]).output().unwrap();
     let url = &server.urls[1];
-    let told = format!("Kubernetes master is running at {url}\nSearch is running at {url}/api/v1/proxy/namespaces/kube-system/services/search\n");
+    let told = format!(
+        "Kubernetes master is running at {url}\nSearch is running at {url}/api/v1/proxy/namespaces/kube-system/services/search\n"
+    );
     assert_eq!((status.code(), String::from_utf8(stdout).unwrap()), (Some(0), told));
-    let Output { status, .. } = command(&["cluster-info", "--upstream", "http://127.0.0.1:1"]).output().unwrap();
+    let Output { status, .. } = command(&["cluster-info", "--upstream", "http://127.0.0.1:1"])
+        .output()
+        .unwrap();
     assert_eq!(status.code(), Some(3));
 }

@@ -30,17 +30,26 @@ async fn run(target: Target, profile: Profile, selection: &Selection) -> Summary
 }
 
 fn failed(summary: &Summary) -> Vec<String> {
-    summary.failures().map(|outcome| format!("{}: {:?}", outcome.trial.row.id, outcome.verdict.failure())).collect()
+    summary
+        .failures()
+        .map(|outcome| format!("{}: {:?}", outcome.trial.row.id, outcome.verdict.failure()))
+        .collect()
 }
 
 #[rstest]
 #[case::documented(Profile::Documented, None)]
 #[case::kubernetes(Profile::Kubernetes12, Some(Partition { part: 1, of: 4 }))]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_suite_passes_against_a_cassette_of_a_whole_run(#[case] profile: Profile, #[case] partition: Option<Partition>) {
+async fn the_suite_passes_against_a_cassette_of_a_whole_run(
+    #[case] profile: Profile,
+    #[case] partition: Option<Partition>,
+) {
     let folder = tempfile::tempdir().unwrap();
     let cassette = folder.path().join("run.yaml");
-    let selection = Selection { partition, ..Selection::default() };
+    let selection = Selection {
+        partition,
+        ..Selection::default()
+    };
     let simulator = Target::simulator(profile).await.unwrap();
     let mut options = Options::new(simulator.base());
     options.profile = Some(profile.to_string());
@@ -55,7 +64,10 @@ async fn the_suite_passes_against_a_cassette_of_a_whole_run(#[case] profile: Pro
     let replayed = run(replay, profile, &selection).await;
     assert_eq!(failed(&replayed), Vec::<String>::new());
     // What was asked at the door that wants credentials, or of a simulator beside it, did not pass the recorder.
-    let skipped = replayed.outcomes.values().filter(|outcome| matches!(outcome.verdict, Verdict::Skipped(_)));
+    let skipped = replayed
+        .outcomes
+        .values()
+        .filter(|outcome| matches!(outcome.verdict, Verdict::Skipped(_)));
     for outcome in skipped {
         let case = &outcome.trial.row.case;
         let elsewhere = case.cluster_wide || case.credential.is_some() || case.needs.contains(&Need::LogSearch);
@@ -66,7 +78,9 @@ async fn the_suite_passes_against_a_cassette_of_a_whole_run(#[case] profile: Pro
 
 #[rstest]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_is_recorded_on_a_cassette_for_each_trial(#[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile) {
+async fn a_run_is_recorded_on_a_cassette_for_each_trial(
+    #[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile,
+) {
     let folder = tempfile::tempdir().unwrap();
     let filters = [
         "authentication/",
@@ -77,20 +91,35 @@ async fn a_run_is_recorded_on_a_cassette_for_each_trial(#[values(Profile::Docume
         "secrets/create",
         "watch-one",
     ];
-    let selection = Selection { filters: filters.map(str::to_owned).to_vec(), ..Selection::default() };
-    let simulator = Target::simulator(profile).await.unwrap().recorded_in(folder.path(), profile, Credentials::default());
+    let selection = Selection {
+        filters: filters.map(str::to_owned).to_vec(),
+        ..Selection::default()
+    };
+    let simulator =
+        Target::simulator(profile)
+            .await
+            .unwrap()
+            .recorded_in(folder.path(), profile, Credentials::default());
     let live = run(simulator, profile, &selection).await;
     assert_eq!(failed(&live), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), live.total().trials);
 
     let replayed = run(Target::cassette(folder.path()).unwrap(), profile, &selection).await;
     assert_eq!(failed(&replayed), Vec::<String>::new());
-    assert_eq!((replayed.total().passed, replayed.total().skipped), (live.total().trials, 0));
+    assert_eq!(
+        (replayed.total().passed, replayed.total().skipped),
+        (live.total().trials, 0)
+    );
 }
 
 #[tokio::test]
 async fn what_was_recorded_otherwise_is_no_run() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(Target::cassette(folder.path()).unwrap_err().to_string().contains("there is no trial on it"));
+    assert!(
+        Target::cassette(folder.path())
+            .unwrap_err()
+            .to_string()
+            .contains("there is no trial on it")
+    );
     assert!(Target::cassette(&folder.path().join("none.yaml")).is_err());
 }

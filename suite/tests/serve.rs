@@ -1,6 +1,10 @@
 //! `stuntdouble serve`, as a process.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -22,12 +26,20 @@ impl Server {
     fn start(arguments: &[&str]) -> Self {
         let mut process = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut ready = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut ready)
+            .unwrap();
         Self { process, ready }
     }
 
     fn address(&self) -> &str {
-        self.ready.trim().strip_prefix("ready: http://").unwrap().split(' ').next().unwrap()
+        self.ready
+            .trim()
+            .strip_prefix("ready: http://")
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap()
     }
 
     fn get(&self, path: &str) -> String {
@@ -53,15 +65,39 @@ fn failed(arguments: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn what_is_said_on_the_command_line_holds() {
-    let server = Server::start(&["--bare", "--listen", "127.0.0.1:0", "--clock", "frozen:2015-06-26T12:00:00Z", "--advertise-address", "10.1.2.3"]);
+    let server = Server::start(&[
+        "--bare",
+        "--listen",
+        "127.0.0.1:0",
+        "--clock",
+        "frozen:2015-06-26T12:00:00Z",
+        "--advertise-address",
+        "10.1.2.3",
+    ]);
     assert!(server.get("/api").contains(r#""serverAddress":"10.1.2.3:443""#));
-    assert!(server.get("/api/v1/namespaces/default").contains(r#""creationTimestamp":"2015-06-26T12:00:00Z""#));
-    assert!(server.get("/api/v1/namespaces/default/endpoints/kubernetes").contains(r#""ip":"10.1.2.3""#));
+    assert!(
+        server
+            .get("/api/v1/namespaces/default")
+            .contains(r#""creationTimestamp":"2015-06-26T12:00:00Z""#)
+    );
+    assert!(
+        server
+            .get("/api/v1/namespaces/default/endpoints/kubernetes")
+            .contains(r#""ip":"10.1.2.3""#)
+    );
 }
 
 #[test]
 fn the_same_seed_and_clock_give_the_same_bytes() {
-    let arguments = ["--bare", "--listen", "127.0.0.1:0", "--clock", "frozen:2015-06-26T12:00:00Z", "--seed", "7"];
+    let arguments = [
+        "--bare",
+        "--listen",
+        "127.0.0.1:0",
+        "--clock",
+        "frozen:2015-06-26T12:00:00Z",
+        "--seed",
+        "7",
+    ];
     let said = || {
         let answer = Server::start(&arguments).get("/api/v1/namespaces/default");
         answer.split("\r\n\r\n").nth(1).unwrap().to_owned()
@@ -77,7 +113,16 @@ fn the_ready_line_names_the_secure_address_too_and_the_clients_configuration_is_
     let (tokens, config) = (folder.path().join("tokens"), folder.path().join("kubeconfig"));
     std::fs::write(&tokens, "secret,admin,1\n").unwrap();
     let (tokens, config) = (tokens.display().to_string(), config.display().to_string());
-    let secure = ["--listen", "127.0.0.1:0", "--secure-listen", "127.0.0.1:0", "--token-file", &tokens, "--write-kubeconfig", &config];
+    let secure = [
+        "--listen",
+        "127.0.0.1:0",
+        "--secure-listen",
+        "127.0.0.1:0",
+        "--token-file",
+        &tokens,
+        "--write-kubeconfig",
+        &config,
+    ];
     let server = Server::start(&secure);
     let url = server.ready.trim().split(' ').nth(2).unwrap();
     assert!(url.starts_with("https://127.0.0.1:"), "{}", server.ready);
@@ -89,7 +134,10 @@ fn the_ready_line_names_the_secure_address_too_and_the_clients_configuration_is_
 fn it_stops_when_it_is_told_to() {
     for signal in ["-TERM", "-INT"] {
         let mut server = Server::start(&["--bare", "--listen", "127.0.0.1:0"]);
-        let told = Command::new("kill").args([signal, &server.process.id().to_string()]).status().unwrap();
+        let told = Command::new("kill")
+            .args([signal, &server.process.id().to_string()])
+            .status()
+            .unwrap();
         assert!(told.success());
         assert_eq!(server.process.wait().unwrap().code(), Some(0));
     }
@@ -99,18 +147,36 @@ fn it_stops_when_it_is_told_to() {
 fn what_cannot_be_is_said_in_a_sentence() {
     let (code, said) = failed(&["--listen", "0.0.0.0:0"]);
     assert_eq!(code, Some(2));
-    assert!(said.starts_with("stuntdouble: 0.0.0.0:0 is not a loopback address"), "{said}");
+    assert!(
+        said.starts_with("stuntdouble: 0.0.0.0:0 is not a loopback address"),
+        "{said}"
+    );
 
     let server = Server::start(&["--bare", "--listen", "127.0.0.1:0"]);
     let (code, said) = failed(&["--listen", server.address()]);
     assert_eq!(code, Some(3));
-    assert!(said.contains("is in use: stop what listens there, or take another port"), "{said}");
+    assert!(
+        said.contains("is in use: stop what listens there, or take another port"),
+        "{said}"
+    );
 
-    let (code, said) = failed(&["--secure-listen", "127.0.0.1:0", "--token-file", "no-such-file", "--listen", "127.0.0.1:0"]);
+    let (code, said) = failed(&[
+        "--secure-listen",
+        "127.0.0.1:0",
+        "--token-file",
+        "no-such-file",
+        "--listen",
+        "127.0.0.1:0",
+    ]);
     assert_eq!(code, Some(2));
     assert!(said.starts_with("stuntdouble: no-such-file: "), "{said}");
 
-    for arguments in [["--dial", "x"], ["--clock", "noon"], ["--profile", "none"], ["--service-cluster-ip-range", "10.0.0.0"]] {
+    for arguments in [
+        ["--dial", "x"],
+        ["--clock", "noon"],
+        ["--profile", "none"],
+        ["--service-cluster-ip-range", "10.0.0.0"],
+    ] {
         assert_eq!(failed(&arguments).0, Some(2), "{arguments:?}");
     }
 }

@@ -30,13 +30,32 @@ pub(super) fn align(a: &[&Request], b: &[&Request]) -> Vec<Aligned> {
     let mut out = Vec::new();
     for op in capture_diff_slices(Algorithm::Patience, &keys(a), &keys(b)) {
         match op {
-            DiffOp::Equal { old_index, new_index, len } => {
+            DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } => {
                 out.extend((0..len).map(|n| Aligned::Both(old_index + n, new_index + n)));
             }
-            DiffOp::Delete { old_index, old_len, .. } => out.extend((0..old_len).map(|n| Aligned::OnlyA(old_index + n))),
-            DiffOp::Insert { new_index, new_len, .. } => out.extend((0..new_len).map(|n| Aligned::OnlyB(new_index + n))),
-            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-                pair(a, b, old_index..old_index + old_len, new_index..new_index + new_len, &mut out);
+            DiffOp::Delete { old_index, old_len, .. } => {
+                out.extend((0..old_len).map(|n| Aligned::OnlyA(old_index + n)))
+            }
+            DiffOp::Insert { new_index, new_len, .. } => {
+                out.extend((0..new_len).map(|n| Aligned::OnlyB(new_index + n)))
+            }
+            DiffOp::Replace {
+                old_index,
+                old_len,
+                new_index,
+                new_len,
+            } => {
+                pair(
+                    a,
+                    b,
+                    old_index..old_index + old_len,
+                    new_index..new_index + new_len,
+                    &mut out,
+                );
             }
         }
     }
@@ -44,7 +63,13 @@ pub(super) fn align(a: &[&Request], b: &[&Request]) -> Vec<Aligned> {
 }
 
 /// Within what was replaced, requests can still be the same but for values that were made up anew.
-fn pair(a: &[&Request], b: &[&Request], there: std::ops::Range<usize>, here: std::ops::Range<usize>, out: &mut Vec<Aligned>) {
+fn pair(
+    a: &[&Request],
+    b: &[&Request],
+    there: std::ops::Range<usize>,
+    here: std::ops::Range<usize>,
+    out: &mut Vec<Aligned>,
+) {
     let mut next = here.start;
     for one in there {
         let ask = a.get(one).map(|request| Ask::new(request));
@@ -66,7 +91,9 @@ fn pair(a: &[&Request], b: &[&Request], there: std::ops::Range<usize>, here: std
 
 fn key(request: &Request) -> String {
     let target = request.target();
-    let target = VOLATILE.as_ref().map_or(target.into(), |volatile| volatile.replace_all(target, "*"));
+    let target = VOLATILE
+        .as_ref()
+        .map_or(target.into(), |volatile| volatile.replace_all(target, "*"));
     format!("{} {target}", request.method)
 }
 
@@ -76,7 +103,13 @@ mod tests {
     use crate::interaction::Headers;
 
     fn get(url: &str) -> Request {
-        Request { method: "GET".into(), url: url.into(), headers: Headers::default(), body: None, omitted: 0 }
+        Request {
+            method: "GET".into(),
+            url: url.into(),
+            headers: Headers::default(),
+            body: None,
+            omitted: 0,
+        }
     }
 
     #[test]
@@ -84,7 +117,13 @@ mod tests {
         let a = [get("/a"), get("/pods/web-x2f4z"), get("/b"), get("/only-a")];
         let b = [get("/a"), get("/only-b"), get("/pods/web-99bbc"), get("/b")];
         let aligned = align(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>());
-        let expected = [Aligned::Both(0, 0), Aligned::OnlyB(1), Aligned::Both(1, 2), Aligned::Both(2, 3), Aligned::OnlyA(3)];
+        let expected = [
+            Aligned::Both(0, 0),
+            Aligned::OnlyB(1),
+            Aligned::Both(1, 2),
+            Aligned::Both(2, 3),
+            Aligned::OnlyA(3),
+        ];
         assert_eq!(aligned, expected);
     }
 }

@@ -9,7 +9,11 @@ use std::sync::LazyLock;
 
 /// The value of a body of this media type; its text where it is neither JSON nor YAML.
 pub fn body(text: &str, media_type: &str) -> Value {
-    let value = if media_type.contains("yaml") { yaml(text) } else { serde_json::from_str(text).ok() };
+    let value = if media_type.contains("yaml") {
+        yaml(text)
+    } else {
+        serde_json::from_str(text).ok()
+    };
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
@@ -69,19 +73,31 @@ fn resolve(text: &str) -> Value {
 }
 
 fn number(text: &str) -> Option<Number> {
-    static FLOAT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[-+]?([0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)([eE][-+][0-9]+)?$").ok());
+    static FLOAT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^[-+]?([0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)([eE][-+][0-9]+)?$").ok());
     let plain = text.replace('_', "");
     let (negative, digits) = match plain.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, plain.strip_prefix('+').unwrap_or(&plain)),
     };
-    if !text.trim_start_matches(['-', '+']).starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+    if !text
+        .trim_start_matches(['-', '+'])
+        .starts_with(|first: char| first.is_ascii_digit() || first == '.')
+    {
         return None;
     }
     let whole = |value: i64| Number::from(if negative { -value } else { value });
-    let radix = |prefix: &str, radix| digits.strip_prefix(prefix).and_then(|rest| i64::from_str_radix(rest, radix).ok());
+    let radix = |prefix: &str, radix| {
+        digits
+            .strip_prefix(prefix)
+            .and_then(|rest| i64::from_str_radix(rest, radix).ok())
+    };
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        let base = if digits.len() > 1 && digits.starts_with('0') { 8 } else { 10 };
+        let base = if digits.len() > 1 && digits.starts_with('0') {
+            8
+        } else {
+            10
+        };
         return i64::from_str_radix(digits, base).ok().map(whole);
     }
     if let Some(value) = radix("0x", 16).or_else(|| radix("0b", 2)) {
@@ -91,9 +107,18 @@ fn number(text: &str) -> Option<Number> {
         let parts: Option<Vec<i64>> = digits.split(':').map(|part| part.parse().ok()).collect();
         let parts = parts?;
         let small = parts.iter().skip(1).all(|part| (0..60).contains(part));
-        return small.then(|| parts.iter().try_fold(0i64, |sum, part| sum.checked_mul(60)?.checked_add(*part)))?.map(whole);
+        return small
+            .then(|| {
+                parts
+                    .iter()
+                    .try_fold(0i64, |sum, part| sum.checked_mul(60)?.checked_add(*part))
+            })?
+            .map(whole);
     }
-    FLOAT.as_ref().filter(|float| float.is_match(text)).and_then(|_| Number::from_f64(plain.parse().ok()?))
+    FLOAT
+        .as_ref()
+        .filter(|float| float.is_match(text))
+        .and_then(|_| Number::from_f64(plain.parse().ok()?))
 }
 
 #[cfg(test)]

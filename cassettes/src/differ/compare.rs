@@ -14,16 +14,30 @@ use std::sync::LazyLock;
 /// Every server has its own.
 const OWN: [&str; 5] = ["gitVersion", "gitCommit", "gitTreeState", "major", "minor"];
 
-const TIMES: [&str; 6] = ["creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "lastHeartbeatTime", "startTime"];
+const TIMES: [&str; 6] = [
+    "creationTimestamp",
+    "deletionTimestamp",
+    "lastTransitionTime",
+    "lastProbeTime",
+    "lastHeartbeatTime",
+    "startTime",
+];
 
-#[expect(clippy::expect_used, reason = "the patterns are constants, and a test uses each of them")]
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and a test uses each of them"
+)]
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-static UUID: LazyLock<Regex> = LazyLock::new(|| pattern("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"));
-static UUID_WITHIN: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
-static STAMP: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"));
+static UUID: LazyLock<Regex> =
+    LazyLock::new(|| pattern("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"));
+static UUID_WITHIN: LazyLock<Regex> =
+    LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+static STAMP: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$")
+});
 static LAST_OCTET: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\.(25[0-4]|2[0-4][0-9]|1?[0-9]?[0-9])$"));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
 static GENERATE_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#""generateName": ?"([^"]+)""#));
@@ -41,7 +55,11 @@ pub struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     /// A comparison in a session.
     pub fn new(bound: &'a mut Bindings, asked: &'a str) -> Self {
-        Self { bound, asked, found: Vec::new() }
+        Self {
+            bound,
+            asked,
+            found: Vec::new(),
+        }
     }
 
     /// Compares two values that stand at `path`.
@@ -67,7 +85,14 @@ impl<'a> Comparison<'a> {
     }
 
     /// Versions, UIDs, times and names; says whether the pair was one of them, and was judged.
-    fn text_is_volatile(&mut self, path: &str, key: &str, there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bool {
+    fn text_is_volatile(
+        &mut self,
+        path: &str,
+        key: &str,
+        there: &str,
+        here: &str,
+        parent: Option<&Map<String, Value>>,
+    ) -> bool {
         if path.ends_with("metadata.resourceVersion") {
             let of_object = parent.is_some_and(|parent| parent.contains_key("uid"));
             let result = self.bound.version(there, here, of_object);
@@ -81,7 +106,11 @@ impl<'a> Comparison<'a> {
         } else if OWN.contains(&key) {
             // Nothing to hold it to.
         } else if TIMES.contains(&key) && STAMP.is_match(there) {
-            let form = |text: &str| text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>();
+            let form = |text: &str| {
+                text.chars()
+                    .map(|c| if c.is_ascii_digit() { '0' } else { c })
+                    .collect::<String>()
+            };
             if form(there) != form(here) {
                 self.hold(path, Err(format!("{here:?} is no time of the form of {there:?}")));
             }
@@ -105,7 +134,9 @@ impl<'a> Comparison<'a> {
                 let possible = here.strip_prefix(net).is_some_and(|rest| LAST_OCTET.is_match(rest));
                 (Kind::ClusterIp, there.clone(), here.clone(), possible)
             }
-            ("nodePort", Value::Number(there), Value::Number(here)) if there.is_f64() == here.is_f64() && there.as_f64() != Some(0.0) => {
+            ("nodePort", Value::Number(there), Value::Number(here))
+                if there.is_f64() == here.is_f64() && there.as_f64() != Some(0.0) =>
+            {
                 let possible = here.as_f64().is_some_and(|port| (30000.0..=32767.0).contains(&port));
                 (Kind::NodePort, there.to_string(), here.to_string(), possible)
             }
@@ -123,7 +154,8 @@ impl<'a> Comparison<'a> {
     }
 
     fn objects(&mut self, path: &str, there: &Map<String, Value>, here: &Map<String, Value>) {
-        if let (Some(Value::String(uid)), Some(Value::String(stamp))) = (here.get("uid"), here.get("creationTimestamp")) {
+        if let (Some(Value::String(uid)), Some(Value::String(stamp))) = (here.get("uid"), here.get("creationTimestamp"))
+        {
             let result = self.bound.born(uid, stamp);
             self.hold(path, result);
         }
@@ -202,7 +234,11 @@ impl<'a> Comparison<'a> {
         let prefix = prefix.as_str();
         let text = UUID_WITHIN.replace_all(text, "UUID");
         match Regex::new(&format!(r"{}[a-z0-9]{{5}}\b", regex::escape(prefix))) {
-            Ok(generated) => Cow::Owned(generated.replace_all(&text, regex::NoExpand(&format!("{prefix}?????"))).into_owned()),
+            Ok(generated) => Cow::Owned(
+                generated
+                    .replace_all(&text, regex::NoExpand(&format!("{prefix}?????")))
+                    .into_owned(),
+            ),
             Err(_) => text,
         }
     }
@@ -227,14 +263,21 @@ fn generated(there: &str, here: &str, parent: Option<&Map<String, Value>>) -> bo
     let Some(Value::String(prefix)) = parent.and_then(|parent| parent.get("generateName")) else {
         return false;
     };
-    !prefix.is_empty() && there.starts_with(prefix.as_str()) && here.starts_with(prefix.as_str()) && there.chars().count() == here.chars().count()
+    !prefix.is_empty()
+        && there.starts_with(prefix.as_str())
+        && here.starts_with(prefix.as_str())
+        && there.chars().count() == here.chars().count()
 }
 
 /// Generated names, and components, come in any order.
 fn comes_in_any_order(there: &[&Value], here: &[&Value]) -> bool {
     let metadata = |item: &&Value| item.get("metadata").is_some_and(Value::is_object);
     let free = |item: &&Value| {
-        let text = |key: &str| item.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or_default();
+        let text = |key: &str| {
+            item.pointer(&format!("/metadata/{key}"))
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         !text("generateName").is_empty() || text("selfLink").contains("/componentstatuses/")
     };
     there.iter().chain(here).all(metadata) && there.iter().any(free)
@@ -255,7 +298,9 @@ pub fn place(item: &Value) -> (String, String, String) {
 /// Equal in value and in kind: 1 is not 1.0.
 fn same(recorded: &Value, live: &Value) -> bool {
     match (recorded, live) {
-        (Value::Number(there), Value::Number(here)) => there.is_f64() == here.is_f64() && (there == here || there.is_f64() && there.as_f64() == here.as_f64()),
+        (Value::Number(there), Value::Number(here)) => {
+            there.is_f64() == here.is_f64() && (there == here || there.is_f64() && there.as_f64() == here.as_f64())
+        }
         _ => recorded == live,
     }
 }
@@ -263,7 +308,11 @@ fn same(recorded: &Value, live: &Value) -> bool {
 /// A value in a line.
 pub fn short(value: &Value) -> String {
     let text = value.to_string();
-    if text.chars().count() < 160 { text } else { text.chars().take(157).collect::<String>() + "..." }
+    if text.chars().count() < 160 {
+        text
+    } else {
+        text.chars().take(157).collect::<String>() + "..."
+    }
 }
 
 #[cfg(test)]
@@ -309,7 +358,11 @@ mod tests {
     fn a_refused_create_may_show_another_generated_name() {
         let mut bound = Bindings::default();
         let mut comparison = Comparison::new(&mut bound, r#"{"metadata": {"generateName": "web-"}}"#);
-        comparison.values("", &json!({"message": "pods \"web-abcde\" is bad"}), &json!({"message": "pods \"web-zzzzz\" is bad"}));
+        comparison.values(
+            "",
+            &json!({"message": "pods \"web-abcde\" is bad"}),
+            &json!({"message": "pods \"web-zzzzz\" is bad"}),
+        );
         assert_eq!(comparison.found, []);
     }
 }

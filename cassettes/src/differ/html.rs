@@ -37,13 +37,25 @@ fn put(out: &mut String, row: &Row) {
         return;
     };
     let id = |side: &Option<super::Side>| side.as_ref().map_or("-".to_owned(), |side| side.id.to_string());
-    let (class, open) = if row.findings.is_empty() { ("same", "") } else { ("differs", " open") };
-    out.push_str(&format!("<details class=\"{class}\"{open}>\n<summary>[{} | {}] {}</summary>\n", id(&row.a), id(&row.b), escaped(&shown.request)));
+    let (class, open) = if row.findings.is_empty() {
+        ("same", "")
+    } else {
+        ("differs", " open")
+    };
+    out.push_str(&format!(
+        "<details class=\"{class}\"{open}>\n<summary>[{} | {}] {}</summary>\n",
+        id(&row.a),
+        id(&row.b),
+        escaped(&shown.request)
+    ));
     if !row.findings.is_empty() {
         out.push_str("<ul>\n");
         for finding in &row.findings {
             let name = finding.grade.name();
-            out.push_str(&format!("<li><span class=\"grade {name}\">{name}</span> {}</li>\n", escaped(&finding.text)));
+            out.push_str(&format!(
+                "<li><span class=\"grade {name}\">{name}</span> {}</li>\n",
+                escaped(&finding.text)
+            ));
         }
         out.push_str("</ul>\n");
     }
@@ -61,7 +73,11 @@ fn table(out: &mut String, a: &str, b: &str) {
             let mut line = String::new();
             for (emphasized, text) in change.iter_strings_lossy() {
                 let text = escaped(text.trim_end_matches('\n'));
-                line.push_str(&if emphasized && !text.is_empty() { format!("<b>{text}</b>") } else { text });
+                line.push_str(&if emphasized && !text.is_empty() {
+                    format!("<b>{text}</b>")
+                } else {
+                    text
+                });
             }
             match change.tag() {
                 ChangeTag::Equal => {
@@ -84,12 +100,19 @@ fn sides(out: &mut String, gone: &mut Vec<String>, come: &mut Vec<String>) {
         None => "<td></td>".to_owned(),
     };
     for n in 0..gone.len().max(come.len()) {
-        out.push_str(&format!("<tr>{}{}</tr>\n", cell(gone.get(n), "gone"), cell(come.get(n), "come")));
+        out.push_str(&format!(
+            "<tr>{}{}</tr>\n",
+            cell(gone.get(n), "gone"),
+            cell(come.get(n), "come")
+        ));
     }
     gone.clear();
     come.clear();
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

@@ -35,7 +35,14 @@ pub enum Grade {
 
 impl Grade {
     /// All grades, the gravest first.
-    pub const ALL: [Self; 6] = [Self::Status, Self::Shape, Self::Value, Self::Text, Self::Header, Self::Timing];
+    pub const ALL: [Self; 6] = [
+        Self::Status,
+        Self::Shape,
+        Self::Value,
+        Self::Text,
+        Self::Header,
+        Self::Timing,
+    ];
 
     /// Its name in a report.
     pub fn name(self) -> &'static str {
@@ -62,6 +69,9 @@ pub struct Finding {
 impl Finding {
     /// A difference of a grade.
     pub fn new(grade: Grade, text: impl Into<String>) -> Self {
-        Self { grade, text: text.into() }
+        Self {
+            grade,
+            text: text.into(),
+        }
     }
 }

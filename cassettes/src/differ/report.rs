@@ -24,7 +24,13 @@ impl Diff {
 
     /// How many differences there are of each grade, the gravest first.
     pub fn counts(&self) -> Vec<(Grade, usize)> {
-        let count = |grade: &Grade| self.rows.iter().flat_map(|row| &row.findings).filter(|finding| finding.grade == *grade).count();
+        let count = |grade: &Grade| {
+            self.rows
+                .iter()
+                .flat_map(|row| &row.findings)
+                .filter(|finding| finding.grade == *grade)
+                .count()
+        };
         Grade::ALL.iter().map(|grade| (*grade, count(grade))).collect()
     }
 
@@ -43,7 +49,10 @@ impl Diff {
                 out.push_str(&format!("    {}: {}\n", finding.grade.name(), finding.text));
             }
             if let (Some(a), Some(b)) = (&row.a, &row.b) {
-                let changed = lines(&a.answer, &b.answer).unified_diff().context_radius(CONTEXT).to_string();
+                let changed = lines(&a.answer, &b.answer)
+                    .unified_diff()
+                    .context_radius(CONTEXT)
+                    .to_string();
                 for line in changed.lines() {
                     out.push_str(&format!("    {line}\n"));
                 }
@@ -57,14 +66,26 @@ impl Diff {
     /// The differences in a line.
     pub fn summary(&self) -> String {
         let differing = self.rows.iter().filter(|row| !row.findings.is_empty()).count();
-        let counts: Vec<String> = self.counts().into_iter().filter(|(_, count)| *count > 0).map(|(grade, count)| format!("{} {count}", grade.name())).collect();
-        let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+        let counts: Vec<String> = self
+            .counts()
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(grade, count)| format!("{} {count}", grade.name()))
+            .collect();
+        let counts = if counts.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", counts.join(", "))
+        };
         format!("{differing} of {} interactions differ{counts}", self.rows.len())
     }
 
     /// The differences as JSON.
     pub fn to_json(&self) -> Value {
-        let side = |side: &Option<Side>| side.as_ref().map(|side| json!({"id": side.id, "request": side.request}));
+        let side = |side: &Option<Side>| {
+            side.as_ref()
+                .map(|side| json!({"id": side.id, "request": side.request}))
+        };
         let finding = |finding: &Finding| json!({"grade": finding.grade.name(), "text": finding.text});
         let rows = self.rows.iter().filter(|row| !row.findings.is_empty());
         let rows: Vec<Value> = rows
@@ -73,7 +94,11 @@ impl Diff {
                 json!({"a": side(&row.a), "b": side(&row.b), "findings": findings})
             })
             .collect();
-        let counts: serde_json::Map<String, Value> = self.counts().into_iter().map(|(grade, count)| (grade.name().to_owned(), count.into())).collect();
+        let counts: serde_json::Map<String, Value> = self
+            .counts()
+            .into_iter()
+            .map(|(grade, count)| (grade.name().to_owned(), count.into()))
+            .collect();
         json!({"interactions": self.rows.len(), "same": self.is_same(), "counts": counts, "differences": rows})
     }
 }

@@ -8,7 +8,13 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// The headers that differ from answer to answer, or say what the body says.
-const INCIDENTAL: [&str; 5] = ["date", "content-length", "transfer-encoding", "connection", "keep-alive"];
+const INCIDENTAL: [&str; 5] = [
+    "date",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "keep-alive",
+];
 
 /// A time differs if it is this many times the other, and by more than [`NOISE`].
 const FACTOR: u32 = 3;
@@ -78,7 +84,11 @@ pub fn diff(a: &Cassette, b: &Cassette) -> Diff {
 }
 
 fn asked(cassette: &Cassette) -> Vec<&Request> {
-    cassette.interactions.iter().map(|interaction| &interaction.request).collect()
+    cassette
+        .interactions
+        .iter()
+        .map(|interaction| &interaction.request)
+        .collect()
 }
 
 fn both(one: &Interaction, two: &Interaction, bound: &mut Bindings) -> Row {
@@ -99,16 +109,28 @@ fn both(one: &Interaction, two: &Interaction, bound: &mut Bindings) -> Row {
                 let path = if single { String::new() } else { format!("frame{n}") };
                 let before = comparison.found.len();
                 comparison.values(&path, a, b);
-                let paths: Vec<&str> = comparison.found.iter().skip(before).filter_map(|finding| finding.text.split(": ").next()).collect();
+                let paths: Vec<&str> = comparison
+                    .found
+                    .iter()
+                    .skip(before)
+                    .filter_map(|finding| finding.text.split(": ").next())
+                    .collect();
                 blend(&path, a, b, &paths);
             }
             found.append(&mut comparison.found);
         }
         (Outcome::Failure(a), Outcome::Failure(b)) if a.kind == b.kind => {}
-        (a, b) => found.push(Finding::new(Grade::Status, format!("{}, and {} in the first", outcome(b), outcome(a)))),
+        (a, b) => found.push(Finding::new(
+            Grade::Status,
+            format!("{}, and {} in the first", outcome(b), outcome(a)),
+        )),
     }
     timing(one, two, &mut found);
-    Row { a: Some(side(one, &there)), b: Some(side(two, &here)), findings: found }
+    Row {
+        a: Some(side(one, &there)),
+        b: Some(side(two, &here)),
+        findings: found,
+    }
 }
 
 fn requests(one: &Interaction, two: &Interaction, bound: &mut Bindings, found: &mut Vec<Finding>) {
@@ -123,22 +145,41 @@ fn requests(one: &Interaction, two: &Interaction, bound: &mut Bindings, found: &
 
 fn heads(a: &Answer, b: &Answer, bound: &Bindings, found: &mut Vec<Finding>) {
     if a.status != b.status {
-        found.push(Finding::new(Grade::Status, format!("status {}, and {} in the first", b.status, a.status)));
+        found.push(Finding::new(
+            Grade::Status,
+            format!("status {}, and {} in the first", b.status, a.status),
+        ));
     }
-    let mut names: Vec<String> = a.headers.0.iter().chain(&b.headers.0).map(|(name, _)| name.to_ascii_lowercase()).collect();
+    let mut names: Vec<String> = a
+        .headers
+        .0
+        .iter()
+        .chain(&b.headers.0)
+        .map(|(name, _)| name.to_ascii_lowercase())
+        .collect();
     names.sort();
     names.dedup();
     for name in names.iter().filter(|name| !INCIDENTAL.contains(&name.as_str())) {
         let values = |answer: &Answer| answer.headers.all(name).collect::<Vec<_>>().join(", ");
         let (there, here) = (bound.text(&values(a)), values(b));
         if there != here {
-            let grade = if name == "content-type" { Grade::Status } else { Grade::Header };
-            found.push(Finding::new(grade, format!("{name} {here:?}, and {there:?} in the first")));
+            let grade = if name == "content-type" {
+                Grade::Status
+            } else {
+                Grade::Header
+            };
+            found.push(Finding::new(
+                grade,
+                format!("{name} {here:?}, and {there:?} in the first"),
+            ));
         }
     }
     if a.cut.is_some() != b.cut.is_some() {
         let shown = |answer: &Answer| answer.cut.clone().unwrap_or_else(|| "whole".into());
-        found.push(Finding::new(Grade::Status, format!("{}, and {} in the first", shown(b), shown(a))));
+        found.push(Finding::new(
+            Grade::Status,
+            format!("{}, and {} in the first", shown(b), shown(a)),
+        ));
     }
 }
 
@@ -194,7 +235,9 @@ fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
     let own = if path.is_empty() { "body" } else { path };
     let within = |known: &&str| {
         let root = path.is_empty() || *known == own;
-        root || known.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']))
+        root || known
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.starts_with(['.', '[']))
     };
     if !differing.iter().any(within) {
         *a = b.clone();
@@ -220,7 +263,10 @@ fn blend(path: &str, a: &mut Value, b: &Value, differing: &[&str]) {
 fn side(interaction: &Interaction, contents: &[Value]) -> Side {
     let request = &interaction.request;
     let mut answer = outcome(&interaction.outcome);
-    if let Some(media_type) = interaction.answer().and_then(|answer| answer.headers.get("content-type")) {
+    if let Some(media_type) = interaction
+        .answer()
+        .and_then(|answer| answer.headers.get("content-type"))
+    {
         answer.push_str(&format!(" {media_type}"));
     }
     for value in contents {
@@ -231,5 +277,9 @@ fn side(interaction: &Interaction, contents: &[Value]) -> Side {
         }
     }
     answer.push('\n');
-    Side { id: interaction.id, request: format!("{} {}", request.method, request.url), answer }
+    Side {
+        id: interaction.id,
+        request: format!("{} {}", request.method, request.url),
+        answer,
+    }
 }

@@ -13,7 +13,10 @@ pub fn contents(cassette: &Cassette) -> String {
     };
     say("about", header.comment.as_deref());
     say("recorded", Some(&header.recorded.to_string()));
-    say("by", Some(&format!("{} {}", header.recorder.name, header.recorder.version)));
+    say(
+        "by",
+        Some(&format!("{} {}", header.recorder.name, header.recorder.version)),
+    );
     say("upstream", header.upstream.as_deref());
     say("version", header.upstream_version.as_deref());
     say("profile", header.profile.as_deref());
@@ -24,7 +27,14 @@ pub fn contents(cassette: &Cassette) -> String {
     for interaction in &cassette.interactions {
         let since = start.map_or(0.0, |start| interaction.started.duration_since(start).as_secs_f64());
         let request = &interaction.request;
-        let line = format!("{:>5}  {since:>9.3} s  {:<7} {:<4} {}  {}", interaction.id, request.method, status(interaction), request.url, rest(interaction));
+        let line = format!(
+            "{:>5}  {since:>9.3} s  {:<7} {:<4} {}  {}",
+            interaction.id,
+            request.method,
+            status(interaction),
+            request.url,
+            rest(interaction)
+        );
         out.push_str(line.trim_end());
         out.push('\n');
     }
@@ -44,7 +54,9 @@ fn held(cassette: &Cassette) -> String {
 }
 
 fn status(interaction: &Interaction) -> String {
-    interaction.answer().map_or_else(|| "-".into(), |answer| answer.status.to_string())
+    interaction
+        .answer()
+        .map_or_else(|| "-".into(), |answer| answer.status.to_string())
 }
 
 fn rest(interaction: &Interaction) -> String {

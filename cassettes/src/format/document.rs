@@ -4,7 +4,9 @@ use super::json::Layout;
 use super::node::Node;
 use super::yaml::{entry, is_plain_ascii, literal, pad, text_entry};
 use super::{READ_BY, VERSION};
-use crate::interaction::{Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis};
+use crate::interaction::{
+    Answer, Data, Frame, Header, Headers, Marks, Message, Outcome, Payload, Request, Sender, to_millis,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -18,16 +20,29 @@ pub(super) fn header(out: &mut String, header: &Header) {
     entry(out, 0, "cassette", &Node::Number(VERSION.to_string().into()));
     text_entry(out, 0, "read_by", &format!("stuntdouble {READ_BY}"));
     text_entry(out, 0, "recorded", &header.recorded.to_string());
-    let program = vec![(Cow::Borrowed("name"), string(&header.recorder.name)), (Cow::Borrowed("version"), string(&header.recorder.version))];
+    let program = vec![
+        (Cow::Borrowed("name"), string(&header.recorder.name)),
+        (Cow::Borrowed("version"), string(&header.recorder.version)),
+    ];
     entry(out, 0, "recorder", &Node::Map(program));
-    let optional = [("upstream", &header.upstream), ("upstream_version", &header.upstream_version), ("profile", &header.profile), ("comment", &header.comment)];
+    let optional = [
+        ("upstream", &header.upstream),
+        ("upstream_version", &header.upstream_version),
+        ("profile", &header.profile),
+        ("comment", &header.comment),
+    ];
     for (key, value) in optional {
         if let Some(text) = value {
             text_entry(out, 0, key, text);
         }
     }
     if !header.redactions.is_empty() {
-        entry(out, 0, "redactions", &Node::List(header.redactions.iter().map(|rule| string(rule)).collect()));
+        entry(
+            out,
+            0,
+            "redactions",
+            &Node::List(header.redactions.iter().map(|rule| string(rule)).collect()),
+        );
     }
 }
 
@@ -78,7 +93,12 @@ fn request(out: &mut String, request: &Request) {
         }
     }
     if request.omitted > 0 {
-        entry(out, 2, "omitted_bytes", &Node::Number(request.omitted.to_string().into()));
+        entry(
+            out,
+            2,
+            "omitted_bytes",
+            &Node::Number(request.omitted.to_string().into()),
+        );
     }
 }
 
@@ -143,7 +163,12 @@ pub(super) fn message(out: &mut String, message: &Message) {
         Data::Close(None) => out.push_str("    close: {}\n"),
         Data::Close(Some((code, reason))) => {
             let code = (Cow::Borrowed("code"), Node::Number(code.to_string().into()));
-            entry(out, 4, "close", &Node::Map(vec![code, (Cow::Borrowed("reason"), string(reason))]));
+            entry(
+                out,
+                4,
+                "close",
+                &Node::Map(vec![code, (Cow::Borrowed("reason"), string(reason))]),
+            );
         }
     }
     entry(out, 4, "at_ms", &time(message.at));

@@ -38,7 +38,11 @@ pub(super) struct Layout {
 impl Layout {
     /// Without space; with a line break at its end or not.
     pub(super) fn compact(newline: bool) -> Self {
-        Self { space: Space::Compact, escapes: Escapes::Least, newline }
+        Self {
+            space: Space::Compact,
+            escapes: Escapes::Least,
+            newline,
+        }
     }
 
     /// The layout of a text, and its tree; none where no layout gives the same text.
@@ -49,10 +53,18 @@ impl Layout {
             Some("\n") => &[Space::Lines(2), Space::Lines(4)],
             _ => &[Space::Compact, Space::Spaced],
         };
-        let escapes: &[Escapes] = if text.contains("\\u") { &[Escapes::Least, Escapes::Html, Escapes::Ascii] } else { &[Escapes::Least] };
+        let escapes: &[Escapes] = if text.contains("\\u") {
+            &[Escapes::Least, Escapes::Html, Escapes::Ascii]
+        } else {
+            &[Escapes::Least]
+        };
         for &space in spaces {
             for &escapes in escapes {
-                let layout = Self { space, escapes, newline };
+                let layout = Self {
+                    space,
+                    escapes,
+                    newline,
+                };
                 let mut same = Same { rest: text };
                 if layout.write(&node, &mut same) && same.rest.is_empty() {
                     return Some((layout, node));
@@ -121,7 +133,10 @@ impl Layout {
             Node::Map(entries) if entries.is_empty() => sink.put("{}"),
             Node::List(items) => {
                 sink.put("[")
-                    && items.iter().enumerate().all(|(n, item)| self.before(n, depth + 1, sink) && self.node(item, depth + 1, sink))
+                    && items
+                        .iter()
+                        .enumerate()
+                        .all(|(n, item)| self.before(n, depth + 1, sink) && self.node(item, depth + 1, sink))
                     && self.close(depth, sink)
                     && sink.put("]")
             }
@@ -129,7 +144,10 @@ impl Layout {
                 let colon = if self.space == Space::Compact { ":" } else { ": " };
                 sink.put("{")
                     && entries.iter().enumerate().all(|(n, (key, value))| {
-                        self.before(n, depth + 1, sink) && self.string(key, sink) && sink.put(colon) && self.node(value, depth + 1, sink)
+                        self.before(n, depth + 1, sink)
+                            && self.string(key, sink)
+                            && sink.put(colon)
+                            && self.node(value, depth + 1, sink)
                     })
                     && self.close(depth, sink)
                     && sink.put("}")
@@ -183,7 +201,11 @@ impl Layout {
             }
             if short.is_empty() {
                 let mut units = [0; 2];
-                if !character.encode_utf16(&mut units).iter().all(|unit| sink.put(&format!("\\u{unit:04x}"))) {
+                if !character
+                    .encode_utf16(&mut units)
+                    .iter()
+                    .all(|unit| sink.put(&format!("\\u{unit:04x}")))
+                {
                     return false;
                 }
             }

@@ -48,7 +48,9 @@ pub enum FormatError {
     #[error("this is no cassette: {0}")]
     NotACassette(String),
     /// It is of a newer version.
-    #[error("this cassette has format {found}, and this is {this}, which reads formats up to {VERSION}: {reader} or later reads it")]
+    #[error(
+        "this cassette has format {found}, and this is {this}, which reads formats up to {VERSION}: {reader} or later reads it"
+    )]
     TooNew {
         /// The version of the cassette.
         found: u64,
@@ -73,6 +75,10 @@ pub enum FormatError {
 impl FormatError {
     fn too_new(found: u64, reader: Option<&str>) -> Self {
         let this = Program::this();
-        Self::TooNew { found, reader: reader.unwrap_or("a newer stuntdouble").to_owned(), this: format!("{} {}", this.name, this.version) }
+        Self::TooNew {
+            found,
+            reader: reader.unwrap_or("a newer stuntdouble").to_owned(),
+            this: format!("{} {}", this.name, this.version),
+        }
     }
 }

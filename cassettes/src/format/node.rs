@@ -89,7 +89,10 @@ impl<'a> Json<'a> {
     }
 
     fn word(&mut self, word: &str) -> Option<()> {
-        self.text.get(self.at..)?.starts_with(word).then(|| self.at += word.len())
+        self.text
+            .get(self.at..)?
+            .starts_with(word)
+            .then(|| self.at += word.len())
     }
 
     fn value(&mut self, depth: usize) -> Option<Node<'a>> {
@@ -246,7 +249,10 @@ impl<'a> Json<'a> {
 
 fn distinct(entries: &[(Cow<'_, str>, Node<'_>)]) -> bool {
     if entries.len() <= 12 {
-        return entries.iter().enumerate().all(|(n, (key, _))| entries.iter().skip(n + 1).all(|(other, _)| other != key));
+        return entries
+            .iter()
+            .enumerate()
+            .all(|(n, (key, _))| entries.iter().skip(n + 1).all(|(other, _)| other != key));
     }
     let mut seen = HashSet::with_capacity(entries.len());
     entries.iter().all(|(key, _)| seen.insert(key.as_ref()))

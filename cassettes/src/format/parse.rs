@@ -4,7 +4,8 @@ use super::json::Layout;
 use super::node::Node;
 use super::{FormatError, VERSION};
 use crate::interaction::{
-    Answer, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Program, Request, Sender, millis,
+    Answer, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Program,
+    Request, Sender, millis,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -42,9 +43,16 @@ pub(super) fn header(node: &Node<'_>) -> Result<Header, FormatError> {
     if version > VERSION as f64 {
         return Err(FormatError::too_new(version as u64, optional(node, "read_by")));
     }
-    let recorded = text(node, "recorded").and_then(|text| timestamp(&text)).map_err(|what| not(&what))?;
+    let recorded = text(node, "recorded")
+        .and_then(|text| timestamp(&text))
+        .map_err(|what| not(&what))?;
     let program = node.get("recorder");
-    let part = |key| program.and_then(|program| optional(program, key)).unwrap_or_default().to_owned();
+    let part = |key| {
+        program
+            .and_then(|program| optional(program, key))
+            .unwrap_or_default()
+            .to_owned()
+    };
     let redactions = match node.get("redactions") {
         Some(Node::List(rules)) => rules.iter().filter_map(|rule| rule.text().map(str::to_owned)).collect(),
         _ => Vec::new(),
@@ -52,7 +60,10 @@ pub(super) fn header(node: &Node<'_>) -> Result<Header, FormatError> {
     let owned = |key| optional(node, key).map(str::to_owned);
     Ok(Header {
         recorded,
-        recorder: Program { name: part("name"), version: part("version") },
+        recorder: Program {
+            name: part("name"),
+            version: part("version"),
+        },
         upstream: owned("upstream"),
         upstream_version: owned("upstream_version"),
         profile: owned("profile"),
@@ -79,7 +90,10 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
         (None, Some(error)) => {
             let name = text(error, "kind")?;
             let kind = FailureKind::named(&name).ok_or_else(|| format!("`{name}` is no kind of error"))?;
-            Outcome::Failure(Failure { kind, text: text(error, "text")? })
+            Outcome::Failure(Failure {
+                kind,
+                text: text(error, "text")?,
+            })
         }
         _ => return Err("an interaction has either a `response` or an `error`".into()),
     };
@@ -110,13 +124,23 @@ fn request(node: &Node<'_>) -> Result<Request, Wrong> {
 }
 
 fn answer(node: &Node<'_>, payload: Option<Payload>, cut: Option<String>) -> Result<Answer, Wrong> {
-    let status = node.get("status").and_then(whole).and_then(|status| u16::try_from(status).ok());
-    let status = status.filter(|status| (100..1000).contains(status)).ok_or("a response has no `status`")?;
+    let status = node
+        .get("status")
+        .and_then(whole)
+        .and_then(|status| u16::try_from(status).ok());
+    let status = status
+        .filter(|status| (100..1000).contains(status))
+        .ok_or("a response has no `status`")?;
     let payload = match payload {
         Some(payload) => payload,
         None => Payload::Body(body(node, false)?.unwrap_or_default()),
     };
-    Ok(Answer { status, headers: headers(node)?, payload, cut })
+    Ok(Answer {
+        status,
+        headers: headers(node)?,
+        payload,
+        cut,
+    })
 }
 
 fn headers(node: &Node<'_>) -> Result<Headers, Wrong> {
@@ -128,7 +152,9 @@ fn headers(node: &Node<'_>) -> Result<Headers, Wrong> {
                 match field {
                     Node::Map(pairs) if pairs.len() == 1 => {
                         for (name, value) in pairs {
-                            headers.0.push((name.clone().into_owned(), scalar(value).ok_or("a header is no text")?));
+                            headers
+                                .0
+                                .push((name.clone().into_owned(), scalar(value).ok_or("a header is no text")?));
                         }
                     }
                     _ => return Err("a header is one `Name: value`".into()),
@@ -149,21 +175,28 @@ fn streamed(node: &Node<'_>) -> Result<Option<Payload>, Wrong> {
         Some(_) => Err(format!("`{key}` is a list")),
     };
     if let Some(items) = list("stream")? {
-        return Ok(Some(Payload::Stream(items.iter().map(frame).collect::<Result<_, _>>()?)));
+        return Ok(Some(Payload::Stream(
+            items.iter().map(frame).collect::<Result<_, _>>()?,
+        )));
     }
     if let Some(items) = list("pieces")? {
         let pieces = items.iter().map(frame).collect::<Result<Vec<_>, _>>()?;
         return Ok(Some(Payload::Body(Payload::Stream(pieces).bytes())));
     }
     if let Some(items) = list("messages")? {
-        return Ok(Some(Payload::Messages(items.iter().map(message).collect::<Result<_, _>>()?)));
+        return Ok(Some(Payload::Messages(
+            items.iter().map(message).collect::<Result<_, _>>()?,
+        )));
     }
     Ok(None)
 }
 
 fn frame(node: &Node<'_>) -> Result<Frame, Wrong> {
     let at = duration(node.get("at_ms").ok_or("a frame has no `at_ms`")?)?;
-    Ok(Frame { at, data: body(node, true)?.unwrap_or_default() })
+    Ok(Frame {
+        at,
+        data: body(node, true)?.unwrap_or_default(),
+    })
 }
 
 fn message(node: &Node<'_>) -> Result<Message, Wrong> {
@@ -181,7 +214,10 @@ fn message(node: &Node<'_>) -> Result<Message, Wrong> {
     } else if let Some(bytes) = bytes("pong")? {
         Data::Pong(bytes)
     } else if let Some(close) = node.get("close") {
-        let code = close.get("code").and_then(whole).and_then(|code| u16::try_from(code).ok());
+        let code = close
+            .get("code")
+            .and_then(whole)
+            .and_then(|code| u16::try_from(code).ok());
         Data::Close(code.map(|code| (code, optional(close, "reason").unwrap_or_default().to_owned())))
     } else {
         let bytes = body(node, false)?.ok_or("a message has no content")?;
@@ -207,7 +243,10 @@ fn body(node: &Node<'_>, newline: bool) -> Result<Option<Bytes>, Wrong> {
 
 fn decode(node: &Node<'_>) -> Result<Bytes, Wrong> {
     let text: String = scalar(node).ok_or("base64 is text")?.split_whitespace().collect();
-    STANDARD.decode(text).map(Bytes::from).map_err(|error| format!("no base64: {error}"))
+    STANDARD
+        .decode(text)
+        .map(Bytes::from)
+        .map_err(|error| format!("no base64: {error}"))
 }
 
 /// What a person who leaves out the quotes means by a scalar.
@@ -225,7 +264,9 @@ fn optional<'a>(node: &'a Node<'_>, key: &str) -> Option<&'a str> {
 }
 
 fn text(node: &Node<'_>, key: &str) -> Result<String, Wrong> {
-    node.get(key).and_then(scalar).ok_or_else(|| format!("there is no `{key}`"))
+    node.get(key)
+        .and_then(scalar)
+        .ok_or_else(|| format!("there is no `{key}`"))
 }
 
 fn timestamp(text: &str) -> Result<Timestamp, Wrong> {
@@ -233,7 +274,9 @@ fn timestamp(text: &str) -> Result<Timestamp, Wrong> {
 }
 
 fn duration(node: &Node<'_>) -> Result<Duration, Wrong> {
-    node.number().and_then(millis).ok_or_else(|| "a time is a number of milliseconds".into())
+    node.number()
+        .and_then(millis)
+        .ok_or_else(|| "a time is a number of milliseconds".into())
 }
 
 fn whole(node: &Node<'_>) -> Option<u64> {

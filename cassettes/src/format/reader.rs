@@ -13,7 +13,10 @@ use std::path::Path;
 /// # Errors
 /// If the file cannot be read, is no cassette, is of a newer version, or is malformed elsewhere than at a torn end.
 pub fn read(path: &Path) -> Result<Cassette, FormatError> {
-    let file = |source| FormatError::File { path: path.to_owned(), source };
+    let file = |source| FormatError::File {
+        path: path.to_owned(),
+        source,
+    };
     let reader = std::io::BufReader::new(std::fs::File::open(path).map_err(file)?);
     assemble(Documents::new(reader), file)
 }
@@ -23,15 +26,24 @@ pub fn read(path: &Path) -> Result<Cassette, FormatError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(text: &str) -> Result<Cassette, FormatError> {
-    assemble(Documents::new(text.as_bytes()), |source| FormatError::File { path: "(text)".into(), source })
+    assemble(Documents::new(text.as_bytes()), |source| FormatError::File {
+        path: "(text)".into(),
+        source,
+    })
 }
 
-fn assemble<R: BufRead>(mut documents: Documents<R>, file: impl Fn(std::io::Error) -> FormatError) -> Result<Cassette, FormatError> {
+fn assemble<R: BufRead>(
+    mut documents: Documents<R>,
+    file: impl Fn(std::io::Error) -> FormatError,
+) -> Result<Cassette, FormatError> {
     let mut head: Option<Header> = None;
     let mut interactions: Vec<Interaction> = Vec::new();
     let mut at: HashMap<u64, usize> = HashMap::new();
     while let Some(chunk) = documents.next().map_err(&file)? {
-        let malformed = |line: usize, what: String| FormatError::Malformed { line: chunk.line + line, what };
+        let malformed = |line: usize, what: String| FormatError::Malformed {
+            line: chunk.line + line,
+            what,
+        };
         let (text, torn) = match chunk.ended {
             true => (chunk.text.as_str(), false),
             false => match intact(&chunk.text) {
@@ -61,7 +73,8 @@ fn assemble<R: BufRead>(mut documents: Documents<R>, file: impl Fn(std::io::Erro
             Document::More(more) => {
                 let of = more.of;
                 let whole = at.get(&of).and_then(|at| interactions.get_mut(*at));
-                let whole = whole.ok_or_else(|| malformed(1, format!("more of interaction {of}, which is not there")))?;
+                let whole =
+                    whole.ok_or_else(|| malformed(1, format!("more of interaction {of}, which is not there")))?;
                 join(whole, more).map_err(|what| malformed(1, what))?;
             }
         }
@@ -96,7 +109,9 @@ fn intact(text: &str) -> Option<&str> {
     if last.starts_with("took_ms:") {
         return Some(lines);
     }
-    let marker = ["\nstream:\n", "\nmessages:\n", "\npieces:\n"].into_iter().find_map(|key| Some(lines.find(key)? + key.len()))?;
+    let marker = ["\nstream:\n", "\nmessages:\n", "\npieces:\n"]
+        .into_iter()
+        .find_map(|key| Some(lines.find(key)? + key.len()))?;
     let frames = lines.get(marker..)?;
     // Nothing inside a frame stands at this indentation, so this can only be the end of one.
     let end = match frames.rfind("\n    at_ms: ") {
@@ -127,7 +142,11 @@ impl<R: BufRead> Documents<R> {
     }
 
     fn next(&mut self) -> std::io::Result<Option<Chunk>> {
-        let mut chunk = Chunk { text: String::new(), line: self.line, ended: false };
+        let mut chunk = Chunk {
+            text: String::new(),
+            line: self.line,
+            ended: false,
+        };
         let mut bytes = Vec::new();
         loop {
             bytes.clear();

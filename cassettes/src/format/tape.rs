@@ -54,10 +54,21 @@ impl Tape {
         let mut text = String::from(BEGIN);
         header(&mut text, of);
         text.push_str(ENDED);
-        let fail = |source| FormatError::File { path: path.to_owned(), source };
+        let fail = |source| FormatError::File {
+            path: path.to_owned(),
+            source,
+        };
         let mut file = File::create(path).map_err(fail)?;
         file.write_all(text.as_bytes()).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), state: Mutex::new(State { file, open: None, stopped: false }), spare: Mutex::default() })
+        Ok(Self {
+            path: path.to_owned(),
+            state: Mutex::new(State {
+                file,
+                open: None,
+                stopped: false,
+            }),
+            spare: Mutex::default(),
+        })
     }
 
     /// The file.
@@ -70,7 +81,13 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(&self, opening: Opening, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> Result<(), FormatError> {
+    pub fn append(
+        &self,
+        opening: Opening,
+        wait: Duration,
+        took: Option<Duration>,
+        outcome: &Outcome,
+    ) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
         let open = close(&mut text, wait, took, outcome);
         self.write(&text, None, open.then_some(id))
@@ -161,7 +178,10 @@ impl Tape {
         result.map_err(|source| {
             // What follows half a document could not be told from it.
             state.stopped = true;
-            FormatError::File { path: self.path.clone(), source }
+            FormatError::File {
+                path: self.path.clone(),
+                source,
+            }
         })
     }
 }
@@ -210,10 +230,23 @@ pub fn to_string(cassette: &Cassette) -> String {
     text.push_str(ENDED);
     for interaction in &cassette.interactions {
         text.push_str(BEGIN);
-        let Interaction { id, note, started, wait, took, request, outcome, marks } = interaction;
+        let Interaction {
+            id,
+            note,
+            started,
+            wait,
+            took,
+            request,
+            outcome,
+            marks,
+        } = interaction;
         opening(&mut text, *id, *started, note.as_deref(), marks, request);
         if close(&mut text, *wait, *took, outcome) {
-            tail(&mut text, None, interaction.answer().and_then(|answer| answer.cut.as_deref()));
+            tail(
+                &mut text,
+                None,
+                interaction.answer().and_then(|answer| answer.cut.as_deref()),
+            );
             text.push_str(ENDED);
         }
     }
@@ -225,5 +258,8 @@ pub fn to_string(cassette: &Cassette) -> String {
 /// # Errors
 /// If the file cannot be written.
 pub fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError> {
-    std::fs::write(path, to_string(cassette)).map_err(|source| FormatError::File { path: path.to_owned(), source })
+    std::fs::write(path, to_string(cassette)).map_err(|source| FormatError::File {
+        path: path.to_owned(),
+        source,
+    })
 }

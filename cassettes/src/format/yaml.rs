@@ -183,7 +183,9 @@ fn scalar(out: &mut String, text: &str) {
 
 /// Whether a string can stand without quotes and every YAML reader takes it for that string.
 fn is_plain(text: &str) -> bool {
-    const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
+    const WORDS: [&str; 11] = [
+        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
+    ];
     let bytes = text.as_bytes();
     let Some(first) = bytes.first() else {
         return false;

@@ -1,7 +1,9 @@
 //! Cassettes to HAR.
 
 use super::NOWHERE;
-use crate::interaction::{Answer, Cassette, Data, Frame, Interaction, Message, Outcome, Payload, Request, Sender, to_millis};
+use crate::interaction::{
+    Answer, Cassette, Data, Frame, Interaction, Message, Outcome, Payload, Request, Sender, to_millis,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -10,10 +12,18 @@ use serde_json::{Map, Value, json};
 pub fn export(cassette: &Cassette) -> String {
     let header = &cassette.header;
     let base = header.upstream.as_deref().unwrap_or(NOWHERE);
-    let entries: Vec<Value> = cassette.interactions.iter().enumerate().map(|(n, each)| entry(n, each, base)).collect();
+    let entries: Vec<Value> = cassette
+        .interactions
+        .iter()
+        .enumerate()
+        .map(|(n, each)| entry(n, each, base))
+        .collect();
     let mut log = Map::new();
     log.insert("version".into(), "1.2".into());
-    log.insert("creator".into(), json!({"name": header.recorder.name, "version": header.recorder.version}));
+    log.insert(
+        "creator".into(),
+        json!({"name": header.recorder.name, "version": header.recorder.version}),
+    );
     if let Some(comment) = &header.comment {
         log.insert("comment".into(), comment.as_str().into());
     }
@@ -44,7 +54,10 @@ fn entry(number: usize, interaction: &Interaction, base: &str) -> Value {
     entry.insert("request".into(), request(&interaction.request, base));
     entry.insert("cache".into(), json!({}));
     let receive = to_millis(took.saturating_sub(interaction.wait));
-    entry.insert("timings".into(), json!({"send": 0, "wait": to_millis(interaction.wait), "receive": receive}));
+    entry.insert(
+        "timings".into(),
+        json!({"send": 0, "wait": to_millis(interaction.wait), "receive": receive}),
+    );
     if interaction.took.is_none() {
         entry.insert("_ended".into(), false.into());
     }
@@ -76,8 +89,14 @@ fn entry(number: usize, interaction: &Interaction, base: &str) -> Value {
 }
 
 fn request(request: &Request, base: &str) -> Value {
-    let url = if request.url.starts_with('/') { format!("{base}{}", request.url) } else { request.url.clone() };
-    let query: Vec<Value> = url::form_urlencoded::parse(request.query().as_bytes()).map(|(name, value)| json!({"name": name, "value": value})).collect();
+    let url = if request.url.starts_with('/') {
+        format!("{base}{}", request.url)
+    } else {
+        request.url.clone()
+    };
+    let query: Vec<Value> = url::form_urlencoded::parse(request.query().as_bytes())
+        .map(|(name, value)| json!({"name": name, "value": value}))
+        .collect();
     let mut out = json!({
         "method": request.method,
         "url": url,
@@ -90,7 +109,10 @@ fn request(request: &Request, base: &str) -> Value {
     });
     if let Some(body) = &request.body {
         let mut data = Map::new();
-        data.insert("mimeType".into(), request.headers.get("content-type").unwrap_or_default().into());
+        data.insert(
+            "mimeType".into(),
+            request.headers.get("content-type").unwrap_or_default().into(),
+        );
         put_text(&mut data, "text", body);
         out["postData"] = data.into();
     }
@@ -104,15 +126,25 @@ fn response(outcome: &Outcome) -> Value {
     let (answer, error) = match outcome {
         Outcome::Answer(answer) => (answer.clone(), None),
         Outcome::Failure(failure) => {
-            let none = Answer { status: 0, headers: Default::default(), payload: Payload::Body(Default::default()), cut: None };
+            let none = Answer {
+                status: 0,
+                headers: Default::default(),
+                payload: Payload::Body(Default::default()),
+                cut: None,
+            };
             (none, Some(json!({"kind": failure.kind.name(), "text": failure.text})))
         }
     };
-    let reason = http::StatusCode::from_u16(answer.status).ok().and_then(|status| status.canonical_reason());
+    let reason = http::StatusCode::from_u16(answer.status)
+        .ok()
+        .and_then(|status| status.canonical_reason());
     let bytes = answer.payload.bytes();
     let mut content = Map::new();
     content.insert("size".into(), bytes.len().into());
-    content.insert("mimeType".into(), answer.headers.get("content-type").unwrap_or_default().into());
+    content.insert(
+        "mimeType".into(),
+        answer.headers.get("content-type").unwrap_or_default().into(),
+    );
     put_text(&mut content, "text", &bytes);
     let mut out = json!({
         "status": answer.status,
@@ -135,7 +167,10 @@ fn response(outcome: &Outcome) -> Value {
 }
 
 fn headers(fields: &[(String, String)]) -> Value {
-    fields.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
+    fields
+        .iter()
+        .map(|(name, value)| json!({"name": name, "value": value}))
+        .collect()
 }
 
 fn frame(frame: &Frame) -> Value {
@@ -163,7 +198,10 @@ fn message(interaction: &Interaction, message: &Message) -> Value {
         Data::Ping(bytes) => (9, STANDARD.encode(bytes)),
         Data::Pong(bytes) => (10, STANDARD.encode(bytes)),
         Data::Close(None) => (8, String::new()),
-        Data::Close(Some((code, reason))) => (8, STANDARD.encode([&code.to_be_bytes()[..], reason.as_bytes()].concat())),
+        Data::Close(Some((code, reason))) => (
+            8,
+            STANDARD.encode([&code.to_be_bytes()[..], reason.as_bytes()].concat()),
+        ),
     };
     json!({"type": kind, "time": micros / 1e6, "opcode": opcode, "data": data})
 }

@@ -21,18 +21,27 @@ impl Headers {
 
     /// The values of all fields of this name.
     pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
-        self.0.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .filter(move |(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     /// The media type of `Content-Type`, without its parameters; empty where there is none.
     pub fn media_type(&self) -> &str {
-        self.get("content-type").and_then(|value| value.split(';').next()).map_or("", str::trim)
+        self.get("content-type")
+            .and_then(|value| value.split(';').next())
+            .map_or("", str::trim)
     }
 }
 
 impl From<&http::HeaderMap> for Headers {
     fn from(map: &http::HeaderMap) -> Self {
-        Self(map.iter().map(|(name, value)| (name.as_str().to_owned(), text_of(value.as_bytes()))).collect())
+        Self(
+            map.iter()
+                .map(|(name, value)| (name.as_str().to_owned(), text_of(value.as_bytes())))
+                .collect(),
+        )
     }
 }
 
@@ -95,9 +104,16 @@ impl Request {
     /// Whether what this asks for goes on until somebody ends it: a watch, a log that is followed, an upgraded
     /// connection.
     pub fn asks_for_stream(&self) -> bool {
-        let flag =
-            |name: &str| self.query().split('&').any(|pair| pair.split_once('=').is_some_and(|(key, value)| key == name && matches!(value, "1" | "true")));
-        self.path().split('/').any(|segment| segment == "watch") || flag("watch") || flag("follow") || self.headers.get("upgrade").is_some()
+        let flag = |name: &str| {
+            self.query().split('&').any(|pair| {
+                pair.split_once('=')
+                    .is_some_and(|(key, value)| key == name && matches!(value, "1" | "true"))
+            })
+        };
+        self.path().split('/').any(|segment| segment == "watch")
+            || flag("watch")
+            || flag("follow")
+            || self.headers.get("upgrade").is_some()
     }
 }
 
@@ -139,7 +155,11 @@ impl Payload {
     pub fn bytes(&self) -> Bytes {
         match self {
             Self::Body(bytes) => bytes.clone(),
-            Self::Stream(frames) => frames.iter().flat_map(|frame| frame.data.iter().copied()).collect::<Vec<_>>().into(),
+            Self::Stream(frames) => frames
+                .iter()
+                .flat_map(|frame| frame.data.iter().copied())
+                .collect::<Vec<_>>()
+                .into(),
             Self::Messages(_) => Bytes::new(),
         }
     }
@@ -220,7 +240,15 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [Self::Refused, Self::Closed, Self::Unresolved, Self::Tls, Self::Timeout, Self::Protocol, Self::Abandoned];
+    pub const ALL: [Self; 7] = [
+        Self::Refused,
+        Self::Closed,
+        Self::Unresolved,
+        Self::Tls,
+        Self::Timeout,
+        Self::Protocol,
+        Self::Abandoned,
+    ];
 
     /// Its name in a cassette.
     pub fn name(self) -> &'static str {
@@ -247,7 +275,13 @@ mod tests {
     use rstest::rstest;
 
     fn get(url: &str) -> Request {
-        Request { method: "GET".into(), url: url.into(), headers: Headers::default(), body: None, omitted: 0 }
+        Request {
+            method: "GET".into(),
+            url: url.into(),
+            headers: Headers::default(),
+            body: None,
+            omitted: 0,
+        }
     }
 
     #[rstest]

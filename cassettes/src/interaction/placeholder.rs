@@ -25,7 +25,12 @@ pub fn placeholders(text: &str) -> Vec<Range<usize>> {
 /// Whether all of a text is a placeholder, plain or as base64, which is how it stands in the data of a Secret.
 pub fn is_placeholder(text: &str) -> bool {
     let plain = |text: &str| matches!(placeholders(text).as_slice(), [range] if range.len() == text.len());
-    let decoded = || STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let decoded = || {
+        STANDARD
+            .decode(text)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+    };
     plain(text) || (text.len() < 64 && decoded().is_some_and(|text| plain(&text)))
 }
 
@@ -52,7 +57,10 @@ mod tests {
     #[test]
     fn placeholders_are_found_within_a_text() {
         let text = "user:redacted-1@host redacted-x redacted-22";
-        let found: Vec<&str> = placeholders(text).into_iter().filter_map(|range| text.get(range)).collect();
+        let found: Vec<&str> = placeholders(text)
+            .into_iter()
+            .filter_map(|range| text.get(range))
+            .collect();
         assert_eq!(found, ["redacted-1", "redacted-22"]);
     }
 }

@@ -5,8 +5,10 @@ use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$").ok());
-static STAMP: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$").ok());
+static UUID: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new("(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$").ok());
+static STAMP: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$").ok());
 /// The letters and digits that generated names are made of: no vowels, so that no words come of them.
 static GENERATED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[bcdfghjklmnpqrstvwxz2456789]{5,}$").ok());
 static RANDOM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[0-9a-z]*[0-9][0-9a-z]*$").ok());
@@ -37,13 +39,17 @@ pub(super) fn pairs(recorded: &str, live: &str) -> Option<Vec<(String, String)>>
 }
 
 fn both(form: &LazyLock<Option<Regex>>, one: &str, two: &str) -> bool {
-    form.as_ref().is_some_and(|form| form.is_match(one) && form.is_match(two))
+    form.as_ref()
+        .is_some_and(|form| form.is_match(one) && form.is_match(two))
 }
 
 /// Where placeholders stand in a text, plain or, as in the data of a Secret in YAML, as base64.
 fn secrets(text: &str) -> Vec<Range<usize>> {
     let base64 = BASE64.as_ref().into_iter().flat_map(|form| form.find_iter(text));
-    let mut found: Vec<Range<usize>> = base64.filter(|found| is_placeholder(found.as_str())).map(|found| found.range()).collect();
+    let mut found: Vec<Range<usize>> = base64
+        .filter(|found| is_placeholder(found.as_str()))
+        .map(|found| found.range())
+        .collect();
     found.extend(placeholders(text));
     found.sort_by_key(|range| range.start);
     found
@@ -61,14 +67,21 @@ fn captured(recorded: &str, live: &str, ranges: &[Range<usize>]) -> Option<Vec<(
     form.push_str(&regex::escape(recorded.get(end..)?));
     form.push('$');
     let found = Regex::new(&form).ok()?.captures(live)?;
-    let pair = |(n, range): (usize, &Range<usize>)| Some((recorded.get(range.clone())?.to_owned(), decoded(found.get(n + 1)?.as_str())));
+    let pair = |(n, range): (usize, &Range<usize>)| {
+        Some((
+            recorded.get(range.clone())?.to_owned(),
+            decoded(found.get(n + 1)?.as_str()),
+        ))
+    };
     ranges.iter().enumerate().map(pair).collect()
 }
 
 /// A secret stands in a URL or a form with percent escapes, and elsewhere without: it is the same.
 fn decoded(secret: &str) -> String {
     match secret.contains('%') {
-        true => url::form_urlencoded::parse(format!("v={secret}").as_bytes()).next().map_or_else(|| secret.to_owned(), |(_, decoded)| decoded.into_owned()),
+        true => url::form_urlencoded::parse(format!("v={secret}").as_bytes())
+            .next()
+            .map_or_else(|| secret.to_owned(), |(_, decoded)| decoded.into_owned()),
         false => secret.to_owned(),
     }
 }
@@ -99,14 +112,19 @@ fn same_form(recorded: &str, live: &str, before: &str) -> bool {
     if before == ":" && digits(recorded) && digits(live) && recorded.len().min(live.len()) >= SHORTEST {
         return true;
     }
-    recorded.len() == live.len() && recorded.len() >= SHORTEST && (both(&GENERATED, recorded, live) || both(&RANDOM, recorded, live))
+    recorded.len() == live.len()
+        && recorded.len() >= SHORTEST
+        && (both(&GENERATED, recorded, live) || both(&RANDOM, recorded, live))
 }
 
 /// A text in words and the marks between them.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
-    for (at, character) in text.char_indices().filter(|(_, character)| !character.is_alphanumeric()) {
+    for (at, character) in text
+        .char_indices()
+        .filter(|(_, character)| !character.is_alphanumeric())
+    {
         if at > start {
             words.extend(text.get(start..at));
         }
@@ -136,7 +154,9 @@ mod tests {
     #[case("a", "b", None)]
     fn values_of_one_form_match(#[case] there: &str, #[case] here: &str, #[case] expected: Option<Vec<(&str, &str)>>) {
         let found = pairs(there, here);
-        let found = found.as_ref().map(|pairs| pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
+        let found = found
+            .as_ref()
+            .map(|pairs| pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
         assert_eq!(found, expected);
     }
 }

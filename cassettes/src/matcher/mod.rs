@@ -20,7 +20,14 @@ const LOOSE: [&str; 2] = ["resourceVersion", "timeoutSeconds"];
 const SELECTORS: [&str; 2] = ["fieldSelector", "labelSelector"];
 
 /// The headers that choose between recorded answers to otherwise equal requests.
-const CHOOSING: [&str; 6] = ["accept", "authorization", "content-type", "origin", "sec-websocket-protocol", "upgrade"];
+const CHOOSING: [&str; 6] = [
+    "accept",
+    "authorization",
+    "content-type",
+    "origin",
+    "sec-websocket-protocol",
+    "upgrade",
+];
 
 /// How well a request matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +91,11 @@ impl Ask {
     pub fn new(request: &Request) -> Self {
         let mut query: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(request.query().as_bytes()) {
-            let value = if SELECTORS.contains(&name.as_ref()) { selector(&value) } else { value.into_owned() };
+            let value = if SELECTORS.contains(&name.as_ref()) {
+                selector(&value)
+            } else {
+                value.into_owned()
+            };
             query.entry(name.into_owned()).or_default().push(value);
         }
         let bytes = request.body.as_deref().unwrap_or_default();
@@ -111,7 +122,11 @@ impl Ask {
         }
         all.text("path", &self.path, &live.path);
         let mut loose = false;
-        for name in self.query.keys().chain(live.query.keys().filter(|name| !self.query.contains_key(*name))) {
+        for name in self
+            .query
+            .keys()
+            .chain(live.query.keys().filter(|name| !self.query.contains_key(*name)))
+        {
             let free = self.streams && live.streams && LOOSE.contains(&name.as_str());
             match (self.query.get(name), live.query.get(name)) {
                 (there, here) if there == here => {}
@@ -123,7 +138,11 @@ impl Ask {
                 }
                 (there, here) => {
                     let shown = |values: Option<&Vec<String>>| values.map_or("(none)".into(), |all| all.join(", "));
-                    all.differs(format!("query parameter {name} {}, recorded {}", shown(here), shown(there)));
+                    all.differs(format!(
+                        "query parameter {name} {}, recorded {}",
+                        shown(here),
+                        shown(there)
+                    ));
                 }
             }
         }
@@ -171,12 +190,19 @@ impl Ask {
 
 /// A path's segments without the marks of a watch or a proxy.
 fn place(path: &str) -> Vec<&str> {
-    path.split('/').filter(|segment| !segment.is_empty() && *segment != "watch" && *segment != "proxy").collect()
+    path.split('/')
+        .filter(|segment| !segment.is_empty() && *segment != "watch" && *segment != "proxy")
+        .collect()
 }
 
 fn without_namespace<'a>(segments: &[&'a str]) -> Vec<&'a str> {
     match segments.iter().position(|segment| *segment == "namespaces") {
-        Some(at) if segments.len() > at + 2 => segments.iter().take(at).chain(segments.iter().skip(at + 2)).copied().collect(),
+        Some(at) if segments.len() > at + 2 => segments
+            .iter()
+            .take(at)
+            .chain(segments.iter().skip(at + 2))
+            .copied()
+            .collect(),
         _ => segments.to_vec(),
     }
 }
@@ -255,23 +281,53 @@ mod tests {
 
     fn ask(method: &str, url: &str, body: &str) -> Ask {
         let body = (!body.is_empty()).then(|| body.to_owned().into());
-        Ask::new(&Request { method: method.into(), url: url.into(), headers: Headers::default(), body, omitted: 0 })
+        Ask::new(&Request {
+            method: method.into(),
+            url: url.into(),
+            headers: Headers::default(),
+            body,
+            omitted: 0,
+        })
     }
 
     #[rstest]
     #[case("/a?b=1&c=2", "", "/a?c=2&b=1", "", Some(Fit::Same))]
     #[case("/a", r#"{"x":1,"y":"z"}"#, "/a", r#"{ "y":"z", "x":1 }"#, Some(Fit::Same))]
     #[case("/a", r#"{"x":1}"#, "/a", r#"{"x":2}"#, None)]
-    #[case("/a?watch=true&resourceVersion=5", "", "/a?watch=true&resourceVersion=7", "", Some(Fit::Loose))]
+    #[case(
+        "/a?watch=true&resourceVersion=5",
+        "",
+        "/a?watch=true&resourceVersion=7",
+        "",
+        Some(Fit::Loose)
+    )]
     #[case("/a?watch=true", "", "/a?watch=true&resourceVersion=7", "", Some(Fit::Loose))]
     #[case("/a?resourceVersion=5", "", "/a?resourceVersion=7", "", None)]
     #[case("/ns/suite-x8f2a/pods", "", "/ns/suite-91bbc/pods", "", Some(Fit::Volatile))]
     #[case("/ns/a/pods", "", "/ns/b/pods", "", None)]
-    #[case("/a?fieldSelector=x%3D1,y%3D2", "", "/a?fieldSelector=y%3D2,x%3D1", "", Some(Fit::Same))]
-    #[case("/a?labelSelector=x+in+(b,a),y", "", "/a?labelSelector=y,x+in+(b,a)", "", Some(Fit::Same))]
+    #[case(
+        "/a?fieldSelector=x%3D1,y%3D2",
+        "",
+        "/a?fieldSelector=y%3D2,x%3D1",
+        "",
+        Some(Fit::Same)
+    )]
+    #[case(
+        "/a?labelSelector=x+in+(b,a),y",
+        "",
+        "/a?labelSelector=y,x+in+(b,a)",
+        "",
+        Some(Fit::Same)
+    )]
     #[case("/a?labelSelector=x+in+(b,a),y", "", "/a?labelSelector=y,x+in+(b),a", "", None)]
     #[case("/a?token=redacted-1", "", "/a?token=s3cr3t%2Fx", "", Some(Fit::Volatile))]
-    #[case("/a", r#"{"data":{"p":"cmVkYWN0ZWQtMQ=="}}"#, "/a", r#"{"data":{"p":"aHVudGVyMg=="}}"#, Some(Fit::Volatile))]
+    #[case(
+        "/a",
+        r#"{"data":{"p":"cmVkYWN0ZWQtMQ=="}}"#,
+        "/a",
+        r#"{"data":{"p":"aHVudGVyMg=="}}"#,
+        Some(Fit::Volatile)
+    )]
     #[case(
         "/a",
         "kind: Secret\ndata:\n  p: cmVkYWN0ZWQtMQ==\n  q: cmVkYWN0ZWQtMg==\n",
@@ -279,8 +335,20 @@ mod tests {
         "kind: Secret\ndata:\n  p: aHVudGVyMg==\n  q: eA==\n",
         Some(Fit::Volatile)
     )]
-    #[case("/a", "kind: Secret\ndata:\n  p: cmVkYWN0ZWQtMQ==\n", "/a", "kind: Secret\ndata:\n  q: aHVudGVyMg==\n", None)]
-    fn requests_match(#[case] url: &str, #[case] body: &str, #[case] live_url: &str, #[case] live_body: &str, #[case] expected: Option<Fit>) {
+    #[case(
+        "/a",
+        "kind: Secret\ndata:\n  p: cmVkYWN0ZWQtMQ==\n",
+        "/a",
+        "kind: Secret\ndata:\n  q: aHVudGVyMg==\n",
+        None
+    )]
+    fn requests_match(
+        #[case] url: &str,
+        #[case] body: &str,
+        #[case] live_url: &str,
+        #[case] live_body: &str,
+        #[case] expected: Option<Fit>,
+    ) {
         let found = match ask("GET", url, body).matches(&ask("GET", live_url, live_body)) {
             Match::Fits(fit, _) => Some(fit),
             Match::Differs(_) => None,

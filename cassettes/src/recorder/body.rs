@@ -57,7 +57,10 @@ impl Sent {
     /// What was sent so far, and how much more.
     pub(super) fn taken(&self) -> (Option<Bytes>, u64) {
         let collected = self.0.lock();
-        (collected.any.then(|| Bytes::copy_from_slice(&collected.bytes)), collected.omitted)
+        (
+            collected.any.then(|| Bytes::copy_from_slice(&collected.bytes)),
+            collected.omitted,
+        )
     }
 }
 
@@ -97,7 +100,12 @@ impl Recording {
             State::Beside(Pipe::new(entry, &tasks))
         } else {
             let limit = length.is_none().then(|| Box::pin(sleep(STREAM)));
-            State::Whole { entry: Box::new(entry), chunks: Vec::new(), length: 0, limit }
+            State::Whole {
+                entry: Box::new(entry),
+                chunks: Vec::new(),
+                length: 0,
+                limit,
+            }
         };
         Self { inner, state, tasks }
     }
@@ -121,7 +129,11 @@ impl Recording {
             State::Whole { mut entry, chunks, .. } => {
                 entry.open(pieces);
                 chunks.iter().for_each(|chunk| entry.data(chunk));
-                self.state = if pieces { State::Beside(Pipe::new(*entry, &self.tasks)) } else { State::Open(entry) };
+                self.state = if pieces {
+                    State::Beside(Pipe::new(*entry, &self.tasks))
+                } else {
+                    State::Open(entry)
+                };
             }
             other => self.state = other,
         }
@@ -160,7 +172,10 @@ impl Recording {
                 None => None,
             };
             let last = frame.is_none() || self.inner.is_end_stream();
-            pipe.send(frame.as_ref().and_then(|frame| frame.data_ref().cloned()), last.then_some(None));
+            pipe.send(
+                frame.as_ref().and_then(|frame| frame.data_ref().cloned()),
+                last.then_some(None),
+            );
             if !last {
                 return Poll::Ready(frame.map(Ok));
             }
@@ -178,7 +193,10 @@ impl HttpBody for Recording {
     type Data = Bytes;
     type Error = BodyError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         if matches!(self.state, State::Beside(_)) {
             return self.poll_beside(context);
         }

@@ -2,7 +2,9 @@
 
 use super::body::Sent;
 use crate::format::{End, FormatError, Opening, Tape};
-use crate::interaction::{Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as Asked};
+use crate::interaction::{
+    Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as Asked,
+};
 use crate::redactor::{Redactor, Tail};
 use crate::transport::Coding;
 use bytes::Bytes;
@@ -33,7 +35,11 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(tape: Tape, redactor: Redactor) -> Self {
-        Self { tape, redactor, failure: Mutex::new(None) }
+        Self {
+            tape,
+            redactor,
+            failure: Mutex::new(None),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -94,7 +100,17 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn new(log: Arc<Log>, id: u64, asked: Asked, sent: Sent, started: Timestamp, begun: Instant) -> Self {
-        Self { log, id, asked, sent, started, begun, wait: Duration::ZERO, opening: None, stage: Stage::Asked }
+        Self {
+            log,
+            id,
+            asked,
+            sent,
+            started,
+            begun,
+            wait: Duration::ZERO,
+            opening: None,
+            stage: Stage::Asked,
+        }
     }
 
     /// Writes the beginning of its document, while the server thinks. There must be no more of the request to come.
@@ -108,20 +124,26 @@ impl Entry {
         let text = self.log.redactor.text(&failure.text);
         let outcome = Outcome::Failure(Failure { text, ..failure });
         let opening = self.opening();
-        self.log.note(self.log.tape.append(opening, self.wait, Some(self.elapsed()), &outcome));
+        self.log
+            .note(self.log.tape.append(opening, self.wait, Some(self.elapsed()), &outcome));
         self.stage = Stage::Done;
     }
 
     /// The head of the answer has come.
     pub(super) fn head(&mut self, response: &Response<Incoming>) {
         self.wait = self.elapsed();
-        self.stage =
-            Stage::Head(Answer { status: response.status().as_u16(), headers: response.headers().into(), payload: Payload::Body(Bytes::new()), cut: None });
+        self.stage = Stage::Head(Answer {
+            status: response.status().as_u16(),
+            headers: response.headers().into(),
+            payload: Payload::Body(Bytes::new()),
+            cut: None,
+        });
     }
 
     /// Whether the answer is expected to go on.
     pub(super) fn streams(&self) -> bool {
-        matches!(&self.stage, Stage::Head(answer) if (200..300).contains(&answer.status)) && self.asked.asks_for_stream()
+        matches!(&self.stage, Stage::Head(answer) if (200..300).contains(&answer.status))
+            && self.asked.asks_for_stream()
     }
 
     /// The whole of the answer has come.
@@ -139,14 +161,26 @@ impl Entry {
             Some(decoded) => (decoded, cut.map(str::to_owned)),
             // What cannot be read cannot be searched for secrets either.
             None if redactor.is_off() => (body, cut.map(str::to_owned)),
-            None => (Bytes::new(), Some("the body is in a coding that cannot be read".to_owned())),
+            None => (
+                Bytes::new(),
+                Some("the body is in a coding that cannot be read".to_owned()),
+            ),
         };
         let headers = redactor.headers(&answer.headers);
         let body = redactor.body(&body, &answer.headers, self.asked.path());
         let cut = cut.map(|cut| redactor.text(&cut));
-        let answer = Answer { headers, payload: Payload::Body(body), cut, ..answer };
+        let answer = Answer {
+            headers,
+            payload: Payload::Body(body),
+            cut,
+            ..answer
+        };
         let opening = self.opening();
-        self.log.note(self.log.tape.append(opening, self.wait, Some(self.elapsed()), &Outcome::Answer(answer)));
+        self.log.note(
+            self.log
+                .tape
+                .append(opening, self.wait, Some(self.elapsed()), &Outcome::Answer(answer)),
+        );
     }
 
     /// From now on the answer is recorded as it comes: as frames, or as the pieces of a long body.
@@ -155,9 +189,20 @@ impl Entry {
             return;
         };
         let headers = answer.headers.clone();
-        let decoder = Decoder::new(Coding::named(headers.get("content-encoding")), self.log.redactor.is_off());
-        let payload = if pieces { Payload::Body(Bytes::new()) } else { Payload::Stream(Vec::new()) };
-        let recorded = Answer { headers: self.log.redactor.headers(&headers), payload, ..answer };
+        let decoder = Decoder::new(
+            Coding::named(headers.get("content-encoding")),
+            self.log.redactor.is_off(),
+        );
+        let payload = if pieces {
+            Payload::Body(Bytes::new())
+        } else {
+            Payload::Stream(Vec::new())
+        };
+        let recorded = Answer {
+            headers: self.log.redactor.headers(&headers),
+            payload,
+            ..answer
+        };
         let (opening, outcome) = (self.opening(), Outcome::Answer(recorded));
         let tape = &self.log.tape;
         self.log.note(match pieces {
@@ -165,9 +210,17 @@ impl Entry {
             false => tape.append(opening, self.wait, None, &outcome),
         });
         let path = self.asked.path();
-        let lines = !pieces && (path.split('/').any(|segment| segment == "watch") || self.asked.query().contains("watch="));
+        let lines =
+            !pieces && (path.split('/').any(|segment| segment == "watch") || self.asked.query().contains("watch="));
         let (line, tail) = (Vec::new(), Tail::default());
-        self.stage = Stage::Open(Box::new(Open { pieces, lines, decoder, line, tail, headers }));
+        self.stage = Stage::Open(Box::new(Open {
+            pieces,
+            lines,
+            decoder,
+            line,
+            tail,
+            headers,
+        }));
     }
 
     /// The connection was upgraded.
@@ -176,9 +229,17 @@ impl Entry {
             return;
         };
         let headers = self.log.redactor.headers(&answer.headers);
-        let recorded = Answer { headers, payload: Payload::Messages(Vec::new()), ..answer };
+        let recorded = Answer {
+            headers,
+            payload: Payload::Messages(Vec::new()),
+            ..answer
+        };
         let opening = self.opening();
-        self.log.note(self.log.tape.append(opening, self.wait, None, &Outcome::Answer(recorded)));
+        self.log.note(
+            self.log
+                .tape
+                .append(opening, self.wait, None, &Outcome::Answer(recorded)),
+        );
         self.stage = Stage::Open(Box::new(Open {
             pieces: false,
             lines: false,
@@ -191,7 +252,10 @@ impl Entry {
 
     /// Whether the connection speaks WebSocket.
     pub(super) fn is_websocket(&self) -> bool {
-        self.asked.headers.get("upgrade").is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
+        self.asked
+            .headers
+            .get("upgrade")
+            .is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
     }
 
     /// A message of an upgraded connection has come.
@@ -248,7 +312,10 @@ impl Entry {
         match self.stage {
             Stage::Asked => {
                 let text = "the client went away before the answer".into();
-                self.failed(Failure { kind: FailureKind::Abandoned, text });
+                self.failed(Failure {
+                    kind: FailureKind::Abandoned,
+                    text,
+                });
             }
             Stage::Head(_) => self.whole(Bytes::new(), Some(LEFT)),
             Stage::Open(_) => self.end(Some(LEFT)),
@@ -266,7 +333,11 @@ impl Entry {
 
     fn written(&self) -> Opening {
         let (body, omitted) = self.sent.taken();
-        let asked = Asked { body, omitted, ..self.asked.clone() };
+        let asked = Asked {
+            body,
+            omitted,
+            ..self.asked.clone()
+        };
         Opening::new(self.id, self.started, &self.log.redactor.request(&asked))
     }
 }
@@ -291,7 +362,11 @@ fn put(log: &Log, id: u64, pieces: bool, at: Duration, data: Bytes) {
         return;
     }
     let frame = Frame { at, data };
-    log.note(if pieces { log.tape.piece(id, &frame) } else { log.tape.frame(id, &frame) });
+    log.note(if pieces {
+        log.tape.piece(id, &frame)
+    } else {
+        log.tape.frame(id, &frame)
+    });
 }
 
 /// Undoes a content coding as it comes.
@@ -325,8 +400,14 @@ impl Decoder {
         let (result, out) = match self {
             Self::Plain => return data.clone(),
             Self::Unreadable => return Bytes::new(),
-            Self::Gzip(decoder) => (decoder.write_all(data).and_then(|()| decoder.flush()), decoder.get_mut()),
-            Self::Deflate(decoder) => (decoder.write_all(data).and_then(|()| decoder.flush()), decoder.get_mut()),
+            Self::Gzip(decoder) => (
+                decoder.write_all(data).and_then(|()| decoder.flush()),
+                decoder.get_mut(),
+            ),
+            Self::Deflate(decoder) => (
+                decoder.write_all(data).and_then(|()| decoder.flush()),
+                decoder.get_mut(),
+            ),
         };
         let out = Bytes::from(std::mem::take(out));
         if result.is_err() {

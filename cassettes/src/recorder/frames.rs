@@ -66,9 +66,16 @@ impl Frames {
         self.bytes.drain(..rest);
         self.skip = length - kept - rest;
         if let Some(mask) = mask {
-            payload.iter_mut().zip(mask.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
+            payload
+                .iter_mut()
+                .zip(mask.iter().cycle())
+                .for_each(|(byte, mask)| *byte ^= mask);
         }
-        Some(Frame { last: first & 0x80 != 0, opcode: first & 0x0f, payload })
+        Some(Frame {
+            last: first & 0x80 != 0,
+            opcode: first & 0x0f,
+            payload,
+        })
     }
 
     fn take(&mut self, frame: Frame) -> Option<Data> {
@@ -115,8 +122,15 @@ mod tests {
     fn messages_are_read_however_their_bytes_are_cut() {
         let mut wire = vec![0x81, 0x85, 1, 2, 3, 4];
         wire.extend(b"hello".iter().zip([1, 2, 3, 4, 1]).map(|(byte, mask)| byte ^ mask));
-        wire.extend([0x02, 0x01, b'a', 0x89, 0x00, 0x80, 0x01, b'b', 0x88, 0x04, 0x03, 0xe8, b'o', b'k']);
-        let expected = [Data::Text("hello".into()), Data::Ping(Bytes::new()), Data::Binary("ab".into()), Data::Close(Some((1000, "ok".into())))];
+        wire.extend([
+            0x02, 0x01, b'a', 0x89, 0x00, 0x80, 0x01, b'b', 0x88, 0x04, 0x03, 0xe8, b'o', b'k',
+        ]);
+        let expected = [
+            Data::Text("hello".into()),
+            Data::Ping(Bytes::new()),
+            Data::Binary("ab".into()),
+            Data::Close(Some((1000, "ok".into()))),
+        ];
         for cut in 1..wire.len() {
             let mut frames = Frames::default();
             let found: Vec<Data> = wire.chunks(cut).flat_map(|chunk| frames.read(chunk)).collect();

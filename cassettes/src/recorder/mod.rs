@@ -18,7 +18,9 @@ mod socket;
 use crate::format::{FormatError, Tape};
 use crate::interaction::{Clock, Header, Request as Asked};
 use crate::redactor::{Redactor, Rules};
-use crate::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade};
+use crate::transport::{
+    Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade,
+};
 use body::{Recording, Sent};
 use bytes::Bytes;
 use entry::{Entry, Log};
@@ -114,8 +116,16 @@ impl Recorder {
         header.comment = options.comment;
         header.redactions = redactor.describe();
         let log = Arc::new(Log::new(Tape::create(path, &header)?, redactor));
-        let proxy = Arc::new(Proxy { client, log, clock: options.clock, last: AtomicU64::new(0) });
-        Ok(Self { server: Server::start(options.listen, proxy.clone()).await?, proxy })
+        let proxy = Arc::new(Proxy {
+            client,
+            log,
+            clock: options.clock,
+            last: AtomicU64::new(0),
+        });
+        Ok(Self {
+            server: Server::start(options.listen, proxy.clone()).await?,
+            proxy,
+        })
     }
 
     /// Where it listens.
@@ -154,7 +164,11 @@ async fn version(client: &Client) -> Option<String> {
     let request = Request::get("/version").body(full(Bytes::new())).ok()?;
     let asked = async {
         let response = client.send(request).await.ok()?;
-        let body = Limited::new(response.into_body(), 64 << 10).collect().await.ok()?.to_bytes();
+        let body = Limited::new(response.into_body(), 64 << 10)
+            .collect()
+            .await
+            .ok()?
+            .to_bytes();
         let value: serde_json::Value = serde_json::from_slice(&body).ok()?;
         Some(value.get("gitVersion")?.as_str()?.to_owned())
     };
@@ -175,7 +189,11 @@ impl Exchange for Proxy {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let asked = Asked {
             method: request.method().as_str().to_owned(),
-            url: request.uri().path_and_query().map_or("/", |target| target.as_str()).to_owned(),
+            url: request
+                .uri()
+                .path_and_query()
+                .map_or("/", |target| target.as_str())
+                .to_owned(),
             headers: request.headers().into(),
             body: None,
             omitted: 0,
@@ -239,9 +257,20 @@ fn readable(headers: &mut HeaderMap) {
         ["gzip", "x-gzip", "deflate", "identity"].contains(&name.as_str())
     };
     if headers.contains_key(ACCEPT_ENCODING) {
-        let offers = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-        let kept: Vec<&str> = offers.flat_map(|value| value.split(',')).filter(known).map(str::trim).collect();
-        let kept = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
+        let offers = headers
+            .get_all(ACCEPT_ENCODING)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let kept: Vec<&str> = offers
+            .flat_map(|value| value.split(','))
+            .filter(known)
+            .map(str::trim)
+            .collect();
+        let kept = if kept.is_empty() {
+            "identity".to_owned()
+        } else {
+            kept.join(", ")
+        };
         if let Ok(value) = HeaderValue::from_str(&kept) {
             headers.insert(ACCEPT_ENCODING, value);
         }

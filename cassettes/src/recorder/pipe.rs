@@ -43,7 +43,12 @@ impl Pipe {
             // Who waited may be gone.
             let _ = finished.send(());
         });
-        Self { sender: PollSender::new(sender), done, ending: false, held: None }
+        Self {
+            sender: PollSender::new(sender),
+            done,
+            ending: false,
+            held: None,
+        }
     }
 
     /// Waits for room for a piece.

@@ -29,7 +29,12 @@ pub(super) async fn relay(near: OnUpgrade, far: OnUpgrade, entry: Entry) {
 }
 
 /// Passes one direction on; what has come is recorded before it goes on.
-async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, sender: Sender, entry: &Mutex<Entry>) -> Option<String> {
+async fn pass(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    sender: Sender,
+    entry: &Mutex<Entry>,
+) -> Option<String> {
     let websocket = entry.lock().is_websocket();
     let mut frames = Frames::default();
     let mut buffer = vec![0; BUFFER];
@@ -50,7 +55,11 @@ async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin,
     };
     if !websocket {
         let entry = entry.lock();
-        entry.message(Message { at: entry.elapsed(), from: sender, data: Data::Close(None) });
+        entry.message(Message {
+            at: entry.elapsed(),
+            from: sender,
+            data: Data::Close(None),
+        });
     }
     // Who cannot be heard any more must not be waited for; it may have gone already.
     let _ = to.shutdown().await;
@@ -63,5 +72,7 @@ fn record(entry: &Entry, from: Sender, bytes: &[u8], frames: Option<&mut Frames>
         Some(frames) => frames.read(bytes),
         None => vec![Data::Binary(Bytes::copy_from_slice(bytes))],
     };
-    found.into_iter().for_each(|data| entry.message(Message { at, from, data }));
+    found
+        .into_iter()
+        .for_each(|data| entry.message(Message { at, from, data }));
 }

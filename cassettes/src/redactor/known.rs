@@ -43,7 +43,9 @@ struct Needle {
 impl Known {
     /// Numbers that a text uses already are not given again.
     pub(super) fn avoid(&mut self, text: &str) {
-        let used = placeholders(text).into_iter().filter_map(|range| number(text.get(range)?));
+        let used = placeholders(text)
+            .into_iter()
+            .filter_map(|range| number(text.get(range)?));
         self.last = self.last.max(used.max().unwrap_or_default());
     }
 
@@ -90,7 +92,8 @@ impl Known {
 
     /// A text without the secrets that are known; none where there are none in it.
     pub(super) fn text(&mut self, text: &str) -> Option<String> {
-        self.bytes(text.as_bytes()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        self.bytes(text.as_bytes())
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Bytes without the secrets that are known; none where there are none in them.
@@ -108,7 +111,11 @@ impl Known {
             };
             out.extend_from_slice(bytes.get(end..range.start)?);
             let text = placeholder(needle.number);
-            let text = if needle.base64 { STANDARD_NO_PAD.encode(text) } else { text };
+            let text = if needle.base64 {
+                STANDARD_NO_PAD.encode(text)
+            } else {
+                text
+            };
             out.extend_from_slice(text.as_bytes());
             end = range.end;
         }
@@ -120,7 +127,11 @@ impl Known {
     pub(super) fn begun(&self, bytes: &[u8]) -> usize {
         let begins = |needle: &Needle| {
             let most = needle.bytes.len().saturating_sub(1).min(LONGEST_TAIL).min(bytes.len());
-            (1..=most).rev().find(|length| bytes.get(bytes.len() - length..).is_some_and(|tail| needle.bytes.starts_with(tail)))
+            (1..=most).rev().find(|length| {
+                bytes
+                    .get(bytes.len() - length..)
+                    .is_some_and(|tail| needle.bytes.starts_with(tail))
+            })
         };
         self.needles.iter().filter_map(begins).max().unwrap_or_default()
     }
@@ -128,12 +139,19 @@ impl Known {
     fn find(&mut self, bytes: &[u8]) -> Vec<(Range<usize>, usize)> {
         if self.needles.len() > self.built + WAITING + self.built / 4 {
             let patterns = self.needles.iter().map(|needle| &needle.bytes);
-            self.machine = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).ok();
+            self.machine = AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .build(patterns)
+                .ok();
             self.built = if self.machine.is_some() { self.needles.len() } else { 0 };
         }
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         if let Some(machine) = &self.machine {
-            found.extend(machine.find_iter(bytes).map(|hit| (hit.start()..hit.end(), hit.pattern().as_usize())));
+            found.extend(
+                machine
+                    .find_iter(bytes)
+                    .map(|hit| (hit.start()..hit.end(), hit.pattern().as_usize())),
+            );
         }
         for (n, needle) in self.needles.iter().enumerate().skip(self.built) {
             let mut from = 0;
@@ -149,13 +167,21 @@ impl Known {
     fn look_for(&mut self, secret: &[u8], number: u64) {
         let mut plain = vec![secret.to_vec()];
         if let Ok(text) = std::str::from_utf8(secret) {
-            plain.extend(serde_json::to_string(text).ok().and_then(|json| Some(json.get(1..json.len() - 1)?.into())));
+            plain.extend(
+                serde_json::to_string(text)
+                    .ok()
+                    .and_then(|json| Some(json.get(1..json.len() - 1)?.into())),
+            );
             plain.push(url::form_urlencoded::byte_serialize(secret).collect::<String>().into());
             plain.push(text.bytes().map(percent).collect::<String>().into());
         }
         plain.sort();
         plain.dedup();
-        self.needles.extend(plain.into_iter().map(|bytes| Needle { bytes, number, base64: false }));
+        self.needles.extend(plain.into_iter().map(|bytes| Needle {
+            bytes,
+            number,
+            base64: false,
+        }));
         for before in 0..3 {
             for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
                 let code = engine.encode([&vec![0; before][..], secret].concat());
@@ -166,8 +192,18 @@ impl Known {
                 let Some(code) = code.get(first..last).filter(|code| code.len() >= SHORTEST) else {
                     continue;
                 };
-                if !self.needles.iter().rev().take(12).any(|needle| needle.bytes == code.as_bytes()) {
-                    self.needles.push(Needle { bytes: code.into(), number, base64: true });
+                if !self
+                    .needles
+                    .iter()
+                    .rev()
+                    .take(12)
+                    .any(|needle| needle.bytes == code.as_bytes())
+                {
+                    self.needles.push(Needle {
+                        bytes: code.into(),
+                        number,
+                        base64: true,
+                    });
                 }
             }
         }
@@ -183,7 +219,10 @@ fn percent(byte: u8) -> String {
 }
 
 fn position(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    aho_corasick::AhoCorasick::new([needle]).ok()?.find(bytes).map(|hit| hit.start())
+    aho_corasick::AhoCorasick::new([needle])
+        .ok()?
+        .find(bytes)
+        .map(|hit| hit.start())
 }
 
 /// Whether a secret can be told from any word.
@@ -195,7 +234,9 @@ fn telling(secret: &[u8], credential: bool) -> bool {
         secret.iter().any(u8::is_ascii_lowercase),
         secret.iter().any(u8::is_ascii_uppercase),
         secret.iter().any(u8::is_ascii_digit),
-        secret.iter().any(|byte| !byte.is_ascii_alphanumeric() && !b"-_. /".contains(byte)),
+        secret
+            .iter()
+            .any(|byte| !byte.is_ascii_alphanumeric() && !b"-_. /".contains(byte)),
     ];
     secret.len() >= SHORTEST && kinds.into_iter().filter(|kind| *kind).count() >= 2
 }

@@ -37,7 +37,10 @@ impl Redactor {
         for secret in &rules.literals {
             known.number(secret.as_bytes(), true);
         }
-        Self { rules, known: Mutex::new(known) }
+        Self {
+            rules,
+            known: Mutex::new(known),
+        }
     }
 
     /// Whether it does nothing.
@@ -56,8 +59,16 @@ impl Redactor {
             return request.clone();
         }
         let headers = self.headers(&request.headers);
-        let body = request.body.as_ref().map(|body| self.body(body, &request.headers, request.path()));
-        Request { url: self.url(&request.url), headers, body, ..request.clone() }
+        let body = request
+            .body
+            .as_ref()
+            .map(|body| self.body(body, &request.headers, request.path()));
+        Request {
+            url: self.url(&request.url),
+            headers,
+            body,
+            ..request.clone()
+        }
     }
 
     /// The headers of a request or an answer without their secrets.
@@ -65,7 +76,13 @@ impl Redactor {
         if self.is_off() {
             return headers.clone();
         }
-        Headers(headers.0.iter().map(|(name, value)| (name.clone(), self.header(name, value))).collect())
+        Headers(
+            headers
+                .0
+                .iter()
+                .map(|(name, value)| (name.clone(), self.header(name, value)))
+                .collect(),
+        )
     }
 
     /// A body without its secrets. `path` is that of the request, which says whether a patch is one of a Secret.
@@ -108,7 +125,9 @@ impl Redactor {
             return url.to_owned();
         }
         let mut known = self.known.lock();
-        let (url, fragment) = url.split_once('#').map_or((url, None), |(url, fragment)| (url, Some(fragment)));
+        let (url, fragment) = url
+            .split_once('#')
+            .map_or((url, None), |(url, fragment)| (url, Some(fragment)));
         let mut out = match url.split_once('?') {
             Some((path, query)) => format!("{path}?{}", self.rules.query(query, &mut known)),
             None => url.to_owned(),
@@ -131,7 +150,10 @@ impl Redactor {
             Data::Pong(data) => Data::Pong(bytes(data)),
             Data::Close(close) => Data::Close(close.as_ref().map(|(code, reason)| (*code, self.text(reason)))),
         };
-        Message { data, ..message.clone() }
+        Message {
+            data,
+            ..message.clone()
+        }
     }
 
     fn header(&self, name: &str, value: &str) -> String {
@@ -195,7 +217,10 @@ pub fn scrub(cassette: &mut Cassette, rules: Rules) {
     redactor.known.lock().avoid(&crate::format::to_string(cassette));
     // Once to learn what is secret, once more for what came before it was known.
     for _ in 0..2 {
-        cassette.interactions.iter_mut().for_each(|interaction| redactor.interaction(interaction));
+        cassette
+            .interactions
+            .iter_mut()
+            .for_each(|interaction| redactor.interaction(interaction));
     }
     let header = &mut cassette.header;
     header.upstream = header.upstream.as_ref().map(|upstream| redactor.url(upstream));

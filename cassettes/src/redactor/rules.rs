@@ -33,8 +33,16 @@ pub struct Rules {
     pub(super) defaults: bool,
 }
 
-const HEADERS: [&str; 8] =
-    ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth-token", "x-api-key", "x-amz-security-token", "x-remote-user-secret"];
+const HEADERS: [&str; 8] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "x-auth-token",
+    "x-api-key",
+    "x-amz-security-token",
+    "x-remote-user-secret",
+];
 
 /// Keys, parameters and names of variables whose values are secret, without the marks between their words.
 const KEYS: [&str; 22] = [
@@ -75,17 +83,39 @@ const PATTERNS: [&str; 6] = [
     r"base64url\.bearer\.authorization\.k8s\.io\.([A-Za-z0-9_-]+)",
 ];
 
-static DEFAULTS: LazyLock<Vec<Regex>> = LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
+static DEFAULTS: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
 
 /// What some default rule finds a secret by, in the spellings that are in use; without any of them in a text no default
 /// rule can find anything in it. Cheap to look for, which is done in every byte that passes.
 static HINTS: LazyLock<Hints> = LazyLock::new(|| {
-    let words = ["secret", "token", "passw", "passphrase", "key", "dockerc", "authorization", "bearer", "basic"];
-    let titled = |word: &str| word.chars().take(1).map(|c| c.to_ascii_uppercase()).chain(word.chars().skip(1)).collect();
-    let spelled = words.iter().flat_map(|word| [word.to_string(), titled(word), word.to_ascii_uppercase()]);
+    let words = [
+        "secret",
+        "token",
+        "passw",
+        "passphrase",
+        "key",
+        "dockerc",
+        "authorization",
+        "bearer",
+        "basic",
+    ];
+    let titled = |word: &str| {
+        word.chars()
+            .take(1)
+            .map(|c| c.to_ascii_uppercase())
+            .chain(word.chars().skip(1))
+            .collect()
+    };
+    let spelled = words
+        .iter()
+        .flat_map(|word| [word.to_string(), titled(word), word.to_ascii_uppercase()]);
     let marks = ["eyJ", "-----BEGIN", "AKIA", "ASIA", "://"].map(str::to_owned);
     let all: Vec<String> = spelled.chain(marks).collect();
-    Hints { packed: packed::Searcher::new(&all), any: AhoCorasick::new(&all).ok() }
+    Hints {
+        packed: packed::Searcher::new(&all),
+        any: AhoCorasick::new(&all).ok(),
+    }
 });
 
 /// Finds many words at once, with vector instructions where the machine has them.
@@ -121,7 +151,14 @@ impl Default for Rules {
 impl Rules {
     /// Nothing is secret.
     pub fn none() -> Self {
-        Self { headers: Vec::new(), query: Vec::new(), paths: Vec::new(), patterns: Vec::new(), literals: Vec::new(), defaults: false }
+        Self {
+            headers: Vec::new(),
+            query: Vec::new(),
+            paths: Vec::new(),
+            patterns: Vec::new(),
+            literals: Vec::new(),
+            defaults: false,
+        }
     }
 
     /// The values of this header are secret too.
@@ -148,7 +185,10 @@ impl Rules {
     /// # Errors
     /// If it is no regular expression.
     pub fn pattern(mut self, pattern: &str) -> Result<Self, RulesError> {
-        let wrong = |source| RulesError::Pattern { pattern: pattern.to_owned(), source: Box::new(source) };
+        let wrong = |source| RulesError::Pattern {
+            pattern: pattern.to_owned(),
+            source: Box::new(source),
+        };
         self.patterns.push(Regex::new(pattern).map_err(wrong)?);
         Ok(self)
     }
@@ -163,7 +203,12 @@ impl Rules {
 
     /// Whether nothing is secret.
     pub fn is_none(&self) -> bool {
-        let own = [self.headers.is_empty(), self.query.is_empty(), self.paths.is_empty(), self.patterns.is_empty()];
+        let own = [
+            self.headers.is_empty(),
+            self.query.is_empty(),
+            self.paths.is_empty(),
+            self.patterns.is_empty(),
+        ];
         !self.defaults && self.literals.is_empty() && own.into_iter().all(|empty| empty)
     }
 
@@ -173,7 +218,10 @@ impl Rules {
             out.push("credentials".to_owned());
             out.push("data of Secrets".to_owned());
         }
-        let own = self.headers.iter().filter(|name| !(self.defaults && HEADERS.contains(&name.as_str())));
+        let own = self
+            .headers
+            .iter()
+            .filter(|name| !(self.defaults && HEADERS.contains(&name.as_str())));
         out.extend(own.map(|name| format!("header {name}")));
         out.extend(self.query.iter().map(|name| format!("query {name}")));
         out.extend(self.paths.iter().map(|path| format!("path {}", path.join("."))));
@@ -199,7 +247,11 @@ impl Rules {
         if !self.defaults {
             return false;
         }
-        let plain: String = key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+        let plain: String = key
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|c| c.to_ascii_lowercase())
+            .collect();
         KEYS.contains(&plain.as_str()) || ENDS.iter().any(|end| plain.ends_with(end))
     }
 
@@ -209,9 +261,17 @@ impl Rules {
         }
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
-            "cookie" => Cow::Owned(value.split("; ").map(|pair| cookie(pair, known)).collect::<Vec<_>>().join("; ")),
+            "cookie" => Cow::Owned(
+                value
+                    .split("; ")
+                    .map(|pair| cookie(pair, known))
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            ),
             "set-cookie" => {
-                let (pair, attributes) = value.split_once(';').map_or((value, None), |(pair, rest)| (pair, Some(rest)));
+                let (pair, attributes) = value
+                    .split_once(';')
+                    .map_or((value, None), |(pair, rest)| (pair, Some(rest)));
                 let pair = cookie(pair, known);
                 Cow::Owned(attributes.map_or_else(|| pair.clone(), |rest| format!("{pair};{rest}")))
             }
@@ -223,9 +283,12 @@ impl Rules {
     /// A query or a form: the values of parameters that are secret by rule or name.
     pub(super) fn query(&self, query: &str, known: &mut Known) -> String {
         let pair = |pair: &str| match pair.split_once('=') {
-            Some((name, value)) if !value.is_empty() && (self.query.iter().any(|own| own == name) || self.is_secret_key(name)) => {
-                let decoded =
-                    url::form_urlencoded::parse(format!("v={value}").as_bytes()).next().map_or_else(|| value.to_owned(), |(_, decoded)| decoded.into_owned());
+            Some((name, value))
+                if !value.is_empty() && (self.query.iter().any(|own| own == name) || self.is_secret_key(name)) =>
+            {
+                let decoded = url::form_urlencoded::parse(format!("v={value}").as_bytes())
+                    .next()
+                    .map_or_else(|| value.to_owned(), |(_, decoded)| decoded.into_owned());
                 format!("{name}={}", known.placeholder(&decoded, true))
             }
             _ => pair.to_owned(),
@@ -258,7 +321,11 @@ fn replaced(found: &Captures<'_>, known: &mut Known) -> String {
         true => secret.as_str().to_owned(),
         false => known.placeholder(secret.as_str(), true),
     };
-    format!("{}{placeholder}{}", text.get(..before).unwrap_or_default(), text.get(after..).unwrap_or_default())
+    format!(
+        "{}{placeholder}{}",
+        text.get(..before).unwrap_or_default(),
+        text.get(after..).unwrap_or_default()
+    )
 }
 
 fn cookie(pair: &str, known: &mut Known) -> String {

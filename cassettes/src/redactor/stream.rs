@@ -58,7 +58,10 @@ impl Redactor {
         if !self.rules.hinted(window) {
             return known;
         }
-        let pattern = BEGUN.as_ref().and_then(|begun| begun.find(window)).map_or(0, |found| found.len());
+        let pattern = BEGUN
+            .as_ref()
+            .and_then(|begun| begun.find(window))
+            .map_or(0, |found| found.len());
         known.max(pattern)
     }
 }
@@ -66,7 +69,12 @@ impl Redactor {
 /// How many of the last bytes are the beginning of a character.
 fn cut_character(bytes: &[u8]) -> usize {
     let begins = |length: &usize| {
-        let lead = bytes.len().checked_sub(*length).and_then(|at| bytes.get(at)).copied().unwrap_or_default();
+        let lead = bytes
+            .len()
+            .checked_sub(*length)
+            .and_then(|at| bytes.get(at))
+            .copied()
+            .unwrap_or_default();
         match lead {
             0xc0..=0xdf => *length < 2,
             0xe0..=0xef => *length < 3,

@@ -67,7 +67,11 @@ impl Tree {
                         Written::YamlBlock => value.trim_end_matches('\n').to_owned(),
                         _ => value.into_owned(),
                     };
-                    Tree::Text(Scalar { at: span.byte_range()?, text, written })
+                    Tree::Text(Scalar {
+                        at: span.byte_range()?,
+                        text,
+                        written,
+                    })
                 }
                 Event::SequenceStart(..) => {
                     stack.push((Tree::List(Vec::new()), None));
@@ -127,7 +131,11 @@ fn spans(value: &Raw, text: &str, at: &mut usize) -> Option<Tree> {
         Raw::Text(content) => {
             let start = *at;
             *at = string_end(text, start)?;
-            Some(Tree::Text(Scalar { at: start..*at, text: content.clone(), written: Written::Json }))
+            Some(Tree::Text(Scalar {
+                at: start..*at,
+                text: content.clone(),
+                written: Written::Json,
+            }))
         }
         Raw::Other => {
             let rest = text.get(*at..)?;

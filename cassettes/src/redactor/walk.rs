@@ -13,20 +13,33 @@ use std::sync::LazyLock;
 const NESTED: usize = 3;
 
 /// A key and its value in a text that is neither JSON nor YAML.
-static LOOSE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?i)((?:token|password|passwd|passphrase|secret|api_?key|private_?key)"?\s*[:=]\s*"?)([^"\s,&;}]+)"#).ok());
+static LOOSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?i)((?:token|password|passwd|passphrase|secret|api_?key|private_?key)"?\s*[:=]\s*"?)([^"\s,&;}]+)"#)
+        .ok()
+});
 
 /// An entry of what may be the data of a Secret in such a text.
-static ENTRY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"("[\w.-]+"\s*:\s*")([A-Za-z0-9+/]{8,}={0,2})(")"#).ok());
+static ENTRY: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"("[\w.-]+"\s*:\s*")([A-Za-z0-9+/]{8,}={0,2})(")"#).ok());
 
 /// A text without what is secret by where it stands. `hinted` says whether a default rule could find anything, `of` are the request's path and the media type.
-pub(super) fn text<'t>(text: &'t str, rules: &Rules, hinted: bool, of: (&str, &str), known: &mut Known) -> Cow<'t, str> {
+pub(super) fn text<'t>(
+    text: &'t str,
+    rules: &Rules,
+    hinted: bool,
+    of: (&str, &str),
+    known: &mut Known,
+) -> Cow<'t, str> {
     let (path, media_type) = of;
     let of_secret = path.split('/').any(|segment| segment == "secrets");
     if !hinted && !of_secret && rules.paths.is_empty() {
         return Cow::Borrowed(text);
     }
-    let mut walk = Walk { rules, known, edits: Vec::new() };
+    let mut walk = Walk {
+        rules,
+        known,
+        edits: Vec::new(),
+    };
     match documents(text, media_type) {
         Some(documents) => {
             for tree in &documents {
@@ -42,11 +55,20 @@ pub(super) fn text<'t>(text: &'t str, rules: &Rules, hinted: bool, of: (&str, &s
 
 fn documents(text: &str, media_type: &str) -> Option<Vec<Tree>> {
     if text.trim_start().starts_with(['{', '[']) {
-        let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(Tree::json).collect::<Option<Vec<_>>>();
+        let lines = || {
+            text.lines()
+                .filter(|line| !line.trim().is_empty())
+                .map(Tree::json)
+                .collect::<Option<Vec<_>>>()
+        };
         return match Tree::json(text) {
             Some(tree) => Some(vec![tree]),
             // Watches that were read at once: a document a line, whose places must be those of the text.
-            None => lines().is_some().then(|| lines_of(text)).flatten().or_else(|| Tree::yaml(text)),
+            None => lines()
+                .is_some()
+                .then(|| lines_of(text))
+                .flatten()
+                .or_else(|| Tree::yaml(text)),
         };
     }
     let structured = media_type.contains("yaml") || text.starts_with("kind:") || text.contains("\nkind:");
@@ -188,7 +210,11 @@ impl Walk<'_> {
         let Some(tree) = Tree::json(&scalar.text) else {
             return;
         };
-        let mut inner = Walk { rules: self.rules, known: &mut *self.known, edits: Vec::new() };
+        let mut inner = Walk {
+            rules: self.rules,
+            known: &mut *self.known,
+            edits: Vec::new(),
+        };
         inner.root(&tree, false, nested + 1);
         let edits = inner.edits;
         if let Cow::Owned(text) = edited(&scalar.text, edits) {
@@ -233,7 +259,9 @@ impl Walk<'_> {
         // A placeholder needs no quotes; it keeps those that there were.
         let put = match scalar.written {
             Written::Json => quoted(),
-            Written::Yaml { quote } if is_placeholder(&text) => quote.map_or_else(|| text.clone(), |quote| format!("{quote}{text}{quote}")),
+            Written::Yaml { quote } if is_placeholder(&text) => {
+                quote.map_or_else(|| text.clone(), |quote| format!("{quote}{text}{quote}"))
+            }
             Written::Yaml { .. } => quoted(),
             Written::YamlBlock => text.replace('\n', " ") + "\n",
         };
@@ -248,7 +276,9 @@ impl Walk<'_> {
 fn matches(rule: &[String], path: &[String]) -> bool {
     match (rule.split_first(), path.split_first()) {
         (None, None) => true,
-        (Some((first, rest)), _) if first == "**" => matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(rule, path)),
+        (Some((first, rest)), _) if first == "**" => {
+            matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(rule, path))
+        }
         (Some((first, rest)), Some((key, path))) => (first == "*" || first == key) && matches(rest, path),
         _ => false,
     }

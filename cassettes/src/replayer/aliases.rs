@@ -15,7 +15,11 @@ impl Aliases {
     /// Whether pairs are at odds with none that are known, nor with one another.
     pub(super) fn admit(&self, pairs: &[(String, String)]) -> bool {
         let fits = |(n, (there, here)): (usize, &(String, String))| {
-            self.stands_for(there, here) && pairs.iter().take(n).all(|(other, live)| (other == there) == (live == here))
+            self.stands_for(there, here)
+                && pairs
+                    .iter()
+                    .take(n)
+                    .all(|(other, live)| (other == there) == (live == here))
         };
         pairs.iter().enumerate().all(fits)
     }
@@ -66,10 +70,15 @@ fn replaced<'t>(text: &'t str, table: &HashMap<String, String>) -> Cow<'t, str> 
     let mut before = None;
     while let Some(next) = rest.chars().next() {
         let starts = |(from, _): &&(&String, &String)| {
-            let boundary = |end: Option<char>, edge: Option<char>| !(end.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric));
+            let boundary = |end: Option<char>, edge: Option<char>| {
+                !(end.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric))
+            };
             rest.starts_with(from.as_str())
                 && boundary(before, from.chars().next())
-                && boundary(rest.get(from.len()..).and_then(|rest| rest.chars().next()), from.chars().last())
+                && boundary(
+                    rest.get(from.len()..).and_then(|rest| rest.chars().next()),
+                    from.chars().last(),
+                )
         };
         let (taken, put) = match found.iter().find(starts) {
             Some((from, to)) => (from.len(), to.as_str()),
@@ -104,7 +113,10 @@ mod tests {
     fn whole_words_are_replaced() {
         let mut aliases = Aliases::default();
         aliases.learn(vec![pair("redacted-1", "s3cret"), pair("x8f2a", "91bbc")]);
-        assert_eq!(aliases.live("redacted-1 redacted-12 suite-x8f2a ax8f2a"), "s3cret redacted-12 suite-91bbc ax8f2a");
+        assert_eq!(
+            aliases.live("redacted-1 redacted-12 suite-x8f2a ax8f2a"),
+            "s3cret redacted-12 suite-91bbc ax8f2a"
+        );
         assert_eq!(aliases.recorded("suite-91bbc s3cret"), "suite-x8f2a redacted-1");
     }
 }

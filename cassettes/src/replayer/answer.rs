@@ -17,12 +17,17 @@ pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, script: &Scri
     let coding = Coding::named(recorded.headers.get("content-encoding"));
     let bytes = live(body, script);
     let bytes = match coding {
-        Some(coding) if coding != Coding::Identity && !bytes.is_empty() => coding.encode(&bytes).map_or(bytes, Bytes::from),
+        Some(coding) if coding != Coding::Identity && !bytes.is_empty() => {
+            coding.encode(&bytes).map_or(bytes, Bytes::from)
+        }
         _ => bytes,
     };
     let mut response = head(recorded, script, transport::full(bytes));
     if method == "HEAD"
-        && let Some(length) = recorded.headers.get("content-length").and_then(|value| value.parse::<u64>().ok())
+        && let Some(length) = recorded
+            .headers
+            .get("content-length")
+            .and_then(|value| value.parse::<u64>().ok())
     {
         response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
     }
@@ -50,7 +55,15 @@ pub(super) fn stream(taken: Taken, script: Arc<Script>, pace: Pace) -> Response<
     };
     let mut response = head(&recorded, &script, transport::full(Bytes::new()));
     response.headers_mut().remove(header::CONTENT_ENCODING);
-    let frames = stream::unfold(Streaming { taken, script, pace, next: 0 }, Streaming::step);
+    let frames = stream::unfold(
+        Streaming {
+            taken,
+            script,
+            pace,
+            next: 0,
+        },
+        Streaming::step,
+    );
     response.map(|_| StreamBody::new(frames).boxed_unsync())
 }
 
@@ -69,7 +82,9 @@ impl Streaming {
             return None;
         };
         // A watch that is opened once more tells nothing twice.
-        let frame = frames.get(self.next).filter(|_| !(self.taken.again && interaction.request.asks_for_stream()));
+        let frame = frames
+            .get(self.next)
+            .filter(|_| !(self.taken.again && interaction.request.asks_for_stream()));
         if let Some(frame) = frame {
             self.next += 1;
             self.pace.due(frame.at).await;
@@ -96,7 +111,10 @@ impl Streaming {
 fn head(recorded: &Answer, script: &Script, body: Body) -> Response<Body> {
     let mut headers = HeaderMap::new();
     for (name, value) in &recorded.headers.0 {
-        let pair = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(script.live(value).as_bytes()));
+        let pair = (
+            HeaderName::from_bytes(name.as_bytes()),
+            HeaderValue::from_bytes(script.live(value).as_bytes()),
+        );
         if let (Ok(name), Ok(value)) = pair {
             headers.append(name, value);
         }

@@ -78,7 +78,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 0)), speed: Speed::Factor(1.0), on_miss: OnMiss::Fail, hold: Duration::from_secs(1) }
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            speed: Speed::Factor(1.0),
+            on_miss: OnMiss::Fail,
+            hold: Duration::from_secs(1),
+        }
     }
 }
 
@@ -101,8 +106,15 @@ impl Replayer {
         }
         let listen = options.listen;
         let script = Arc::new(Script::new(cassette.interactions));
-        let player = Arc::new(Player { script, options, elsewhere });
-        Ok(Self { server: Server::start(listen, player.clone()).await?, player })
+        let player = Arc::new(Player {
+            script,
+            options,
+            elsewhere,
+        });
+        Ok(Self {
+            server: Server::start(listen, player.clone()).await?,
+            player,
+        })
     }
 
     /// Where it listens.
@@ -140,7 +152,9 @@ struct Player {
 
 impl Exchange for Player {
     async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
-        let near = transport::upgrade(request.headers()).is_some().then(|| hyper::upgrade::on(&mut request));
+        let near = transport::upgrade(request.headers())
+            .is_some()
+            .then(|| hyper::upgrade::on(&mut request));
         let (parts, body) = request.into_parts();
         let bytes = match Limited::new(body, LONGEST_BODY).collect().await {
             Ok(body) => body.to_bytes(),
@@ -151,7 +165,11 @@ impl Exchange for Player {
         };
         let asked = Asked {
             method: parts.method.as_str().to_owned(),
-            url: parts.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned(),
+            url: parts
+                .uri
+                .path_and_query()
+                .map_or("/", |target| target.as_str())
+                .to_owned(),
             headers: (&parts.headers).into(),
             body: (!bytes.is_empty()).then(|| bytes.clone()),
             omitted: 0,
@@ -179,7 +197,13 @@ impl Exchange for Player {
 }
 
 impl Player {
-    fn recorded(&self, asked: &Asked, taken: Taken, near: Option<hyper::upgrade::OnUpgrade>, tasks: &Tasks) -> Result<Response<Body>, Gone> {
+    fn recorded(
+        &self,
+        asked: &Asked,
+        taken: Taken,
+        near: Option<hyper::upgrade::OnUpgrade>,
+        tasks: &Tasks,
+    ) -> Result<Response<Body>, Gone> {
         let interaction: &Interaction = &taken.interaction;
         let Outcome::Answer(recorded) = &interaction.outcome else {
             return Err(Gone);
@@ -190,7 +214,10 @@ impl Player {
                 tasks.spawn(socket::run(near, taken, self.script.clone(), self.pace()));
                 Ok(response)
             }
-            (Payload::Messages(_), None) => Ok(refusal(StatusCode::UPGRADE_REQUIRED, "the recorded connection was upgraded, and this one is not")),
+            (Payload::Messages(_), None) => Ok(refusal(
+                StatusCode::UPGRADE_REQUIRED,
+                "the recorded connection was upgraded, and this one is not",
+            )),
             (Payload::Stream(_), _) => Ok(answer::stream(taken, self.script.clone(), self.pace())),
             (Payload::Body(bytes), _) => Ok(answer::plain(recorded, bytes, &asked.method, &self.script)),
         }
@@ -225,6 +252,8 @@ fn refusal(status: StatusCode, message: &str) -> Response<Body> {
     });
     let mut response = Response::new(transport::full(Bytes::from(format!("{body:#}\n"))));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

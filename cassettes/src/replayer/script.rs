@@ -55,9 +55,17 @@ impl Script {
         let asks: Vec<Ask> = interactions.iter().map(|each| Ask::new(&each.request)).collect();
         let mut places: HashMap<(String, String), Vec<usize>> = HashMap::new();
         for (place, ask) in asks.iter().enumerate() {
-            places.entry((ask.method.clone(), ask.path.clone())).or_default().push(place);
+            places
+                .entry((ask.method.clone(), ask.path.clone()))
+                .or_default()
+                .push(place);
         }
-        let progress = Progress { played: vec![false; asks.len()], changes: Vec::new(), aliases: Aliases::default(), misses: Vec::new() };
+        let progress = Progress {
+            played: vec![false; asks.len()],
+            changes: Vec::new(),
+            aliases: Aliases::default(),
+            misses: Vec::new(),
+        };
         Self {
             interactions: interactions.into_iter().map(Arc::new).collect(),
             asks,
@@ -71,7 +79,10 @@ impl Script {
     pub(super) fn take(&self, request: &Request) -> Result<Taken, String> {
         let mut progress = self.progress.lock();
         let ask = Ask::new(&as_recorded(request, &progress.aliases));
-        let own = self.places.get(&(ask.method.clone(), ask.path.clone())).map_or(&[][..], Vec::as_slice);
+        let own = self
+            .places
+            .get(&(ask.method.clone(), ask.path.clone()))
+            .map_or(&[][..], Vec::as_slice);
         let mut found = self.fitting(&ask, own.iter().copied(), &progress);
         if found.is_empty() {
             found = self.fitting(&ask, 0..self.asks.len(), &progress);
@@ -87,7 +98,8 @@ impl Script {
         if let Some((_, _, pairs)) = found.into_iter().find(|(_, place, _)| *place == chosen) {
             progress.aliases.learn(pairs);
         }
-        self.play(&mut progress, chosen).ok_or_else(|| format!("{} {} has no place in the session", request.method, request.url))
+        self.play(&mut progress, chosen)
+            .ok_or_else(|| format!("{} {} has no place in the session", request.method, request.url))
     }
 
     /// The recorded requests that fit, each with its rank and the volatile values to bind.
@@ -114,7 +126,12 @@ impl Script {
         if !ask.reads() {
             if let (None, Some(last)) = (group.iter().find(unplayed), group.last()) {
                 let id = self.id(*last);
-                return Err(format!("{} {} was recorded {} times (last as {id}), and is asked once more", ask.method, ask.path, group.len()));
+                return Err(format!(
+                    "{} {} was recorded {} times (last as {id}), and is asked once more",
+                    ask.method,
+                    ask.path,
+                    group.len()
+                ));
             }
             return Ok(group.iter().find(unplayed).copied());
         }
@@ -124,12 +141,19 @@ impl Script {
         let touches = |change: &&usize| self.asks.get(**change).is_some_and(|change| change.touches(recorded));
         let change = progress.changes.iter().rev().find(touches).copied();
         let fresh = |place: &&usize| change.is_none_or(|change| **place > change);
-        let next =
-            group.iter().find(|place| unplayed(place) && fresh(place)).or_else(|| group.iter().rfind(fresh)).or_else(|| group.iter().find(unplayed)).copied();
+        let next = group
+            .iter()
+            .find(|place| unplayed(place) && fresh(place))
+            .or_else(|| group.iter().rfind(fresh))
+            .or_else(|| group.iter().find(unplayed))
+            .copied();
         match (next, change) {
-            (None, Some(change)) => {
-                Err(format!("{} {} was recorded only before interaction {}, which changed it and has been replayed", ask.method, ask.path, self.id(change)))
-            }
+            (None, Some(change)) => Err(format!(
+                "{} {} was recorded only before interaction {}, which changed it and has been replayed",
+                ask.method,
+                ask.path,
+                self.id(change)
+            )),
             (next, _) => Ok(next),
         }
     }
@@ -143,12 +167,17 @@ impl Script {
             progress.changes.insert(at, place);
         }
         self.moved.send_replace(Instant::now());
-        Some(Taken { place, interaction, again })
+        Some(Taken {
+            place,
+            interaction,
+            again,
+        })
     }
 
     /// Whether an interaction changed something.
     fn changes(&self, place: usize) -> bool {
-        let succeeded = |each: &Arc<Interaction>| each.answer().is_some_and(|answer| (200..300).contains(&answer.status));
+        let succeeded =
+            |each: &Arc<Interaction>| each.answer().is_some_and(|answer| (200..300).contains(&answer.status));
         self.asks.get(place).is_some_and(|ask| !ask.reads()) && self.interactions.get(place).is_some_and(succeeded)
     }
 
@@ -173,7 +202,13 @@ impl Script {
         for (place, recorded) in self.asks.iter().enumerate() {
             if let Match::Differs(differences) = recorded.matches(ask) {
                 let far = usize::MAX - shared(&recorded.path);
-                nearest.push((recorded.method != ask.method, differences.len(), far, differences, place));
+                nearest.push((
+                    recorded.method != ask.method,
+                    differences.len(),
+                    far,
+                    differences,
+                    place,
+                ));
             }
         }
         nearest.sort();
@@ -208,14 +243,19 @@ impl Script {
     pub(super) fn unplayed(&self) -> Vec<u64> {
         let progress = self.progress.lock();
         let all = self.interactions.iter().zip(&progress.played);
-        all.filter(|(_, played)| !**played).map(|(interaction, _)| interaction.id).collect()
+        all.filter(|(_, played)| !**played)
+            .map(|(interaction, _)| interaction.id)
+            .collect()
     }
 
     /// What the interactions that were replayed add up to.
     pub(super) fn state(&self) -> State {
         let progress = self.progress.lock();
         let all = self.interactions.iter().zip(&progress.played);
-        State::of(all.filter(|(_, played)| **played).map(|(interaction, _)| interaction.as_ref()))
+        State::of(
+            all.filter(|(_, played)| **played)
+                .map(|(interaction, _)| interaction.as_ref()),
+        )
     }
 
     /// Waits until the changes have been replayed that could have caused what a stream carried at a time, or no client
@@ -254,9 +294,14 @@ impl Script {
 /// Whether two credentials of a request are the same, or one was redacted and the other can stand for it.
 fn redacted(recorded: &str, live: &str, aliases: &Aliases) -> bool {
     let secret = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
-    let scheme = |text: &str| text.rsplit_once(' ').map_or(String::new(), |(scheme, _)| scheme.to_owned());
+    let scheme = |text: &str| {
+        text.rsplit_once(' ')
+            .map_or(String::new(), |(scheme, _)| scheme.to_owned())
+    };
     let there = secret(recorded);
-    crate::interaction::is_placeholder(&there) && scheme(recorded) == scheme(live) && aliases.stands_for(&there, &secret(live))
+    crate::interaction::is_placeholder(&there)
+        && scheme(recorded) == scheme(live)
+        && aliases.stands_for(&there, &secret(live))
 }
 
 fn as_recorded(request: &Request, aliases: &Aliases) -> Request {
@@ -267,7 +312,11 @@ fn as_recorded(request: &Request, aliases: &Aliases) -> Request {
         Ok(text) => aliases.recorded(text).into_owned().into(),
         Err(_) => body.clone(),
     });
-    Request { url: aliases.recorded(&request.url).into_owned(), body, ..request.clone() }
+    Request {
+        url: aliases.recorded(&request.url).into_owned(),
+        body,
+        ..request.clone()
+    }
 }
 
 /// When what a stream carries is due.
@@ -280,7 +329,11 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(speed: Speed, hold: Duration) -> Self {
-        Self { begun: Instant::now(), speed, hold }
+        Self {
+            begun: Instant::now(),
+            speed,
+            hold,
+        }
     }
 
     /// Waits until what came at this time is due.

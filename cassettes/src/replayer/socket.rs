@@ -28,7 +28,12 @@ pub(super) async fn run(near: OnUpgrade, taken: Taken, script: Arc<Script>, pace
     let Ok(upgraded) = near.await else { return };
     let io = TokioIo::new(upgraded);
     let (heard, hearing) = watch::channel(0);
-    let part = Part { taken, script, pace, hearing };
+    let part = Part {
+        taken,
+        script,
+        pace,
+        hearing,
+    };
     if part.taken.interaction.is_websocket() {
         let (sink, stream) = WebSocketStream::from_raw_socket(io, Role::Server, None).await.split();
         tokio::select! {
@@ -123,7 +128,10 @@ impl Mouth for Frames {
             Data::Binary(bytes) => Wire::Binary(live(bytes, script)),
             Data::Ping(bytes) => Wire::Ping(bytes.clone()),
             Data::Pong(_) => return Ok(()),
-            Data::Close(close) => Wire::Close(close.clone().map(|(code, reason)| CloseFrame { code: code.into(), reason: reason.into() })),
+            Data::Close(close) => Wire::Close(close.clone().map(|(code, reason)| CloseFrame {
+                code: code.into(),
+                reason: reason.into(),
+            })),
         };
         match self.0.send(message).await {
             Ok(()) | Err(Error::ConnectionClosed) => Ok(()),

@@ -25,7 +25,10 @@ impl State {
     pub fn of<'a>(interactions: impl Iterator<Item = &'a Interaction>) -> Self {
         let mut there: BTreeMap<String, Value> = BTreeMap::new();
         for interaction in interactions {
-            let Some(answer) = interaction.answer().filter(|answer| (200..300).contains(&answer.status)) else {
+            let Some(answer) = interaction
+                .answer()
+                .filter(|answer| (200..300).contains(&answer.status))
+            else {
                 continue;
             };
             let path = interaction.request.path();
@@ -35,7 +38,9 @@ impl State {
                 Payload::Messages(_) => {}
             }
         }
-        Self { objects: there.into_iter().map(|(path, value)| Object { path, value }).collect() }
+        Self {
+            objects: there.into_iter().map(|(path, value)| Object { path, value }).collect(),
+        }
     }
 }
 
@@ -50,7 +55,10 @@ fn change(there: &mut BTreeMap<String, Value>, method: &str, path: &str, body: &
     };
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (kind, version) = (text(&value, "kind"), text(&value, "apiVersion"));
-    match (kind.strip_suffix("List"), value.get_mut("items").and_then(Value::as_array_mut)) {
+    match (
+        kind.strip_suffix("List"),
+        value.get_mut("items").and_then(Value::as_array_mut),
+    ) {
         (Some(kind), Some(items)) => {
             for mut item in std::mem::take(items) {
                 if let Some(item) = item.as_object_mut() {
@@ -90,7 +98,10 @@ fn located(path: &str, object: &Value) -> Option<String> {
     let name = object.pointer("/metadata/name")?.as_str()?;
     // Only what is kept has a UID; what is answered for a moment (a review, a scale's face) has none of its own.
     object.pointer("/metadata/uid")?.as_str()?;
-    let link = object.pointer("/metadata/selfLink").and_then(Value::as_str).filter(|link| !link.is_empty());
+    let link = object
+        .pointer("/metadata/selfLink")
+        .and_then(Value::as_str)
+        .filter(|link| !link.is_empty());
     let last = path.rsplit('/').next().unwrap_or_default();
     Some(match link {
         Some(link) if link.ends_with(name) => link.to_owned(),
@@ -123,6 +134,11 @@ mod tests {
         let mut there = BTreeMap::new();
         let list = br#"{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"x","uid":"1"}}]}"#;
         change(&mut there, "GET", "/api/v1/namespaces/a/pods", list);
-        assert_eq!(there.get("/api/v1/namespaces/a/pods/x").and_then(|pod| pod["kind"].as_str()), Some("Pod"));
+        assert_eq!(
+            there
+                .get("/api/v1/namespaces/a/pods/x")
+                .and_then(|pod| pod["kind"].as_str()),
+            Some("Pod")
+        );
     }
 }

@@ -35,7 +35,10 @@ impl Client {
     pub fn new(upstream: &str, credentials: &Credentials, keep: bool) -> Result<Self, TransportError> {
         let wrong = || TransportError::Upstream(upstream.to_owned());
         let uri: Uri = upstream.parse().map_err(|_| wrong())?;
-        let scheme = uri.scheme().filter(|scheme| ["http", "https"].contains(&scheme.as_str())).ok_or_else(wrong)?;
+        let scheme = uri
+            .scheme()
+            .filter(|scheme| ["http", "https"].contains(&scheme.as_str()))
+            .ok_or_else(wrong)?;
         let authority = uri.authority().ok_or_else(wrong)?;
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -74,9 +77,16 @@ impl Client {
         parts.scheme = Some(self.scheme.clone());
         parts.authority = Some(self.authority.clone());
         parts.path_and_query = Some(target.unwrap_or_else(|| PathAndQuery::from_static("/")));
-        *request.uri_mut() = Uri::from_parts(parts).map_err(|error| Failure { kind: FailureKind::Protocol, text: error.to_string() })?;
+        *request.uri_mut() = Uri::from_parts(parts).map_err(|error| Failure {
+            kind: FailureKind::Protocol,
+            text: error.to_string(),
+        })?;
         request.headers_mut().remove(header::HOST);
-        if let Some(own) = self.authorization.as_ref().filter(|_| !request.headers().contains_key(header::AUTHORIZATION)) {
+        if let Some(own) = self
+            .authorization
+            .as_ref()
+            .filter(|_| !request.headers().contains_key(header::AUTHORIZATION))
+        {
             request.headers_mut().insert(header::AUTHORIZATION, own.clone());
         }
         self.pool.request(request).await.map_err(|error| failed(&error))
@@ -103,7 +113,9 @@ pub fn failure(error: &(dyn Error + 'static)) -> Failure {
             let tls = is_tls(error);
             kind = match io.kind() {
                 _ if tls => FailureKind::Tls,
-                ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => FailureKind::Refused,
+                ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+                    FailureKind::Refused
+                }
                 ErrorKind::TimedOut => FailureKind::Timeout,
                 _ => kind,
             };
@@ -120,7 +132,10 @@ pub fn failure(error: &(dyn Error + 'static)) -> Failure {
         }
         next = error.source();
     }
-    Failure { kind, text: texts.join(": ") }
+    Failure {
+        kind,
+        text: texts.join(": "),
+    }
 }
 
 /// Errors of TLS come wrapped in errors of input and output, and those in one another.

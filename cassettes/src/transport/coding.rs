@@ -80,7 +80,10 @@ mod tests {
     #[case(Coding::Deflate)]
     fn a_coding_can_be_undone(#[case] coding: Coding) {
         let text = b"abc".repeat(10_000);
-        assert_eq!(decode(coding, &coding.encode(&text).expect("encoded")).expect("decoded"), text);
+        assert_eq!(
+            decode(coding, &coding.encode(&text).expect("encoded")).expect("decoded"),
+            text
+        );
     }
 
     #[test]

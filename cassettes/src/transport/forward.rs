@@ -14,7 +14,12 @@ use tokio::io::copy_bidirectional;
 ///
 /// # Errors
 /// If there is no answer.
-pub async fn forward(client: &Client, mut request: Request<Bytes>, near: Option<OnUpgrade>, tasks: &Tasks) -> Result<Response<Body>, Failure> {
+pub async fn forward(
+    client: &Client,
+    mut request: Request<Bytes>,
+    near: Option<OnUpgrade>,
+    tasks: &Tasks,
+) -> Result<Response<Body>, Failure> {
     let protocol = upgrade(request.headers()).cloned();
     strip_hop_by_hop(request.headers_mut());
     request.headers_mut().remove(CONTENT_LENGTH);

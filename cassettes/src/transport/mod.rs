@@ -33,8 +33,16 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// The fields that concern one connection and are not passed on.
-const HOP_BY_HOP: [&str; 8] =
-    ["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding"];
+const HOP_BY_HOP: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+];
 
 /// Takes the fields of one connection out, `Upgrade` and what `Connection` names among them.
 pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
@@ -54,7 +62,10 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
 /// The protocol that a message would have its connection upgraded to.
 pub fn upgrade(headers: &http::HeaderMap) -> Option<&http::HeaderValue> {
     let connection = headers.get_all(http::header::CONNECTION);
-    let named = connection.iter().filter_map(|value| value.to_str().ok()).any(|value| value.split(',').any(|name| name.trim().eq_ignore_ascii_case("upgrade")));
+    let named = connection
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| value.split(',').any(|name| name.trim().eq_ignore_ascii_case("upgrade")));
     headers.get(http::header::UPGRADE).filter(|_| named)
 }
 
@@ -66,7 +77,12 @@ mod tests {
     #[test]
     fn fields_of_one_connection_are_not_passed_on() {
         let mut headers = HeaderMap::new();
-        for (name, value) in [("connection", "X-Mine, Upgrade"), ("upgrade", "websocket"), ("x-mine", "1"), ("x-kept", "2")] {
+        for (name, value) in [
+            ("connection", "X-Mine, Upgrade"),
+            ("upgrade", "websocket"),
+            ("x-mine", "1"),
+            ("x-kept", "2"),
+        ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
         assert_eq!(upgrade(&headers), Some(&HeaderValue::from_static("websocket")));

@@ -20,7 +20,11 @@ const EXHAUSTED: Duration = Duration::from_millis(50);
 /// What answers requests.
 pub trait Exchange: Send + Sync + 'static {
     /// Answers a request. What outlives the answer, such as an upgraded connection, is a task of the server.
-    fn answer(self: Arc<Self>, request: Request<Incoming>, tasks: Tasks) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
+    fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        tasks: Tasks,
+    ) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
 }
 
 /// The connection is to be closed without an answer.
@@ -115,7 +119,10 @@ async fn accept(listener: TcpListener, exchange: Arc<impl Exchange>, tasks: Task
             let mut builder = http1::Builder::new();
             builder.timer(TokioTimer::new());
             // A client that goes away, or sends no HTTP, ends its connection and nothing else.
-            let _ = builder.serve_connection(TokioIo::new(socket), service).with_upgrades().await;
+            let _ = builder
+                .serve_connection(TokioIo::new(socket), service)
+                .with_upgrades()
+                .await;
         });
     }
 }

@@ -91,7 +91,9 @@ impl Credentials {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
         let builder = if self.insecure {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+            builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
         } else {
             builder.with_root_certificates(self.roots()?)
         };
@@ -99,7 +101,9 @@ impl Credentials {
             return Ok(builder.with_no_client_auth());
         };
         let pem = |what| move |source| TransportError::Pem { what, source };
-        let certificates = CertificateDer::pem_slice_iter(certificates).collect::<Result<Vec<_>, _>>().map_err(pem("the client certificate"))?;
+        let certificates = CertificateDer::pem_slice_iter(certificates)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(pem("the client certificate"))?;
         let key = PrivateKeyDer::from_pem_slice(key).map_err(pem("the client key"))?;
         Ok(builder.with_client_auth_cert(certificates, key)?)
     }
@@ -137,7 +141,12 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -146,7 +155,12 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -160,13 +174,23 @@ mod tests {
 
     #[test]
     fn credentials_are_never_shown() {
-        let credentials = Credentials { token: Some("s3cret".into()), ..Credentials::default() };
+        let credentials = Credentials {
+            token: Some("s3cret".into()),
+            ..Credentials::default()
+        };
         assert!(!format!("{credentials:?}").contains("s3cret"));
     }
 
     #[test]
     fn a_certificate_that_is_none_is_an_error() {
         let identity = Some((b"-----BEGIN CERTIFICATE-----\n!\n".to_vec(), b"no key".to_vec()));
-        assert!(matches!(Credentials { identity, ..Credentials::default() }.tls(), Err(TransportError::Pem { .. })));
+        assert!(matches!(
+            Credentials {
+                identity,
+                ..Credentials::default()
+            }
+            .tls(),
+            Err(TransportError::Pem { .. })
+        ));
     }
 }

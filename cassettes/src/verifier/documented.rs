@@ -22,7 +22,12 @@ pub(super) struct Expected<'a> {
 
 /// What the recorded server answered.
 pub(super) fn recorded(status: u16, text: Cow<'_, str>) -> Expected<'_> {
-    Expected { status: Some(status), text, outcome: false, kind: None }
+    Expected {
+        status: Some(status),
+        text,
+        outcome: false,
+        kind: None,
+    }
 }
 
 /// What the documents expect; none where they leave it open.
@@ -67,10 +72,18 @@ pub(super) fn documented<'a>(interaction: &Interaction, status: u16, text: Cow<'
 fn after(text: &str, start: u128) -> String {
     let later = |frame: &&str| {
         let frame: Value = serde_json::from_str(frame).unwrap_or_default();
-        let version = frame.pointer("/object/metadata/resourceVersion").and_then(Value::as_str);
-        version.and_then(|version| version.parse::<u128>().ok()).is_none_or(|version| version > start)
+        let version = frame
+            .pointer("/object/metadata/resourceVersion")
+            .and_then(Value::as_str);
+        version
+            .and_then(|version| version.parse::<u128>().ok())
+            .is_none_or(|version| version > start)
     };
-    text.lines().filter(|frame| !frame.trim().is_empty()).filter(later).flat_map(|frame| [frame, "\n"]).collect()
+    text.lines()
+        .filter(|frame| !frame.trim().is_empty())
+        .filter(later)
+        .flat_map(|frame| [frame, "\n"])
+        .collect()
 }
 
 #[cfg(test)]
@@ -89,8 +102,19 @@ mod tests {
             started: Timestamp::UNIX_EPOCH,
             wait: Duration::ZERO,
             took: None,
-            request: Request { method: method.into(), url: url.into(), headers: headers.clone(), body: None, omitted: 0 },
-            outcome: Outcome::Answer(Answer { status: 200, headers, payload: Payload::Body("".into()), cut: None }),
+            request: Request {
+                method: method.into(),
+                url: url.into(),
+                headers: headers.clone(),
+                body: None,
+                omitted: 0,
+            },
+            outcome: Outcome::Answer(Answer {
+                status: 200,
+                headers,
+                payload: Payload::Body("".into()),
+                cut: None,
+            }),
             marks: Marks::default(),
         }
     }
@@ -103,7 +127,12 @@ mod tests {
     #[case("PATCH", "/api/v1/pods/a", 415, Some(Some(415)))]
     #[case("GET", "/api/v1/pods?watch=true&resourceVersion=5", 410, None)]
     #[case("GET", "/api/v1/proxy/nodes/a?path=b", 301, None)]
-    fn the_documents_have_the_last_word(#[case] method: &str, #[case] url: &str, #[case] status: u16, #[case] expected: Option<Option<u16>>) {
+    fn the_documents_have_the_last_word(
+        #[case] method: &str,
+        #[case] url: &str,
+        #[case] status: u16,
+        #[case] expected: Option<Option<u16>>,
+    ) {
         let found = documented(&asked(method, url), status, "{}".into()).map(|expected| expected.status);
         assert_eq!(found, expected);
     }

@@ -14,7 +14,14 @@ use std::time::Duration;
 const HEADERS: [&str; 4] = ["location", "www-authenticate", "set-cookie", "content-encoding"];
 
 /// The headers that say nothing about the server's behaviour.
-const INCIDENTAL: [&str; 6] = ["content-type", "content-length", "date", "server", "connection", "transfer-encoding"];
+const INCIDENTAL: [&str; 6] = [
+    "content-type",
+    "content-length",
+    "date",
+    "server",
+    "connection",
+    "transfer-encoding",
+];
 
 /// A frame may be this much later than it was recorded.
 const LATE: Duration = Duration::from_millis(1500);
@@ -30,7 +37,11 @@ pub(super) struct Judge {
 impl Judge {
     pub(super) fn new(profile: &str, of_cassette: &str) -> Self {
         let translate = profile == DOCUMENTED && of_cassette != DOCUMENTED;
-        Self { profile: profile.to_owned(), translate, bound: Bindings::default() }
+        Self {
+            profile: profile.to_owned(),
+            translate,
+            bound: Bindings::default(),
+        }
     }
 
     /// Whether an interaction concerns this profile.
@@ -81,7 +92,10 @@ impl Judge {
         };
         let mut found = Vec::new();
         if got.status != status {
-            found.push(Finding::new(Grade::Status, format!("status {}, recorded {status}", got.status)));
+            found.push(Finding::new(
+                Grade::Status,
+                format!("status {}, recorded {status}", got.status),
+            ));
         }
         if got.media_type != media_type {
             let text = format!("media type {:?}, recorded {media_type:?}", got.media_type);
@@ -92,9 +106,19 @@ impl Judge {
         let asked = interaction.request.text();
         let mut comparison = Comparison::new(&mut self.bound, &asked);
         if let Some(messages) = interaction.messages() {
-            compare_messages(&mut comparison, messages, got, start(interaction.request.query()).is_none());
+            compare_messages(
+                &mut comparison,
+                messages,
+                got,
+                start(interaction.request.query()).is_none(),
+            );
         } else if stream {
-            compare_frames(&mut comparison, &expected, got, start(&interaction.request.url).is_none());
+            compare_frames(
+                &mut comparison,
+                &expected,
+                got,
+                start(&interaction.request.url).is_none(),
+            );
         } else {
             let deleted = self.profile == DOCUMENTED && interaction.request.method == "DELETE";
             compare_bodies(&mut comparison, &expected, got, media_type, deleted);
@@ -108,7 +132,10 @@ impl Judge {
             let wanted = self.bound.text(answer.headers.last(name).unwrap_or_default());
             let given = got.headers.last(name).unwrap_or_default();
             if wanted != given {
-                found.push(Finding::new(Grade::Status, format!("{name} {given:?}, recorded {wanted:?}")));
+                found.push(Finding::new(
+                    Grade::Status,
+                    format!("{name} {given:?}, recorded {wanted:?}"),
+                ));
             }
         }
         for (name, wanted) in &answer.headers.0 {
@@ -119,7 +146,10 @@ impl Judge {
             let given = got.headers.last(name);
             if given != Some(wanted.as_str()) {
                 let given = given.unwrap_or("(none)");
-                found.push(Finding::new(Grade::Header, format!("{name} {given:?}, recorded {wanted:?}")));
+                found.push(Finding::new(
+                    Grade::Header,
+                    format!("{name} {given:?}, recorded {wanted:?}"),
+                ));
             }
         }
     }
@@ -133,7 +163,10 @@ fn refusal(got: &Got) -> Vec<Finding> {
         return Vec::new();
     }
     let shown = short(&Value::String(got.text.clone()));
-    vec![Finding::new(Grade::Status, format!("status {}, wanted a 4xx Status: {shown}", got.status))]
+    vec![Finding::new(
+        Grade::Status,
+        format!("status {}, wanted a 4xx Status: {shown}", got.status),
+    )]
 }
 
 fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
@@ -141,9 +174,16 @@ fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
     if let Some(first) = interaction.frames().and_then(|frames| frames.first()) {
         let came = got.first.unwrap_or(got.took);
         if first.at + LATE < took && got.took > LATE && came + Duration::from_millis(500) > got.took {
-            found.push(Finding::new(Grade::Status, "frames were held back until the stream ended"));
+            found.push(Finding::new(
+                Grade::Status,
+                "frames were held back until the stream ended",
+            ));
         } else if got.first.is_some() && came > first.at + LATE {
-            let text = format!("the first frame came after {:.1} s, recorded {:.1} s", came.as_secs_f64(), first.at.as_secs_f64());
+            let text = format!(
+                "the first frame came after {:.1} s, recorded {:.1} s",
+                came.as_secs_f64(),
+                first.at.as_secs_f64()
+            );
             found.push(Finding::new(Grade::Status, text));
         }
     }
@@ -154,7 +194,12 @@ fn timing(interaction: &Interaction, got: &Got, found: &mut Vec<Finding>) {
 }
 
 fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &Got, from_now: bool) {
-    let frames = |text: &str| -> Vec<Value> { text.lines().filter(|line| !line.trim().is_empty()).map(|line| body(line, "application/json")).collect() };
+    let frames = |text: &str| -> Vec<Value> {
+        text.lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(|line| body(line, "application/json"))
+            .collect()
+    };
     let (mut there, mut here) = (frames(&expected.text), frames(&got.text));
     if expected.outcome {
         (there, here) = (outcome(&there), outcome(&here));
@@ -166,7 +211,13 @@ fn compare_frames(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got:
 
 fn compare_lists(comparison: &mut Comparison<'_>, what: &str, there: &[Value], here: &[Value]) {
     if there.len() != here.len() {
-        let text = format!("{} {what}s, recorded {}: {} for {}", here.len(), there.len(), types(here), types(there));
+        let text = format!(
+            "{} {what}s, recorded {}: {} for {}",
+            here.len(),
+            there.len(),
+            types(here),
+            types(there)
+        );
         comparison.found.push(Finding::new(Grade::Shape, text));
     }
     for (n, (recorded, live)) in there.iter().zip(here).enumerate() {
@@ -198,7 +249,13 @@ fn content(data: &Data) -> Option<Value> {
     }
 }
 
-fn compare_bodies(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got: &Got, media_type: &str, documented_delete: bool) {
+fn compare_bodies(
+    comparison: &mut Comparison<'_>,
+    expected: &Expected<'_>,
+    got: &Got,
+    media_type: &str,
+    documented_delete: bool,
+) {
     let mut there = body(&expected.text, media_type);
     let mut here = body(&got.text, &got.media_type);
     if let Some(kind) = expected.kind {
@@ -215,7 +272,9 @@ fn compare_bodies(comparison: &mut Comparison<'_>, expected: &Expected<'_>, got:
     comparison.values("", &there, &here);
     let lines = |text: &str| text.trim().contains('\n');
     if media_type == "application/json" && there.is_object() && lines(&expected.text) != lines(&got.text) {
-        comparison.found.push(Finding::new(Grade::Text, "pretty-printed or not: not as recorded"));
+        comparison
+            .found
+            .push(Finding::new(Grade::Text, "pretty-printed or not: not as recorded"));
     }
 }
 
@@ -228,5 +287,9 @@ fn types(frames: &[Value]) -> String {
     if frames.len() > 8 {
         names.push("...".into());
     }
-    if names.is_empty() { "none".into() } else { names.join(" ") }
+    if names.is_empty() {
+        "none".into()
+    } else {
+        names.join(" ")
+    }
 }

@@ -43,7 +43,12 @@ pub struct Options {
 impl Options {
     /// Verifies against the server at this URL, by the cassette's own profile.
     pub fn new(against: impl Into<String>) -> Self {
-        Self { against: against.into(), credentials: Credentials::default(), profile: None, patience: Duration::from_secs(30) }
+        Self {
+            against: against.into(),
+            credentials: Credentials::default(),
+            profile: None,
+            patience: Duration::from_secs(30),
+        }
     }
 }
 
@@ -58,5 +63,8 @@ pub async fn verify(cassette: &Cassette, options: &Options) -> Result<Report, Tr
     let profile = options.profile.as_deref().unwrap_or(recorded);
     let judge = judge::Judge::new(profile, recorded);
     let player = player::Player::new(client, options.patience);
-    Ok(Report { against: options.against.clone(), verdicts: session::play(cassette, judge, player).await })
+    Ok(Report {
+        against: options.against.clone(),
+        verdicts: session::play(cassette, judge, player).await,
+    })
 }

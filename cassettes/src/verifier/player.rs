@@ -42,7 +42,10 @@ pub(super) struct Got {
 
 impl Got {
     pub(super) fn nothing(why: impl Into<String>) -> Self {
-        Self { text: why.into(), ..Self::default() }
+        Self {
+            text: why.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -89,13 +92,26 @@ impl Player {
             request = request.header(header::ACCEPT_ENCODING, "identity");
         }
         let empty = body.is_none();
-        let mut request = request.body(transport::full(body.unwrap_or_default())).map_err(|error| error.to_string())?;
+        let mut request = request
+            .body(transport::full(body.unwrap_or_default()))
+            .map_err(|error| error.to_string())?;
         if empty && matches!(recorded.method.as_str(), "POST" | "PUT" | "PATCH") {
-            request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+            request
+                .headers_mut()
+                .insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        let messages = interaction.is_websocket().then(|| interaction.messages().unwrap_or_default().to_vec());
-        let streams = matches!(interaction.answer().map(|answer| &answer.payload), Some(Payload::Stream(_)));
-        Ok(Call { request, streams, messages })
+        let messages = interaction
+            .is_websocket()
+            .then(|| interaction.messages().unwrap_or_default().to_vec());
+        let streams = matches!(
+            interaction.answer().map(|answer| &answer.payload),
+            Some(Payload::Stream(_))
+        );
+        Ok(Call {
+            request,
+            streams,
+            messages,
+        })
     }
 
     /// Sends a request and takes all of its answer; `opened` is told when the head has come.
@@ -107,7 +123,11 @@ impl Player {
             Ok(Err(failure)) => return Got::nothing(failure.text),
             Err(_) => return Got::nothing("the answer did not come in time"),
         };
-        let got = Got { status: response.status().as_u16(), headers: Headers::from(response.headers()), ..Got::default() };
+        let got = Got {
+            status: response.status().as_u16(),
+            headers: Headers::from(response.headers()),
+            ..Got::default()
+        };
         match call.messages {
             Some(recorded) if got.status == 101 => self.talk(got, response, recorded).await,
             _ if got.status == 101 => got,
@@ -167,7 +187,11 @@ impl Player {
                     match timeout(limit, socket.next()).await {
                         Ok(Some(Ok(heard))) => {
                             let data = heard_data(heard);
-                            got.messages.extend(data.map(|data| Message { at, from: Sender::Server, data }));
+                            got.messages.extend(data.map(|data| Message {
+                                at,
+                                from: Sender::Server,
+                                data,
+                            }));
                         }
                         Ok(Some(Err(_)) | None) | Err(_) => break,
                     }
@@ -184,7 +208,9 @@ impl Player {
 fn field(name: &str, value: &str, upgrades: bool) -> Option<(HeaderName, HeaderValue)> {
     let lower = name.to_ascii_lowercase();
     let dropped = match lower.as_str() {
-        "host" | "content-length" | "transfer-encoding" | "keep-alive" | "proxy-connection" | "sec-websocket-key" => true,
+        "host" | "content-length" | "transfer-encoding" | "keep-alive" | "proxy-connection" | "sec-websocket-key" => {
+            true
+        }
         "connection" | "upgrade" => !upgrades,
         "authorization" => value.contains(PLACEHOLDER),
         _ => false,
@@ -192,7 +218,10 @@ fn field(name: &str, value: &str, upgrades: bool) -> Option<(HeaderName, HeaderV
     if dropped {
         return None;
     }
-    Some((HeaderName::from_bytes(lower.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))
+    Some((
+        HeaderName::from_bytes(lower.as_bytes()).ok()?,
+        HeaderValue::from_str(value).ok()?,
+    ))
 }
 
 fn version_in(query: &str, bound: &Bindings) -> String {
@@ -212,7 +241,11 @@ fn rewritten(body: &Bytes, bound: &Bindings) -> Bytes {
         return body.clone();
     };
     let changed = rewrite(&value, bound);
-    if changed == value { body.clone() } else { changed.to_string().into() }
+    if changed == value {
+        body.clone()
+    } else {
+        changed.to_string().into()
+    }
 }
 
 fn rewrite(value: &Value, bound: &Bindings) -> Value {
@@ -221,10 +254,13 @@ fn rewrite(value: &Value, bound: &Bindings) -> Value {
             let entry = |(key, value): (&String, &Value)| {
                 let value = match (key.as_str(), value) {
                     ("resourceVersion", Value::String(version)) => bound.live_version(version).into(),
-                    ("clusterIP", Value::String(address)) => bound.live(Kind::ClusterIp, address).unwrap_or(address).into(),
-                    ("nodePort", Value::Number(port)) => {
-                        bound.live(Kind::NodePort, &port.to_string()).and_then(|port| port.parse::<u64>().ok()).map_or_else(|| value.clone(), Value::from)
+                    ("clusterIP", Value::String(address)) => {
+                        bound.live(Kind::ClusterIp, address).unwrap_or(address).into()
                     }
+                    ("nodePort", Value::Number(port)) => bound
+                        .live(Kind::NodePort, &port.to_string())
+                        .and_then(|port| port.parse::<u64>().ok())
+                        .map_or_else(|| value.clone(), Value::from),
                     _ => rewrite(value, bound),
                 };
                 (key.clone(), value)

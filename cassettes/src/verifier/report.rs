@@ -89,8 +89,15 @@ impl Report {
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         for verdict in self.verdicts.iter().filter(|verdict| !verdict.findings.is_empty()) {
-            let note = verdict.note.as_deref().map(|note| format!("   ({note})")).unwrap_or_default();
-            out.push_str(&format!("[{}] {} {}{note}\n", verdict.id, verdict.method, verdict.target));
+            let note = verdict
+                .note
+                .as_deref()
+                .map(|note| format!("   ({note})"))
+                .unwrap_or_default();
+            out.push_str(&format!(
+                "[{}] {} {}{note}\n",
+                verdict.id, verdict.method, verdict.target
+            ));
             for finding in verdict.findings.iter().take(SHOWN) {
                 out.push_str(&format!("    {}: {}\n", finding.grade.name(), finding.text));
             }
@@ -99,7 +106,10 @@ impl Report {
             }
         }
         let tally = self.tally();
-        out.push_str(&format!("{} interactions: answer {}, shape {}, exact {}\n", tally.interactions, tally.answer, tally.shape, tally.exact));
+        out.push_str(&format!(
+            "{} interactions: answer {}, shape {}, exact {}\n",
+            tally.interactions, tally.answer, tally.shape, tally.exact
+        ));
         out
     }
 
@@ -140,7 +150,11 @@ impl Report {
         );
         for verdict in &self.verdicts {
             let title = format!("[{}] {} {}", verdict.id, verdict.method, verdict.target);
-            out.push_str(&format!("<testcase classname=\"{}\" name=\"{}\"", xml(name), xml(&title)));
+            out.push_str(&format!(
+                "<testcase classname=\"{}\" name=\"{}\"",
+                xml(name),
+                xml(&title)
+            ));
             if verdict.exact {
                 out.push_str("/>\n");
                 continue;
@@ -150,8 +164,15 @@ impl Report {
                 (true, false) => "shape",
                 (true, true) => "exact",
             };
-            let lines: Vec<String> = verdict.findings.iter().map(|finding| format!("{}: {}", finding.grade.name(), finding.text)).collect();
-            out.push_str(&format!("><failure message=\"not {lost}\">{}</failure></testcase>\n", xml(&lines.join("\n"))));
+            let lines: Vec<String> = verdict
+                .findings
+                .iter()
+                .map(|finding| format!("{}: {}", finding.grade.name(), finding.text))
+                .collect();
+            out.push_str(&format!(
+                "><failure message=\"not {lost}\">{}</failure></testcase>\n",
+                xml(&lines.join("\n"))
+            ));
         }
         out.push_str("</testsuite>\n</testsuites>\n");
         out
@@ -190,20 +211,29 @@ mod tests {
             exact: false,
             findings: vec![Finding::new(Grade::Value, "a.b: \"x\"\u{1}")],
         };
-        Report { against: "http://127.0.0.1:1".into(), verdicts: vec![verdict] }
+        Report {
+            against: "http://127.0.0.1:1".into(),
+            verdicts: vec![verdict],
+        }
     }
 
     #[test]
     fn junit_is_well_formed() {
         let text = report().to_junit("a & b");
         assert!(text.contains("name=\"[1] GET /a?b=1&amp;c=&lt;d&gt;\""), "{text}");
-        assert!(text.contains("<failure message=\"not shape\">value: a.b: &quot;x&quot;\u{fffd}</failure>"), "{text}");
+        assert!(
+            text.contains("<failure message=\"not shape\">value: a.b: &quot;x&quot;\u{fffd}</failure>"),
+            "{text}"
+        );
     }
 
     #[test]
     fn the_tally_counts_each_verdict() {
         let tally = report().tally();
-        assert_eq!((tally.interactions, tally.answer, tally.shape, tally.exact), (1, 1, 0, 0));
+        assert_eq!(
+            (tally.interactions, tally.answer, tally.shape, tally.exact),
+            (1, 1, 0, 0)
+        );
         assert!(!report().is_exact());
     }
 }

@@ -37,16 +37,27 @@ pub(super) async fn play(cassette: &Cassette, mut judge: Judge, player: Player) 
     let mut verdicts: Vec<Option<Verdict>> = Vec::new();
     let mut pending: Vec<Pending<'_>> = Vec::new();
     let mut last: Option<Timestamp> = None;
-    for interaction in cassette.interactions.iter().filter(|each| judge.concerns(each)).collect::<Vec<_>>() {
+    for interaction in cassette
+        .interactions
+        .iter()
+        .filter(|each| judge.concerns(each))
+        .collect::<Vec<_>>()
+    {
         if streams(interaction) {
             let place = verdicts.len();
             verdicts.push(None);
             let task = open(&player, &judge, interaction).await;
-            pending.push(Pending { interaction, task, place });
+            pending.push(Pending {
+                interaction,
+                task,
+                place,
+            });
             last = Some(interaction.started);
             continue;
         }
-        let pause = last.map_or(Duration::ZERO, |last| Duration::try_from(interaction.started.duration_since(last)).unwrap_or_default());
+        let pause = last.map_or(Duration::ZERO, |last| {
+            Duration::try_from(interaction.started.duration_since(last)).unwrap_or_default()
+        });
         if pause > PAUSE {
             if pending.is_empty() {
                 sleep(pause.min(LONGEST_PAUSE)).await;
@@ -59,7 +70,11 @@ pub(super) async fn play(cassette: &Cassette, mut judge: Judge, player: Player) 
             Err(why) => Got::nothing(why),
         };
         verdicts.push(Some(judge.verdict(interaction, &got)));
-        last = interaction.started.checked_add(interaction.took.unwrap_or_default()).ok().or(last);
+        last = interaction
+            .started
+            .checked_add(interaction.took.unwrap_or_default())
+            .ok()
+            .or(last);
     }
     collect(&mut pending, &mut verdicts, &mut judge).await;
     verdicts.into_iter().flatten().collect()

@@ -14,7 +14,9 @@ pub(super) fn watching(interaction: &Interaction) -> bool {
     let request = &interaction.request;
     request.method == "GET"
         && !request.path().contains("/proxy")
-        && (request.path().contains("/watch/") || interaction.frames().is_some() || WATCH.as_ref().is_some_and(|watch| watch.is_match(request.query())))
+        && (request.path().contains("/watch/")
+            || interaction.frames().is_some()
+            || WATCH.as_ref().is_some_and(|watch| watch.is_match(request.query())))
 }
 
 /// The version that a watch starts from, where it names one.
@@ -24,7 +26,9 @@ pub(super) fn start(query: &str) -> Option<u128> {
 
 /// What is there when a watch from no version begins comes as ADDED in no particular order.
 pub(super) fn settled(mut frames: Vec<Value>) -> Vec<Value> {
-    let added = |frame: &Value| frame.get("type").and_then(Value::as_str) == Some("ADDED") && frame.pointer("/object/metadata").is_some();
+    let added = |frame: &Value| {
+        frame.get("type").and_then(Value::as_str) == Some("ADDED") && frame.pointer("/object/metadata").is_some()
+    };
     let run = frames.iter().take_while(|frame| added(frame)).count();
     if let Some(present) = frames.get_mut(..run) {
         present.sort_by_key(|frame| frame.get("object").map(place));
@@ -39,7 +43,13 @@ pub(super) fn outcome(frames: &[Value]) -> Vec<Value> {
         let Some(object) = frame.get("object").filter(|object| object.get("metadata").is_some()) else {
             continue;
         };
-        let field = |key: &str| object.pointer(&format!("/metadata/{key}")).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let field = |key: &str| {
+            object
+                .pointer(&format!("/metadata/{key}"))
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         let key = (field("namespace"), field("name"));
         let known = there.iter().position(|(other, _)| *other == key);
         let deleted = frame.get("type").and_then(Value::as_str) == Some("DELETED");
@@ -65,8 +75,16 @@ mod tests {
 
     #[test]
     fn present_objects_come_in_any_order_and_changes_do_not() {
-        let frames = vec![event("ADDED", "b"), event("ADDED", "a"), event("MODIFIED", "b"), event("ADDED", "a")];
-        let names: Vec<String> = settled(frames).iter().map(|f| f["object"]["metadata"]["name"].to_string()).collect();
+        let frames = vec![
+            event("ADDED", "b"),
+            event("ADDED", "a"),
+            event("MODIFIED", "b"),
+            event("ADDED", "a"),
+        ];
+        let names: Vec<String> = settled(frames)
+            .iter()
+            .map(|f| f["object"]["metadata"]["name"].to_string())
+            .collect();
         assert_eq!(names, ["\"a\"", "\"b\"", "\"b\"", "\"a\""]);
     }
 

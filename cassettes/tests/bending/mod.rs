@@ -24,8 +24,15 @@ impl Bender {
     /// Starts before the server at this URL.
     pub(crate) async fn start(upstream: &str, seed: u64, one_in: u64) -> Server {
         let client = Client::new(upstream, &Credentials::default(), false).expect("a client");
-        let bender = Self { client, seed, one_in, asked: Mutex::default() };
-        Server::start(([127, 0, 0, 1], 0).into(), Arc::new(bender)).await.expect("a server")
+        let bender = Self {
+            client,
+            seed,
+            one_in,
+            asked: Mutex::default(),
+        };
+        Server::start(([127, 0, 0, 1], 0).into(), Arc::new(bender))
+            .await
+            .expect("a server")
     }
 
     fn chance(&self, request: &Request<Incoming>) -> Chance {
@@ -62,7 +69,9 @@ impl Exchange for Bender {
         let (parts, body) = request.into_parts();
         let bytes = body.collect().await.map_err(|_| Gone)?.to_bytes();
         let request = Request::from_parts(parts, bytes);
-        let response = transport::forward(&self.client, request, None, &tasks).await.map_err(|_| Gone)?;
+        let response = transport::forward(&self.client, request, None, &tasks)
+            .await
+            .map_err(|_| Gone)?;
         if !bent {
             return Ok(response);
         }
@@ -109,7 +118,9 @@ async fn bend(response: Response<Body>, mut chance: Chance) -> Result<Response<B
     match kind {
         0 => parts.status = StatusCode::from_u16(parts.status.as_u16() + 1).unwrap_or(parts.status),
         1 => {
-            parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
+            parts
+                .headers
+                .insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
         }
         2 => {
             parts.headers.insert("location", HeaderValue::from_static("/elsewhere"));
@@ -129,9 +140,13 @@ async fn bend(response: Response<Body>, mut chance: Chance) -> Result<Response<B
             11 => edit(value, &mut at, &mut |leaf| *leaf = Value::Null),
             12 => rekey(value, "metadata", "metadat"),
             13 => named(value, "message", &mut |leaf| *leaf = "other words".into()),
-            14 => named(value, "uid", &mut |leaf| *leaf = "01234567-89ab-cdef-0123-456789abcdef".into()),
+            14 => named(value, "uid", &mut |leaf| {
+                *leaf = "01234567-89ab-cdef-0123-456789abcdef".into()
+            }),
             15 => named(value, "resourceVersion", &mut |leaf| *leaf = "7".into()),
-            16 => named(value, "creationTimestamp", &mut |leaf| *leaf = "2011-11-11T11:11:11Z".into()),
+            16 => named(value, "creationTimestamp", &mut |leaf| {
+                *leaf = "2011-11-11T11:11:11Z".into()
+            }),
             17 => named(value, "items", &mut |leaf| {
                 if let Value::Array(items) = leaf {
                     items.reverse();
@@ -140,10 +155,18 @@ async fn bend(response: Response<Body>, mut chance: Chance) -> Result<Response<B
             _ => {}
         }
         if (7..=17).contains(&kind) {
-            text = if chance.below(8) == 0 { format!("{value:#}") } else { value.to_string() };
+            text = if chance.below(8) == 0 {
+                format!("{value:#}")
+            } else {
+                value.to_string()
+            };
         }
     }
-    let bytes = if bytes == text.as_bytes() || kind < 4 { bytes } else { text.into() };
+    let bytes = if bytes == text.as_bytes() || kind < 4 {
+        bytes
+    } else {
+        text.into()
+    };
     Ok(Response::from_parts(parts, transport::full(bytes)))
 }
 

@@ -28,7 +28,9 @@ pub(crate) struct Origin {
 impl Origin {
     /// Starts it on a port of the system's choice.
     pub(crate) async fn start() -> Server {
-        Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Self::default())).await.expect("a server")
+        Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Self::default()))
+            .await
+            .expect("a server")
     }
 }
 
@@ -39,31 +41,50 @@ pub(crate) fn url(server: &Server) -> String {
 
 impl Exchange for Origin {
     async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
-        let query: HashMap<String, String> = url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes()).into_owned().collect();
+        let query: HashMap<String, String> =
+            url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes())
+                .into_owned()
+                .collect();
         let number = |key: &str, default: u64| query.get(key).and_then(|value| value.parse().ok()).unwrap_or(default);
         let path = request.uri().path().to_owned();
         match path.as_str() {
             "/version" => Ok(json(&json!({"gitVersion": "v1.2.0-test"}))),
             "/count" => Ok(json(&json!({"count": self.asked.fetch_add(1, Ordering::Relaxed)}))),
-            "/small" => Ok(json(&json!({"kind": "ConfigMap", "data": {"a": "1", "b": "x".repeat(200)}}))),
+            "/small" => Ok(json(
+                &json!({"kind": "ConfigMap", "data": {"a": "1", "b": "x".repeat(200)}}),
+            )),
             "/list" => {
                 let count = number("n", 10);
                 let mut lists = self.lists.lock().map_err(|_| Gone)?;
-                let text = lists.entry(count).or_insert_with(|| format!("{}\n", list(count)).into()).clone();
+                let text = lists
+                    .entry(count)
+                    .or_insert_with(|| format!("{}\n", list(count)).into())
+                    .clone();
                 let mut response = Response::new(transport::full(text));
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                response
+                    .headers_mut()
+                    .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 Ok(response)
             }
             "/gone" => Err(Gone),
             "/gzip" => {
-                let body = Coding::Gzip.encode(b"{\"packed\":\"hunter22hunter\"}").map_err(|_| Gone)?;
+                let body = Coding::Gzip
+                    .encode(b"{\"packed\":\"hunter22hunter\"}")
+                    .map_err(|_| Gone)?;
                 let mut response = Response::new(transport::full(body));
-                response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                response
+                    .headers_mut()
+                    .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+                response
+                    .headers_mut()
+                    .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 Ok(response)
             }
             "/binary" => Ok(Response::new(transport::full((0..=255).collect::<Vec<u8>>()))),
-            "/bytes" => Ok(Response::new(transport::full(vec![b'x'; number("n", 1 << 20) as usize]))),
+            "/bytes" => Ok(Response::new(transport::full(vec![
+                b'x';
+                number("n", 1 << 20) as usize
+            ]))),
             "/watch/lines" => Ok(lines(number("n", 3), Duration::from_millis(number("pause", 20)))),
             "/flood" => Ok(flood(number("mib", 1))),
             "/cut" => Ok(cut()),
@@ -75,7 +96,9 @@ impl Exchange for Origin {
 
 fn json(value: &serde_json::Value) -> Response<Body> {
     let mut response = Response::new(transport::full(format!("{value}\n")));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
@@ -96,8 +119,12 @@ async fn echo(request: Request<Incoming>) -> Result<Response<Body>, Gone> {
     let said = request.headers().get("x-say").cloned();
     let body = request.into_body().collect().await.map_err(|_| Gone)?.to_bytes();
     let mut response = Response::new(transport::full(body));
-    response.headers_mut().extend(media_type.map(|value| (CONTENT_TYPE, value)));
-    response.headers_mut().extend(said.map(|value| (http::HeaderName::from_static("x-said"), value)));
+    response
+        .headers_mut()
+        .extend(media_type.map(|value| (CONTENT_TYPE, value)));
+    response
+        .headers_mut()
+        .extend(said.map(|value| (http::HeaderName::from_static("x-said"), value)));
     Ok(response)
 }
 

@@ -19,7 +19,10 @@ use crate::client::Outcome;
 /// Serves the files given, each under its name; what is posted to `/post` comes to whoever asks for `/watch`.
 pub(crate) async fn serve(files: &[String]) -> Outcome {
     let name = |file: &str| format!("/{}", file.rsplit('/').next().unwrap_or_default());
-    let bodies: HashMap<String, Bytes> = files.iter().map(|file| Ok((name(file), std::fs::read(file)?.into()))).collect::<Outcome<_>>()?;
+    let bodies: HashMap<String, Bytes> = files
+        .iter()
+        .map(|file| Ok((name(file), std::fs::read(file)?.into())))
+        .collect::<Outcome<_>>()?;
     let (bodies, (posted, _)) = (Arc::new(bodies), broadcast::channel::<Bytes>(1024));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
@@ -29,27 +32,42 @@ pub(crate) async fn serve(files: &[String]) -> Outcome {
         let (bodies, posted) = (bodies.clone(), posted.clone());
         tokio::spawn(async move {
             let answer = service_fn(|request| async { Ok::<_, Infallible>(respond(&bodies, &posted, request).await) });
-            let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), answer).await;
+            let _ = http1::Builder::new()
+                .serve_connection(TokioIo::new(socket), answer)
+                .await;
         });
     }
 }
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-async fn respond(bodies: &HashMap<String, Bytes>, posted: &broadcast::Sender<Bytes>, request: Request<Incoming>) -> Response<Body> {
+async fn respond(
+    bodies: &HashMap<String, Bytes>,
+    posted: &broadcast::Sender<Bytes>,
+    request: Request<Incoming>,
+) -> Response<Body> {
     let body = match request.uri().path() {
         "/watch" => {
-            let frames = unfold(posted.subscribe(), |mut frames| async move { Some((Ok(Frame::data(frames.recv().await.ok()?)), frames)) });
+            let frames = unfold(posted.subscribe(), |mut frames| async move {
+                Some((Ok(Frame::data(frames.recv().await.ok()?)), frames))
+            });
             return Response::new(UnsyncBoxBody::new(StreamBody::new(frames)));
         }
         "/post" => {
-            let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+            let body = request
+                .into_body()
+                .collect()
+                .await
+                .map(|body| body.to_bytes())
+                .unwrap_or_default();
             let _ = posted.send(body.clone());
             body
         }
         path => bodies.get(path).cloned().unwrap_or_default(),
     };
     let mut response = Response::new(UnsyncBoxBody::new(Full::new(body)));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -18,11 +18,18 @@ impl Client {
     pub(crate) async fn connect(address: &str) -> Outcome<Self> {
         let socket = TcpStream::connect(address).await?;
         socket.set_nodelay(true)?;
-        Ok(Self { socket, buffer: vec![0; 1 << 18], filled: 0 })
+        Ok(Self {
+            socket,
+            buffer: vec![0; 1 << 18],
+            filled: 0,
+        })
     }
 
     pub(crate) async fn send(&mut self, method: &str, path: &str, body: &str) -> Outcome {
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
         Ok(self.socket.write_all(head.as_bytes()).await?)
     }
 
@@ -47,13 +54,22 @@ impl Client {
         let head = std::str::from_utf8(&self.buffer[..end])?.to_ascii_lowercase();
         self.buffer.copy_within(end..self.filled, 0);
         self.filled -= end;
-        if head.starts_with("http/1.1 2") { Ok(head) } else { Err(head.into()) }
+        if head.starts_with("http/1.1 2") {
+            Ok(head)
+        } else {
+            Err(head.into())
+        }
     }
 
     /// Reads a response whose length its head gives: the number of bytes of its body, and the body where `keep`.
     pub(crate) async fn receive(&mut self, keep: bool) -> Outcome<(usize, Vec<u8>)> {
         let head = self.head().await?;
-        let length = head.split("content-length: ").nth(1).and_then(|t| t.split("\r\n").next()).ok_or("no length")?.parse()?;
+        let length = head
+            .split("content-length: ")
+            .nth(1)
+            .and_then(|t| t.split("\r\n").next())
+            .ok_or("no length")?
+            .parse()?;
         let (mut body, mut left) = (Vec::new(), length);
         loop {
             if keep {

@@ -3,7 +3,11 @@
 //! Each server is a process of its own, this program again with another first argument. Rounds alternate between the two, and what is printed is
 //! the median of the rounds' ratios: what else the machine does weighs on both.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 mod bare;
 mod client;
@@ -26,7 +30,10 @@ const WATCHERS: usize = 100;
 const WRITES: usize = 100;
 
 fn main() -> Outcome {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match arguments.first().map(String::as_str) {
         Some("simulator") => runtime.block_on(simulator()),
@@ -51,17 +58,28 @@ struct Server {
 impl Server {
     fn start(arguments: &[&str]) -> Outcome<Self> {
         let begun = Instant::now();
-        let mut process = Command::new(std::env::current_exe()?).args(arguments).stdout(Stdio::piped()).spawn()?;
+        let mut process = Command::new(std::env::current_exe()?)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()?;
         let mut address = String::new();
         BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut address)?;
-        Ok(Self { process, address: address.trim().to_owned(), ready: begun.elapsed() })
+        Ok(Self {
+            process,
+            address: address.trim().to_owned(),
+            ready: begun.elapsed(),
+        })
     }
 
     /// Resident memory in MB, where the system tells.
     fn resident(&self) -> Option<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-        line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kilobytes| kilobytes / 1024.0)
+        line.split_whitespace()
+            .nth(1)?
+            .parse::<f64>()
+            .ok()
+            .map(|kilobytes| kilobytes / 1024.0)
     }
 }
 
@@ -73,7 +91,9 @@ impl Drop for Server {
 }
 
 async fn measure() -> Outcome {
-    let starts: Vec<f64> = (0..ROUNDS).map(|_| Ok(Server::start(&["simulator"])?.ready.as_secs_f64() * 1e3)).collect::<Outcome<_>>()?;
+    let starts: Vec<f64> = (0..ROUNDS)
+        .map(|_| Ok(Server::start(&["simulator"])?.ready.as_secs_f64() * 1e3))
+        .collect::<Outcome<_>>()?;
     let ours = Server::start(&["simulator"])?;
     let idle = ours.resident();
     let pods = "/api/v1/namespaces/default/pods";
@@ -92,7 +112,13 @@ async fn measure() -> Outcome {
         files.push(file.display().to_string());
     }
     let bare = Server::start(&["bare", &files[0], &files[1]])?;
-    println!("{:<44}{:>14}{:>14}{:>8}", format!("median of {ROUNDS} rounds, {CONNECTIONS} connections"), "simulator", "bare hyper", "ratio");
+    println!(
+        "{:<44}{:>14}{:>14}{:>8}",
+        format!("median of {ROUNDS} rounds, {CONNECTIONS} connections"),
+        "simulator",
+        "bare hyper",
+        "ratio"
+    );
 
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -112,7 +138,11 @@ async fn measure() -> Outcome {
     for round in 0..ROUNDS {
         let maps = "/api/v1/namespaces/default/configmaps";
         let list = String::from_utf8(client.ask("GET", maps, "").await?)?;
-        let version = list.split("\"resourceVersion\":\"").nth(1).and_then(|t| t.split('"').next()).ok_or("no version")?;
+        let version = list
+            .split("\"resourceVersion\":\"")
+            .nth(1)
+            .and_then(|t| t.split('"').next())
+            .ok_or("no version")?;
         let watch = format!("/api/v1/watch/configmaps?resourceVersion={version}");
         let write = |i| format!(r#"{{"metadata":{{"name":"c-{round}-{i}"}},"data":{{"key":"value"}}}}"#);
         left.push(fan_out(&ours.address, &watch, maps, write).await?);
@@ -122,7 +152,11 @@ async fn measure() -> Outcome {
     report(&format!("watch fan-out to {WATCHERS}, frames/s"), left, right);
 
     println!("{:<44}{creates:>14.0}", "POST of pods one by one, creates/s");
-    println!("{:<44}{:>14.1}", "from the start of the process to ready, ms", median(starts));
+    println!(
+        "{:<44}{:>14.1}",
+        "from the start of the process to ready, ms",
+        median(starts)
+    );
     if let Some(idle) = idle {
         println!("{:<44}{idle:>14.1}", "resident when idle, MB");
     }
@@ -153,7 +187,10 @@ async fn throughput(address: &str, path: &str) -> Outcome<(f64, f64)> {
         requests += r;
         bytes += b;
     }
-    Ok((requests as f64 / ROUND.as_secs_f64(), bytes as f64 / ROUND.as_secs_f64()))
+    Ok((
+        requests as f64 / ROUND.as_secs_f64(),
+        bytes as f64 / ROUND.as_secs_f64(),
+    ))
 }
 
 /// Frames a second that all watchers together get while one connection writes.
@@ -178,7 +215,9 @@ async fn fan_out(address: &str, watch: &str, path: &str, write: impl Fn(usize) -
 
 fn pod(i: usize) -> String {
     let container = r#"{"name":"main","image":"nginx:1.9","ports":[{"containerPort":80}],"resources":{"requests":{"cpu":"100m","memory":"64Mi"}}}"#;
-    format!(r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"pod-{i:04}","labels":{{"app":"web"}}}},"spec":{{"containers":[{container}]}}}}"#)
+    format!(
+        r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"pod-{i:04}","labels":{{"app":"web"}}}},"spec":{{"containers":[{container}]}}}}"#
+    )
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -188,5 +227,10 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn report(what: &str, left: Vec<f64>, right: Vec<f64>) {
     let ratios = left.iter().zip(&right).map(|(l, r)| l / r).collect();
-    println!("{what:<44}{:>14.0}{:>14.0}{:>8.2}", median(left), median(right), median(ratios));
+    println!(
+        "{what:<44}{:>14.0}{:>14.0}{:>8.2}",
+        median(left),
+        median(right),
+        median(ratios)
+    );
 }

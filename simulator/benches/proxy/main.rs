@@ -3,7 +3,11 @@
 //! Each server is a process of its own, this program again with another first argument. Rounds alternate between the two, and what is printed is
 //! the median of the rounds' ratios: what else the machine does weighs on both.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 mod servers;
 
@@ -26,7 +30,10 @@ const BODY: u64 = 1 << 30;
 const STREAMS: usize = 500;
 
 fn main() -> Outcome {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .collect();
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["source"] => runtime.block_on(servers::source(BODY)),
@@ -44,17 +51,27 @@ struct Server {
 
 impl Server {
     fn start(arguments: &[&str]) -> Outcome<Self> {
-        let mut process = Command::new(std::env::current_exe()?).args(arguments).stdout(Stdio::piped()).spawn()?;
+        let mut process = Command::new(std::env::current_exe()?)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()?;
         let mut address = String::new();
         BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut address)?;
-        Ok(Self { process, address: address.trim().to_owned() })
+        Ok(Self {
+            process,
+            address: address.trim().to_owned(),
+        })
     }
 
     /// A line of what the system tells of the process, in MB.
     fn memory(&self, line: &str) -> Option<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status.lines().find(|known| known.starts_with(line))?;
-        line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kilobytes| kilobytes / 1024.0)
+        line.split_whitespace()
+            .nth(1)?
+            .parse::<f64>()
+            .ok()
+            .map(|kilobytes| kilobytes / 1024.0)
     }
 }
 
@@ -81,7 +98,13 @@ async fn measure() -> Outcome {
         left.push(large(&ours.address, &format!("{PROXY}/large")).await?);
         right.push(large(&bare.address, "/large").await?);
     }
-    println!("{:<44}{:>14}{:>14}{:>8}", format!("median of {ROUNDS} rounds"), "simulator", "bare hyper", "ratio");
+    println!(
+        "{:<44}{:>14}{:>14}{:>8}",
+        format!("median of {ROUNDS} rounds"),
+        "simulator",
+        "bare hyper",
+        "ratio"
+    );
     report(&format!("a body of {} MiB, MB/s", BODY >> 20), left, right);
     if let (Some(idle), Some(peak)) = (idle, ours.memory("VmHWM:")) {
         println!("{:<44}{:>14.1}", "growth of resident memory meanwhile, MB", peak - idle);
@@ -94,14 +117,20 @@ async fn measure() -> Outcome {
     report("small requests one by one, requests/s", left, right);
     let begun = Instant::now();
     let streams = streams(&ours.address).await?;
-    println!("{:<44}{streams:>14} in {:.2} s", "streams at once", begun.elapsed().as_secs_f64());
+    println!(
+        "{:<44}{streams:>14} in {:.2} s",
+        "streams at once",
+        begun.elapsed().as_secs_f64()
+    );
     Ok(())
 }
 
 async fn ask(address: &str, path: &str) -> Outcome<TcpStream> {
     let mut socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
-    socket.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\naccept-encoding: identity\r\n\r\n").as_bytes()).await?;
+    socket
+        .write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\naccept-encoding: identity\r\n\r\n").as_bytes())
+        .await?;
     Ok(socket)
 }
 
@@ -168,5 +197,10 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn report(what: &str, left: Vec<f64>, right: Vec<f64>) {
     let ratios = left.iter().zip(&right).map(|(l, r)| l / r).collect();
-    println!("{what:<44}{:>14.0}{:>14.0}{:>8.2}", median(left), median(right), median(ratios));
+    println!(
+        "{what:<44}{:>14.0}{:>14.0}{:>8.2}",
+        median(left),
+        median(right),
+        median(ratios)
+    );
 }

@@ -36,13 +36,17 @@ where
         socket.set_nodelay(true)?;
         let answer = answer.clone();
         tokio::spawn(async move {
-            let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service_fn(answer)).await;
+            let _ = http1::Builder::new()
+                .serve_connection(TokioIo::new(socket), service_fn(answer))
+                .await;
         });
     }
 }
 
 fn whole(text: &'static str) -> Body {
-    Full::new(Bytes::from_static(text.as_bytes())).map_err(|never| match never {}).boxed_unsync()
+    Full::new(Bytes::from_static(text.as_bytes()))
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }
 
 /// A server with a small body, one of `length` bytes, and streams whose ends wait for one another.
@@ -53,9 +57,13 @@ pub(crate) async fn source(length: u64) -> Outcome {
         Box::pin(async move {
             Ok(match request.uri().path() {
                 "/large" => {
-                    let pieces = stream::repeat_with(|| Bytes::from_static(&[b'x'; PIECE])).take(length as usize / PIECE);
+                    let pieces =
+                        stream::repeat_with(|| Bytes::from_static(&[b'x'; PIECE])).take(length as usize / PIECE);
                     let body = StreamBody::new(pieces.map(|piece| Ok(Frame::data(piece)))).boxed_unsync();
-                    Response::builder().header("content-length", length).header("content-type", "application/octet-stream").body(body)?
+                    Response::builder()
+                        .header("content-length", length)
+                        .header("content-type", "application/octet-stream")
+                        .body(body)?
                 }
                 "/stream" => {
                     let first = stream::once(async { Ok(Frame::data(Bytes::from_static(b"first"))) });
@@ -90,7 +98,10 @@ pub(crate) async fn bare(source: &str) -> Outcome {
         let (client, source) = (client.clone(), source.clone());
         Box::pin(async move {
             *request.uri_mut() = Uri::try_from(format!("http://{source}{}", request.uri()))?;
-            Ok(client.request(request).await?.map(|body| body.map_err(Into::into).boxed_unsync()))
+            Ok(client
+                .request(request)
+                .await?
+                .map(|body| body.map_err(Into::into).boxed_unsync()))
         })
     })
     .await
@@ -98,16 +109,32 @@ pub(crate) async fn bare(source: &str) -> Outcome {
 
 /// The simulator, with a service that leads to `source`.
 pub(crate) async fn simulator(source: &str) -> Outcome {
-    let simulator = Simulator::builder().bare(true).dial("10.9.9.9:80", source).start().await?;
+    let simulator = Simulator::builder()
+        .bare(true)
+        .dial("10.9.9.9:80", source)
+        .start()
+        .await?;
     // What the whole workspace is built with may leave the choice of one open.
     let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::new();
     for (resource, body) in [
-        ("services", r#"{"metadata":{"name":"source"},"spec":{"ports":[{"port":80}]}}"#),
-        ("endpoints", r#"{"metadata":{"name":"source"},"subsets":[{"addresses":[{"ip":"10.9.9.9"}],"ports":[{"port":80}]}]}"#),
+        (
+            "services",
+            r#"{"metadata":{"name":"source"},"spec":{"ports":[{"port":80}]}}"#,
+        ),
+        (
+            "endpoints",
+            r#"{"metadata":{"name":"source"},"subsets":[{"addresses":[{"ip":"10.9.9.9"}],"ports":[{"port":80}]}]}"#,
+        ),
     ] {
         let url = format!("{}/api/v1/namespaces/default/{resource}", simulator.url());
-        client.post(url).header("content-type", "application/json").body(body).send().await?.error_for_status()?;
+        client
+            .post(url)
+            .header("content-type", "application/json")
+            .body(body)
+            .send()
+            .await?
+            .error_for_status()?;
     }
     println!("{}", simulator.address());
     std::future::pending::<Infallible>().await;

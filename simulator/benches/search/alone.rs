@@ -51,7 +51,9 @@ impl Days {
             let from = lines.partition_point(|line| line.day < day);
             let to = lines.partition_point(|line| line.day <= day);
             let index = Index::create_in_ram(schema.clone());
-            let mut writer: IndexWriter = index.writer_with_num_threads(threads, 50_000_000 * threads).expect("a writer");
+            let mut writer: IndexWriter = index
+                .writer_with_num_threads(threads, 50_000_000 * threads)
+                .expect("a writer");
             share(threads, &lines[from..to], |part| {
                 for line in part {
                     let value: Value = serde_json::from_str(&line.source).expect("JSON");
@@ -65,7 +67,10 @@ impl Days {
                     text(fields.stream, "stream");
                     text(fields.tag, "tag");
                     document.add_text(fields.all, value["@timestamp"].as_str().unwrap_or(""));
-                    let time: jiff::Timestamp = value["@timestamp"].as_str().and_then(|text| text.parse().ok()).expect("a time");
+                    let time: jiff::Timestamp = value["@timestamp"]
+                        .as_str()
+                        .and_then(|text| text.parse().ok())
+                        .expect("a time");
                     document.add_date(fields.time, DateTime::from_timestamp_millis(time.as_millisecond()));
                     document.add_text(fields.id, line.id());
                     document.add_bytes(fields.source, line.source.as_bytes());
@@ -76,7 +81,11 @@ impl Days {
             writer.wait_merging_threads().expect("merged");
             searchers.push(index.reader().expect("a reader").searcher());
         }
-        Days { fields, searchers, took: began.elapsed() }
+        Days {
+            fields,
+            searchers,
+            took: began.elapsed(),
+        }
     }
 
     /// Asks every day: how long that took, and how many documents there are.
@@ -85,19 +94,29 @@ impl Days {
         let term = || TermQuery::new(log(words[0]), IndexRecordOption::WithFreqs);
         let query: Box<dyn Query> = match kind {
             "phrase" => Box::new(PhraseQuery::new(vec![log(words[0]), log(words[1])])),
-            "wildcard" => Box::new(RegexQuery::from_pattern(&format!("{}.*", &words[0][..3]), self.fields.log).expect("a pattern")),
+            "wildcard" => Box::new(
+                RegexQuery::from_pattern(&format!("{}.*", &words[0][..3]), self.fields.log).expect("a pattern"),
+            ),
             "date range" => {
                 let at = |day: i64, hour: i64| {
-                    Term::from_field_date(self.fields.time, DateTime::from_timestamp_millis(1_434_931_200_000 + (day - 22) * 86_400_000 + hour * 3_600_000))
+                    Term::from_field_date(
+                        self.fields.time,
+                        DateTime::from_timestamp_millis(1_434_931_200_000 + (day - 22) * 86_400_000 + hour * 3_600_000),
+                    )
                 };
-                Box::new(RangeQuery::new(Bound::Included(at(day, 6)), Bound::Included(at(day + 1, 18))))
+                Box::new(RangeQuery::new(
+                    Bound::Included(at(day, 6)),
+                    Bound::Included(at(day + 1, 18)),
+                ))
             }
             _ => Box::new(term()),
         };
         let began = Instant::now();
         let mut count = 0;
         if kind == "date histogram" {
-            let wanted: Aggregations = serde_json::from_str(r#"{"h":{"date_histogram":{"field":"time","fixed_interval":"1h"}}}"#).expect("aggregations");
+            let wanted: Aggregations =
+                serde_json::from_str(r#"{"h":{"date_histogram":{"field":"time","fixed_interval":"1h"}}}"#)
+                    .expect("aggregations");
             for searcher in &self.searchers {
                 let collector = AggregationCollector::from_aggs(wanted.clone(), Default::default());
                 let (answer, found) = searcher.search(&query, &(collector, Count)).expect("searched");
@@ -108,7 +127,9 @@ impl Days {
         }
         let mut best = Vec::new();
         for (day, searcher) in self.searchers.iter().enumerate() {
-            let (top, found) = searcher.search(&query, &(TopDocs::with_limit(10).order_by_score(), Count)).expect("searched");
+            let (top, found) = searcher
+                .search(&query, &(TopDocs::with_limit(10).order_by_score(), Count))
+                .expect("searched");
             best.extend(top.into_iter().map(|(score, address)| (score, day, address)));
             count += found;
         }

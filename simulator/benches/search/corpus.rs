@@ -84,7 +84,9 @@ impl Line {
             random.random_range(0..5_000)
         );
         let stream = if random.random_bool(0.25) { "stderr" } else { "stdout" };
-        let source = format!("{{\"log\":\"{log}\\n\",\"stream\":\"{stream}\",\"tag\":\"kubernetes.pod-{pod}_default_main\",\"@timestamp\":\"{time}\"}}");
+        let source = format!(
+            "{{\"log\":\"{log}\\n\",\"stream\":\"{stream}\",\"tag\":\"kubernetes.pod-{pod}_default_main\",\"@timestamp\":\"{time}\"}}"
+        );
         Line { number, day, source }
     }
 

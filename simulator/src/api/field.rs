@@ -18,7 +18,11 @@ impl Path {
 
     /// The field `name` (which may itself be dotted) below this one.
     pub fn child(&self, name: &str) -> Self {
-        if self.0.is_empty() { Self::new(name) } else { Self(format!("{}.{name}", self.0)) }
+        if self.0.is_empty() {
+            Self::new(name)
+        } else {
+            Self(format!("{}.{name}", self.0))
+        }
     }
 
     /// The list item at `index`.
@@ -104,44 +108,86 @@ pub struct FieldError {
 impl FieldError {
     /// The field at `field` has to be given.
     pub fn required(field: &Path, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Required, field: field.clone(), value: Value::Null, detail: detail.into() }
+        Self {
+            kind: FieldErrorKind::Required,
+            field: field.clone(),
+            value: Value::Null,
+            detail: detail.into(),
+        }
     }
 
     /// `value` is malformed or out of range.
     pub fn invalid(field: &Path, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Invalid, field: field.clone(), value: value.into(), detail: detail.into() }
+        Self {
+            kind: FieldErrorKind::Invalid,
+            field: field.clone(),
+            value: value.into(),
+            detail: detail.into(),
+        }
     }
 
     /// `value` stands more than once.
     pub fn duplicate(field: &Path, value: impl Into<Value>) -> Self {
-        Self { kind: FieldErrorKind::Duplicate, field: field.clone(), value: value.into(), detail: String::new() }
+        Self {
+            kind: FieldErrorKind::Duplicate,
+            field: field.clone(),
+            value: value.into(),
+            detail: String::new(),
+        }
     }
 
     /// `value` refers to what is not there.
     pub fn not_found(field: &Path, value: impl Into<Value>) -> Self {
-        Self { kind: FieldErrorKind::NotFound, field: field.clone(), value: value.into(), detail: String::new() }
+        Self {
+            kind: FieldErrorKind::NotFound,
+            field: field.clone(),
+            value: value.into(),
+            detail: String::new(),
+        }
     }
 
     /// The field may not be given here.
     pub fn forbidden(field: &Path, detail: impl Into<String>) -> Self {
-        Self { kind: FieldErrorKind::Forbidden, field: field.clone(), value: Value::Null, detail: detail.into() }
+        Self {
+            kind: FieldErrorKind::Forbidden,
+            field: field.clone(),
+            value: Value::Null,
+            detail: detail.into(),
+        }
     }
 
     /// `value` is none of `supported`.
     pub fn not_supported(field: &Path, value: impl Into<Value>, supported: &[&str]) -> Self {
-        let detail = if supported.is_empty() { String::new() } else { format!("supported values: {}", supported.join(", ")) };
-        Self { kind: FieldErrorKind::NotSupported, field: field.clone(), value: value.into(), detail }
+        let detail = if supported.is_empty() {
+            String::new()
+        } else {
+            format!("supported values: {}", supported.join(", "))
+        };
+        Self {
+            kind: FieldErrorKind::NotSupported,
+            field: field.clone(),
+            value: value.into(),
+            detail,
+        }
     }
 
     /// `value` is longer than `limit`.
     pub fn too_long(field: &Path, value: impl Into<Value>, limit: usize) -> Self {
-        Self { kind: FieldErrorKind::TooLong, field: field.clone(), value: value.into(), detail: format!("must have at most {limit} characters") }
+        Self {
+            kind: FieldErrorKind::TooLong,
+            field: field.clone(),
+            value: value.into(),
+            detail: format!("must have at most {limit} characters"),
+        }
     }
 
     /// The text without the field: what stands in a cause of a `Status`.
     pub fn body(&self) -> String {
         let mut text = self.kind.words().to_owned();
-        if !matches!(self.kind, FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong | FieldErrorKind::Internal) {
+        if !matches!(
+            self.kind,
+            FieldErrorKind::Required | FieldErrorKind::Forbidden | FieldErrorKind::TooLong | FieldErrorKind::Internal
+        ) {
             text.push_str(": ");
             text.push_str(&shown(&self.value));
         }
@@ -156,7 +202,13 @@ impl FieldError {
 /// A value as texts show it: JSON, with what could be taken for markup escaped, as Go writes it.
 fn shown(value: &Value) -> String {
     let mut text = value.to_string();
-    for (letter, escaped) in [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
+    for (letter, escaped) in [
+        ('<', "\\u003c"),
+        ('>', "\\u003e"),
+        ('&', "\\u0026"),
+        ('\u{2028}', "\\u2028"),
+        ('\u{2029}', "\\u2029"),
+    ] {
         if text.contains(letter) {
             text = text.replace(letter, escaped);
         }
@@ -176,16 +228,32 @@ mod tests {
 
     #[test]
     fn a_path_names_fields_items_and_entries() {
-        let path = Path::new("spec").child("containers").index(0).child("resources").key("cpu");
+        let path = Path::new("spec")
+            .child("containers")
+            .index(0)
+            .child("resources")
+            .key("cpu");
         assert_eq!(path.to_string(), "spec.containers[0].resources[cpu]");
     }
 
     #[test]
     fn only_some_kinds_show_the_value() {
         let path = Path::new("spec.replicas");
-        assert_eq!(FieldError::invalid(&path, -1, "must be positive").to_string(), "spec.replicas: Invalid value: -1: must be positive");
-        assert_eq!(FieldError::required(&path, "").to_string(), "spec.replicas: Required value");
-        assert_eq!(FieldError::invalid(&path, "<a & b>", "").body(), r#"Invalid value: "\u003ca \u0026 b\u003e""#);
-        assert_eq!(FieldError::not_supported(&path, "x", &["A", "B"]).body(), "Unsupported value: \"x\": supported values: A, B");
+        assert_eq!(
+            FieldError::invalid(&path, -1, "must be positive").to_string(),
+            "spec.replicas: Invalid value: -1: must be positive"
+        );
+        assert_eq!(
+            FieldError::required(&path, "").to_string(),
+            "spec.replicas: Required value"
+        );
+        assert_eq!(
+            FieldError::invalid(&path, "<a & b>", "").body(),
+            r#"Invalid value: "\u003ca \u0026 b\u003e""#
+        );
+        assert_eq!(
+            FieldError::not_supported(&path, "x", &["A", "B"]).body(),
+            "Unsupported value: \"x\": supported values: A, B"
+        );
     }
 }

@@ -60,9 +60,17 @@ impl Selector {
         let term = |part: &str| {
             let (equal, (name, value)) = sides(part, "!=")
                 .map(|sides| (false, sides))
-                .or_else(|| sides(part, "==").or_else(|| sides(part, "=")).map(|sides| (true, sides)))
+                .or_else(|| {
+                    sides(part, "==")
+                        .or_else(|| sides(part, "="))
+                        .map(|sides| (true, sides))
+                })
                 .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
-            Ok(Term { name: name.to_owned(), value: value.to_owned(), equal })
+            Ok(Term {
+                name: name.to_owned(),
+                value: value.to_owned(),
+                equal,
+            })
         };
         parts.into_iter().map(term).collect::<Result<_, _>>().map(Self)
     }
@@ -79,12 +87,17 @@ impl Selector {
 
     /// The value that `name` must have for an object to be selected, if the selector says so.
     pub fn required(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|term| term.equal && term.name == name).map(|term| term.value.as_str())
+        self.0
+            .iter()
+            .find(|term| term.equal && term.name == name)
+            .map(|term| term.value.as_str())
     }
 
     /// Whether an object with these fields is selected.
     pub fn matches(&self, fields: &impl Set) -> bool {
-        self.0.iter().all(|term| (fields.value(&term.name).unwrap_or_default() == term.value) == term.equal)
+        self.0
+            .iter()
+            .all(|term| (fields.value(&term.name).unwrap_or_default() == term.value) == term.equal)
     }
 }
 
@@ -99,7 +112,12 @@ impl FromStr for Selector {
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Term { name, value, equal }) in self.0.iter().enumerate() {
-            write!(f, "{}{name}{}{value}", if index == 0 { "" } else { "," }, if *equal { "=" } else { "!=" })?;
+            write!(
+                f,
+                "{}{name}{}{value}",
+                if index == 0 { "" } else { "," },
+                if *equal { "=" } else { "!=" }
+            )?;
         }
         Ok(())
     }
@@ -128,13 +146,21 @@ mod tests {
     #[case("metadata.name= p1", false)]
     #[case("metadata.name===p1", false)]
     fn a_selector_matches_by_its_terms(#[case] text: &str, #[case] expected: bool) {
-        let fields = BTreeMap::from([("metadata.name", "p1"), ("status.phase", "Running")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        let fields = BTreeMap::from(
+            [("metadata.name", "p1"), ("status.phase", "Running")].map(|(k, v)| (k.to_owned(), v.to_owned())),
+        );
         assert_eq!(Selector::parse(text).unwrap().matches(&fields), expected);
     }
 
     #[rstest]
-    #[case("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'")]
-    #[case("metadata.name in (p1)", "invalid selector: 'metadata.name in (p1)'; can't understand 'metadata.name in (p1)'")]
+    #[case(
+        "metadata.name",
+        "invalid selector: 'metadata.name'; can't understand 'metadata.name'"
+    )]
+    #[case(
+        "metadata.name in (p1)",
+        "invalid selector: 'metadata.name in (p1)'; can't understand 'metadata.name in (p1)'"
+    )]
     #[case("b,a", "invalid selector: 'b,a'; can't understand 'a'")]
     #[case("a=b=c", "invalid selector: 'a=b=c'; can't understand 'a=b=c'")]
     #[case("a=1,b==2==3", "invalid selector: 'a=1,b==2==3'; can't understand 'b==2==3'")]

@@ -27,19 +27,30 @@ pub const LABEL_VALUE: &str = "must have at most 63 characters, matching regex (
 
 /// Whether `text` can be a label's key: a name of at most 63 characters, with an optional DNS subdomain and slash before it.
 pub fn is_qualified_name(text: &str) -> bool {
-    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    let (prefix, name) = text
+        .split_once('/')
+        .map_or((None, text), |(prefix, name)| (Some(prefix), name));
     prefix.is_none_or(is_dns_subdomain) && !name.is_empty() && is_label_value(name)
 }
 
 /// Whether `text` can be a label's value.
 pub fn is_label_value(text: &str) -> bool {
-    text.len() <= 63 && (text.is_empty() || starts_and_ends_with(text, |b| b.is_ascii_alphanumeric(), |b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)))
+    text.len() <= 63
+        && (text.is_empty()
+            || starts_and_ends_with(
+                text,
+                |b| b.is_ascii_alphanumeric(),
+                |b| b.is_ascii_alphanumeric() || b"-_.".contains(&b),
+            ))
 }
 
 /// Whether `text` is a DNS subdomain: labels of lower-case letters, digits and hyphens with dots between them, at most 253 characters.
 pub fn is_dns_subdomain(text: &str) -> bool {
     let outer = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    text.len() <= 253 && text.split('.').all(|label| starts_and_ends_with(label, outer, |b| outer(b) || b == b'-'))
+    text.len() <= 253
+        && text
+            .split('.')
+            .all(|label| starts_and_ends_with(label, outer, |b| outer(b) || b == b'-'))
 }
 
 fn starts_and_ends_with(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
@@ -116,7 +127,9 @@ impl Requirement {
             return Err(format!("invalid label key: {QUALIFIED_NAME}"));
         }
         match operator {
-            Operator::In | Operator::NotIn if values.is_empty() => return Err("for 'in', 'notin' operators, values set can't be empty".to_owned()),
+            Operator::In | Operator::NotIn if values.is_empty() => {
+                return Err("for 'in', 'notin' operators, values set can't be empty".to_owned());
+            }
             Operator::Equals | Operator::DoubleEquals | Operator::NotEquals if values.len() != 1 => {
                 return Err("exact-match compatibility requires one single value".to_owned());
             }
@@ -134,7 +147,11 @@ impl Requirement {
         if !values.iter().all(|v| is_label_value(v)) {
             return Err(format!("invalid label value: {LABEL_VALUE}"));
         }
-        Ok(Self { key: key.to_owned(), operator, values })
+        Ok(Self {
+            key: key.to_owned(),
+            operator,
+            values,
+        })
     }
 
     /// The label it is about.
@@ -204,13 +221,19 @@ impl Selector {
 
     /// Selects no object.
     pub fn nothing() -> Self {
-        Self { requirements: Vec::new(), nothing: true }
+        Self {
+            requirements: Vec::new(),
+            nothing: true,
+        }
     }
 
     /// All of `requirements`.
     pub fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
-        Self { requirements, nothing: false }
+        Self {
+            requirements,
+            nothing: false,
+        }
     }
 
     /// Reads the query language; the error is the recorded server's text.
@@ -229,13 +252,25 @@ impl Selector {
 
     /// What a `LabelSelector` (matchLabels, matchExpressions) selects: nothing where it is null, everything where it is empty.
     pub fn from_label_selector(selector: &Value) -> Result<Self, String> {
-        let Value::Object(selector) = selector else { return Ok(Self::nothing()) };
+        let Value::Object(selector) = selector else {
+            return Ok(Self::nothing());
+        };
         let mut requirements = Vec::new();
-        for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
+        for (key, value) in selector
+            .get("matchLabels")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             let value = value.as_str().unwrap_or_default().to_owned();
             requirements.push(Requirement::new(key, Operator::Equals, BTreeSet::from([value]))?);
         }
-        for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+        for expression in selector
+            .get("matchExpressions")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let text = |field| expression.get(field).and_then(Value::as_str).unwrap_or_default();
             let operator = match text("operator") {
                 "In" => Operator::In,
@@ -245,7 +280,11 @@ impl Selector {
                 other => return Err(format!("{other:?} is not a valid pod selector operator")),
             };
             let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
-            requirements.push(Requirement::new(text("key"), operator, values.filter_map(Value::as_str).map(str::to_owned).collect())?);
+            requirements.push(Requirement::new(
+                text("key"),
+                operator,
+                values.filter_map(Value::as_str).map(str::to_owned).collect(),
+            )?);
         }
         Ok(Self::new(requirements))
     }

@@ -50,12 +50,18 @@ pub enum QuantityError {
 impl Quantity {
     /// A whole number of units.
     pub fn new(value: i64, format: Format) -> Self {
-        Self { nanos: i128::from(value) * ONE, format }
+        Self {
+            nanos: i128::from(value) * ONE,
+            format,
+        }
     }
 
     /// A whole number of thousandths.
     pub fn milli(value: i64, format: Format) -> Self {
-        Self { nanos: i128::from(value) * (ONE / 1000), format }
+        Self {
+            nanos: i128::from(value) * (ONE / 1000),
+            format,
+        }
     }
 
     /// The notation.
@@ -90,16 +96,26 @@ impl Quantity {
 
     /// The sum. The notation is this one's, or the other's if this one is zero and the other is not.
     pub fn plus(self, other: Self) -> Self {
-        Self { nanos: self.nanos.saturating_add(other.nanos), format: self.joined_format(other) }
+        Self {
+            nanos: self.nanos.saturating_add(other.nanos),
+            format: self.joined_format(other),
+        }
     }
 
     /// The difference. The notation is this one's, or the other's if this one is zero and the other is not.
     pub fn minus(self, other: Self) -> Self {
-        Self { nanos: self.nanos.saturating_sub(other.nanos), format: self.joined_format(other) }
+        Self {
+            nanos: self.nanos.saturating_sub(other.nanos),
+            format: self.joined_format(other),
+        }
     }
 
     fn joined_format(self, other: Self) -> Format {
-        if self.nanos == 0 && other.nanos != 0 { other.format } else { self.format }
+        if self.nanos == 0 && other.nanos != 0 {
+            other.format
+        } else {
+            self.format
+        }
     }
 }
 
@@ -119,7 +135,18 @@ enum Multiplier {
 }
 
 /// The suffixes of decimal notation with their powers of ten, in rising order.
-const DECIMAL: [(&str, i64); 10] = [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
+const DECIMAL: [(&str, i64); 10] = [
+    ("n", -9),
+    ("u", -6),
+    ("m", -3),
+    ("", 0),
+    ("k", 3),
+    ("M", 6),
+    ("G", 9),
+    ("T", 12),
+    ("P", 15),
+    ("E", 18),
+];
 /// The suffixes of binary notation, in powers of 1024 from the first on.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
@@ -140,7 +167,9 @@ fn split(text: &str) -> Option<(bool, &str, &str)> {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let end = unsigned.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(unsigned.len());
+    let end = unsigned
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(unsigned.len());
     let (number, suffix) = unsigned.split_at(end);
     let letters = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
     let digits = letters.strip_prefix(['-', '+']).unwrap_or(letters);
@@ -179,7 +208,13 @@ fn scaled(number: &str, by: Multiplier) -> Result<i128, QuantityError> {
     // The fraction times the factor, by long multiplication from its last digit: what is carried out is whole, what stays behind is rounded up.
     let zeros = usize::try_from(-point).unwrap_or(0);
     let (mut carry, mut inexact) = (0, false);
-    for digit in digits.get(before..).unwrap_or_default().iter().rev().chain(std::iter::repeat_n(&0, zeros)) {
+    for digit in digits
+        .get(before..)
+        .unwrap_or_default()
+        .iter()
+        .rev()
+        .chain(std::iter::repeat_n(&0, zeros))
+    {
         let product = i128::from(*digit) * factor + carry;
         inexact |= product % 10 != 0;
         carry = product / 10;
@@ -197,8 +232,15 @@ impl FromStr for Quantity {
         scaled(number, Multiplier::Ten(0))?;
         let (by, format) = multiplier(suffix).ok_or(QuantityError::Suffix)?;
         let nanos = scaled(number, by)?;
-        let format = if format == Format::BinarySi && nanos > 0 && nanos < ONE { Format::DecimalSi } else { format };
-        Ok(Self { nanos: if negative { -nanos } else { nanos }, format })
+        let format = if format == Format::BinarySi && nanos > 0 && nanos < ONE {
+            Format::DecimalSi
+        } else {
+            format
+        };
+        Ok(Self {
+            nanos: if negative { -nanos } else { nanos },
+            format,
+        })
     }
 }
 

@@ -126,28 +126,51 @@ pub struct Status {
 
 /// A resource in its group, as error texts name it: `pods`, `jobs.extensions`.
 fn qualified(resource: &str, group: &str) -> String {
-    if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") }
+    if group.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}.{group}")
+    }
 }
 
 /// The texts of several problems as one: a single one alone, several in brackets.
 pub fn texts(problems: &[impl ToString]) -> String {
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) }
+    if texts.len() == 1 {
+        texts.concat()
+    } else {
+        format!("[{}]", texts.join(", "))
+    }
 }
 
 fn about(group: &str, kind: &str, name: &str) -> Option<Box<Details>> {
-    Some(Box::new(Details { name: name.to_owned(), group: group.to_owned(), kind: kind.to_owned(), ..Details::default() }))
+    Some(Box::new(Details {
+        name: name.to_owned(),
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        ..Details::default()
+    }))
 }
 
 impl Status {
     /// A refusal for `reason` in these words, about nothing in particular.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { code: reason.code(), reason, message: message.into(), details: None }
+        Self {
+            code: reason.code(),
+            reason,
+            message: message.into(),
+            details: None,
+        }
     }
 
     /// A success.
     pub fn success() -> Self {
-        Self { code: 200, reason: Reason::Unknown, message: String::new(), details: None }
+        Self {
+            code: 200,
+            reason: Reason::Unknown,
+            message: String::new(),
+            details: None,
+        }
     }
 
     /// The same, with another code.
@@ -159,39 +182,70 @@ impl Status {
     /// The object `name` of `resource` is not there.
     pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {name:?} not found", qualified(resource, group));
-        Self { details: about(group, resource, name), ..Self::new(Reason::NotFound, message) }
+        Self {
+            details: about(group, resource, name),
+            ..Self::new(Reason::NotFound, message)
+        }
     }
 
     /// No such path.
     pub fn no_such_path() -> Self {
-        Self { details: Some(Box::default()), ..Self::new(Reason::NotFound, "the server could not find the requested resource") }
+        Self {
+            details: Some(Box::default()),
+            ..Self::new(Reason::NotFound, "the server could not find the requested resource")
+        }
     }
 
     /// An object of that name is there already.
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {name:?} already exists", qualified(resource, group));
-        Self { details: about(group, resource, name), ..Self::new(Reason::AlreadyExists, message) }
+        Self {
+            details: about(group, resource, name),
+            ..Self::new(Reason::AlreadyExists, message)
+        }
     }
 
     /// The object cannot be changed as asked: `why`.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!("{} {name:?} cannot be updated: {why}", qualified(resource, group));
-        Self { details: about(group, resource, name), ..Self::new(Reason::Conflict, message) }
+        Self {
+            details: about(group, resource, name),
+            ..Self::new(Reason::Conflict, message)
+        }
     }
 
     /// The action on the object is not allowed: `why`.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!("{} {name:?} is forbidden: {why}", qualified(resource, group));
-        Self { details: about(group, resource, name), ..Self::new(Reason::Forbidden, message) }
+        Self {
+            details: about(group, resource, name),
+            ..Self::new(Reason::Forbidden, message)
+        }
     }
 
     /// The object does not pass validation, for every one of `errors`.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let list = texts(errors);
-        let causes = errors.iter().map(|e| Cause { reason: e.kind.reason().to_owned(), message: e.body(), field: e.field.to_string() }).collect();
+        let causes = errors
+            .iter()
+            .map(|e| Cause {
+                reason: e.kind.reason().to_owned(),
+                message: e.body(),
+                field: e.field.to_string(),
+            })
+            .collect();
         Self {
-            details: Some(Box::new(Details { name: name.to_owned(), group: group.to_owned(), kind: kind.to_owned(), causes, retry_after_seconds: 0 })),
-            ..Self::new(Reason::Invalid, format!("{} {name:?} is invalid: {list}", qualified(kind, group)))
+            details: Some(Box::new(Details {
+                name: name.to_owned(),
+                group: group.to_owned(),
+                kind: kind.to_owned(),
+                causes,
+                retry_after_seconds: 0,
+            })),
+            ..Self::new(
+                Reason::Invalid,
+                format!("{} {name:?} is invalid: {list}", qualified(kind, group)),
+            )
         }
     }
 
@@ -202,12 +256,21 @@ impl Status {
 
     /// The path is there, and this method is not for it.
     pub fn method_not_allowed() -> Self {
-        Self { details: Some(Box::default()), ..Self::new(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource") }
+        Self {
+            details: Some(Box::default()),
+            ..Self::new(
+                Reason::MethodNotAllowed,
+                "the server does not allow this method on the requested resource",
+            )
+        }
     }
 
     /// A failure with this code that gives no reason.
     pub fn unexplained(code: u16, message: impl Into<String>) -> Self {
-        Self { code, ..Self::new(Reason::Unknown, message) }
+        Self {
+            code,
+            ..Self::new(Reason::Unknown, message)
+        }
     }
 
     /// The server failed, in these words.
@@ -219,8 +282,15 @@ impl Status {
     pub fn internal_error(why: impl Into<String>) -> Self {
         let why = why.into();
         let mut status = Self::internal(format!("Internal error occurred: {why}"));
-        let cause = Cause { reason: String::new(), message: why, field: String::new() };
-        status.details = Some(Box::new(Details { causes: vec![cause], ..Details::default() }));
+        let cause = Cause {
+            reason: String::new(),
+            message: why,
+            field: String::new(),
+        };
+        status.details = Some(Box::new(Details {
+            causes: vec![cause],
+            ..Details::default()
+        }));
         status
     }
 
@@ -235,7 +305,10 @@ impl Status {
         out.insert("kind".into(), "Status".into());
         out.insert("apiVersion".into(), "v1".into());
         out.insert("metadata".into(), json!({}));
-        out.insert("status".into(), if self.is_success() { "Success" } else { "Failure" }.into());
+        out.insert(
+            "status".into(),
+            if self.is_success() { "Success" } else { "Failure" }.into(),
+        );
         if !self.message.is_empty() {
             out.insert("message".into(), self.message.clone().into());
         }
@@ -261,7 +334,13 @@ impl Details {
         if !self.causes.is_empty() {
             let causes = self.causes.iter().map(|c| {
                 let fields = [("reason", &c.reason), ("message", &c.message), ("field", &c.field)];
-                Value::Object(fields.into_iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| (k.to_owned(), v.clone().into())).collect())
+                Value::Object(
+                    fields
+                        .into_iter()
+                        .filter(|(_, v)| !v.is_empty())
+                        .map(|(k, v)| (k.to_owned(), v.clone().into()))
+                        .collect(),
+                )
             });
             out.insert("causes".into(), causes.collect());
         }
@@ -283,7 +362,10 @@ mod tests {
         let single = Status::invalid("", "Pod", "a", std::slice::from_ref(&one));
         assert_eq!(single.message, "Pod \"a\" is invalid: spec.containers: Required value");
         let double = Status::invalid("extensions", "Job", "a", &[one.clone(), one]);
-        assert_eq!(double.message, "Job.extensions \"a\" is invalid: [spec.containers: Required value, spec.containers: Required value]");
+        assert_eq!(
+            double.message,
+            "Job.extensions \"a\" is invalid: [spec.containers: Required value, spec.containers: Required value]"
+        );
         assert_eq!(double.to_value()["details"]["causes"][1]["field"], "spec.containers");
     }
 

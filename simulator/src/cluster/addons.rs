@@ -33,42 +33,97 @@ impl Addon {
 
 /// Sets an add-on up on `nodes`, its pods running; the addresses (`HOST:PORT`) at which its service expects them to answer.
 pub async fn install(registry: &Registry, clock: &Clock, nodes: &[Node], addon: Addon) -> Result<Vec<String>, Status> {
-    let Addon { service, replication_controller } = addon;
+    let Addon {
+        service,
+        replication_controller,
+    } = addon;
     let namespace = Some(SYSTEM_NAMESPACE);
-    match registry.create_from(&core("namespaces", None, None)?, fields(json!({"metadata": {"name": SYSTEM_NAMESPACE}}))).await {
+    match registry
+        .create_from(
+            &core("namespaces", None, None)?,
+            fields(json!({"metadata": {"name": SYSTEM_NAMESPACE}})),
+        )
+        .await
+    {
         Err(status) if status.code != 409 => return Err(status),
         _ => {}
     }
     let service_name = meta::text(&service, "metadata.name").to_owned();
     let ports = meta::lookup(&service, "spec.ports").cloned().unwrap_or_default();
-    registry.create_from(&core("services", namespace, None)?, service).await?;
-    let controller = registry.create_from(&core("replicationcontrollers", namespace, None)?, replication_controller).await?;
-    let replicas = meta::lookup(&controller, "spec.replicas").and_then(Value::as_u64).unwrap_or(1);
+    registry
+        .create_from(&core("services", namespace, None)?, service)
+        .await?;
+    let controller = registry
+        .create_from(
+            &core("replicationcontrollers", namespace, None)?,
+            replication_controller,
+        )
+        .await?;
+    let replicas = meta::lookup(&controller, "spec.replicas")
+        .and_then(Value::as_u64)
+        .unwrap_or(1);
     let mut pods = Vec::new();
     for (number, node) in (0..replicas).zip(nodes.iter().cycle()) {
-        pods.push(start_pod(registry, clock, &controller, node, u8::try_from(number).unwrap_or(u8::MAX)).await?);
+        pods.push(
+            start_pod(
+                registry,
+                clock,
+                &controller,
+                node,
+                u8::try_from(number).unwrap_or(u8::MAX),
+            )
+            .await?,
+        );
     }
     let name = meta::text(&controller, "metadata.name");
     let status = json!({"replicas": replicas, "observedGeneration": 1});
-    registry.set_status(&core("replicationcontrollers", namespace, Some(name))?, status).await?;
+    registry
+        .set_status(&core("replicationcontrollers", namespace, Some(name))?, status)
+        .await?;
     let ports = numbered(&ports, &controller);
     let addresses: Vec<Value> = pods.iter().map(target).collect();
     let subset = json!({"addresses": addresses, "ports": ports});
     let endpoints = json!({"metadata": {"name": service_name, "labels": meta::lookup(&controller, "metadata.labels")}, "subsets": [subset]});
-    registry.create_from(&core("endpoints", namespace, None)?, fields(endpoints)).await?;
+    registry
+        .create_from(&core("endpoints", namespace, None)?, fields(endpoints))
+        .await?;
     let numbers = ports.iter().filter_map(|p| p.get("port")?.as_u64());
-    Ok(pods.iter().flat_map(|pod| numbers.clone().map(|port| format!("{}:{port}", meta::text(pod, "status.podIP")))).collect())
+    Ok(pods
+        .iter()
+        .flat_map(|pod| {
+            numbers
+                .clone()
+                .map(|port| format!("{}:{port}", meta::text(pod, "status.podIP")))
+        })
+        .collect())
 }
 
 /// The service's ports by the number that its pods have for them.
 fn numbered(ports: &Value, controller: &Object) -> Vec<Value> {
-    let containers = meta::lookup(controller, "spec.template.spec.containers").and_then(Value::as_array).into_iter().flatten();
-    let offered: Vec<&Value> = containers.filter_map(|c| c.get("ports")?.as_array()).flatten().collect();
+    let containers = meta::lookup(controller, "spec.template.spec.containers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let offered: Vec<&Value> = containers
+        .filter_map(|c| c.get("ports")?.as_array())
+        .flatten()
+        .collect();
     let number = |port: &Value| {
         let wanted = port.get("targetPort")?;
-        wanted.as_u64().or_else(|| offered.iter().find(|o| o.get("name") == Some(wanted))?.get("containerPort")?.as_u64())
+        wanted.as_u64().or_else(|| {
+            offered
+                .iter()
+                .find(|o| o.get("name") == Some(wanted))?
+                .get("containerPort")?
+                .as_u64()
+        })
     };
-    ports.as_array().into_iter().flatten().filter_map(|port| Some(json!({"port": number(port)?, "protocol": "TCP"}))).collect()
+    ports
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|port| Some(json!({"port": number(port)?, "protocol": "TCP"})))
+        .collect()
 }
 
 /// A pod as endpoints point to it.
@@ -81,14 +136,28 @@ fn target(pod: &Object) -> Value {
 }
 
 /// Starts a pod of a controller on a node.
-async fn start_pod(registry: &Registry, clock: &Clock, controller: &Object, node: &Node, number: u8) -> Result<Object, Status> {
-    let mut spec = meta::lookup(controller, "spec.template.spec").and_then(Value::as_object).cloned().unwrap_or_default();
+async fn start_pod(
+    registry: &Registry,
+    clock: &Clock,
+    controller: &Object,
+    node: &Node,
+    number: u8,
+) -> Result<Object, Status> {
+    let mut spec = meta::lookup(controller, "spec.template.spec")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
     spec.insert("nodeName".to_owned(), node.name.clone().into());
     let labels = meta::lookup(controller, "spec.template.metadata.labels");
     let pod = json!({"metadata": {"generateName": format!("{}-", meta::text(controller, "metadata.name")), "labels": labels}, "spec": spec});
-    let pod = registry.create_from(&core("pods", Some(SYSTEM_NAMESPACE), None)?, fields(pod)).await?;
+    let pod = registry
+        .create_from(&core("pods", Some(SYSTEM_NAMESPACE), None)?, fields(pod))
+        .await?;
     let now = clock.stamp();
-    let containers = meta::lookup(&pod, "spec.containers").and_then(Value::as_array).into_iter().flatten();
+    let containers = meta::lookup(&pod, "spec.containers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let statuses: Vec<Value> = containers
         .map(|c| {
             json!({"name": c.get("name"), "state": {"running": {"startedAt": now}}, "lastState": {}, "ready": true, "restartCount": 0, "image": c.get("image"), "imageID": "", "containerID": ""})
@@ -102,5 +171,10 @@ async fn start_pod(registry: &Registry, clock: &Clock, controller: &Object, node
         "startTime": now,
         "containerStatuses": statuses,
     });
-    registry.set_status(&core("pods", Some(SYSTEM_NAMESPACE), Some(meta::text(&pod, "metadata.name")))?, status).await
+    registry
+        .set_status(
+            &core("pods", Some(SYSTEM_NAMESPACE), Some(meta::text(&pod, "metadata.name")))?,
+            status,
+        )
+        .await
 }

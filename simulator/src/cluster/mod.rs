@@ -20,8 +20,15 @@ use crate::{
 
 /// A place in the core group.
 fn core(plural: &str, namespace: Option<&str>, name: Option<&str>) -> Result<Address, Status> {
-    let resource = Scheme::builtin().resource("", "v1", plural).ok_or_else(Status::no_such_path)?;
-    Ok(Address { resource, namespace: namespace.map(str::to_owned), name: name.map(str::to_owned), subresource: None })
+    let resource = Scheme::builtin()
+        .resource("", "v1", plural)
+        .ok_or_else(Status::no_such_path)?;
+    Ok(Address {
+        resource,
+        namespace: namespace.map(str::to_owned),
+        name: name.map(str::to_owned),
+        subresource: None,
+    })
 }
 
 /// The fields of an object written out as JSON.

@@ -29,7 +29,11 @@ impl Node {
 pub async fn join(registry: &Registry, clock: &Clock, count: u8) -> Result<Vec<Node>, Status> {
     let mut joined = Vec::new();
     for number in 1..=count {
-        let node = Node { name: format!("node-{number}"), address: Ipv4Addr::new(10, 240, 0, number.saturating_add(1)), number };
+        let node = Node {
+            name: format!("node-{number}"),
+            address: Ipv4Addr::new(10, 240, 0, number.saturating_add(1)),
+            number,
+        };
         let (now, amount) = (clock.stamp(), json!({"cpu": "4", "memory": "8Gi", "pods": "110"}));
         let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "lastHeartbeatTime": now, "lastTransitionTime": now, "reason": reason, "message": message});
         let object = json!({
@@ -46,7 +50,9 @@ pub async fn join(registry: &Registry, clock: &Clock, count: u8) -> Result<Vec<N
                 "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             },
         });
-        registry.create_from(&core("nodes", None, None)?, fields(object)).await?;
+        registry
+            .create_from(&core("nodes", None, None)?, fields(object))
+            .await?;
         joined.push(node);
     }
     Ok(joined)

@@ -40,7 +40,10 @@ impl Body {
 
     /// These bytes.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self(Content::Whole { bytes: bytes.into(), newline: false })
+        Self(Content::Whole {
+            bytes: bytes.into(),
+            newline: false,
+        })
     }
 
     /// These bytes and a line's end, as compact JSON is sent.
@@ -50,7 +53,11 @@ impl Body {
 
     /// One chunk for each item, sent when it comes.
     pub(crate) fn frames(frames: impl Stream<Item = Bytes> + Send + 'static) -> Self {
-        Self(Content::Frames(Box::pin(frames.map(Ok::<_, Infallible>).map(|frame| frame.map_err(|never| match never {})))))
+        Self(Content::Frames(Box::pin(
+            frames
+                .map(Ok::<_, Infallible>)
+                .map(|frame| frame.map_err(|never| match never {})),
+        )))
     }
 }
 
@@ -64,11 +71,19 @@ impl http_body::Body for Body {
     type Data = Bytes;
     type Error = BodyError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match &mut self.0 {
-            Content::Whole { bytes, .. } if !bytes.is_empty() => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Content::Whole { bytes, .. } if !bytes.is_empty() => {
+                Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes)))))
+            }
             Content::Whole { newline, .. } => Poll::Ready(std::mem::take(newline).then(|| Ok(Frame::data(NEWLINE)))),
-            Content::Frames(frames) => frames.as_mut().poll_next(context).map(|next| next.map(|frame| frame.map(Frame::data))),
+            Content::Frames(frames) => frames
+                .as_mut()
+                .poll_next(context)
+                .map(|next| next.map(|frame| frame.map(Frame::data))),
             Content::Proxied(body) => Pin::new(body).poll_frame(context),
         }
     }
@@ -103,7 +118,10 @@ pub(crate) async fn read(body: Incoming, limit: usize, patience: Duration) -> Re
     match tokio::time::timeout(patience, collect(body, limit)).await {
         Ok(read) => read,
         Err(_) => {
-            let text = format!("the body of the request did not arrive within {} s", patience.as_secs_f32());
+            let text = format!(
+                "the body of the request did not arrive within {} s",
+                patience.as_secs_f32()
+            );
             Err(Status::new(Reason::Timeout, text).with_code(408))
         }
     }
@@ -116,7 +134,8 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Status> {
         return Err(too_large(limit));
     }
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Status::bad_request(format!("the body of the request cannot be read: {error}")))?;
+        let frame =
+            frame.map_err(|error| Status::bad_request(format!("the body of the request cannot be read: {error}")))?;
         let Ok(data) = frame.into_data() else { continue };
         length = length.saturating_add(data.len());
         if length > overrun {
@@ -137,5 +156,8 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Status> {
 }
 
 fn too_large(limit: usize) -> Status {
-    Status::new(Reason::RequestEntityTooLarge, format!("Request entity too large: limit is {limit}"))
+    Status::new(
+        Reason::RequestEntityTooLarge,
+        format!("Request entity too large: limit is {limit}"),
+    )
 }

@@ -38,15 +38,24 @@ impl Service {
     }
 
     async fn pod(&self, address: &Address) -> Result<Map<String, Value>, Status> {
-        let (namespace, name) = (address.namespace.as_deref().unwrap_or_default(), address.name.as_deref().unwrap_or_default());
-        Objects(&self.registry).find("pods", namespace, name).await.ok_or_else(|| Status::not_found("", "pods", name))
+        let (namespace, name) = (
+            address.namespace.as_deref().unwrap_or_default(),
+            address.name.as_deref().unwrap_or_default(),
+        );
+        Objects(&self.registry)
+            .find("pods", namespace, name)
+            .await
+            .ok_or_else(|| Status::not_found("", "pods", name))
     }
 
     /// Refuses a pod that is bound to no node, or to one that is not there.
     async fn reach(&self, pod: &Map<String, Value>) -> Result<(), Status> {
         let node = node(pod);
         if Objects(&self.registry).find("nodes", "", node).await.is_none() {
-            return Err(Status::new(Reason::Unknown, format!("dial tcp: lookup {node}: no such host")));
+            return Err(Status::new(
+                Reason::Unknown,
+                format!("dial tcp: lookup {node}: no such host"),
+            ));
         }
         Ok(())
     }
@@ -62,14 +71,23 @@ impl Service {
         }
         self.reach(&pod).await?;
         if options.previous {
-            return Err(Status::bad_request(format!("previous terminated container {container:?} in pod {name:?} not found")).into());
+            return Err(Status::bad_request(format!(
+                "previous terminated container {container:?} in pod {name:?} not found"
+            ))
+            .into());
         }
         let running = self.containers.running(&pod, &container);
-        let running = running.ok_or_else(|| Status::bad_request(format!("container {container:?} in pod {name:?} is waiting to start: ContainerCreating")))?;
+        let running = running.ok_or_else(|| {
+            Status::bad_request(format!(
+                "container {container:?} in pod {name:?} is waiting to start: ContainerCreating"
+            ))
+        })?;
         let (past, live) = running.log();
         let text = streams::text(options, past, live).take_until(self.stop.closing.clone().cancelled_owned());
         let mut response = Response::new(Body::frames(text));
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
         Ok(response)
     }
 
@@ -84,14 +102,22 @@ impl Service {
         let response = upgrade.accept(&parts.headers)?;
         let upgrading = upgrading(parts)?;
         let process = match (self.containers.running(&pod, &container), &ask) {
-            (Some(running), Ask::Attach(attachment)) => running.attach(*attachment).map_err(|why| format!("error attaching to container: {why}")),
-            (Some(running), Ask::Exec(attachment, command)) => {
-                running.exec(command, *attachment).map_err(|why| format!("error executing command in container: {why}"))
-            }
-            (None, Ask::Attach(_)) => Err(format!("error attaching to container: container not found ({container:?})")),
-            (None, Ask::Exec(..)) => Err(format!("error executing command in container: container not found ({container:?})")),
+            (Some(running), Ask::Attach(attachment)) => running
+                .attach(*attachment)
+                .map_err(|why| format!("error attaching to container: {why}")),
+            (Some(running), Ask::Exec(attachment, command)) => running
+                .exec(command, *attachment)
+                .map_err(|why| format!("error executing command in container: {why}")),
+            (None, Ask::Attach(_)) => Err(format!(
+                "error attaching to container: container not found ({container:?})"
+            )),
+            (None, Ask::Exec(..)) => Err(format!(
+                "error executing command in container: container not found ({container:?})"
+            )),
         };
-        self.talk(upgrading, move |io| streams::run(io, upgrade, ask.attachment(), process));
+        self.talk(upgrading, move |io| {
+            streams::run(io, upgrade, ask.attachment(), process)
+        });
         Ok(response)
     }
 
@@ -103,7 +129,12 @@ impl Service {
         self.reach(&pod).await?;
         let response = upgrade.accept(&parts.headers)?;
         let upgrading = upgrading(parts)?;
-        let host = pod.get("status").and_then(|status| status.get("podIP")).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let host = pod
+            .get("status")
+            .and_then(|status| status.get("podIP"))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         let proxy = Arc::clone(&self.proxy);
         let connect: Connect = Arc::new(move |port| {
             let (proxy, address) = (Arc::clone(&proxy), format!("{host}:{port}"));
@@ -135,14 +166,28 @@ impl Service {
 
 /// The node that a pod is bound to; empty where it is bound to none.
 fn node(pod: &Map<String, Value>) -> &str {
-    pod.get("spec").and_then(|spec| spec.get("nodeName")).and_then(Value::as_str).unwrap_or_default()
+    pod.get("spec")
+        .and_then(|spec| spec.get("nodeName"))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn assigned(pod: &Map<String, Value>) -> Result<(), Status> {
-    let name = pod.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str).unwrap_or_default();
-    if node(pod).is_empty() { Err(Status::bad_request(format!("pod {name} does not have a host assigned"))) } else { Ok(()) }
+    let name = pod
+        .get("metadata")
+        .and_then(|metadata| metadata.get("name"))
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if node(pod).is_empty() {
+        Err(Status::bad_request(format!("pod {name} does not have a host assigned")))
+    } else {
+        Ok(())
+    }
 }
 
 fn upgrading(parts: &mut Parts) -> Result<OnUpgrade, Status> {
-    parts.extensions.remove::<OnUpgrade>().ok_or_else(|| Status::bad_request("the connection cannot be upgraded"))
+    parts
+        .extensions
+        .remove::<OnUpgrade>()
+        .ok_or_else(|| Status::bad_request("the connection cannot be upgraded"))
 }

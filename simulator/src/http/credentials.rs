@@ -101,17 +101,26 @@ impl Credentials {
 
     /// The first user of the file of passwords, and the password.
     pub fn password(&self) -> Option<(&str, &Secret)> {
-        self.passwords.as_ref()?.first().map(|(password, user)| (user.name.as_str(), password))
+        self.passwords
+            .as_ref()?
+            .first()
+            .map(|(password, user)| (user.name.as_str(), password))
     }
 
     /// Who makes a request with these headers, over a connection whose client has shown `certificate`'s certificate.
     pub fn user(&self, headers: &HeaderMap, certificate: Option<&User>) -> Option<User> {
-        let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
+        let authorization = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+            .trim();
         let mut parts = authorization.split(' ');
         let (scheme, given) = (parts.next().unwrap_or_default().to_ascii_lowercase(), parts.next());
         match (scheme.as_str(), given) {
             ("basic", Some(given)) => self.by_password(given).or_else(|| certificate.cloned()),
-            ("bearer", Some(given)) => certificate.cloned().or_else(|| find(&self.tokens, |(token, _)| token.is(given))),
+            ("bearer", Some(given)) => certificate
+                .cloned()
+                .or_else(|| find(&self.tokens, |(token, _)| token.is(given))),
             _ => certificate.cloned(),
         }
     }
@@ -119,7 +128,9 @@ impl Credentials {
     fn by_password(&self, given: &str) -> Option<User> {
         let decoded = String::from_utf8(BASE64_STANDARD.decode(given).ok()?).ok()?;
         let (name, password) = decoded.split_once(':')?;
-        find(self.passwords.as_deref().unwrap_or_default(), |(known, user)| user.name.as_bytes().ct_eq(name.as_bytes()) & known.is(password))
+        find(self.passwords.as_deref().unwrap_or_default(), |(known, user)| {
+            user.name.as_bytes().ct_eq(name.as_bytes()) & known.is(password)
+        })
     }
 
     /// The answer to a request whose maker is not known.
@@ -127,10 +138,16 @@ impl Credentials {
         let mut response = Response::new(Bytes::from_static(b"Unauthorized\n"));
         *response.status_mut() = StatusCode::UNAUTHORIZED;
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        );
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if self.passwords.is_some() {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"kubernetes-master\""));
+            headers.insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static("Basic realm=\"kubernetes-master\""),
+            );
         }
         response
     }
@@ -139,22 +156,49 @@ impl Credentials {
 /// Looks at every entry, so that how long it takes does not tell where the one is.
 fn find(entries: &[(Secret, User)], matches: impl Fn(&(Secret, User)) -> Choice) -> Option<User> {
     // As in a map that is filled in order, the last of two that are alike counts.
-    entries.iter().fold(None, |found, entry| if bool::from(matches(entry)) { Some(&entry.1) } else { found }).cloned()
+    entries
+        .iter()
+        .fold(None, |found, entry| {
+            if bool::from(matches(entry)) {
+                Some(&entry.1)
+            } else {
+                found
+            }
+        })
+        .cloned()
 }
 
 fn read(what: &'static str, file: &Path) -> Result<Vec<(Secret, User)>, CredentialsError> {
     let name = file.display().to_string();
     let text = std::fs::read(file).map_err(|error| CredentialsError::Read(name.clone(), error))?;
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_slice());
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_slice());
     let mut entries = Vec::new();
     for record in reader.records() {
         // The error of the reader would show the line, and with it the secret.
-        let record = record.map_err(|error| CredentialsError::Malformed(name.clone(), error.position().map_or(0, csv::Position::line)))?;
+        let record = record.map_err(|error| {
+            CredentialsError::Malformed(name.clone(), error.position().map_or(0, csv::Position::line))
+        })?;
         let (Some(secret), Some(user), Some(uid)) = (record.get(0), record.get(1), record.get(2)) else {
             return Err(CredentialsError::Columns(what, name, record.len()));
         };
-        let groups = record.get(3).unwrap_or_default().split(',').filter(|group| !group.is_empty()).map(str::to_owned).collect();
-        entries.push((Secret(secret.to_owned()), User { name: user.to_owned(), uid: uid.to_owned(), groups }));
+        let groups = record
+            .get(3)
+            .unwrap_or_default()
+            .split(',')
+            .filter(|group| !group.is_empty())
+            .map(str::to_owned)
+            .collect();
+        entries.push((
+            Secret(secret.to_owned()),
+            User {
+                name: user.to_owned(),
+                uid: uid.to_owned(),
+                groups,
+            },
+        ));
     }
     Ok(entries)
 }
@@ -175,8 +219,12 @@ mod tests {
 
     fn credentials() -> Credentials {
         let mut credentials = Credentials::default();
-        credentials.read_tokens(file("secrettoken,admin,1\n\"a,b\",eve,2,\"g1,g2\"\n").path()).unwrap();
-        credentials.read_passwords(file("secretpass,admin,1\npass:word,bob,3\n").path()).unwrap();
+        credentials
+            .read_tokens(file("secrettoken,admin,1\n\"a,b\",eve,2,\"g1,g2\"\n").path())
+            .unwrap();
+        credentials
+            .read_passwords(file("secretpass,admin,1\npass:word,bob,3\n").path())
+            .unwrap();
         credentials
     }
 
@@ -200,7 +248,13 @@ mod tests {
     #[case("Bearer ", None)]
     #[case("Digest x", None)]
     fn the_authorization_header_says_who_asks(#[case] authorization: &str, #[case] user: Option<&str>) {
-        assert_eq!(credentials().user(&headers(authorization), None).map(|user| user.name).as_deref(), user);
+        assert_eq!(
+            credentials()
+                .user(&headers(authorization), None)
+                .map(|user| user.name)
+                .as_deref(),
+            user
+        );
     }
 
     #[rstest]
@@ -209,27 +263,60 @@ mod tests {
     #[case("Bearer secrettoken", "certified")]
     #[case("", "certified")]
     fn a_certificate_counts_before_a_token_and_after_a_password(#[case] authorization: &str, #[case] user: &str) {
-        let certified = User { name: "certified".to_owned(), ..User::default() };
-        assert_eq!(credentials().user(&headers(authorization), Some(&certified)).unwrap().name, user);
+        let certified = User {
+            name: "certified".to_owned(),
+            ..User::default()
+        };
+        assert_eq!(
+            credentials()
+                .user(&headers(authorization), Some(&certified))
+                .unwrap()
+                .name,
+            user
+        );
     }
 
     #[test]
     fn nobody_is_told_how_to_ask() {
         let answer = credentials().unauthorized();
-        assert_eq!((answer.status().as_u16(), answer.body().as_ref()), (401, &b"Unauthorized\n"[..]));
-        assert_eq!(answer.headers()["www-authenticate"], "Basic realm=\"kubernetes-master\"");
-        assert!(!Credentials::default().unauthorized().headers().contains_key("www-authenticate"));
+        assert_eq!(
+            (answer.status().as_u16(), answer.body().as_ref()),
+            (401, &b"Unauthorized\n"[..])
+        );
+        assert_eq!(
+            answer.headers()["www-authenticate"],
+            "Basic realm=\"kubernetes-master\""
+        );
+        assert!(
+            !Credentials::default()
+                .unauthorized()
+                .headers()
+                .contains_key("www-authenticate")
+        );
     }
 
     #[test]
     fn secrets_are_not_shown() {
         let shown = format!("{:?}", credentials());
-        assert!(!shown.contains("secretpass") && !shown.contains("secrettoken") && !shown.contains("pass:word"), "{shown}");
-        let error = Credentials::default().read_tokens(file("hush,admin\n").path()).unwrap_err().to_string();
-        assert!(error.ends_with("must have at least 3 columns (token, user name, user uid), found 2") && !error.contains("hush"), "{error}");
+        assert!(
+            !shown.contains("secretpass") && !shown.contains("secrettoken") && !shown.contains("pass:word"),
+            "{shown}"
+        );
+        let error = Credentials::default()
+            .read_tokens(file("hush,admin\n").path())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.ends_with("must have at least 3 columns (token, user name, user uid), found 2")
+                && !error.contains("hush"),
+            "{error}"
+        );
         let mut invalid = tempfile::NamedTempFile::new().unwrap();
         invalid.write_all(b"a,b,c\nhush\xff,x,y\n").unwrap();
-        let error = Credentials::default().read_tokens(invalid.path()).unwrap_err().to_string();
+        let error = Credentials::default()
+            .read_tokens(invalid.path())
+            .unwrap_err()
+            .to_string();
         assert!(error.ends_with("line 2 is no CSV"), "{error}");
     }
 }

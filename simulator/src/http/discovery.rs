@@ -22,7 +22,17 @@ const VERSION: &str = r#"{
 }"#;
 
 /// Paths that are listed but are no discovery documents.
-const PAGES: [&str; 9] = ["/healthz", "/healthz/ping", "/logs/", "/metrics", "/resetMetrics", "/swagger-ui/", "/swaggerapi/", "/ui/", "/version"];
+const PAGES: [&str; 9] = [
+    "/healthz",
+    "/healthz/ping",
+    "/logs/",
+    "/metrics",
+    "/resetMetrics",
+    "/swagger-ui/",
+    "/swaggerapi/",
+    "/ui/",
+    "/version",
+];
 
 /// Every document, encoded.
 pub(crate) struct Discovery {
@@ -44,16 +54,40 @@ impl Discovery {
     /// The documents of a server that is reached at `address`, which is `HOST:PORT`.
     pub(crate) fn new(table: &Table, resources: &[Resource], address: &str) -> Self {
         let addresses = json!([{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]);
-        let core: Vec<&str> = table.versions().iter().filter(|v| v.group.is_empty()).map(|v| v.version).collect();
+        let core: Vec<&str> = table
+            .versions()
+            .iter()
+            .filter(|v| v.group.is_empty())
+            .map(|v| v.version)
+            .collect();
         let versions = json!({"kind": "APIVersions", "versions": core, "serverAddressByClientCIDRs": addresses});
-        let listed: Vec<Value> = table.groups().iter().map(|group| Value::Object(describe(table, group, Map::new(), addresses.clone()))).collect();
+        let listed: Vec<Value> = table
+            .groups()
+            .iter()
+            .map(|group| Value::Object(describe(table, group, Map::new(), addresses.clone())))
+            .collect();
         let groups = json!({"kind": "APIGroupList", "groups": listed});
-        let group = table.groups().iter().map(|group| bytes(&Value::Object(describe(table, group, head("APIGroup", group), Value::Null)))).collect();
+        let group = table
+            .groups()
+            .iter()
+            .map(|group| {
+                bytes(&Value::Object(describe(
+                    table,
+                    group,
+                    head("APIGroup", group),
+                    Value::Null,
+                )))
+            })
+            .collect();
         Self {
             versions: bytes(&versions),
             groups: bytes(&groups),
             group,
-            resources: table.versions().iter().map(|version| bytes(&list(version, resources))).collect(),
+            resources: table
+                .versions()
+                .iter()
+                .map(|version| bytes(&list(version, resources)))
+                .collect(),
             paths: Bytes::from(format!("{:#}", json!({"paths": paths(table)}))),
             version: Bytes::from_static(VERSION.as_bytes()),
         }
@@ -65,7 +99,11 @@ fn bytes(value: &Value) -> Bytes {
 }
 
 fn name(version: &GroupVersion) -> String {
-    if version.group.is_empty() { version.version.to_owned() } else { format!("{}/{}", version.group, version.version) }
+    if version.group.is_empty() {
+        version.version.to_owned()
+    } else {
+        format!("{}/{}", version.group, version.version)
+    }
 }
 
 /// A document's kind, and its version but where the recorded server strips it for old clients.
@@ -79,9 +117,17 @@ fn head(kind: &str, group: &str) -> Map<String, Value> {
 
 /// A group: its name, versions and preferred version.
 fn describe(table: &Table, group: &str, mut out: Map<String, Value>, addresses: Value) -> Map<String, Value> {
-    let versions: Vec<Value> = table.versions().iter().filter(|v| v.group == group).map(|v| json!({"groupVersion": name(v), "version": v.version})).collect();
+    let versions: Vec<Value> = table
+        .versions()
+        .iter()
+        .filter(|v| v.group == group)
+        .map(|v| json!({"groupVersion": name(v), "version": v.version}))
+        .collect();
     out.insert("name".to_owned(), group.into());
-    out.insert("preferredVersion".to_owned(), versions.first().cloned().unwrap_or_default());
+    out.insert(
+        "preferredVersion".to_owned(),
+        versions.first().cloned().unwrap_or_default(),
+    );
     out.insert("versions".to_owned(), versions.into());
     out.insert("serverAddressByClientCIDRs".to_owned(), addresses);
     out
@@ -89,10 +135,18 @@ fn describe(table: &Table, group: &str, mut out: Map<String, Value>, addresses: 
 
 fn list(version: &GroupVersion, resources: &[Resource]) -> Value {
     let mut items = Vec::new();
-    for resource in resources.iter().filter(|r| r.group == version.group && r.version == version.version) {
+    for resource in resources
+        .iter()
+        .filter(|r| r.group == version.group && r.version == version.version)
+    {
         let item = |name: String, kind: &str| json!({"name": name, "namespaced": resource.namespaced, "kind": kind});
         items.push(item(resource.plural.clone(), &resource.kind));
-        items.extend(resource.subresources.iter().map(|(part, kind)| item(format!("{}/{part}", resource.plural), kind)));
+        items.extend(
+            resource
+                .subresources
+                .iter()
+                .map(|(part, kind)| item(format!("{}/{part}", resource.plural), kind)),
+        );
     }
     let mut out = head("APIResourceList", version.group);
     out.insert("groupVersion".to_owned(), name(version).into());
@@ -105,7 +159,12 @@ fn paths(table: &Table) -> Vec<String> {
     let mut paths: Vec<String> = PAGES.iter().map(|&page| page.to_owned()).collect();
     paths.extend(["/api".to_owned(), "/apis".to_owned()]);
     paths.extend(table.groups().iter().map(|group| format!("/apis/{group}")));
-    paths.extend(table.versions().iter().map(|v| format!("/{}/{}", if v.group.is_empty() { "api" } else { "apis" }, name(v))));
+    paths.extend(
+        table
+            .versions()
+            .iter()
+            .map(|v| format!("/{}/{}", if v.group.is_empty() { "api" } else { "apis" }, name(v))),
+    );
     paths.sort();
     paths
 }

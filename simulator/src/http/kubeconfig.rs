@@ -39,7 +39,10 @@ pub fn config(url: &str, tls: Option<&Tls>, credentials: &Credentials) -> Value 
         }
     }
     users.insert(0, json!({"name": NAME, "user": user}));
-    let contexts: Vec<Value> = users.iter().map(|user| json!({"name": user["name"], "context": {"cluster": NAME, "user": user["name"]}})).collect();
+    let contexts: Vec<Value> = users
+        .iter()
+        .map(|user| json!({"name": user["name"], "context": {"cluster": NAME, "user": user["name"]}}))
+        .collect();
     json!({
         "apiVersion": "v1",
         "kind": "Config",
@@ -144,8 +147,17 @@ mod tests {
         let config = config("https://127.0.0.1:1", Some(&tls), &credentials);
         assert_eq!(config["users"][0]["user"]["token"], "hush");
         assert_eq!(config["users"][0]["user"].get("password"), None);
-        assert_eq!(config["users"][1]["user"], json!({"username": "admin", "password": "hush"}));
-        let authority = BASE64_STANDARD.decode(config["clusters"][0]["cluster"]["certificate-authority-data"].as_str().unwrap()).unwrap();
+        assert_eq!(
+            config["users"][1]["user"],
+            json!({"username": "admin", "password": "hush"})
+        );
+        let authority = BASE64_STANDARD
+            .decode(
+                config["clusters"][0]["cluster"]["certificate-authority-data"]
+                    .as_str()
+                    .unwrap(),
+            )
+            .unwrap();
         assert_eq!(authority, tls.authority().as_bytes());
     }
 }

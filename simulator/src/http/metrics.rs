@@ -49,12 +49,19 @@ impl Metrics {
     /// Counters at zero.
     pub(crate) fn new() -> Self {
         let requests = (0..(METHODS.len() + 1) * CODES).map(|_| AtomicU64::new(0)).collect();
-        Self { requests, connections: Arc::default(), watches: Arc::default() }
+        Self {
+            requests,
+            connections: Arc::default(),
+            watches: Arc::default(),
+        }
     }
 
     /// Counts a request that was answered with `code`.
     pub(crate) fn count(&self, method: &Method, code: u16) {
-        let row = METHODS.iter().position(|(_, known)| known == method).unwrap_or(METHODS.len());
+        let row = METHODS
+            .iter()
+            .position(|(_, known)| known == method)
+            .unwrap_or(METHODS.len());
         if let Some(counter) = self.requests.get(row * CODES + usize::from(code).min(CODES - 1)) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
@@ -72,21 +79,36 @@ impl Metrics {
 
     /// Sets the requests back to zero.
     pub(crate) fn reset(&self) {
-        self.requests.iter().for_each(|counter| counter.store(0, Ordering::Relaxed));
+        self.requests
+            .iter()
+            .for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 
     /// Everything, as text.
     pub(crate) fn text(&self) -> String {
-        let mut out = String::from("# HELP apiserver_request_count Requests by method and status code.\n# TYPE apiserver_request_count counter\n");
+        let mut out = String::from(
+            "# HELP apiserver_request_count Requests by method and status code.\n# TYPE apiserver_request_count counter\n",
+        );
         for (place, counter) in self.requests.iter().enumerate() {
             let count = counter.load(Ordering::Relaxed);
             if count > 0 {
                 let verb = METHODS.get(place / CODES).map_or("other", |(name, _)| name);
-                let _ = writeln!(out, "apiserver_request_count{{verb=\"{verb}\",code=\"{}\"}} {count}", place % CODES);
+                let _ = writeln!(
+                    out,
+                    "apiserver_request_count{{verb=\"{verb}\",code=\"{}\"}} {count}",
+                    place % CODES
+                );
             }
         }
-        for (name, what, gauge) in [("connections", "Open connections.", &self.connections), ("watches", "Open watches.", &self.watches)] {
-            let _ = writeln!(out, "# HELP apiserver_{name} {what}\n# TYPE apiserver_{name} gauge\napiserver_{name} {}", gauge.load(Ordering::Relaxed));
+        for (name, what, gauge) in [
+            ("connections", "Open connections.", &self.connections),
+            ("watches", "Open watches.", &self.watches),
+        ] {
+            let _ = writeln!(
+                out,
+                "# HELP apiserver_{name} {what}\n# TYPE apiserver_{name} gauge\napiserver_{name} {}",
+                gauge.load(Ordering::Relaxed)
+            );
         }
         out
     }
@@ -104,12 +126,21 @@ mod tests {
         metrics.count(&Method::from_bytes(b"BREW").unwrap(), 405);
         let watch = metrics.watch();
         let text = metrics.text();
-        assert!(text.contains("apiserver_request_count{verb=\"GET\",code=\"200\"} 2\n"), "{text}");
-        assert!(text.contains("apiserver_request_count{verb=\"other\",code=\"405\"} 1\n"), "{text}");
+        assert!(
+            text.contains("apiserver_request_count{verb=\"GET\",code=\"200\"} 2\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("apiserver_request_count{verb=\"other\",code=\"405\"} 1\n"),
+            "{text}"
+        );
         assert!(text.contains("apiserver_watches 1\n"), "{text}");
         drop(watch);
         metrics.reset();
         let text = metrics.text();
-        assert!(!text.contains("code=") && text.contains("apiserver_watches 0\n"), "{text}");
+        assert!(
+            !text.contains("code=") && text.contains("apiserver_watches 0\n"),
+            "{text}"
+        );
     }
 }

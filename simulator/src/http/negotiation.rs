@@ -52,16 +52,26 @@ impl Format {
     /// The format for a client that sends `headers` and `query`, out of the media types `offered`.
     ///
     /// Errors with a `NotAcceptable` where the client takes none of them.
-    pub(crate) fn negotiate(headers: &HeaderMap, query: Query<'_>, offered: &[&'static str]) -> Result<Self, NotAcceptable> {
+    pub(crate) fn negotiate(
+        headers: &HeaderMap,
+        query: Query<'_>,
+        offered: &[&'static str],
+    ) -> Result<Self, NotAcceptable> {
         let accepted = header(headers, header::ACCEPT).filter(|accept| !matches!(*accept, "" | "*/*" | JSON));
         let (media_type, pretty) = match accepted {
             None => (JSON, None),
-            Some(accept) => choose(accept, offered).ok_or_else(|| NotAcceptable { offered: offered.to_vec() })?,
+            Some(accept) => choose(accept, offered).ok_or_else(|| NotAcceptable {
+                offered: offered.to_vec(),
+            })?,
         };
         if media_type == YAML {
             return Ok(Self::Yaml);
         }
-        Ok(if pretty.unwrap_or_else(|| prefers_pretty(headers, query)) { Self::Pretty } else { Self::Compact })
+        Ok(if pretty.unwrap_or_else(|| prefers_pretty(headers, query)) {
+            Self::Pretty
+        } else {
+            Self::Compact
+        })
     }
 }
 
@@ -74,7 +84,10 @@ pub(crate) struct NotAcceptable {
 impl NotAcceptable {
     /// The refusal; it is always written as indented JSON, and names neither its kind nor its version (`discovery.har`).
     pub(crate) fn message(&self) -> String {
-        format!("only the following media types are accepted: {}", self.offered.join(", "))
+        format!(
+            "only the following media types are accepted: {}",
+            self.offered.join(", ")
+        )
     }
 }
 
@@ -87,13 +100,20 @@ pub(crate) fn header(headers: &HeaderMap, name: header::HeaderName) -> Option<&s
 pub(crate) fn accepts(headers: &HeaderMap, offered: &[&str]) -> bool {
     match header(headers, header::ACCEPT).unwrap_or_default() {
         "" | "*/*" | JSON => true,
-        accept => accept.split(',').map(essence).any(|range| range == "*/*" || offered.iter().any(|o| *o == "*/*" || *o == range)),
+        accept => accept
+            .split(',')
+            .map(essence)
+            .any(|range| range == "*/*" || offered.iter().any(|o| *o == "*/*" || *o == range)),
     }
 }
 
 /// Whether a client that sends `headers` asks for this media type by name.
 pub(crate) fn names(headers: &HeaderMap, media_type: &str) -> bool {
-    header(headers, header::ACCEPT).unwrap_or_default().split(',').map(essence).any(|range| range == media_type)
+    header(headers, header::ACCEPT)
+        .unwrap_or_default()
+        .split(',')
+        .map(essence)
+        .any(|range| range == media_type)
 }
 
 /// A media type without its parameters.
@@ -117,7 +137,12 @@ fn choose(accept: &str, offered: &[&'static str]) -> Option<(&'static str, Optio
                 "*" => ("*", "*"),
                 range => range.split_once('/').filter(|(_, sub)| !sub.contains('/'))?,
             };
-            let mut clause = Clause { main: main.trim(), sub: sub.trim(), quality: 1.0, pretty: None };
+            let mut clause = Clause {
+                main: main.trim(),
+                sub: sub.trim(),
+                quality: 1.0,
+                pretty: None,
+            };
             for (key, value) in fields.filter_map(|field| field.split_once('=')) {
                 match key.trim() {
                     "q" => clause.quality = value.trim().parse().unwrap_or(0.0),
@@ -128,11 +153,17 @@ fn choose(accept: &str, offered: &[&'static str]) -> Option<(&'static str, Optio
             Some(clause)
         })
         .collect();
-    clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then((a.main == "*").cmp(&(b.main == "*"))).then((a.sub == "*").cmp(&(b.sub == "*"))));
+    clauses.sort_by(|a, b| {
+        b.quality
+            .total_cmp(&a.quality)
+            .then((a.main == "*").cmp(&(b.main == "*")))
+            .then((a.sub == "*").cmp(&(b.sub == "*")))
+    });
     clauses.iter().find_map(|clause| {
         let fits = |offer: &&&'static str| {
             let (main, sub) = offer.split_once('/').unwrap_or((offer, ""));
-            (clause.main == main && (clause.sub == sub || clause.sub == "*")) || (clause.main == "*" && clause.sub == "*")
+            (clause.main == main && (clause.sub == sub || clause.sub == "*"))
+                || (clause.main == "*" && clause.sub == "*")
         };
         Some((*offered.iter().find(fits)?, clause.pretty))
     })
@@ -142,7 +173,9 @@ fn choose(accept: &str, offered: &[&'static str]) -> Option<(&'static str, Optio
 fn prefers_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
     query.pretty().unwrap_or_else(|| {
         let agent = header(headers, header::USER_AGENT).unwrap_or_default();
-        ["curl", "Wget", "Mozilla/5.0"].iter().any(|known| agent.starts_with(known))
+        ["curl", "Wget", "Mozilla/5.0"]
+            .iter()
+            .any(|known| agent.starts_with(known))
     })
 }
 
@@ -157,12 +190,19 @@ pub(crate) fn syntax(headers: &HeaderMap, body: &[u8], profile: Profile) -> Resu
         return Ok(Syntax::Yaml);
     }
     if profile.any_media_type() && !body.starts_with(PROTOBUF) {
-        return Ok(if looks_like_json(body) { Syntax::Json } else { Syntax::Yaml });
+        return Ok(if looks_like_json(body) {
+            Syntax::Json
+        } else {
+            Syntax::Yaml
+        });
     }
     if declared.eq_ignore_ascii_case(JSON) {
         return Ok(Syntax::Json);
     }
-    let text = format!("the body of the request was in an unknown format - accepted media types include: {}", OBJECTS.join(", "));
+    let text = format!(
+        "the body of the request was in an unknown format - accepted media types include: {}",
+        OBJECTS.join(", ")
+    );
     Err(Status::new(Reason::UnsupportedMediaType, text))
 }
 
@@ -177,12 +217,14 @@ fn looks_like_json(body: &[u8]) -> bool {
 
 /// The kind of patch that Content-Type names; `None` for any other, and for none.
 pub(crate) fn patch_kind(headers: &HeaderMap) -> Option<Language> {
-    header(headers, header::CONTENT_TYPE)?.split(',').find_map(|each| match essence(each) {
-        "application/json-patch+json" => Some(Language::Json),
-        "application/merge-patch+json" => Some(Language::Merge),
-        "application/strategic-merge-patch+json" => Some(Language::Strategic),
-        _ => None,
-    })
+    header(headers, header::CONTENT_TYPE)?
+        .split(',')
+        .find_map(|each| match essence(each) {
+            "application/json-patch+json" => Some(Language::Json),
+            "application/merge-patch+json" => Some(Language::Merge),
+            "application/strategic-merge-patch+json" => Some(Language::Strategic),
+            _ => None,
+        })
 }
 
 /// Whether a path that consumes only `consumed` takes a request without a body that sends `headers`.
@@ -201,7 +243,10 @@ mod tests {
     use super::*;
 
     fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap()))
+            .collect()
     }
 
     fn accept(value: &str) -> HeaderMap {
@@ -229,7 +274,10 @@ mod tests {
     #[test]
     fn a_watch_is_never_yaml() {
         let refusal = Format::negotiate(&accept("application/yaml"), Query::default(), STREAMS).unwrap_err();
-        assert_eq!(refusal.message(), "only the following media types are accepted: application/json");
+        assert_eq!(
+            refusal.message(),
+            "only the following media types are accepted: application/json"
+        );
     }
 
     #[rstest]
@@ -242,7 +290,10 @@ mod tests {
     #[case("curl/7.1", "pretty", Format::Pretty)]
     #[case("kubectl/v1.2.0", "pretty=1", Format::Pretty)]
     fn people_get_pretty_output(#[case] agent: &str, #[case] query: &str, #[case] expected: Format) {
-        assert_eq!(Format::negotiate(&headers(&[(header::USER_AGENT, agent)]), Query::new(query), OBJECTS), Ok(expected));
+        assert_eq!(
+            Format::negotiate(&headers(&[(header::USER_AGENT, agent)]), Query::new(query), OBJECTS),
+            Ok(expected)
+        );
     }
 
     #[rstest]
@@ -268,7 +319,10 @@ mod tests {
     #[test]
     fn a_patch_is_of_one_of_three_kinds() {
         let kind = |value| patch_kind(&headers(&[(header::CONTENT_TYPE, value)]));
-        assert_eq!(kind("application/merge-patch+json; charset=utf-8"), Some(Language::Merge));
+        assert_eq!(
+            kind("application/merge-patch+json; charset=utf-8"),
+            Some(Language::Merge)
+        );
         assert_eq!(kind("application/json"), None);
         assert_eq!(patch_kind(&HeaderMap::new()), None);
     }

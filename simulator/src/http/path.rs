@@ -20,8 +20,14 @@ pub(crate) enum Asked<'a> {
 
 /// Decodes the raw path of a URL.
 pub(crate) fn asked(raw: &str) -> Asked<'_> {
-    let Some(path) = unescape(raw, false).filter(|path| path.starts_with('/')) else { return Asked::Malformed };
-    if is_clean(&path) { Asked::Clean(path) } else { Asked::Moved(encode(&cleaned(&path))) }
+    let Some(path) = unescape(raw, false).filter(|path| path.starts_with('/')) else {
+        return Asked::Malformed;
+    };
+    if is_clean(&path) {
+        Asked::Clean(path)
+    } else {
+        Asked::Moved(encode(&cleaned(&path)))
+    }
 }
 
 fn is_clean(path: &str) -> bool {
@@ -30,7 +36,10 @@ fn is_clean(path: &str) -> bool {
     !bytes.windows(2).any(|pair| matches!(pair, b"//" | b"/.")) || {
         let segments = path.strip_prefix('/').unwrap_or(path);
         let last = segments.split('/').count() - 1;
-        segments.split('/').enumerate().all(|(i, s)| !matches!(s, "." | "..") && (!s.is_empty() || i == last))
+        segments
+            .split('/')
+            .enumerate()
+            .all(|(i, s)| !matches!(s, "." | "..") && (!s.is_empty() || i == last))
     }
 }
 
@@ -46,7 +55,11 @@ fn cleaned(path: &str) -> String {
             other => kept.push(other),
         }
     }
-    let slash = if path.ends_with('/') && !kept.is_empty() { "/" } else { "" };
+    let slash = if path.ends_with('/') && !kept.is_empty() {
+        "/"
+    } else {
+        ""
+    };
     format!("/{}{slash}", kept.join("/"))
 }
 

@@ -30,10 +30,13 @@ impl<'a> Query<'a> {
     }
 
     fn pairs(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
-        self.0.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((unescape(key, true)?, unescape(value, true)?))
-        })
+        self.0
+            .split('&')
+            .filter(|pair| !pair.is_empty() && !pair.contains(';'))
+            .filter_map(|pair| {
+                let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+                Some((unescape(key, true)?, unescape(value, true)?))
+            })
     }
 
     /// Whether the flag `name` is set: absent is false, and an empty value is true.
@@ -45,7 +48,9 @@ impl<'a> Query<'a> {
             "false" | "0" => Ok(false),
             "" | "true" | "1" => Ok(true),
             _ if !profile.strict_booleans() => Ok(true),
-            _ => Err(Status::bad_request(format!("invalid value {value:?} of the query parameter {name}: a boolean is true, false, 1 or 0"))),
+            _ => Err(Status::bad_request(format!(
+                "invalid value {value:?} of the query parameter {name}: a boolean is true, false, 1 or 0"
+            ))),
         }
     }
 
@@ -53,7 +58,9 @@ impl<'a> Query<'a> {
     ///
     /// Errors with the recorded text where it is no integer.
     pub(crate) fn timeout(self, profile: Profile) -> Result<Option<Duration>, Status> {
-        let Some(seconds) = self.integer("timeoutSeconds", profile)? else { return Ok(None) };
+        let Some(seconds) = self.integer("timeoutSeconds", profile)? else {
+            return Ok(None);
+        };
         Ok(match u64::try_from(seconds) {
             Ok(0) => None,
             Ok(seconds) => Some(Duration::from_secs(seconds)),
@@ -66,7 +73,9 @@ impl<'a> Query<'a> {
     /// Errors with the recorded text where it is no integer.
     pub(crate) fn integer(self, name: &str, profile: Profile) -> Result<Option<i64>, Status> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        integer(&value).map(Some).map_err(|why| profile.mistake(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))
+        integer(&value)
+            .map(Some)
+            .map_err(|why| profile.mistake(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))
     }
 
     /// Whether output is to be pretty-printed; `None` where the query does not say.
@@ -78,10 +87,11 @@ impl<'a> Query<'a> {
 
 /// A decimal integer with an optional sign, and what is wrong with what is none.
 fn integer(text: &str) -> Result<i64, &'static str> {
-    text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
-        std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
-        _ => "invalid syntax",
-    })
+    text.parse()
+        .map_err(|error: std::num::ParseIntError| match error.kind() {
+            std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
+            _ => "invalid syntax",
+        })
 }
 
 /// Undoes percent-encoding, and `+` for a space where `plus`; `None` where a `%` is not followed by two hexadecimal digits.
@@ -103,7 +113,9 @@ pub(crate) fn unescape(text: &str, plus: bool) -> Option<Cow<'_, str>> {
             other => other,
         });
     }
-    Some(Cow::Owned(String::from_utf8(out).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())))
+    Some(Cow::Owned(String::from_utf8(out).unwrap_or_else(|bad| {
+        String::from_utf8_lossy(bad.as_bytes()).into_owned()
+    })))
 }
 
 #[cfg(test)]
@@ -149,12 +161,21 @@ mod tests {
     #[rstest]
     #[case("timeoutSeconds=x", r#"strconv.ParseInt: parsing "x": invalid syntax"#)]
     #[case("timeoutSeconds=", r#"strconv.ParseInt: parsing "": invalid syntax"#)]
-    #[case("timeoutSeconds=99999999999999999999", r#"strconv.ParseInt: parsing "99999999999999999999": value out of range"#)]
+    #[case(
+        "timeoutSeconds=99999999999999999999",
+        r#"strconv.ParseInt: parsing "99999999999999999999": value out of range"#
+    )]
     fn a_timeout_that_is_no_integer_is_refused_in_the_recorded_words(#[case] query: &str, #[case] text: &str) {
         let recorded = Query::new(query).timeout(Profile::Kubernetes12).unwrap_err();
-        assert_eq!((recorded.code, recorded.reason, recorded.message.as_str()), (500, Reason::Unknown, text));
+        assert_eq!(
+            (recorded.code, recorded.reason, recorded.message.as_str()),
+            (500, Reason::Unknown, text)
+        );
         let documented = Query::new(query).timeout(Profile::Documented).unwrap_err();
-        assert_eq!((documented.code, documented.reason, documented.message.as_str()), (400, Reason::BadRequest, text));
+        assert_eq!(
+            (documented.code, documented.reason, documented.message.as_str()),
+            (400, Reason::BadRequest, text)
+        );
     }
 
     #[rstest]

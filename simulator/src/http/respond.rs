@@ -48,7 +48,9 @@ impl From<NotAcceptable> for Refusal {
 fn response(code: u16, media_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }
 
@@ -110,7 +112,10 @@ fn not_acceptable(refusal: &NotAcceptable) -> Response<Body> {
 /// A path's refusal for want of a media type: the code, and nothing more to say.
 pub(crate) fn generic(code: u16) -> Status {
     let text = format!("the server responded with the status code {code} but did not return more information");
-    Status { details: Some(Box::default()), ..Status::unexplained(code, text) }
+    Status {
+        details: Some(Box::default()),
+        ..Status::unexplained(code, text)
+    }
 }
 
 /// A redirect of a request with `method` to `location`, which is a path, with `query`; it has a page for those who read it.
@@ -119,8 +124,19 @@ pub(crate) fn redirect(method: &Method, code: u16, location: &str, query: Option
     let code = StatusCode::from_u16(code).unwrap_or(StatusCode::MOVED_PERMANENTLY);
     let mut response = match *method {
         Method::GET | Method::HEAD => {
-            let shown = location.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&#34;").replace('\'', "&#39;");
-            html(code.as_u16(), format!("<a href=\"{shown}\">{}</a>.\n\n", code.canonical_reason().unwrap_or_default()))
+            let shown = location
+                .replace('&', "&amp;")
+                .replace('<', "&lt;")
+                .replace('>', "&gt;")
+                .replace('"', "&#34;")
+                .replace('\'', "&#39;");
+            html(
+                code.as_u16(),
+                format!(
+                    "<a href=\"{shown}\">{}</a>.\n\n",
+                    code.canonical_reason().unwrap_or_default()
+                ),
+            )
         }
         _ => Response::new(Body::empty()),
     };

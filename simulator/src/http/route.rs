@@ -34,13 +34,29 @@ impl Methods {
     }
 
     /// The methods that are proxied, with the words that operations are named by.
-    pub(crate) const PROXIED: [(&'static str, &'static str); 6] =
-        [("GET", "Get"), ("PUT", "Put"), ("POST", "Post"), ("DELETE", "Delete"), ("HEAD", "Head"), ("OPTIONS", "Options")];
+    pub(crate) const PROXIED: [(&'static str, &'static str); 6] = [
+        ("GET", "Get"),
+        ("PUT", "Put"),
+        ("POST", "Post"),
+        ("DELETE", "Delete"),
+        ("HEAD", "Head"),
+        ("OPTIONS", "Options"),
+    ];
 
     /// What may be done by them, in the words of discovery.
     pub(crate) fn verbs(self) -> Vec<&'static str> {
-        let words = [(Self::POST, "create"), (Self::DELETE, "delete"), (Self::GET, "get"), (Self::PATCH, "patch"), (Self::PUT, "update")];
-        words.into_iter().filter(|(method, _)| self.0 & method.0 != 0).map(|(_, word)| word).collect()
+        let words = [
+            (Self::POST, "create"),
+            (Self::DELETE, "delete"),
+            (Self::GET, "get"),
+            (Self::PATCH, "patch"),
+            (Self::PUT, "update"),
+        ];
+        words
+            .into_iter()
+            .filter(|(method, _)| self.0 & method.0 != 0)
+            .map(|(_, word)| word)
+            .collect()
     }
 
     /// Whether `method` is among them.
@@ -183,15 +199,27 @@ impl Table {
         for resource in resources {
             let entry = entry(resource);
             let (group, version) = (resource.group.as_str(), resource.version.as_str());
-            let place = versions.iter().position(|v| v.group == group && v.version == version).unwrap_or_else(|| {
-                versions.push(GroupVersion { group, version, resources: Vec::new(), entries: HashMap::new() });
-                versions.len() - 1
-            });
+            let place = versions
+                .iter()
+                .position(|v| v.group == group && v.version == version)
+                .unwrap_or_else(|| {
+                    versions.push(GroupVersion {
+                        group,
+                        version,
+                        resources: Vec::new(),
+                        entries: HashMap::new(),
+                    });
+                    versions.len() - 1
+                });
             versions[place].entries.insert(resource.plural.as_str(), entry);
             versions[place].resources.push(resource);
         }
         versions.sort_by_key(|v| (v.group, v.version));
-        let mut groups: Vec<&'static str> = versions.iter().map(|v| v.group).filter(|group| !group.is_empty()).collect();
+        let mut groups: Vec<&'static str> = versions
+            .iter()
+            .map(|v| v.group)
+            .filter(|group| !group.is_empty())
+            .collect();
         groups.dedup();
         Self { versions, groups }
     }
@@ -222,39 +250,69 @@ impl Table {
             ["api"] => Some((Target::Versions, Methods::GET)),
             ["apis"] => Some((Target::Groups, Methods::GET)),
             ["api", version, ref rest @ ..] => self.below("", version, rest, path),
-            ["apis", group] => self.groups.iter().position(|g| *g == group).map(|place| (Target::Group(place), Methods::GET)),
+            ["apis", group] => self
+                .groups
+                .iter()
+                .position(|g| *g == group)
+                .map(|place| (Target::Group(place), Methods::GET)),
             ["apis", group, version, ref rest @ ..] if !group.is_empty() => self.below(group, version, rest, path),
             ["version"] => Some((Target::Version, Methods::GET)),
-            ["swaggerapi" | "openapi", ..] | ["swagger.json"] => Some((Target::Description(path.to_owned()), Methods::GET)),
+            ["swaggerapi" | "openapi", ..] | ["swagger.json"] => {
+                Some((Target::Description(path.to_owned()), Methods::GET))
+            }
             ["apis" | "version", ..] => None,
             _ => return Route::Page(page(path)),
         };
-        found.filter(|(_, methods)| *methods != Methods::NONE).map_or(Route::Missing, |(target, methods)| Route::Target(target, methods))
+        found
+            .filter(|(_, methods)| *methods != Methods::NONE)
+            .map_or(Route::Missing, |(target, methods)| Route::Target(target, methods))
     }
 
     fn below(&self, group: &str, version: &str, rest: &[&str], path: &str) -> Option<(Target, Methods)> {
-        let place = self.versions.iter().position(|v| v.group == group && v.version == version)?;
+        let place = self
+            .versions
+            .iter()
+            .position(|v| v.group == group && v.version == version)?;
         if rest.is_empty() {
             return Some((Target::Resources(place), Methods::GET));
         }
         let version = self.versions.get(place)?;
         match *rest {
             ["watch", "namespaces", namespace, plural] => watch(version.namespaced(plural)?, Some(namespace), None),
-            ["watch", "namespaces", namespace, plural, name] => watch(version.namespaced(plural)?, Some(namespace), Some(name)),
+            ["watch", "namespaces", namespace, plural, name] => {
+                watch(version.namespaced(plural)?, Some(namespace), Some(name))
+            }
             ["watch", plural] => watch(version.entries.get(plural)?, None, None),
             ["watch", plural, name] => watch(version.cluster_wide(plural)?, None, Some(name)),
-            ["proxy", "namespaces", namespace, plural @ ("services" | "pods"), name, ..] => proxy(version.namespaced(plural)?, namespace, name, path, 7, true),
+            [
+                "proxy",
+                "namespaces",
+                namespace,
+                plural @ ("services" | "pods"),
+                name,
+                ..,
+            ] => proxy(version.namespaced(plural)?, namespace, name, path, 7, true),
             ["proxy", plural @ "nodes", name, ..] => proxy(version.cluster_wide(plural)?, "", name, path, 5, true),
             ["namespaces", namespace, part] => match version.namespaced(part) {
-                Some(entry) => Some((Target::Resource(address(entry, Some(namespace), None, None)), entry.collection)),
+                Some(entry) => Some((
+                    Target::Resource(address(entry, Some(namespace), None, None)),
+                    entry.collection,
+                )),
                 None => below_object(version.cluster_wide("namespaces")?, None, namespace, part),
             },
             ["namespaces", namespace, plural, name] => {
                 let entry = version.namespaced(plural)?;
-                Some((Target::Resource(address(entry, Some(namespace), Some(name), None)), entry.object))
+                Some((
+                    Target::Resource(address(entry, Some(namespace), Some(name), None)),
+                    entry.object,
+                ))
             }
-            ["namespaces", namespace, plural, name, "proxy", ..] => proxy(version.namespaced(plural)?, namespace, name, path, 7, false),
-            ["namespaces", namespace, plural, name, part] => below_object(version.namespaced(plural)?, Some(namespace), name, part),
+            ["namespaces", namespace, plural, name, "proxy", ..] => {
+                proxy(version.namespaced(plural)?, namespace, name, path, 7, false)
+            }
+            ["namespaces", namespace, plural, name, part] => {
+                below_object(version.namespaced(plural)?, Some(namespace), name, part)
+            }
             [plural, name, "proxy", ..] => proxy(version.cluster_wide(plural)?, "", name, path, 5, false),
             [plural] => {
                 let entry = version.entries.get(plural)?;
@@ -271,11 +329,35 @@ impl Table {
 }
 
 fn entry(resource: &'static Resource) -> Entry {
-    let set = |pairs: &[(&str, Methods)]| pairs.iter().filter(|(verb, _)| resource.has_verb(verb)).fold(Methods::NONE, |all, (_, m)| all.with(*m));
-    let collection = set(&[("list", Methods::GET), ("create", Methods::POST), ("deletecollection", Methods::DELETE)]);
-    let everywhere = if resource.namespaced { set(&[("list", Methods::GET)]) } else { collection };
-    let object = set(&[("get", Methods::GET), ("update", Methods::PUT), ("patch", Methods::PATCH), ("delete", Methods::DELETE)]);
-    Entry { resource, everywhere, collection, object, watch: set(&[("watch", Methods::GET)]) }
+    let set = |pairs: &[(&str, Methods)]| {
+        pairs
+            .iter()
+            .filter(|(verb, _)| resource.has_verb(verb))
+            .fold(Methods::NONE, |all, (_, m)| all.with(*m))
+    };
+    let collection = set(&[
+        ("list", Methods::GET),
+        ("create", Methods::POST),
+        ("deletecollection", Methods::DELETE),
+    ]);
+    let everywhere = if resource.namespaced {
+        set(&[("list", Methods::GET)])
+    } else {
+        collection
+    };
+    let object = set(&[
+        ("get", Methods::GET),
+        ("update", Methods::PUT),
+        ("patch", Methods::PATCH),
+        ("delete", Methods::DELETE),
+    ]);
+    Entry {
+        resource,
+        everywhere,
+        collection,
+        object,
+        watch: set(&[("watch", Methods::GET)]),
+    }
 }
 
 /// The methods of a sub-resource, by its name.
@@ -291,7 +373,12 @@ pub(crate) fn part_methods(part: &str) -> Methods {
 }
 
 fn address(entry: &Entry, namespace: Option<&str>, name: Option<&str>, part: Option<&str>) -> Address {
-    Address { resource: entry.resource, namespace: namespace.map(str::to_owned), name: name.map(str::to_owned), subresource: part.map(str::to_owned) }
+    Address {
+        resource: entry.resource,
+        namespace: namespace.map(str::to_owned),
+        name: name.map(str::to_owned),
+        subresource: part.map(str::to_owned),
+    }
 }
 
 fn watch(entry: &Entry, namespace: Option<&str>, name: Option<&str>) -> Option<(Target, Methods)> {
@@ -301,7 +388,11 @@ fn watch(entry: &Entry, namespace: Option<&str>, name: Option<&str>) -> Option<(
 fn below_object(entry: &Entry, namespace: Option<&str>, name: &str, part: &str) -> Option<(Target, Methods)> {
     entry.resource.subresource(part)?;
     let address = address(entry, namespace, Some(name), Some(part));
-    let target = if matches!(part, "attach" | "exec" | "log" | "portforward") { Target::Connect(address) } else { Target::Resource(address) };
+    let target = if matches!(part, "attach" | "exec" | "log" | "portforward") {
+        Target::Connect(address)
+    } else {
+        Target::Resource(address)
+    };
     Some((target, part_methods(part)))
 }
 
@@ -348,7 +439,15 @@ mod tests {
 
     static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(Scheme::builtin().resources()));
 
-    const ALL: [Method; 7] = [Method::GET, Method::PUT, Method::POST, Method::PATCH, Method::DELETE, Method::HEAD, Method::OPTIONS];
+    const ALL: [Method; 7] = [
+        Method::GET,
+        Method::PUT,
+        Method::POST,
+        Method::PATCH,
+        Method::DELETE,
+        Method::HEAD,
+        Method::OPTIONS,
+    ];
 
     /// What a path names, and its methods.
     fn shown(path: &str) -> (String, String) {
@@ -361,7 +460,12 @@ mod tests {
             }
         };
         let text = |a: &Address| {
-            let parts = [a.namespace.as_deref(), Some(a.resource.plural.as_str()), a.name.as_deref(), a.subresource.as_deref()];
+            let parts = [
+                a.namespace.as_deref(),
+                Some(a.resource.plural.as_str()),
+                a.name.as_deref(),
+                a.subresource.as_deref(),
+            ];
             let parts: Vec<&str> = parts.into_iter().map(|p| p.unwrap_or("-")).collect();
             parts.join(" ")
         };
@@ -369,7 +473,10 @@ mod tests {
             Target::Resource(a) => text(a),
             Target::Watch(a) => format!("watch {}", text(a)),
             Target::Connect(a) => format!("connect {}", text(a)),
-            Target::Proxy(p) => format!("proxy {} {} {} {:?} at {}", p.namespace, p.resource, p.name, p.path, p.root),
+            Target::Proxy(p) => format!(
+                "proxy {} {} {} {:?} at {}",
+                p.namespace, p.resource, p.name, p.path, p.root
+            ),
             other => format!("{other:?}"),
         };
         (name, target.1)
@@ -398,9 +505,21 @@ mod tests {
     #[case("/api/v1/namespaces/a/finalize", "- namespaces a finalize", "PUT")]
     #[case("/api/v1/nodes/n", "- nodes n -", "GET PUT PATCH DELETE")]
     #[case("/api/v1/componentstatuses", "- componentstatuses - -", "GET")]
-    #[case("/apis/extensions/v1beta1/namespaces/a/deployments/d/scale", "a deployments d scale", "GET PUT PATCH")]
-    #[case("/apis/extensions/v1beta1/namespaces/a/deployments/d/rollback", "a deployments d rollback", "POST")]
-    #[case("/apis/extensions/v1beta1/namespaces/a/replicationcontrollers/d/scale", "a replicationcontrollers d scale", "GET PUT PATCH")]
+    #[case(
+        "/apis/extensions/v1beta1/namespaces/a/deployments/d/scale",
+        "a deployments d scale",
+        "GET PUT PATCH"
+    )]
+    #[case(
+        "/apis/extensions/v1beta1/namespaces/a/deployments/d/rollback",
+        "a deployments d rollback",
+        "POST"
+    )]
+    #[case(
+        "/apis/extensions/v1beta1/namespaces/a/replicationcontrollers/d/scale",
+        "a replicationcontrollers d scale",
+        "GET PUT PATCH"
+    )]
     #[case("/api/v1/watch/pods", "watch - pods - -", "GET")]
     #[case("/api/v1/watch/namespaces", "watch - namespaces - -", "GET")]
     #[case("/api/v1/watch/namespaces/a", "watch - namespaces a -", "GET")]
@@ -437,14 +556,38 @@ mod tests {
     }
 
     #[rstest]
-    #[case("/api/v1/proxy/namespaces/a/services/s", "proxy a services s None at /api/v1/proxy/namespaces/a/services/s")]
-    #[case("/api/v1/proxy/namespaces/a/services/s/", "proxy a services s Some(\"/\") at /api/v1/proxy/namespaces/a/services/s")]
-    #[case("/api/v1/proxy/namespaces/a/pods/https:p:1/x/y/", "proxy a pods https:p:1 Some(\"/x/y/\") at /api/v1/proxy/namespaces/a/pods/https:p:1")]
-    #[case("/api/v1/proxy/nodes/n/1/2/3/4/5/6", "proxy  nodes n Some(\"/1/2/3/4/5/6\") at /api/v1/proxy/nodes/n")]
-    #[case("/api/v1/nodes/n/proxy/stats", "proxy  nodes n Some(\"/stats\") at /api/v1/nodes/n/proxy")]
-    #[case("/api/v1/namespaces/a/services/s/proxy", "proxy a services s None at /api/v1/namespaces/a/services/s/proxy")]
-    #[case("/api/v1/namespaces/a/pods/p/proxy/a b", "proxy a pods p Some(\"/a b\") at /api/v1/namespaces/a/pods/p/proxy")]
+    #[case(
+        "/api/v1/proxy/namespaces/a/services/s",
+        "proxy a services s None at /api/v1/proxy/namespaces/a/services/s"
+    )]
+    #[case(
+        "/api/v1/proxy/namespaces/a/services/s/",
+        "proxy a services s Some(\"/\") at /api/v1/proxy/namespaces/a/services/s"
+    )]
+    #[case(
+        "/api/v1/proxy/namespaces/a/pods/https:p:1/x/y/",
+        "proxy a pods https:p:1 Some(\"/x/y/\") at /api/v1/proxy/namespaces/a/pods/https:p:1"
+    )]
+    #[case(
+        "/api/v1/proxy/nodes/n/1/2/3/4/5/6",
+        "proxy  nodes n Some(\"/1/2/3/4/5/6\") at /api/v1/proxy/nodes/n"
+    )]
+    #[case(
+        "/api/v1/nodes/n/proxy/stats",
+        "proxy  nodes n Some(\"/stats\") at /api/v1/nodes/n/proxy"
+    )]
+    #[case(
+        "/api/v1/namespaces/a/services/s/proxy",
+        "proxy a services s None at /api/v1/namespaces/a/services/s/proxy"
+    )]
+    #[case(
+        "/api/v1/namespaces/a/pods/p/proxy/a b",
+        "proxy a pods p Some(\"/a b\") at /api/v1/namespaces/a/pods/p/proxy"
+    )]
     fn a_proxy_keeps_its_root_and_the_path_behind_it(#[case] path: &str, #[case] name: &str) {
-        assert_eq!(shown(path), (name.to_owned(), "GET PUT POST DELETE HEAD OPTIONS".to_owned()));
+        assert_eq!(
+            shown(path),
+            (name.to_owned(), "GET PUT POST DELETE HEAD OPTIONS".to_owned())
+        );
     }
 }

@@ -96,7 +96,11 @@ const BACKLOG: u32 = 1024;
 
 /// Listens on `address`.
 pub(crate) async fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
     // So that a server can be started again at once; elsewhere it would let two listen on one port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
@@ -142,7 +146,9 @@ pub(crate) fn serve(listener: TcpListener, service: Arc<Service>, guard: Option<
 async fn accept(listener: TcpListener, service: Arc<Service>, guard: Option<Arc<Guard>>) {
     let room = Arc::new(Semaphore::new(service.limits.connections));
     loop {
-        let Ok(place) = room.clone().acquire_owned().await else { return };
+        let Ok(place) = room.clone().acquire_owned().await else {
+            return;
+        };
         match listener.accept().await {
             Ok((socket, peer)) => {
                 let (service, guard) = (service.clone(), guard.clone());

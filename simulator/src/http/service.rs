@@ -73,7 +73,14 @@ pub(crate) struct Setup {
 impl Service {
     /// A service over `registry` for these resources.
     pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], setup: Setup) -> Self {
-        let Setup { address, proxy, containers, clock, limits, stop } = setup;
+        let Setup {
+            address,
+            proxy,
+            containers,
+            clock,
+            limits,
+            stop,
+        } = setup;
         let table = Table::new(resources);
         let discovery = Discovery::new(&table, resources, &address);
         let profile = registry.profile();
@@ -95,7 +102,10 @@ impl Service {
     /// The response to a request on a connection that is cut when `cut` is cancelled.
     pub(crate) async fn answer(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
         let method = request.method().clone();
-        let response = AssertUnwindSafe(self.respond(request, cut)).catch_unwind().await.unwrap_or_else(|_| failed());
+        let response = AssertUnwindSafe(self.respond(request, cut))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| failed());
         self.metrics.count(&method, response.status().as_u16());
         response
     }
@@ -130,12 +140,23 @@ impl Service {
                 respond::text(200, "metrics reset\n")
             }
             Page::Directory(with_slash) => respond::redirect(&parts.method, 301, with_slash, parts.uri.query()),
-            Page::Ui => respond::redirect(&parts.method, 307, "/api/v1/proxy/namespaces/kube-system/services/kubernetes-dashboard", None),
+            Page::Ui => respond::redirect(
+                &parts.method,
+                307,
+                "/api/v1/proxy/namespaces/kube-system/services/kubernetes-dashboard",
+                None,
+            ),
             Page::Logs | Page::SwaggerUi => respond::text(404, "404 page not found\n"),
         }
     }
 
-    async fn target(&self, target: Target, parts: &mut Parts, body: Incoming, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
+    async fn target(
+        &self,
+        target: Target,
+        parts: &mut Parts,
+        body: Incoming,
+        cut: &CancellationToken,
+    ) -> Result<Response<Body>, Refusal> {
         match target {
             Target::Version => {
                 only(parts, &[JSON])?;
@@ -151,7 +172,10 @@ impl Service {
                 None => document(parts, &self.discovery.groups),
             },
             Target::Group(place) => document(parts, self.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
-            Target::Resources(place) => document(parts, self.discovery.resources.get(place).ok_or_else(Status::no_such_path)?),
+            Target::Resources(place) => document(
+                parts,
+                self.discovery.resources.get(place).ok_or_else(Status::no_such_path)?,
+            ),
             Target::Resource(address) => self.resource(&address, parts, body, cut).await,
             Target::Watch(address) => {
                 takes(parts, STREAMS)?;
@@ -165,7 +189,13 @@ impl Service {
         }
     }
 
-    async fn resource(&self, address: &Address, parts: &mut Parts, body: Incoming, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
+    async fn resource(
+        &self,
+        address: &Address,
+        parts: &mut Parts,
+        body: Incoming,
+        cut: &CancellationToken,
+    ) -> Result<Response<Body>, Refusal> {
         let patch = match parts.method {
             Method::PATCH => Some(negotiation::patch_kind(&parts.headers).ok_or_else(|| generic(415))?),
             _ => None,
@@ -175,7 +205,10 @@ impl Service {
         let mut unknown = Vec::new();
         let reply: Reply = match (&parts.method, &address.name) {
             (&Method::GET, Some(_)) => {
-                let options = ReadOptions { export: query.flag("export", self.profile)?, exact: query.flag("exact", self.profile)? };
+                let options = ReadOptions {
+                    export: query.flag("export", self.profile)?,
+                    exact: query.flag("exact", self.profile)?,
+                };
                 self.registry.get(address, &options).await?
             }
             (&Method::GET, None) => {
@@ -197,17 +230,32 @@ impl Service {
             }
             (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
-                let options = if bytes.is_empty() { None } else { Some(self.typed(parts, bytes)?) };
+                let options = if bytes.is_empty() {
+                    None
+                } else {
+                    Some(self.typed(parts, bytes)?)
+                };
                 match name {
                     Some(_) => self.registry.delete(address, options.as_ref()).await?,
-                    None => self.registry.delete_collection(address, &self.options(query)?, options.as_ref()).await?,
+                    None => {
+                        self.registry
+                            .delete_collection(address, &self.options(query)?, options.as_ref())
+                            .await?
+                    }
                 }
             }
             _ => match patch {
                 Some(kind) => {
                     let bytes = self.read(body).await?;
                     if kind != Language::Json {
-                        unknown = self.unknown(address, query, &registry::Body { bytes: bytes.clone(), syntax: Syntax::Json })?;
+                        unknown = self.unknown(
+                            address,
+                            query,
+                            &registry::Body {
+                                bytes: bytes.clone(),
+                                syntax: Syntax::Json,
+                            },
+                        )?;
                     }
                     self.registry.patch(address, kind, &bytes).await?
                 }
@@ -238,7 +286,10 @@ impl Service {
     }
 
     fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::Body, Status> {
-        Ok(registry::Body { syntax: syntax(&parts.headers, &bytes, self.profile)?, bytes })
+        Ok(registry::Body {
+            syntax: syntax(&parts.headers, &bytes, self.profile)?,
+            bytes,
+        })
     }
 
     fn options(&self, query: Query<'_>) -> Result<ListOptions, Status> {
@@ -251,7 +302,12 @@ impl Service {
         })
     }
 
-    async fn watch(&self, address: &Address, parts: &mut Parts, cut: &CancellationToken) -> Result<Response<Body>, Refusal> {
+    async fn watch(
+        &self,
+        address: &Address,
+        parts: &mut Parts,
+        cut: &CancellationToken,
+    ) -> Result<Response<Body>, Refusal> {
         let query = query(parts);
         query.flag("watch", self.profile)?;
         let mut options = self.options(query)?;
@@ -261,22 +317,36 @@ impl Service {
         }
         let frames = self.registry.watch(address, &options, cut.clone()).await?;
         Format::negotiate(&parts.headers, query, STREAMS)?;
-        let frames = stream(frames, !websocket, self.stop.closing.child_token(), self.metrics.watch());
+        let frames = stream(
+            frames,
+            !websocket,
+            self.stop.closing.child_token(),
+            self.metrics.watch(),
+        );
         if websocket {
             return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop.tasks));
         }
         let mut response = Response::new(Body::frames(frames));
         if let Some(media_type) = self.profile.watch_media_type() {
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+            response
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         }
         Ok(response)
     }
 
     /// Aggregated discovery, for a client that asks for it before anything else.
     fn aggregated(&self, path: &str, parts: &Parts) -> Option<Response<Body>> {
-        let first = negotiation::header(&parts.headers, header::ACCEPT)?.split(',').next()?.replace(' ', "");
+        let first = negotiation::header(&parts.headers, header::ACCEPT)?
+            .split(',')
+            .next()?
+            .replace(' ', "");
         let asked = self.profile.speaks_to_newer_clients() && first == AGGREGATED;
-        let document = if asked { self.descriptions.aggregated(&self.table, path) } else { None };
+        let document = if asked {
+            self.descriptions.aggregated(&self.table, path)
+        } else {
+            None
+        };
         document.map(|document| respond::of(AGGREGATED, document))
     }
 
@@ -285,8 +355,15 @@ impl Service {
         if !path.starts_with("/swaggerapi") && !self.profile.speaks_to_newer_clients() {
             return Ok(self.page(Page::Unknown, parts));
         }
-        let document = self.descriptions.json(&self.table, path).ok_or_else(Status::no_such_path)?;
-        let in_protobuf = || [PROTOBUF, OLDER_PROTOBUF].into_iter().any(|media_type| negotiation::names(&parts.headers, media_type));
+        let document = self
+            .descriptions
+            .json(&self.table, path)
+            .ok_or_else(Status::no_such_path)?;
+        let in_protobuf = || {
+            [PROTOBUF, OLDER_PROTOBUF]
+                .into_iter()
+                .any(|media_type| negotiation::names(&parts.headers, media_type))
+        };
         if path == "/openapi/v2" && in_protobuf() {
             return Ok(respond::of(PROTOBUF, self.descriptions.protobuf(&self.table)));
         }
@@ -297,14 +374,29 @@ impl Service {
     async fn proxy(&self, address: &ProxyAddress, parts: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
         let client = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
         let request = Request::from_parts(parts.clone(), body);
-        Ok(self.proxy.answer(&Objects(&self.registry), address, request, client).await?.map(Body::from))
+        Ok(self
+            .proxy
+            .answer(&Objects(&self.registry), address, request, client)
+            .await?
+            .map(Body::from))
     }
 }
 
 /// The frames until they end or the server closes, those `joined` that are there together; `open` lives as long.
-fn stream(frames: WatchStream, joined: bool, closing: CancellationToken, open: Open) -> impl Stream<Item = Bytes> + Send + 'static {
+fn stream(
+    frames: WatchStream,
+    joined: bool,
+    closing: CancellationToken,
+    open: Open,
+) -> impl Stream<Item = Bytes> + Send + 'static {
     unfold((frames, closing, open), move |(mut frames, closing, open)| async move {
-        let next = async { if joined { frames.next_chunk().await } else { frames.next().await } };
+        let next = async {
+            if joined {
+                frames.next_chunk().await
+            } else {
+                frames.next().await
+            }
+        };
         let chunk = tokio::select! {
             biased;
             () = closing.cancelled() => None,
@@ -320,22 +412,35 @@ pub(super) fn query(parts: &Parts) -> Query<'_> {
 
 /// Refuses a client that takes nothing of what a path offers.
 pub(super) fn takes(parts: &Parts, offered: &[&str]) -> Result<(), Status> {
-    if accepts(&parts.headers, offered) { Ok(()) } else { Err(generic(406)) }
+    if accepts(&parts.headers, offered) {
+        Ok(())
+    } else {
+        Err(generic(406))
+    }
 }
 
 /// Refuses a client that sends or takes anything but these media types.
 fn only(parts: &Parts, media_types: &[&str]) -> Result<(), Status> {
-    if consumes(&parts.headers, media_types) { takes(parts, media_types) } else { Err(generic(415)) }
+    if consumes(&parts.headers, media_types) {
+        takes(parts, media_types)
+    } else {
+        Err(generic(415))
+    }
 }
 
 fn document(parts: &Parts, json: &Bytes) -> Result<Response<Body>, Refusal> {
     only(parts, OBJECTS)?;
-    Ok(respond::object(200, json.clone(), Format::negotiate(&parts.headers, query(parts), OBJECTS)?))
+    Ok(respond::object(
+        200,
+        json.clone(),
+        Format::negotiate(&parts.headers, query(parts), OBJECTS)?,
+    ))
 }
 
 /// The answer to a request that the server fails at: a defect of its own, which is said on standard error and takes nothing else down.
 fn failed() -> Response<Body> {
-    let status = Status::internal("the server has failed at this request; what is wrong with it is said on its standard error");
+    let status =
+        Status::internal("the server has failed at this request; what is wrong with it is said on its standard error");
     respond::object(status.code, status.to_value().to_string().into(), Format::Compact)
 }
 
@@ -343,6 +448,8 @@ fn failed() -> Response<Body> {
 fn malformed(parts: &Parts) -> Response<Body> {
     let status = Status::bad_request(format!("invalid path {:?} of the request", parts.uri.path()));
     let mut response = refuse(status.into(), &parts.headers, query(parts));
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+        .headers_mut()
+        .insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }

@@ -32,14 +32,23 @@ pub(crate) struct Socket<T> {
 impl<T> Socket<T> {
     /// Gives each write of `io` the time `patience`, ends when `cut` is cancelled and keeps `place` until then.
     pub(crate) fn new(io: T, patience: Duration, cut: CancellationToken, place: OwnedSemaphorePermit) -> Self {
-        Self { io, patience, waiting: None, cut: Box::pin(cut.cancelled_owned()), _place: place }
+        Self {
+            io,
+            patience,
+            waiting: None,
+            cut: Box::pin(cut.cancelled_owned()),
+            _place: place,
+        }
     }
 
     /// The outcome of what may wait, unless the socket is cut meanwhile.
     fn unless_cut<R>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if outcome.is_pending() {
             ready!(self.cut.as_mut().poll(context));
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the connection is cut")));
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::ConnectionAborted,
+                "the connection is cut",
+            )));
         }
         outcome
     }
@@ -61,7 +70,11 @@ impl<T> Socket<T> {
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Socket<T> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.io).poll_read(context, buffer);
         self.unless_cut(context, outcome)
     }
@@ -73,7 +86,11 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Socket<T> {
         self.in_time(context, outcome)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.io).poll_write_vectored(context, slices);
         self.in_time(context, outcome)
     }
@@ -114,7 +131,10 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_does_not_read_is_given_up() {
         let (mut near, _far, ..) = open(Duration::from_millis(20));
-        assert_eq!(near.write_all(&[0; 64]).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(
+            near.write_all(&[0; 64]).await.unwrap_err().kind(),
+            io::ErrorKind::TimedOut
+        );
     }
 
     #[tokio::test]
@@ -131,7 +151,10 @@ mod tests {
         let waiting = tokio::spawn(async move { near.read_u8().await });
         tokio::task::yield_now().await;
         cut.cancel();
-        assert_eq!(waiting.await.unwrap().unwrap_err().kind(), io::ErrorKind::ConnectionAborted);
+        assert_eq!(
+            waiting.await.unwrap().unwrap_err().kind(),
+            io::ErrorKind::ConnectionAborted
+        );
     }
 
     #[tokio::test]

@@ -33,13 +33,19 @@ impl Strictness {
             "" | "Ignore" => Ok(Self::Ignore),
             "Warn" => Ok(Self::Warn),
             "Strict" => Ok(Self::Strict),
-            other => Err(Status::bad_request(format!("invalid value {other:?} of the query parameter fieldValidation: it is Ignore, Warn or Strict"))),
+            other => Err(Status::bad_request(format!(
+                "invalid value {other:?} of the query parameter fieldValidation: it is Ignore, Warn or Strict"
+            ))),
         }
     }
 }
 
 /// The fields of `object` that `resource` does not know; refused where that is asked for.
-pub(crate) fn check(strictness: Strictness, resource: &'static Resource, body: &registry::Body) -> Result<Vec<String>, Status> {
+pub(crate) fn check(
+    strictness: Strictness,
+    resource: &'static Resource,
+    body: &registry::Body,
+) -> Result<Vec<String>, Status> {
     if strictness == Strictness::Ignore {
         return Ok(Vec::new());
     }
@@ -56,7 +62,9 @@ pub(crate) fn check(strictness: Strictness, resource: &'static Resource, body: &
     }
     let (kind, version) = (&resource.kind, resource.group_version());
     let problems = unknown.join(", ");
-    Err(Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {problems}")))
+    Err(Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {problems}"
+    )))
 }
 
 /// Tells of what is not known.
@@ -122,9 +130,18 @@ mod tests {
     fn fields_that_are_not_known_are_named_by_their_path() {
         let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "labels": {"any": "key"}, "nmae": 1},
                          "spec": {"containers": [{"name": "x"}, {"name": "y", "imgae": "z"}], "$patch": "replace"}});
-        let pod = registry::Body { bytes: pod.to_string().into(), syntax: Syntax::Json };
+        let pod = registry::Body {
+            bytes: pod.to_string().into(),
+            syntax: Syntax::Json,
+        };
         let unknown = check(Strictness::Warn, pods(), &pod).unwrap();
-        assert_eq!(unknown, ["unknown field \"metadata.nmae\"", "unknown field \"spec.containers[1].imgae\""]);
+        assert_eq!(
+            unknown,
+            [
+                "unknown field \"metadata.nmae\"",
+                "unknown field \"spec.containers[1].imgae\""
+            ]
+        );
         let status = check(Strictness::Strict, pods(), &pod).unwrap_err();
         assert_eq!(
             (status.code, status.message.as_str()),

@@ -9,7 +9,10 @@
 use std::{fmt, sync::Arc};
 
 use jiff::Timestamp;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose,
+};
 use tokio_rustls::{
     TlsAcceptor,
     rustls::{
@@ -46,7 +49,15 @@ pub enum Identity {
 impl Identity {
     /// A certificate made for what an API server is called by, and `addresses` besides.
     pub fn made(addresses: impl IntoIterator<Item = String>) -> Self {
-        let names = ["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"];
+        let names = [
+            "localhost",
+            "127.0.0.1",
+            "::1",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+            "kubernetes.default.svc.cluster.local",
+        ];
         let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         for address in addresses {
             if !names.contains(&address) {
@@ -97,7 +108,9 @@ pub struct Tls {
 
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("Tls")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
     }
 }
 
@@ -113,23 +126,43 @@ impl Tls {
         let own = authority()?;
         let client = issue(&own, Vec::new(), ADMIN, ExtendedKeyUsagePurpose::ClientAuth)?;
         let (served, authority) = match identity {
-            Identity::Made { names } => (issue(&own, names.clone(), "stuntdouble", ExtendedKeyUsagePurpose::ServerAuth)?, own.pem()),
-            Identity::Given { certificate, key } => (ClientCertificate { certificate: certificate.clone(), key: key.clone() }, certificate.clone()),
+            Identity::Made { names } => (
+                issue(&own, names.clone(), "stuntdouble", ExtendedKeyUsagePurpose::ServerAuth)?,
+                own.pem(),
+            ),
+            Identity::Given { certificate, key } => (
+                ClientCertificate {
+                    certificate: certificate.clone(),
+                    key: key.clone(),
+                },
+                certificate.clone(),
+            ),
         };
         let mut roots = RootCertStore::empty();
         roots.add(own.der().clone())?;
-        for root in client_authority.map(|pem| certificates("clients' authority", pem)).transpose()?.into_iter().flatten() {
+        for root in client_authority
+            .map(|pem| certificates("clients' authority", pem))
+            .transpose()?
+            .into_iter()
+            .flatten()
+        {
             roots.add(root)?;
         }
         let provider = Arc::new(ring::default_provider());
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()?;
-        let key = PrivateKeyDer::from_pem_slice(served.key.reveal().as_bytes()).map_err(|error| TlsError::Pem("key", error))?;
+        let key = PrivateKeyDer::from_pem_slice(served.key.reveal().as_bytes())
+            .map_err(|error| TlsError::Pem("key", error))?;
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(Arc::new(AnyClient(Arc::clone(&verifier))))
             .with_single_cert(certificates("certificate", &served.certificate)?, key)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), authority, client, verifier })
+        Ok(Self {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            authority,
+            client,
+            verifier,
+        })
     }
 
     /// Takes connections.
@@ -150,18 +183,33 @@ impl Tls {
     /// Whose certificate the client of a connection has shown, at the time `now`; `None` where it has shown none that verifies.
     pub fn user(&self, connection: &ServerConnection, now: Timestamp) -> Option<User> {
         let (first, chain) = connection.peer_certificates()?.split_first()?;
-        let now = UnixTime::since_unix_epoch(std::time::Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).ok()?);
+        let now =
+            UnixTime::since_unix_epoch(std::time::Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).ok()?);
         self.verifier.verify_client_cert(first, chain, now).ok()?;
         let (_, certificate) = x509_parser::parse_x509_certificate(first).ok()?;
-        let name = certificate.subject().iter_common_name().next()?.as_str().ok()?.to_owned();
-        Some(User { name, uid: String::new(), groups: Vec::new() })
+        let name = certificate
+            .subject()
+            .iter_common_name()
+            .next()?
+            .as_str()
+            .ok()?
+            .to_owned();
+        Some(User {
+            name,
+            uid: String::new(),
+            groups: Vec::new(),
+        })
     }
 }
 
 fn certificates(what: &'static str, pem: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     let all = all.map_err(|error| TlsError::Pem(what, error))?;
-    if all.is_empty() { Err(TlsError::Empty(what)) } else { Ok(all) }
+    if all.is_empty() {
+        Err(TlsError::Empty(what))
+    } else {
+        Ok(all)
+    }
 }
 
 fn authority() -> Result<CertifiedIssuer<'static, KeyPair>, TlsError> {
@@ -185,7 +233,10 @@ fn issue(
     params.use_authority_key_identifier_extension = true;
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, authority)?;
-    Ok(ClientCertificate { certificate: certificate.pem(), key: Secret::new(key.serialize_pem()) })
+    Ok(ClientCertificate {
+        certificate: certificate.pem(),
+        key: Secret::new(key.serialize_pem()),
+    })
 }
 
 /// Lets every client through the handshake: what its certificate is worth is asked afterwards, so that it can be told with a 401.
@@ -201,7 +252,12 @@ impl ClientCertVerifier for AnyClient {
         &[]
     }
 
-    fn verify_client_cert(&self, _: &CertificateDer<'_>, _: &[CertificateDer<'_>], _: UnixTime) -> Result<ClientCertVerified, rustls::Error> {
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
         Ok(ClientCertVerified::assertion())
     }
 
@@ -236,14 +292,24 @@ mod tests {
     use super::*;
 
     /// Who the server takes a client for, that trusts `trusted` and shows `shown`.
-    async fn taken_for(server: &Tls, trusted: &str, name: &str, shown: Option<&ClientCertificate>) -> Result<Option<String>, String> {
+    async fn taken_for(
+        server: &Tls,
+        trusted: &str,
+        name: &str,
+        shown: Option<&ClientCertificate>,
+    ) -> Result<Option<String>, String> {
         let mut roots = RootCertStore::empty();
         roots.add(certificates("trusted", trusted).unwrap().remove(0)).unwrap();
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions().unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap();
         let config = config.with_root_certificates(roots);
         let config = match shown {
             Some(ClientCertificate { certificate, key }) => config
-                .with_client_auth_cert(certificates("shown", certificate).unwrap(), PrivateKeyDer::from_pem_slice(key.reveal().as_bytes()).unwrap())
+                .with_client_auth_cert(
+                    certificates("shown", certificate).unwrap(),
+                    PrivateKeyDer::from_pem_slice(key.reveal().as_bytes()).unwrap(),
+                )
                 .unwrap(),
             None => config.with_no_client_auth(),
         };
@@ -263,27 +329,51 @@ mod tests {
             assert_eq!(taken_for(&tls, tls.authority(), name, None).await, Ok(None), "{name}");
         }
         assert!(taken_for(&tls, tls.authority(), "example.com", None).await.is_err());
-        assert_eq!(taken_for(&tls, tls.authority(), "localhost", Some(tls.client_certificate())).await, Ok(Some("admin".to_owned())));
+        assert_eq!(
+            taken_for(&tls, tls.authority(), "localhost", Some(tls.client_certificate())).await,
+            Ok(Some("admin".to_owned()))
+        );
     }
 
     #[tokio::test]
     async fn a_client_of_another_authority_is_nobody_until_that_authority_is_given() {
         let other = Tls::new(&Identity::made([]), None).unwrap();
         let tls = Tls::new(&Identity::made([]), None).unwrap();
-        assert_eq!(taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await, Ok(None));
+        assert_eq!(
+            taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await,
+            Ok(None)
+        );
         let tls = Tls::new(&Identity::made([]), Some(other.authority())).unwrap();
-        assert_eq!(taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await, Ok(Some("admin".to_owned())));
+        assert_eq!(
+            taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await,
+            Ok(Some("admin".to_owned()))
+        );
     }
 
     #[tokio::test]
     async fn a_given_certificate_is_shown_and_a_bad_one_is_refused_in_words() {
         let own = authority().unwrap();
-        let given = issue(&own, vec!["api.test".to_owned()], "given", ExtendedKeyUsagePurpose::ServerAuth).unwrap();
-        let identity = Identity::Given { certificate: format!("{}{}", given.certificate, own.pem()), key: given.key.clone() };
+        let given = issue(
+            &own,
+            vec!["api.test".to_owned()],
+            "given",
+            ExtendedKeyUsagePurpose::ServerAuth,
+        )
+        .unwrap();
+        let identity = Identity::Given {
+            certificate: format!("{}{}", given.certificate, own.pem()),
+            key: given.key.clone(),
+        };
         let tls = Tls::new(&identity, None).unwrap();
         assert_eq!(taken_for(&tls, &own.pem(), "api.test", None).await, Ok(None));
-        let empty = Identity::Given { certificate: String::new(), key: given.key };
-        assert_eq!(Tls::new(&empty, None).err().unwrap().to_string(), "the certificate has no certificate");
+        let empty = Identity::Given {
+            certificate: String::new(),
+            key: given.key,
+        };
+        assert_eq!(
+            Tls::new(&empty, None).err().unwrap().to_string(),
+            "the certificate has no certificate"
+        );
         assert!(Tls::new(&Identity::made([]), Some("nonsense")).is_err());
     }
 }

@@ -28,18 +28,29 @@ const INCOMING: usize = 64 << 10;
 
 /// Whether the client asks for another protocol on its connection.
 pub(crate) fn upgrades(headers: &HeaderMap) -> bool {
-    headers.get_all(header::CONNECTION).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(|v| v.trim().eq_ignore_ascii_case("upgrade"))
+    headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .any(|v| v.trim().eq_ignore_ascii_case("upgrade"))
 }
 
 /// Whether the client asks for a WebSocket.
 pub(crate) fn is_asked_for(headers: &HeaderMap) -> bool {
     headers.contains_key(header::UPGRADE)
         && upgrades(headers)
-        && negotiation::header(headers, header::UPGRADE).is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
+        && negotiation::header(headers, header::UPGRADE)
+            .is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
 }
 
 /// Answers the handshake, and sends `frames` as messages when it is done.
-pub(crate) fn upgrade(parts: &mut Parts, frames: impl Stream<Item = Bytes> + Send + 'static, profile: Profile, tasks: &TaskTracker) -> Response<Body> {
+pub(crate) fn upgrade(
+    parts: &mut Parts,
+    frames: impl Stream<Item = Bytes> + Send + 'static,
+    profile: Profile,
+    tasks: &TaskTracker,
+) -> Response<Body> {
     let (mut response, fine) = handshake(&parts.headers, profile);
     match parts.extensions.remove::<OnUpgrade>() {
         Some(upgrading) if fine => {
@@ -58,18 +69,29 @@ fn handshake(headers: &HeaderMap, profile: Profile) -> (Response<Body>, bool) {
         *response.status_mut() = code;
         (response, false)
     };
-    if headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != "13") {
+    if headers
+        .get(header::SEC_WEBSOCKET_VERSION)
+        .is_none_or(|version| version != "13")
+    {
         let (mut response, fine) = refused(StatusCode::BAD_REQUEST);
-        response.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        response
+            .headers_mut()
+            .insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         return (response, fine);
     }
-    let Some(key) = headers.get(header::SEC_WEBSOCKET_KEY) else { return refused(StatusCode::BAD_REQUEST) };
+    let Some(key) = headers.get(header::SEC_WEBSOCKET_KEY) else {
+        return refused(StatusCode::BAD_REQUEST);
+    };
     let origin = negotiation::header(headers, header::ORIGIN).unwrap_or_default();
     let strict = !profile.websocket_is_lenient();
     if strict && url::Url::parse(origin).is_err() {
         return refused(StatusCode::FORBIDDEN);
     }
-    let mut protocols = negotiation::header(headers, header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default().split(',').map(str::trim).filter(|p| !p.is_empty());
+    let mut protocols = negotiation::header(headers, header::SEC_WEBSOCKET_PROTOCOL)
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .filter(|p| !p.is_empty());
     let protocol = protocols.next();
     if strict && protocols.next().is_some() {
         return refused(StatusCode::BAD_REQUEST);
@@ -90,8 +112,11 @@ fn handshake(headers: &HeaderMap, profile: Profile) -> (Response<Body>, bool) {
 
 async fn send(upgrading: OnUpgrade, frames: impl Stream<Item = Bytes>) {
     let Ok(upgraded) = upgrading.await else { return };
-    let config = WebSocketConfig::default().max_message_size(Some(INCOMING)).max_frame_size(Some(INCOMING));
-    let socket: WebSocketStream<TokioIo<Upgraded>> = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(INCOMING))
+        .max_frame_size(Some(INCOMING));
+    let socket: WebSocketStream<TokioIo<Upgraded>> =
+        WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
     let (mut sink, mut incoming) = socket.split();
     let mut frames = std::pin::pin!(frames);
     loop {

@@ -24,12 +24,23 @@ pub fn apply(document: Value, patch: &[u8], profile: Profile) -> Result<Value, P
     let operations = match serde_json::from_slice(patch).map_err(|e| syntax_error(patch, &e))? {
         Value::Array(operations) => operations,
         Value::Null if !profile.full_json_patch() => return Ok(document),
-        other => return Err(PatchError::Malformed(format!("json: cannot unmarshal {} into Go value of type jsonpatch.Patch", json_kind(&other)))),
+        other => {
+            return Err(PatchError::Malformed(format!(
+                "json: cannot unmarshal {} into Go value of type jsonpatch.Patch",
+                json_kind(&other)
+            )));
+        }
     };
     if operations.len() > MAX_OPERATIONS {
-        return Err(PatchError::Malformed(format!("the patch has more than {MAX_OPERATIONS} operations")));
+        return Err(PatchError::Malformed(format!(
+            "the patch has more than {MAX_OPERATIONS} operations"
+        )));
     }
-    if profile.full_json_patch() { Patcher::new(document).run(&operations) } else { recorded::apply(document, &operations) }
+    if profile.full_json_patch() {
+        Patcher::new(document).run(&operations)
+    } else {
+        recorded::apply(document, &operations)
+    }
 }
 
 /// Why `patch` is not JSON, as v1.2 words it.
@@ -78,7 +89,10 @@ fn unescape(token: &str) -> Option<String> {
     let mut parts = token.split('~');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let (decoded, rest) = part.strip_prefix('0').map(|rest| ('~', rest)).or_else(|| part.strip_prefix('1').map(|rest| ('/', rest)))?;
+        let (decoded, rest) = part
+            .strip_prefix('0')
+            .map(|rest| ('~', rest))
+            .or_else(|| part.strip_prefix('1').map(|rest| ('/', rest)))?;
         text.push(decoded);
         text.push_str(rest);
     }
@@ -96,7 +110,9 @@ fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64() && (a.is_f64() || b.is_f64()),
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
-        (Value::Object(a), Value::Object(b)) => a.len() == b.len() && a.iter().all(|(k, v)| b.get(k).is_some_and(|w| equal(v, w))),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(k, v)| b.get(k).is_some_and(|w| equal(v, w)))
+        }
         _ => a == b,
     }
 }
@@ -122,7 +138,13 @@ impl DepthBound {
     }
 
     fn check(&self) -> Result<(), PatchError> {
-        if self.0 <= MAX_DEPTH { Ok(()) } else { Err(PatchError::Inapplicable(format!("the patched document nests deeper than {MAX_DEPTH}"))) }
+        if self.0 <= MAX_DEPTH {
+            Ok(())
+        } else {
+            Err(PatchError::Inapplicable(format!(
+                "the patched document nests deeper than {MAX_DEPTH}"
+            )))
+        }
     }
 }
 
@@ -135,7 +157,10 @@ struct Patcher {
 
 /// A member of an operation that has to be text.
 fn text<'a>(operation: &'a Value, member: &str) -> Result<&'a str, PatchError> {
-    operation.get(member).and_then(Value::as_str).ok_or_else(|| PatchError::Malformed(format!("the operation has no text as its {member:?}: {operation}")))
+    operation
+        .get(member)
+        .and_then(Value::as_str)
+        .ok_or_else(|| PatchError::Malformed(format!("the operation has no text as its {member:?}: {operation}")))
 }
 
 fn pointer<'a>(operation: &'a Value, member: &str) -> Result<Pointer<'a>, PatchError> {
@@ -150,7 +175,11 @@ fn missing(kind: &str, pointer: &Pointer<'_>) -> PatchError {
 impl Patcher {
     fn new(document: Value) -> Self {
         let depth = DepthBound::of(&document);
-        Self { document, depth, copied: 0 }
+        Self {
+            document,
+            depth,
+            copied: 0,
+        }
     }
 
     fn run(mut self, operations: &[Value]) -> Result<Value, PatchError> {
@@ -160,14 +189,21 @@ impl Patcher {
 
     fn operate(&mut self, operation: &Value) -> Result<(), PatchError> {
         if !operation.is_object() {
-            return Err(PatchError::Malformed(format!("json: cannot unmarshal {} into Go value of type jsonpatch.operation", json_kind(operation))));
+            return Err(PatchError::Malformed(format!(
+                "json: cannot unmarshal {} into Go value of type jsonpatch.operation",
+                json_kind(operation)
+            )));
         }
         let kind = text(operation, "op")?;
         if !matches!(kind, "add" | "remove" | "replace" | "move" | "copy" | "test") {
             return Err(PatchError::Malformed(format!("Unexpected kind: {kind}")));
         }
         let path = pointer(operation, "path")?;
-        let value = || operation.get("value").ok_or_else(|| PatchError::Malformed(format!("the operation has no \"value\": {operation}")));
+        let value = || {
+            operation
+                .get("value")
+                .ok_or_else(|| PatchError::Malformed(format!("the operation has no \"value\": {operation}")))
+        };
         match kind {
             "add" => self.put(&path, value()?.clone()),
             "remove" => self.take(kind, &path).map(drop),
@@ -205,7 +241,11 @@ impl Patcher {
                     items.insert(at, value);
                     Ok(())
                 }
-                None => Err(PatchError::Inapplicable(format!("add: a list of {} has no place {token:?}: {}", items.len(), path.text))),
+                None => Err(PatchError::Inapplicable(format!(
+                    "add: a list of {} has no place {token:?}: {}",
+                    items.len(),
+                    path.text
+                ))),
             },
             _ => Err(PatchError::Inapplicable(format!("Missing container: {}", path.text))),
         }
@@ -217,7 +257,9 @@ impl Patcher {
         }
         let taken = match path.parent(&mut self.document) {
             Some((Value::Object(map), name)) => map.shift_remove(name),
-            Some((Value::Array(items), token)) => index(token).filter(|at| *at < items.len()).map(|at| items.remove(at)),
+            Some((Value::Array(items), token)) => {
+                index(token).filter(|at| *at < items.len()).map(|at| items.remove(at))
+            }
             _ => None,
         };
         taken.ok_or_else(|| missing(kind, path))
@@ -237,7 +279,10 @@ impl Patcher {
 
     fn relocate(&mut self, from: &Pointer<'_>, path: &Pointer<'_>) -> Result<(), PatchError> {
         if path.tokens.len() > from.tokens.len() && path.tokens.starts_with(&from.tokens) {
-            return Err(PatchError::Inapplicable(format!("move: {:?} is inside of {:?}", path.text, from.text)));
+            return Err(PatchError::Inapplicable(format!(
+                "move: {:?} is inside of {:?}",
+                path.text, from.text
+            )));
         }
         self.depth.moved(from.tokens.len(), path.tokens.len())?;
         let value = self.take("move", from)?;
@@ -249,7 +294,9 @@ impl Patcher {
         let value = from.get(&self.document).ok_or_else(|| missing("copy", from))?.clone();
         self.copied += value.to_string().len();
         if self.copied > MAX_COPIED {
-            return Err(PatchError::Inapplicable(format!("the patch copies more than {MAX_COPIED} bytes")));
+            return Err(PatchError::Inapplicable(format!(
+                "the patch copies more than {MAX_COPIED} bytes"
+            )));
         }
         self.insert(path, value)
     }

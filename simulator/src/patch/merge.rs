@@ -16,7 +16,11 @@ pub fn apply(mut document: Value, patch: &[u8], profile: Profile) -> Result<Valu
     let malformed = || PatchError::Malformed("Invalid JSON Patch".to_owned());
     let patch: Value = serde_json::from_slice(patch).map_err(|_| malformed())?;
     if profile.full_merge_patch() {
-        return if patch.is_object() { Ok(merge(document, patch)) } else { Err(malformed()) };
+        return if patch.is_object() {
+            Ok(merge(document, patch))
+        } else {
+            Err(malformed())
+        };
     }
     match (&mut document, patch) {
         (Value::Object(map), Value::Object(patch)) => {
@@ -72,7 +76,11 @@ fn merge_recorded(target: &mut Map<String, Value>, patch: Map<String, Value>) {
 fn pruned(value: Value) -> Value {
     match value {
         Value::Object(map) => {
-            let mut map: Map<String, Value> = map.into_iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k, pruned(v))).collect();
+            let mut map: Map<String, Value> = map
+                .into_iter()
+                .filter(|(_, v)| !v.is_null())
+                .map(|(k, v)| (k, pruned(v)))
+                .collect();
             map.sort_keys();
             Value::Object(map)
         }

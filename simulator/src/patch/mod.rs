@@ -89,7 +89,10 @@ impl PatchError {
         match self {
             Self::Malformed(text) => profile.mistake(400, text),
             Self::Inapplicable(text) => profile.mistake(422, text),
-            Self::Crash => Status { details: Some(Box::default()), ..Status::internal(self.to_string()) },
+            Self::Crash => Status {
+                details: Some(Box::default()),
+                ..Status::internal(self.to_string())
+            },
         }
     }
 }
@@ -97,7 +100,13 @@ impl PatchError {
 /// `original` as changed by `patch`, a request's body in `language`; `schema` is the type of the object.
 ///
 /// What comes out is an object. Where a patch makes it something else, the documented profile refuses it, and the recorded one takes a list for an object without fields.
-pub fn apply(language: Language, original: &Object, patch: &[u8], schema: impl Schema, profile: Profile) -> Result<Object, PatchError> {
+pub fn apply(
+    language: Language,
+    original: &Object,
+    patch: &[u8],
+    schema: impl Schema,
+    profile: Profile,
+) -> Result<Object, PatchError> {
     let original = Value::Object(original.clone());
     let patched = match language {
         Language::Json => json::apply(original, patch, profile)?,
@@ -107,7 +116,9 @@ pub fn apply(language: Language, original: &Object, patch: &[u8], schema: impl S
     match patched {
         Value::Object(object) => Ok(object),
         Value::Array(_) if !profile.full_merge_patch() => Ok(Map::new()),
-        _ => Err(PatchError::Inapplicable("the patched document is not an object".to_owned())),
+        _ => Err(PatchError::Inapplicable(
+            "the patched document is not an object".to_owned(),
+        )),
     }
 }
 

@@ -41,7 +41,10 @@ pub struct FieldSchema<S> {
 impl Schema for TypeRef {
     fn field(self, name: &str) -> Option<FieldSchema<Self>> {
         let field = self.field(name)?;
-        Some(FieldSchema { schema: field.type_ref, merge_key: field.merge_key })
+        Some(FieldSchema {
+            schema: field.type_ref,
+            merge_key: field.merge_key,
+        })
     }
 
     fn element(self) -> Option<Self> {
@@ -77,7 +80,9 @@ pub fn apply<S: Schema>(document: Value, patch: &[u8], schema: S, profile: Profi
         Value::Null => Map::new(),
         _ => return Err(malformed()),
     };
-    let Value::Object(document) = document else { return Err(malformed()) };
+    let Value::Object(document) = document else {
+        return Err(malformed());
+    };
     let mut merged = Value::Object(object(document, patch, Some(schema))?);
     if !profile.full_merge_patch() {
         // Written anew with sorted names; errors of the decoder that tell a position depend on it.
@@ -97,7 +102,11 @@ fn unknown_directive(directive: &Value, patch: &Map<String, Value>) -> PatchErro
     PatchError::Malformed(format!("unknown patch type: {shown} in map: {}", go_map(patch)))
 }
 
-fn object<S: Schema>(mut original: Map<String, Value>, mut patch: Map<String, Value>, schema: Option<S>) -> Result<Map<String, Value>, PatchError> {
+fn object<S: Schema>(
+    mut original: Map<String, Value>,
+    mut patch: Map<String, Value>,
+    schema: Option<S>,
+) -> Result<Map<String, Value>, PatchError> {
     match patch.get(DIRECTIVE) {
         None => {}
         Some(Value::String(directive)) if directive == "replace" => {
@@ -138,9 +147,16 @@ fn object<S: Schema>(mut original: Map<String, Value>, mut patch: Map<String, Va
 fn lookup<S: Schema>(schema: Option<S>, name: &str) -> Result<FieldSchema<S>, PatchError> {
     let Some(schema) = schema.filter(|s| s.is_mergeable()) else {
         let kind = schema.map_or("invalid", Schema::name);
-        return Err(PatchError::Inapplicable(format!("merging an object in json but data type is not map or struct, instead is: {kind}")));
+        return Err(PatchError::Inapplicable(format!(
+            "merging an object in json but data type is not map or struct, instead is: {kind}"
+        )));
     };
-    let missing = || PatchError::Inapplicable(format!("unable to find api field in struct {} for the json field {name:?}", schema.name()));
+    let missing = || {
+        PatchError::Inapplicable(format!(
+            "unable to find api field in struct {} for the json field {name:?}",
+            schema.name()
+        ))
+    };
     schema.field(name).ok_or_else(missing)
 }
 
@@ -156,7 +172,12 @@ fn item_type(value: &Value) -> u8 {
     }
 }
 
-fn list<S: Schema>(original: Vec<Value>, patch: Vec<Value>, key: &'static str, schema: Option<S>) -> Result<Vec<Value>, PatchError> {
+fn list<S: Schema>(
+    original: Vec<Value>,
+    patch: Vec<Value>,
+    key: &'static str,
+    schema: Option<S>,
+) -> Result<Vec<Value>, PatchError> {
     let mut items = original.iter().chain(&patch);
     let Some(first) = items.next() else { return Ok(original) };
     match first {
@@ -166,9 +187,15 @@ fn list<S: Schema>(original: Vec<Value>, patch: Vec<Value>, key: &'static str, s
     }
     if items.any(|item| item_type(item) != item_type(first)) {
         let both = format!("[{} {}]", go_list(&original), go_list(&patch));
-        return Err(PatchError::Inapplicable(format!("list element types are not identical: {both}")));
+        return Err(PatchError::Inapplicable(format!(
+            "list element types are not identical: {both}"
+        )));
     }
-    if first.is_object() { objects(original, patch, key, schema) } else { Ok(scalars(original, patch)) }
+    if first.is_object() {
+        objects(original, patch, key, schema)
+    } else {
+        Ok(scalars(original, patch))
+    }
 }
 
 /// Both lists; the place of an item that was there before is taken by the last one.
@@ -210,7 +237,11 @@ impl Keyed {
                 places.entry(identity(value)).or_default().push(at);
             }
         }
-        Self { items: items.into_iter().map(Some).collect(), places, key }
+        Self {
+            items: items.into_iter().map(Some).collect(),
+            places,
+            key,
+        }
     }
 
     fn remove(&mut self, value: &Value) {
@@ -224,7 +255,10 @@ impl Keyed {
     fn merge<S: Schema>(&mut self, item: Map<String, Value>, schema: Option<S>) -> Result<(), PatchError> {
         let key = self.key;
         let Some(value) = item.get(key) else {
-            return Err(PatchError::Inapplicable(format!("map: {} does not contain declared merge key: {key}", go_map(&item))));
+            return Err(PatchError::Inapplicable(format!(
+                "map: {} does not contain declared merge key: {key}",
+                go_map(&item)
+            )));
         };
         let places = self.places.entry(identity(value)).or_default();
         match places.last().and_then(|at| self.items.get_mut(*at)) {
@@ -242,7 +276,12 @@ impl Keyed {
     }
 }
 
-fn objects<S: Schema>(items: Vec<Value>, patch: Vec<Value>, key: &'static str, schema: Option<S>) -> Result<Vec<Value>, PatchError> {
+fn objects<S: Schema>(
+    items: Vec<Value>,
+    patch: Vec<Value>,
+    key: &'static str,
+    schema: Option<S>,
+) -> Result<Vec<Value>, PatchError> {
     let mut items = Keyed::new(items, key);
     let mut changes = Vec::new();
     let mut replace = false;
@@ -251,11 +290,17 @@ fn objects<S: Schema>(items: Vec<Value>, patch: Vec<Value>, key: &'static str, s
         match item.get(DIRECTIVE) {
             None => changes.push(item),
             Some(Value::String(directive)) if directive == "delete" => {
-                items.remove(item.get(key).ok_or_else(|| PatchError::Malformed("delete patch type with no merge key defined".to_owned()))?);
+                items.remove(
+                    item.get(key).ok_or_else(|| {
+                        PatchError::Malformed("delete patch type with no merge key defined".to_owned())
+                    })?,
+                );
             }
             Some(Value::String(directive)) if directive == "replace" => replace = true,
             Some(Value::String(directive)) if directive == "merge" => {
-                return Err(PatchError::Malformed("merging lists cannot yet be specified in the patch".to_owned()));
+                return Err(PatchError::Malformed(
+                    "merging lists cannot yet be specified in the patch".to_owned(),
+                ));
             }
             Some(other) => return Err(unknown_directive(other, &item)),
         }
@@ -284,7 +329,10 @@ fn go_list(items: &[Value]) -> String {
 }
 
 fn go_map(map: &Map<String, Value>) -> String {
-    let mut entries: Vec<String> = map.iter().map(|(name, value)| format!("{name}:{}", go(value))).collect();
+    let mut entries: Vec<String> = map
+        .iter()
+        .map(|(name, value)| format!("{name}:{}", go(value)))
+        .collect();
     entries.sort_unstable();
     format!("map[{}]", entries.join(" "))
 }
@@ -296,7 +344,9 @@ fn go_float(value: f64) -> String {
     }
     let text = format!("{value:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+    let (sign, digits) = exponent
+        .strip_prefix('-')
+        .map_or(('+', exponent), |digits| ('-', digits));
     format!("{mantissa}e{sign}{digits:0>2}")
 }
 

@@ -17,11 +17,21 @@ fn the_media_type_tells_the_language(#[case] media_type: &str, #[case] language:
 #[rstest]
 #[case(PatchError::Malformed("x".to_owned()), 400, "BadRequest")]
 #[case(PatchError::Inapplicable("x".to_owned()), 422, "Invalid")]
-fn a_mistake_is_the_clients_as_documented_and_a_500_as_recorded(#[case] error: PatchError, #[case] code: u16, #[case] reason: &str) {
+fn a_mistake_is_the_clients_as_documented_and_a_500_as_recorded(
+    #[case] error: PatchError,
+    #[case] code: u16,
+    #[case] reason: &str,
+) {
     let documented = error.status(Profile::Documented);
-    assert_eq!((documented.code, documented.reason.word(), documented.message.as_str()), (code, reason, "x"));
+    assert_eq!(
+        (documented.code, documented.reason.word(), documented.message.as_str()),
+        (code, reason, "x")
+    );
     let recorded = error.status(Profile::Kubernetes12).to_value();
-    assert_eq!(recorded, json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "x", "code": 500}));
+    assert_eq!(
+        recorded,
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "x", "code": 500})
+    );
 }
 
 #[test]
@@ -37,10 +47,19 @@ fn only_an_object_comes_out() {
     let original = Object::from_iter([("a".to_owned(), json!(1))]);
     let with = |language, patch: &str, profile| apply(language, &original, patch.as_bytes(), Type::Thing, profile);
     assert_eq!(with(Language::Merge, "[]", Profile::Kubernetes12), Ok(Object::new()));
-    assert!(matches!(with(Language::Merge, "[]", Profile::Documented), Err(PatchError::Malformed(_))));
+    assert!(matches!(
+        with(Language::Merge, "[]", Profile::Documented),
+        Err(PatchError::Malformed(_))
+    ));
     let whole = r#"[{"op": "replace", "path": "", "value": []}]"#;
-    assert!(matches!(with(Language::Json, whole, Profile::Documented), Err(PatchError::Inapplicable(_))));
-    assert_eq!(with(Language::Strategic, "{}", Profile::Documented), Ok(original.clone()));
+    assert!(matches!(
+        with(Language::Json, whole, Profile::Documented),
+        Err(PatchError::Inapplicable(_))
+    ));
+    assert_eq!(
+        with(Language::Strategic, "{}", Profile::Documented),
+        Ok(original.clone())
+    );
 }
 
 #[derive(serde::Deserialize)]
@@ -59,27 +78,50 @@ fn answers(answer: &Value, patched: &Value, before: Option<&Value>) -> bool {
         (Value::Object(answer), Value::Object(patched)) => {
             let before = |name: &str| before.and_then(|b| b.get(name));
             let volatile = |name: &str| matches!(name, "resourceVersion" | "generation" | "$patch");
-            patched.iter().all(|(k, v)| volatile(k) || v.is_null() || answer.get(k).is_some_and(|a| answers(a, v, before(k))))
-                && answer.iter().all(|(k, v)| volatile(k) || patched.contains_key(k) || before(k) != Some(v))
+            patched
+                .iter()
+                .all(|(k, v)| volatile(k) || v.is_null() || answer.get(k).is_some_and(|a| answers(a, v, before(k))))
+                && answer
+                    .iter()
+                    .all(|(k, v)| volatile(k) || patched.contains_key(k) || before(k) != Some(v))
         }
-        (Value::Array(answer), Value::Array(patched)) => answer.len() == patched.len() && answer.iter().zip(patched).all(|(a, p)| answers(a, p, None)),
+        (Value::Array(answer), Value::Array(patched)) => {
+            answer.len() == patched.len() && answer.iter().zip(patched).all(|(a, p)| answers(a, p, None))
+        }
         (answer, patched) => answer == patched,
     }
 }
 
 #[test]
 fn patches_do_what_the_recorded_server_did() {
-    let recorded: Vec<Recorded> = serde_json::from_str(include_str!("../../../fixtures/patches/recorded.json")).unwrap();
+    let recorded: Vec<Recorded> =
+        serde_json::from_str(include_str!("../../../fixtures/patches/recorded.json")).unwrap();
     assert!(recorded.len() > 40);
-    for Recorded { language, document, patch, answer, refusal } in recorded {
-        let language = Language::ALL.into_iter().find(|l| format!("{l:?}").to_lowercase() == language).unwrap();
+    for Recorded {
+        language,
+        document,
+        patch,
+        answer,
+        refusal,
+    } in recorded
+    {
+        let language = Language::ALL
+            .into_iter()
+            .find(|l| format!("{l:?}").to_lowercase() == language)
+            .unwrap();
         let word = |name: &str| document.get(name).and_then(Value::as_str).unwrap();
-        let schema = Scheme::builtin().kind(word("apiVersion"), word("kind")).unwrap().type_ref();
+        let schema = Scheme::builtin()
+            .kind(word("apiVersion"), word("kind"))
+            .unwrap()
+            .type_ref();
         let patched = apply(language, &document, patch.as_bytes(), schema, Profile::Kubernetes12);
         assert_eq!(patched.as_ref().err().map(ToString::to_string), refusal, "{patch}");
         if let Some(answer) = answer {
             let patched = Value::Object(patched.unwrap());
-            assert!(answers(&answer, &patched, Some(&document.clone().into())), "{patch}\nmakes {patched}\nnot   {answer}");
+            assert!(
+                answers(&answer, &patched, Some(&document.clone().into())),
+                "{patch}\nmakes {patched}\nnot   {answer}"
+            );
         }
     }
 }

@@ -13,7 +13,10 @@ use crate::{
 /// Binds the pod that the body names.
 pub(super) async fn bind(registry: &Registry, at: &Address, body: &Body) -> Result<Reply, Status> {
     let scheme = Scheme::builtin();
-    let (kind, pods) = scheme.kind("v1", "Binding").zip(scheme.resource("", "v1", "pods")).ok_or_else(Status::no_such_path)?;
+    let (kind, pods) = scheme
+        .kind("v1", "Binding")
+        .zip(scheme.resource("", "v1", "pods"))
+        .ok_or_else(Status::no_such_path)?;
     let binding = kind.decode(&body.bytes, body.syntax)?;
     admission::namespace_accepts(registry, at, admission::name(&binding)).await?;
     let faults = validate::binding(&binding);
@@ -22,12 +25,19 @@ pub(super) async fn bind(registry: &Registry, at: &Address, body: &Body) -> Resu
     }
     let name = meta::text(&binding, "metadata.name").to_owned();
     let node = meta::text(&binding, "target.name").to_owned();
-    let pod = Address { resource: pods, name: Some(name.clone()), subresource: None, ..at.clone() };
+    let pod = Address {
+        resource: pods,
+        name: Some(name.clone()),
+        subresource: None,
+        ..at.clone()
+    };
     registry
         .modify(&pod, |object| {
             let conflict = |why: String| Status::conflict("", "pods/binding", &name, &why);
             if !meta::text(object, "metadata.deletionTimestamp").is_empty() {
-                return Err(conflict(format!("pod {name} is being deleted, cannot be assigned to a host")));
+                return Err(conflict(format!(
+                    "pod {name} is being deleted, cannot be assigned to a host"
+                )));
             }
             let bound = meta::text(object, "spec.nodeName");
             if !bound.is_empty() {
@@ -44,7 +54,10 @@ pub(super) async fn bind(registry: &Registry, at: &Address, body: &Body) -> Resu
         .await?;
     let code = registry.profile.created_code();
     if registry.profile.binding_answers_itself() {
-        return Ok(Reply { code, body: registry.encode(kind, binding) });
+        return Ok(Reply {
+            code,
+            body: registry.encode(kind, binding),
+        });
     }
     Ok(Reply::status(&Status::success().with_code(code)))
 }

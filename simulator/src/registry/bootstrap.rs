@@ -12,23 +12,37 @@ impl Registry {
     /// Creates what every cluster starts with, unless it is there already.
     pub async fn bootstrap(&self) -> Result<(), Status> {
         let labels = json!({"component": "apiserver", "provider": "kubernetes"});
-        let (service_address, advertised) = (self.settings.service_range.at(1).to_string(), self.settings.advertise_address.to_string());
+        let (service_address, advertised) = (
+            self.settings.service_range.at(1).to_string(),
+            self.settings.advertise_address.to_string(),
+        );
         let ports = json!([{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 443}]);
-        self.seed("namespaces", None, json!({"metadata": {"name": "default"}})).await?;
+        self.seed("namespaces", None, json!({"metadata": {"name": "default"}}))
+            .await?;
         let service = json!({
             "metadata": {"name": "kubernetes", "labels": labels},
             "spec": {"ports": ports, "clusterIP": service_address, "type": "ClusterIP", "sessionAffinity": "None"},
         });
         self.seed("services", Some("default"), service).await?;
         let subsets = json!([{"addresses": [{"ip": advertised}], "ports": [{"name": "https", "port": self.settings.secure_port, "protocol": "TCP"}]}]);
-        self.seed("endpoints", Some("default"), json!({"metadata": {"name": "kubernetes"}, "subsets": subsets})).await
+        self.seed(
+            "endpoints",
+            Some("default"),
+            json!({"metadata": {"name": "kubernetes"}, "subsets": subsets}),
+        )
+        .await
     }
 
     async fn seed(&self, plural: &str, namespace: Option<&str>, object: Value) -> Result<(), Status> {
         let (Some(resource), Value::Object(object)) = (core(plural), object) else {
             return Err(Status::internal(format!("there is no core resource {plural}")));
         };
-        let at = Address { resource, namespace: namespace.map(str::to_owned), name: None, subresource: None };
+        let at = Address {
+            resource,
+            namespace: namespace.map(str::to_owned),
+            name: None,
+            subresource: None,
+        };
         match self.create_from(&at, object).await {
             Ok(_) => Ok(()),
             Err(status) if status.code == 409 => Ok(()),

@@ -19,13 +19,20 @@ pub struct Component {
 impl Component {
     /// A component that says `ok`.
     pub fn healthy(name: &str) -> Self {
-        Self { name: name.to_owned(), health: Ok("ok".to_owned()) }
+        Self {
+            name: name.to_owned(),
+            health: Ok("ok".to_owned()),
+        }
     }
 
     /// A component that nothing listens for on `port`.
     pub fn refused(name: &str, port: u16) -> Self {
-        let why = format!("Get \"http://127.0.0.1:{port}/healthz\": dial tcp 127.0.0.1:{port}: connect: connection refused");
-        Self { name: name.to_owned(), health: Err(why) }
+        let why =
+            format!("Get \"http://127.0.0.1:{port}/healthz\": dial tcp 127.0.0.1:{port}: connect: connection refused");
+        Self {
+            name: name.to_owned(),
+            health: Err(why),
+        }
     }
 
     /// The object that tells of it.
@@ -36,7 +43,10 @@ impl Component {
         };
         let mut object = Object::new();
         object.insert("metadata".into(), json!({"name": self.name, "creationTimestamp": null}));
-        object.insert("conditions".into(), json!([{"type": "Healthy", "status": status, "message": message}]));
+        object.insert(
+            "conditions".into(),
+            json!([{"type": "Healthy", "status": status, "message": message}]),
+        );
         face::link(at.resource, &mut object);
         object
     }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Address, Body, Registry, Reply, admission, binding, face, rollback, services::Allocation, strategy, update::Part, watch::version};
+use super::{
+    Address, Body, Registry, Reply, admission, binding, face, rollback, services::Allocation, strategy, update::Part,
+    watch::version,
+};
 use crate::{
     api::{Object, Status, meta},
     scheme::{Resource, TypeRef, types::Shape, validate},
@@ -24,7 +27,10 @@ impl Registry {
                 let mut object = at.resource.decode(&body.bytes, body.syntax)?;
                 at.resource.default(&mut object);
                 let record = self.create_object(at, object).await?;
-                Ok(Reply { code: self.profile.created_code(), body: face::face(at.resource).of(&record).clone() })
+                Ok(Reply {
+                    code: self.profile.created_code(),
+                    body: face::face(at.resource).of(&record).clone(),
+                })
             }
             _ => Err(Status::method_not_allowed()),
         }
@@ -41,11 +47,19 @@ impl Registry {
     }
 
     /// Creates `object`, of the stored version, without asking admission. One that comes by its status is allocated nothing; one that is `posted` has no version.
-    pub(super) async fn create_admitted(&self, at: &Address, part: Part, posted: bool, mut object: Object) -> Result<Arc<Record>, Status> {
+    pub(super) async fn create_admitted(
+        &self,
+        at: &Address,
+        part: Part,
+        posted: bool,
+        mut object: Object,
+    ) -> Result<Arc<Record>, Status> {
         let stored = face::stored(at.resource);
         if at.resource.namespaced {
             if meta::text(&object, "metadata.namespace") != at.namespace.as_deref().unwrap_or_default() {
-                return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+                return Err(Status::bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request",
+                ));
             }
         } else {
             meta::set(&mut object, "namespace", "");
@@ -56,12 +70,22 @@ impl Registry {
         let mut object = stored.canonical(object);
         let errors = validate::create(&stored.kind, &at.resource.group, &object);
         if !errors.is_empty() {
-            return Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&object, "metadata.name"), &errors));
+            return Err(Status::invalid(
+                face::invalid_group(at.resource),
+                &at.resource.kind,
+                meta::text(&object, "metadata.name"),
+                &errors,
+            ));
         }
         strategy::canonicalize(stored, &mut object);
         strategy::settle(stored, &mut object);
-        let allocated = if part == Part::Main { self.services.allocate(stored, &mut object, None)? } else { Allocation::default() };
-        let versioned = posted && version(meta::text(&object, "metadata.resourceVersion")).is_ok_and(|version| version != 0);
+        let allocated = if part == Part::Main {
+            self.services.allocate(stored, &mut object, None)?
+        } else {
+            Allocation::default()
+        };
+        let versioned =
+            posted && version(meta::text(&object, "metadata.resourceVersion")).is_ok_and(|version| version != 0);
         let inserted = match versioned {
             true => Err(self.mistake(400, "resourceVersion may not be set on objects to be created")),
             false => self.insert(at, object).await,
@@ -73,11 +97,16 @@ impl Registry {
     async fn insert(&self, at: &Address, object: Object) -> Result<Arc<Record>, Status> {
         let (group, plural) = face::named(at.resource);
         let name = meta::text(&object, "metadata.name").to_owned();
-        let at = Address { name: Some(name.clone()), ..at.clone() };
+        let at = Address {
+            name: Some(name.clone()),
+            ..at.clone()
+        };
         let key = self.key(&at)?;
         let draft = self.draft(&at, object)?;
         match self.store.commit(&key, Expected::Absent, Write::Put(draft)).await {
-            Ok(change) => change.after.ok_or_else(|| Status::internal("a created object was not stored")),
+            Ok(change) => change
+                .after
+                .ok_or_else(|| Status::internal("a created object was not stored")),
             Err(StoreError::Exists(_)) => Err(Status::already_exists(group, plural, &name)),
             Err(error) => Err(error.into()),
         }
@@ -106,16 +135,29 @@ impl Registry {
         face::link(stored, &mut object);
         let object = stored.canonical(object);
         let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
-        let labels: Pairs = labels.into_iter().flatten().map(|(k, v)| (k.as_str().into(), v.as_str().unwrap_or_default().into())).collect();
-        let mut fields: Vec<_> = stored.selectable().iter().map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into())).collect();
+        let labels: Pairs = labels
+            .into_iter()
+            .flatten()
+            .map(|(k, v)| (k.as_str().into(), v.as_str().unwrap_or_default().into()))
+            .collect();
+        let mut fields: Vec<_> = stored
+            .selectable()
+            .iter()
+            .map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into()))
+            .collect();
         fields.sort();
-        Draft::new(stored.encode(&object), given_link, labels, fields.into()).ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
+        Draft::new(stored.encode(&object), given_link, labels, fields.into())
+            .ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
     }
 
     /// Events live for an hour from their last change; when that ends stands in their metadata.
     fn limit_life(&self, stored: &Resource, object: &mut Object) {
         if stored.plural == "events" {
-            let end = self.clock.now().saturating_add(super::EVENT_LIFE).unwrap_or(jiff::Timestamp::MAX);
+            let end = self
+                .clock
+                .now()
+                .saturating_add(super::EVENT_LIFE)
+                .unwrap_or(jiff::Timestamp::MAX);
             meta::set(object, "deletionTimestamp", &crate::clock::stamp(end));
         }
     }

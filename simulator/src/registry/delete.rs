@@ -66,13 +66,22 @@ impl Registry {
         if body.bytes.is_empty() {
             return Ok(None);
         }
-        let options = Scheme::builtin().kind("v1", "DeleteOptions").ok_or_else(|| Status::internal("there are no DeleteOptions"))?;
-        let options = options.decode_plain(&body.bytes, body.syntax).map_err(|refusal| self.mistake(400, refusal.message))?;
+        let options = Scheme::builtin()
+            .kind("v1", "DeleteOptions")
+            .ok_or_else(|| Status::internal("there are no DeleteOptions"))?;
+        let options = options
+            .decode_plain(&body.bytes, body.syntax)
+            .map_err(|refusal| self.mistake(400, refusal.message))?;
         Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
     }
 
     /// Deletes every selected object of a collection. The grace period of the first that has one is that of all after it, as in v1.2.
-    pub async fn delete_collection(&self, at: &Address, options: &ListOptions, body: Option<&Body>) -> Result<Reply, Status> {
+    pub async fn delete_collection(
+        &self,
+        at: &Address,
+        options: &ListOptions,
+        body: Option<&Body>,
+    ) -> Result<Reply, Status> {
         admission::namespace_exists(self, at).await?;
         let selection = Selection::parse(at, options, self.profile)?;
         let mut seconds = body.map_or(Ok(None), |body| self.grace_period(body))?;
@@ -100,7 +109,11 @@ impl Registry {
         loop {
             let old = self.record(at).await?;
             let mut object = object(&old)?;
-            let grace = if at.resource.plural == "pods" { grace(&mut object, seconds, self.clock.now()) } else { Grace::Now };
+            let grace = if at.resource.plural == "pods" {
+                grace(&mut object, seconds, self.clock.now())
+            } else {
+                Grace::Now
+            };
             let last = match grace {
                 Grace::AsItIs => return Ok(Outcome::Pending(old)),
                 Grace::Now => old,
@@ -110,7 +123,11 @@ impl Registry {
                     None => continue,
                 },
             };
-            match self.store.commit(last.key(), Expected::At(last.revision()), Write::Remove).await {
+            match self
+                .store
+                .commit(last.key(), Expected::At(last.revision()), Write::Remove)
+                .await
+            {
                 Ok(_) => {
                     self.services.forget(&last)?;
                     self.delete_endpoints(at).await?;
@@ -124,7 +141,12 @@ impl Registry {
 
     /// A service takes the endpoints of its name with it.
     async fn delete_endpoints(&self, at: &Address) -> Result<(), Status> {
-        let Some(resource) = Scheme::builtin().resource("", "v1", "endpoints").filter(|_| at.resource.plural == "services") else { return Ok(()) };
+        let Some(resource) = Scheme::builtin()
+            .resource("", "v1", "endpoints")
+            .filter(|_| at.resource.plural == "services")
+        else {
+            return Ok(());
+        };
         match Box::pin(self.delete_record(&Address { resource, ..at.clone() }, &mut None)).await {
             Err(gone) if gone.code == 404 => Ok(()),
             other => other.map(drop),
@@ -135,7 +157,12 @@ impl Registry {
     async fn delete_namespace(&self, at: &Address) -> Result<Arc<Record>, Status> {
         let name = at.name.as_deref().unwrap_or_default();
         if name == super::DEFAULT_NAMESPACE {
-            return Err(Status::forbidden("", "namespaces", name, "this namespace may not be deleted"));
+            return Err(Status::forbidden(
+                "",
+                "namespaces",
+                name,
+                "this namespace may not be deleted",
+            ));
         }
         let old = self.record(at).await?;
         let object = parse(old.bytes())?;
@@ -149,7 +176,10 @@ impl Registry {
                 })
                 .await;
         }
-        if meta::lookup(&object, "spec.finalizers").and_then(Value::as_array).is_some_and(|f| !f.is_empty()) {
+        if meta::lookup(&object, "spec.finalizers")
+            .and_then(Value::as_array)
+            .is_some_and(|f| !f.is_empty())
+        {
             let why = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
             return Err(Status::conflict("", "namespaces", name, why));
         }
@@ -161,7 +191,16 @@ impl Registry {
 
 /// Whether DELETE answers with the object itself where the profile lets it.
 fn answers_itself(plural: &str) -> bool {
-    matches!(plural, "pods" | "namespaces" | "persistentvolumes" | "persistentvolumeclaims" | "podtemplates" | "resourcequotas" | "serviceaccounts")
+    matches!(
+        plural,
+        "pods"
+            | "namespaces"
+            | "persistentvolumes"
+            | "persistentvolumeclaims"
+            | "podtemplates"
+            | "resourcequotas"
+            | "serviceaccounts"
+    )
 }
 
 /// Decides how a pod goes, and marks it so; `asked` becomes the period that it is given.
@@ -184,7 +223,11 @@ fn grace(pod: &mut Object, asked: &mut Option<i64>, now: Timestamp) -> Grace {
     }
     let finished = matches!(meta::text(pod, "status.phase"), "Failed" | "Succeeded");
     let unbound = meta::text(pod, "spec.nodeName").is_empty();
-    let seconds = if finished || unbound { 0 } else { asked.or(number("spec.terminationGracePeriodSeconds")).unwrap_or(0) };
+    let seconds = if finished || unbound {
+        0
+    } else {
+        asked.or(number("spec.terminationGracePeriodSeconds")).unwrap_or(0)
+    };
     *asked = Some(seconds);
     mark(pod, later(now, seconds), seconds);
     Grace::Marked(seconds)

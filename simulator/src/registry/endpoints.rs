@@ -23,14 +23,25 @@ type Addresses = BTreeMap<AddressKey, bool>;
 
 /// Repacks the subsets of an Endpoints object.
 pub(super) fn repack(endpoints: &mut Object) {
-    let subsets = endpoints.get("subsets").and_then(Value::as_array).cloned().unwrap_or_default();
+    let subsets = endpoints
+        .get("subsets")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
     let mut addresses: BTreeMap<AddressKey, Fields> = BTreeMap::new();
     let mut offered: Vec<(Fields, Addresses)> = Vec::new();
     for subset in subsets.iter().filter_map(Value::as_object) {
         for port in objects(subset, "ports") {
             for (list, ready) in [("addresses", true), ("notReadyAddresses", false)] {
                 for address in objects(subset, list) {
-                    let key = (text(&address, "ip"), address.get("targetRef").and_then(Value::as_object).map(|r| text(r, "uid")).unwrap_or_default());
+                    let key = (
+                        text(&address, "ip"),
+                        address
+                            .get("targetRef")
+                            .and_then(Value::as_object)
+                            .map(|r| text(r, "uid"))
+                            .unwrap_or_default(),
+                    );
                     addresses.entry(key.clone()).or_insert(address);
                     let at = offered.iter().position(|(p, _)| *p == port).unwrap_or_else(|| {
                         offered.push((port.clone(), BTreeMap::new()));
@@ -50,18 +61,44 @@ pub(super) fn repack(endpoints: &mut Object) {
 }
 
 fn subset(set: &Addresses, addresses: &BTreeMap<AddressKey, Fields>, offered: &[(Fields, Addresses)]) -> Fields {
-    let of = |wanted: bool| set.iter().filter(|(_, ready)| **ready == wanted).filter_map(|(key, _)| addresses.get(key).cloned()).collect();
-    let mut ports: Vec<Fields> = offered.iter().filter(|(_, addresses)| addresses == set).map(|(port, _)| port.clone()).collect();
+    let of = |wanted: bool| {
+        set.iter()
+            .filter(|(_, ready)| **ready == wanted)
+            .filter_map(|(key, _)| addresses.get(key).cloned())
+            .collect()
+    };
+    let mut ports: Vec<Fields> = offered
+        .iter()
+        .filter(|(_, addresses)| addresses == set)
+        .map(|(port, _)| port.clone())
+        .collect();
     ports.sort_by_cached_key(|port| Md5::digest(format!("(api.EndpointPort){}", dump_port(port))).to_vec());
-    [("addresses", list(of(true))), ("notReadyAddresses", list(of(false))), ("ports", list(ports))].map(|(k, v)| (k.to_owned(), v)).into_iter().collect()
+    [
+        ("addresses", list(of(true))),
+        ("notReadyAddresses", list(of(false))),
+        ("ports", list(ports)),
+    ]
+    .map(|(k, v)| (k.to_owned(), v))
+    .into_iter()
+    .collect()
 }
 
 fn list(items: Vec<Fields>) -> Value {
-    if items.is_empty() { Value::Null } else { items.into_iter().map(Value::Object).collect() }
+    if items.is_empty() {
+        Value::Null
+    } else {
+        items.into_iter().map(Value::Object).collect()
+    }
 }
 
 fn objects(of: &Fields, field: &str) -> Vec<Fields> {
-    of.get(field).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object).cloned().collect()
+    of.get(field)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object)
+        .cloned()
+        .collect()
 }
 
 fn text(of: &Fields, field: &str) -> String {
@@ -70,7 +107,11 @@ fn text(of: &Fields, field: &str) -> String {
 
 fn dump_port(port: &Fields) -> String {
     let number = port.get("port").and_then(Value::as_i64).unwrap_or(0);
-    format!("{{Name:(string){} Port:(int32){number} Protocol:(api.Protocol){}}}", text(port, "name"), text(port, "protocol"))
+    format!(
+        "{{Name:(string){} Port:(int32){number} Protocol:(api.Protocol){}}}",
+        text(port, "name"),
+        text(port, "protocol")
+    )
 }
 
 fn dump_address(address: &Fields) -> String {
@@ -78,20 +119,41 @@ fn dump_address(address: &Fields) -> String {
         None => "<nil>".to_owned(),
         Some(target) => {
             let mut out = String::new();
-            let fields = [("Kind", "kind", "string"), ("Namespace", "namespace", "string"), ("Name", "name", "string"), ("UID", "uid", "types.UID")];
-            let more = [("APIVersion", "apiVersion", "string"), ("ResourceVersion", "resourceVersion", "string"), ("FieldPath", "fieldPath", "string")];
+            let fields = [
+                ("Kind", "kind", "string"),
+                ("Namespace", "namespace", "string"),
+                ("Name", "name", "string"),
+                ("UID", "uid", "types.UID"),
+            ];
+            let more = [
+                ("APIVersion", "apiVersion", "string"),
+                ("ResourceVersion", "resourceVersion", "string"),
+                ("FieldPath", "fieldPath", "string"),
+            ];
             for (name, field, kind) in fields.into_iter().chain(more) {
-                let _ = write!(out, "{}{name}:({kind}){}", if out.is_empty() { "" } else { " " }, text(target, field));
+                let _ = write!(
+                    out,
+                    "{}{name}:({kind}){}",
+                    if out.is_empty() { "" } else { " " },
+                    text(target, field)
+                );
             }
             format!("{{{out}}}")
         }
     };
-    format!("{{IP:(string){} TargetRef:(*api.ObjectReference){target}}}", text(address, "ip"))
+    format!(
+        "{{IP:(string){} TargetRef:(*api.ObjectReference){target}}}",
+        text(address, "ip")
+    )
 }
 
 fn dump_list(of: &Fields, field: &str, dump: fn(&Fields) -> String) -> String {
     let items = objects(of, field);
-    if items.is_empty() { "<nil>".to_owned() } else { format!("[{}]", items.iter().map(dump).collect::<Vec<_>>().join(" ")) }
+    if items.is_empty() {
+        "<nil>".to_owned()
+    } else {
+        format!("[{}]", items.iter().map(dump).collect::<Vec<_>>().join(" "))
+    }
 }
 
 fn dump_subset(subset: &Fields) -> String {
@@ -122,14 +184,22 @@ mod tests {
             {"addresses": [{"ip": "10.1.2.4"}, {"ip": "10.1.2.3"}], "ports": ports},
             {"addresses": [{"ip": "10.1.2.4"}], "notReadyAddresses": [{"ip": "10.1.2.9"}, {"ip": "10.1.2.3"}], "ports": ports},
         ]));
-        assert_eq!(packed, json!([{"addresses": [{"ip": "10.1.2.3"}, {"ip": "10.1.2.4"}], "notReadyAddresses": [{"ip": "10.1.2.9"}], "ports": ports}]));
+        assert_eq!(
+            packed,
+            json!([{"addresses": [{"ip": "10.1.2.3"}, {"ip": "10.1.2.4"}], "notReadyAddresses": [{"ip": "10.1.2.9"}], "ports": ports}])
+        );
     }
 
     #[test]
     fn ports_of_the_same_addresses_come_together_in_the_order_of_their_hashes() {
         let dns = json!({"name": "dns", "port": 53, "protocol": "UDP"});
         let https = json!({"name": "https", "port": 443, "protocol": "TCP"});
-        let packed = repacked(json!([{"addresses": [{"ip": "1.1.1.1"}], "ports": [dns]}, {"addresses": [{"ip": "1.1.1.1"}], "ports": [https]}]));
-        assert_eq!(packed, json!([{"addresses": [{"ip": "1.1.1.1"}], "notReadyAddresses": null, "ports": [https, dns]}]));
+        let packed = repacked(
+            json!([{"addresses": [{"ip": "1.1.1.1"}], "ports": [dns]}, {"addresses": [{"ip": "1.1.1.1"}], "ports": [https]}]),
+        );
+        assert_eq!(
+            packed,
+            json!([{"addresses": [{"ip": "1.1.1.1"}], "notReadyAddresses": null, "ports": [https, dns]}])
+        );
     }
 }

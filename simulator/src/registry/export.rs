@@ -46,15 +46,27 @@ fn service(object: &mut Object, exact: bool) {
     if spec.get("type").and_then(Value::as_str) == Some("NodePort")
         && let Some(ports) = spec.get_mut("ports").and_then(Value::as_array_mut)
     {
-        ports.iter_mut().filter_map(Value::as_object_mut).for_each(|p| drop(p.shift_remove("nodePort")));
+        ports
+            .iter_mut()
+            .filter_map(Value::as_object_mut)
+            .for_each(|p| drop(p.shift_remove("nodePort")));
     }
 }
 
 fn secret(object: &Object) -> Result<(), Status> {
     let tied = meta::lookup(object, "metadata.annotations").and_then(|a| a.get("kubernetes.io/service-account.uid"));
     if meta::text(object, "type") == "kubernetes.io/service-account-token" || tied.is_some() {
-        let error = FieldError::invalid(&Path::new("type"), meta::text(object, "type"), "can not export service account secrets");
-        return Err(Status::invalid("", "Secret", meta::text(object, "metadata.name"), &[error]));
+        let error = FieldError::invalid(
+            &Path::new("type"),
+            meta::text(object, "type"),
+            "can not export service account secrets",
+        );
+        return Err(Status::invalid(
+            "",
+            "Secret",
+            meta::text(object, "metadata.name"),
+            &[error],
+        ));
     }
     Ok(())
 }

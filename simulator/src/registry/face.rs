@@ -15,14 +15,19 @@ use crate::{
 pub(super) fn stored(resource: &'static Resource) -> &'static Resource {
     match resource.group.as_str() {
         "" | "extensions" => resource,
-        _ => Scheme::builtin().resource("extensions", "v1beta1", &resource.plural).unwrap_or(resource),
+        _ => Scheme::builtin()
+            .resource("extensions", "v1beta1", &resource.plural)
+            .unwrap_or(resource),
     }
 }
 
 /// The group and the resource that errors name.
 pub(super) fn named(resource: &'static Resource) -> (&'static str, &'static str) {
     let stored = stored(resource);
-    (stored.strategy.error_group.as_deref().unwrap_or(&stored.group), &stored.plural)
+    (
+        stored.strategy.error_group.as_deref().unwrap_or(&stored.group),
+        &stored.plural,
+    )
 }
 
 /// The group that a failed validation names: of a kind of two groups always the one that it is not stored in.
@@ -36,7 +41,11 @@ pub(super) fn invalid_group(resource: &'static Resource) -> &'static str {
 
 /// How to show a stored object as `resource` has it.
 pub(super) fn face(resource: &'static Resource) -> Face {
-    if std::ptr::eq(stored(resource), resource) { Face::Stored } else { Face::Other { resource, convert } }
+    if std::ptr::eq(stored(resource), resource) {
+        Face::Stored
+    } else {
+        Face::Other { resource, convert }
+    }
 }
 
 /// Turns the stored bytes of an object into `resource`'s version.
@@ -51,7 +60,10 @@ fn convert(resource: &'static Resource, bytes: &Bytes) -> Bytes {
 ///
 /// An object that has lost its namespace, as an exported one does, gets the path that v1.2 gives it: one with the namespace left out.
 pub(super) fn link(resource: &Resource, object: &mut Object) {
-    let (namespace, name) = (meta::text(object, "metadata.namespace"), meta::text(object, "metadata.name"));
+    let (namespace, name) = (
+        meta::text(object, "metadata.namespace"),
+        meta::text(object, "metadata.name"),
+    );
     let path = match (resource.namespaced, namespace) {
         (false, _) => format!("{}/{}/{name}", root(resource), resource.plural),
         (true, "") => format!("{}/namespaces/{}/{name}", root(resource), resource.plural),
@@ -62,7 +74,11 @@ pub(super) fn link(resource: &Resource, object: &mut Object) {
 
 /// The path of a resource's group and version.
 pub(super) fn root(resource: &Resource) -> String {
-    if resource.group.is_empty() { format!("/api/{}", resource.version) } else { format!("/apis/{}/{}", resource.group, resource.version) }
+    if resource.group.is_empty() {
+        format!("/api/{}", resource.version)
+    } else {
+        format!("/apis/{}/{}", resource.group, resource.version)
+    }
 }
 
 /// The path of a collection, as a list's selfLink says it.

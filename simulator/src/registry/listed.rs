@@ -27,14 +27,22 @@ struct Lists {
 type Path = (&'static str, &'static str, Option<Box<str>>);
 
 fn path(at: &Address) -> Path {
-    (at.resource.group.as_str(), at.resource.plural.as_str(), at.namespace.as_deref().map(Into::into))
+    (
+        at.resource.group.as_str(),
+        at.resource.plural.as_str(),
+        at.namespace.as_deref().map(Into::into),
+    )
 }
 
 impl Listed {
     /// The list at `at`, where it was read at `revision`.
     pub(super) fn at(&self, at: &Address, revision: u64) -> Option<Bytes> {
         let lists = self.0.lock();
-        lists.by_path.get(&path(at)).filter(|(read, _)| *read == revision).map(|(_, list)| list.clone())
+        lists
+            .by_path
+            .get(&path(at))
+            .filter(|(read, _)| *read == revision)
+            .map(|(_, list)| list.clone())
     }
 
     /// Keeps a list that was read at `revision`.
@@ -58,7 +66,12 @@ mod tests {
 
     fn pods(namespace: &str) -> Address {
         let resource = Scheme::builtin().resource("", "v1", "pods").unwrap();
-        Address { resource, namespace: Some(namespace.to_owned()), name: None, subresource: None }
+        Address {
+            resource,
+            namespace: Some(namespace.to_owned()),
+            name: None,
+            subresource: None,
+        }
     }
 
     #[test]

@@ -87,7 +87,17 @@ impl Registry {
         let store = Arc::new(Memory::new(hub.clone()));
         let services = services::Services::new(settings.service_range, profile, chance.clone());
         let components = settings.components.clone();
-        Self { settings, profile, clock, chance, store, hub, services, listed: listed::Listed::default(), components }
+        Self {
+            settings,
+            profile,
+            clock,
+            chance,
+            store,
+            hub,
+            services,
+            listed: listed::Listed::default(),
+            components,
+        }
     }
 
     /// Whose word counts.
@@ -114,7 +124,10 @@ impl Reply {
 
     /// An answer with a `Status`.
     fn status(status: &Status) -> Self {
-        Self { code: status.code, body: status.to_value().to_string().into() }
+        Self {
+            code: status.code,
+            body: status.to_value().to_string().into(),
+        }
     }
 }
 
@@ -122,7 +135,9 @@ impl From<StoreError> for Status {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Status::new(Reason::ServiceUnavailable, error.to_string()),
-            StoreError::Exists(_) | StoreError::Missing(_) | StoreError::Stale { .. } => Status::new(Reason::Conflict, error.to_string()),
+            StoreError::Exists(_) | StoreError::Missing(_) | StoreError::Stale { .. } => {
+                Status::new(Reason::Conflict, error.to_string())
+            }
         }
     }
 }

@@ -9,8 +9,17 @@ use crate::{
 
 impl Registry {
     /// `current`, an object of `resource`'s version, with the patch applied: decoded, not defaulted.
-    pub(super) fn apply(&self, resource: &'static Resource, language: Language, current: &Object, patch: &[u8]) -> Result<Object, Status> {
-        let patched = patch::apply(language, current, patch, resource.type_ref(), self.profile).map_err(|e| e.status(self.profile))?;
-        resource.decode_value(patched.into()).map_err(|refusal| self.mistake(422, refusal.message))
+    pub(super) fn apply(
+        &self,
+        resource: &'static Resource,
+        language: Language,
+        current: &Object,
+        patch: &[u8],
+    ) -> Result<Object, Status> {
+        let patched = patch::apply(language, current, patch, resource.type_ref(), self.profile)
+            .map_err(|e| e.status(self.profile))?;
+        resource
+            .decode_value(patched.into())
+            .map_err(|refusal| self.mistake(422, refusal.message))
     }
 }

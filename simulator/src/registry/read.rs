@@ -15,9 +15,10 @@ impl Registry {
     /// Reads one object.
     pub async fn get(&self, at: &Address, options: &ReadOptions) -> Result<Reply, Status> {
         match at.subresource.as_deref() {
-            None if at.resource.plural == "componentstatuses" && options.export => {
-                Err(Status::bad_request(format!("export of {:?} is not supported", at.resource.plural)))
-            }
+            None if at.resource.plural == "componentstatuses" && options.export => Err(Status::bad_request(format!(
+                "export of {:?} is not supported",
+                at.resource.plural
+            ))),
             None if at.resource.plural == "componentstatuses" => self.component_status(at),
             None => {
                 let record = self.record(at).await?;
@@ -48,8 +49,12 @@ impl Registry {
         }
         let selection = Selection::parse(at, options, self.profile)?;
         let mut listing = self.listing(at).await?;
-        let looked_up = selection.only().filter(|_| at.resource.strategy.lists_by_name && at.namespace.is_some() == at.resource.namespaced);
-        let version = looked_up.is_none_or(|name| listing.records.iter().any(|r| *r.key().name == *name)).then_some(listing.revision);
+        let looked_up = selection
+            .only()
+            .filter(|_| at.resource.strategy.lists_by_name && at.namespace.is_some() == at.resource.namespaced);
+        let version = looked_up
+            .is_none_or(|name| listing.records.iter().any(|r| *r.key().name == *name))
+            .then_some(listing.revision);
         listing.records.retain(|r| selection.sees(r));
         let list = encode_list(at, version, &listing.records);
         if whole {
@@ -72,7 +77,11 @@ impl Registry {
     pub(super) fn key(&self, at: &Address) -> Result<Key, Status> {
         let name = at.name.as_deref().ok_or_else(Status::no_such_path)?;
         name::path_segment(name).map_err(|why| Status::bad_request(format!("Name parameter invalid: {why}.")))?;
-        Ok(Key::new(table(at.resource), at.namespace.as_deref().unwrap_or_default(), name))
+        Ok(Key::new(
+            table(at.resource),
+            at.namespace.as_deref().unwrap_or_default(),
+            name,
+        ))
     }
 }
 

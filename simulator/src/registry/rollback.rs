@@ -12,7 +12,9 @@ use crate::{
 
 /// Rolls back the deployment that the body names.
 pub(super) async fn roll_back(registry: &Registry, at: &Address, body: &Body) -> Result<Reply, Status> {
-    let kind = Scheme::builtin().kind("extensions/v1beta1", "DeploymentRollback").ok_or_else(Status::no_such_path)?;
+    let kind = Scheme::builtin()
+        .kind("extensions/v1beta1", "DeploymentRollback")
+        .ok_or_else(Status::no_such_path)?;
     let rollback = kind.decode(&body.bytes, body.syntax)?;
     admission::namespace_exists(registry, at).await?;
     let name = meta::text(&rollback, "name");
@@ -20,19 +22,29 @@ pub(super) async fn roll_back(registry: &Registry, at: &Address, body: &Body) ->
     if !errors.is_empty() {
         return Err(Status::invalid(&kind.group, &kind.kind, name, &errors));
     }
-    let deployment = Address { name: Some(name.to_owned()), subresource: None, ..at.clone() };
+    let deployment = Address {
+        name: Some(name.to_owned()),
+        subresource: None,
+        ..at.clone()
+    };
     registry
         .modify(&deployment, |object| {
             if let Some(annotations) = meta::lookup(&rollback, "updatedAnnotations").and_then(Value::as_object) {
                 let kept = meta::child(meta::metadata(object), "annotations");
                 kept.extend(annotations.iter().map(|(k, v)| (k.clone(), v.clone())));
             }
-            let to = rollback.get("rollbackTo").cloned().unwrap_or_else(|| Value::Object(Default::default()));
+            let to = rollback
+                .get("rollbackTo")
+                .cloned()
+                .unwrap_or_else(|| Value::Object(Default::default()));
             meta::child(object, "spec").insert("rollbackTo".into(), to);
             *object = at.resource.canonical(std::mem::take(object));
             Ok(())
         })
         .await?;
     let (code, status) = registry.profile.rollback();
-    Ok(Reply { code, ..Reply::status(&status) })
+    Ok(Reply {
+        code,
+        ..Reply::status(&status)
+    })
 }

@@ -18,17 +18,29 @@ use crate::{
 
 /// The Scale kind at an address.
 fn kind(at: &Address) -> Result<&'static Resource, Status> {
-    let version = if at.resource.group.is_empty() { "autoscaling/v1" } else { "extensions/v1beta1" };
+    let version = if at.resource.group.is_empty() {
+        "autoscaling/v1"
+    } else {
+        "extensions/v1beta1"
+    };
     match at.resource.plural.as_str() {
-        "replicationcontrollers" | "deployments" | "replicasets" => Scheme::builtin().kind(version, "Scale").ok_or_else(Status::no_such_path),
+        "replicationcontrollers" | "deployments" | "replicasets" => Scheme::builtin()
+            .kind(version, "Scale")
+            .ok_or_else(Status::no_such_path),
         _ => Err(Status::no_such_path()),
     }
 }
 
 /// Where what is scaled is stored: replication controllers, which have a scale in two groups, in their own.
 fn scaled(at: &Address) -> Address {
-    let controllers = Scheme::builtin().resource("", "v1", "replicationcontrollers").filter(|r| r.plural == at.resource.plural);
-    Address { resource: controllers.unwrap_or(at.resource), subresource: None, ..at.clone() }
+    let controllers = Scheme::builtin()
+        .resource("", "v1", "replicationcontrollers")
+        .filter(|r| r.plural == at.resource.plural);
+    Address {
+        resource: controllers.unwrap_or(at.resource),
+        subresource: None,
+        ..at.clone()
+    }
 }
 
 /// What is not there is named with the sub-resource.
@@ -36,7 +48,11 @@ fn missing(at: &Address, scale: &Resource, status: Status) -> Status {
     if status.code != 404 {
         return status;
     }
-    Status::not_found(&scale.group, &format!("{}/scale", at.resource.plural), at.name.as_deref().unwrap_or_default())
+    Status::not_found(
+        &scale.group,
+        &format!("{}/scale", at.resource.plural),
+        at.name.as_deref().unwrap_or_default(),
+    )
 }
 
 pub(super) async fn read(registry: &Registry, at: &Address) -> Result<Reply, Status> {
@@ -66,7 +82,9 @@ async fn write(registry: &Registry, at: &Address, scale: &'static Resource, obje
     same_name(at, &object)?;
     same_namespace(at, &object)?;
     admission::namespace_exists(registry, at).await?;
-    let replicas = meta::lookup(&object, "spec.replicas").and_then(Value::as_i64).unwrap_or(0);
+    let replicas = meta::lookup(&object, "spec.replicas")
+        .and_then(Value::as_i64)
+        .unwrap_or(0);
     let name = meta::text(&object, "metadata.name");
     let errors = validate::scale(&object);
     if !errors.is_empty() {
@@ -83,13 +101,17 @@ async fn write(registry: &Registry, at: &Address, scale: &'static Resource, obje
             let spec = meta::child(stored, "spec");
             if spec.get("replicas").and_then(Value::as_i64).unwrap_or(0) != replicas {
                 spec.insert("replicas".into(), replicas.into());
-                let generation = meta::lookup(stored, "metadata.generation").and_then(Value::as_i64).unwrap_or(0);
+                let generation = meta::lookup(stored, "metadata.generation")
+                    .and_then(Value::as_i64)
+                    .unwrap_or(0);
                 meta::metadata(stored).insert("generation".into(), (generation + 1).into());
             }
             Ok(())
         })
         .await?;
-    Ok(Reply::ok(registry.encode(scale, view(at, scale, &parse(record.bytes())?))))
+    Ok(Reply::ok(
+        registry.encode(scale, view(at, scale, &parse(record.bytes())?)),
+    ))
 }
 
 /// The scale of `object`.
@@ -98,10 +120,16 @@ fn view(at: &Address, scale: &Resource, object: &Object) -> Object {
     shown.insert("kind".into(), "Scale".into());
     shown.insert("apiVersion".into(), scale.group_version().into());
     let own = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
-    let kept = own.iter().filter_map(|f| Some(((*f).to_owned(), meta::lookup(object, &format!("metadata.{f}"))?.clone())));
+    let kept = own
+        .iter()
+        .filter_map(|f| Some(((*f).to_owned(), meta::lookup(object, &format!("metadata.{f}"))?.clone())));
     shown.insert("metadata".into(), Value::Object(kept.collect()));
     let (plural, namespace) = (&at.resource.plural, meta::text(object, "metadata.namespace"));
-    let link = format!("{}/namespaces/{namespace}/{plural}/{}/scale", face::root(at.resource), meta::text(object, "metadata.name"));
+    let link = format!(
+        "{}/namespaces/{namespace}/{plural}/{}/scale",
+        face::root(at.resource),
+        meta::text(object, "metadata.name")
+    );
     meta::set(&mut shown, "selfLink", &link);
     let count = |path: &str| meta::lookup(object, path).cloned().unwrap_or_else(|| 0.into());
     shown.insert("spec".into(), json!({"replicas": count("spec.replicas")}));
@@ -112,7 +140,11 @@ fn view(at: &Address, scale: &Resource, object: &Object) -> Object {
         let text = labels::Selector::from_map(selector.as_object().unwrap_or(&Object::new())).to_string();
         status.insert("selector".into(), text.into());
     } else {
-        let selector = if plural == "replicationcontrollers" { json!({"matchLabels": selector}) } else { selector };
+        let selector = if plural == "replicationcontrollers" {
+            json!({"matchLabels": selector})
+        } else {
+            selector
+        };
         if selector.get("matchExpressions").is_none()
             && let Some(labels) = selector.get("matchLabels")
         {

@@ -26,10 +26,18 @@ impl Selection {
         let fields = fields::Selector::parse(&options.field_selector).map_err(malformed)?;
         supported(at.resource, &fields)?;
         if at.name.is_some() && !fields.is_everything() {
-            return Err(Status::bad_request("both a name and a field selector provided; please provide one or the other."));
+            return Err(Status::bad_request(
+                "both a name and a field selector provided; please provide one or the other.",
+            ));
         }
         let nothing = at.name.is_some() && at.resource.strategy.name_is_no_field && profile.forgets_names();
-        Ok(Self { namespace: at.namespace.as_deref().map(Into::into), name: at.name.as_deref().map(Into::into), labels, fields, nothing })
+        Ok(Self {
+            namespace: at.namespace.as_deref().map(Into::into),
+            name: at.name.as_deref().map(Into::into),
+            labels,
+            fields,
+            nothing,
+        })
     }
 
     /// The one name that it asks for, if it does.

@@ -50,7 +50,10 @@ impl FromStr for Cidr {
         let address: Ipv4Addr = address.parse().map_err(|_| wrong())?;
         let prefix: u32 = prefix.parse().ok().filter(|p| (8..=30).contains(p)).ok_or_else(wrong)?;
         let size = 1 << (32 - prefix);
-        Ok(Self { base: u32::from(address) & !(size - 1), size })
+        Ok(Self {
+            base: u32::from(address) & !(size - 1),
+            size,
+        })
     }
 }
 
@@ -78,11 +81,21 @@ pub(super) struct Services {
 
 impl Services {
     pub(super) fn new(range: Cidr, profile: Profile, chance: Arc<Chance>) -> Self {
-        Self { range, profile, chance, taken: Mutex::default() }
+        Self {
+            range,
+            profile,
+            chance,
+            taken: Mutex::default(),
+        }
     }
 
     /// Gives a service that is to be stored in place of `old` what it asks for or lacks; other kinds nothing.
-    pub(super) fn allocate(&self, resource: &Resource, object: &mut Object, old: Option<&Object>) -> Result<Allocation, Status> {
+    pub(super) fn allocate(
+        &self,
+        resource: &Resource,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Result<Allocation, Status> {
         let mut allocation = Allocation::default();
         if resource.plural != "services" {
             return Ok(allocation);
@@ -98,7 +111,9 @@ impl Services {
 
     fn take(&self, service: &mut Object, old: Option<&Object>, allocation: &mut Allocation) -> Result<(), Status> {
         let name = meta::text(service, "metadata.name").to_owned();
-        let refused = |path: &Path, asked: Value, why: &str| Status::invalid("", "Service", &name, &[FieldError::invalid(path, asked, why)]);
+        let refused = |path: &Path, asked: Value, why: &str| {
+            Status::invalid("", "Service", &name, &[FieldError::invalid(path, asked, why)])
+        };
         let mut taken = self.taken.lock();
         if old.is_none() {
             let path = Path::new("spec.clusterIP");
@@ -111,7 +126,11 @@ impl Services {
                 }
                 asked => {
                     let refused = |why| refused(&path, asked.into(), why);
-                    let address = asked.parse().ok().filter(|a| self.range.gives(*a)).ok_or_else(|| refused("provided IP is not in the valid range"))?;
+                    let address = asked
+                        .parse()
+                        .ok()
+                        .filter(|a| self.range.gives(*a))
+                        .ok_or_else(|| refused("provided IP is not in the valid range"))?;
                     if taken.addresses.contains(&address) {
                         return Err(refused("provided IP is already allocated"));
                     }
@@ -122,7 +141,9 @@ impl Services {
         }
         let exposed = matches!(meta::text(service, "spec.type"), "NodePort" | "LoadBalancer");
         let held = old.map(node_ports).unwrap_or_default();
-        let ports = meta::child(service, "spec").get_mut("ports").and_then(Value::as_array_mut);
+        let ports = meta::child(service, "spec")
+            .get_mut("ports")
+            .and_then(Value::as_array_mut);
         for (n, port) in ports.into_iter().flatten().enumerate() {
             let Some(port) = port.as_object_mut() else { continue };
             let path = Path::new("spec.ports").index(n).child("nodePort");
@@ -136,8 +157,10 @@ impl Services {
                 0 => {}
                 asked => {
                     let refused = |why| refused(&path, asked.into(), why);
-                    let asked =
-                        u16::try_from(asked).ok().filter(|p| NODE_PORTS.contains(p)).ok_or_else(|| refused("provided port is not in the valid range"))?;
+                    let asked = u16::try_from(asked)
+                        .ok()
+                        .filter(|p| NODE_PORTS.contains(p))
+                        .ok_or_else(|| refused("provided port is not in the valid range"))?;
                     if !held.contains(&asked) {
                         if !taken.ports.insert(asked) {
                             return Err(refused("provided port is already allocated"));
@@ -148,20 +171,27 @@ impl Services {
             }
         }
         let kept = node_ports(service);
-        allocation.freed = held.into_iter().filter(|p| kept.contains(p) == self.profile.mistakes_node_ports()).collect();
+        allocation.freed = held
+            .into_iter()
+            .filter(|p| kept.contains(p) == self.profile.mistakes_node_ports())
+            .collect();
         Ok(())
     }
 
     fn free_address(&self, taken: &Taken) -> Option<Ipv4Addr> {
         let usable = self.range.size - 2;
         let first = self.chance.below(usable as usize) as u32;
-        (0..usable).map(|n| self.range.at(1 + (first + n) % usable)).find(|a| !taken.addresses.contains(a))
+        (0..usable)
+            .map(|n| self.range.at(1 + (first + n) % usable))
+            .find(|a| !taken.addresses.contains(a))
     }
 
     fn free_port(&self, taken: &Taken) -> Option<u16> {
         let count = NODE_PORTS.len();
         let first = self.chance.below(count);
-        (0..count).filter_map(|n| NODE_PORTS.clone().nth((first + n) % count)).find(|p| !taken.ports.contains(p))
+        (0..count)
+            .filter_map(|n| NODE_PORTS.clone().nth((first + n) % count))
+            .find(|p| !taken.ports.contains(p))
     }
 
     /// Ends an allocation: what it took stays taken if its write was made, and is free again if not.
@@ -196,7 +226,12 @@ fn full(what: &str) -> Status {
 
 fn node_ports(service: &Object) -> Vec<u16> {
     let ports = meta::lookup(service, "spec.ports").and_then(Value::as_array);
-    ports.into_iter().flatten().filter_map(|p| p.get("nodePort")?.as_u64()?.try_into().ok()).filter(|p| *p != 0).collect()
+    ports
+        .into_iter()
+        .flatten()
+        .filter_map(|p| p.get("nodePort")?.as_u64()?.try_into().ok())
+        .filter(|p| *p != 0)
+        .collect()
 }
 
 #[cfg(test)]
@@ -212,7 +247,10 @@ mod tests {
     }
 
     fn of(profile: Profile) -> (Services, &'static Resource) {
-        (Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Chance::seeded(1))), Scheme::builtin().resource("", "v1", "services").unwrap())
+        (
+            Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Chance::seeded(1))),
+            Scheme::builtin().resource("", "v1", "services").unwrap(),
+        )
     }
 
     fn service(spec: Value) -> Object {
@@ -229,7 +267,13 @@ mod tests {
             given.insert(meta::text(&made, "spec.clusterIP").to_owned());
         }
         assert_eq!(given.len(), 6);
-        assert!(services.allocate(resource, &mut service(json!({})), None).unwrap_err().message.contains("range is full"));
+        assert!(
+            services
+                .allocate(resource, &mut service(json!({})), None)
+                .unwrap_err()
+                .message
+                .contains("range is full")
+        );
     }
 
     #[rstest]
@@ -240,19 +284,39 @@ mod tests {
         let (services, resource) = rig();
         let mut asked = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}));
         let why = format!("spec.ports[0].nodePort: Invalid value: {port}: provided port is not in the valid range");
-        assert!(services.allocate(resource, &mut asked, None).unwrap_err().message.ends_with(&why));
+        assert!(
+            services
+                .allocate(resource, &mut asked, None)
+                .unwrap_err()
+                .message
+                .ends_with(&why)
+        );
     }
 
     #[test]
     fn what_a_failed_write_took_is_free_again() {
         let (services, resource) = rig();
-        let asked = || service(json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]}));
+        let asked = || {
+            service(json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]}))
+        };
         let first = services.allocate(resource, &mut asked(), None).unwrap();
-        assert!(services.allocate(resource, &mut asked(), None).unwrap_err().message.ends_with("provided IP is already allocated"));
+        assert!(
+            services
+                .allocate(resource, &mut asked(), None)
+                .unwrap_err()
+                .message
+                .ends_with("provided IP is already allocated")
+        );
         services.settle(&first, false);
         services.settle(&services.allocate(resource, &mut asked(), None).unwrap(), true);
         let other = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
-        assert!(services.allocate(resource, &mut other.clone(), None).unwrap_err().message.ends_with("provided port is already allocated"));
+        assert!(
+            services
+                .allocate(resource, &mut other.clone(), None)
+                .unwrap_err()
+                .message
+                .ends_with("provided port is already allocated")
+        );
     }
 
     #[rstest]
@@ -260,11 +324,18 @@ mod tests {
     #[case::kept(Profile::Documented, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), false)]
     #[case::given_up(Profile::Kubernetes12, json!({"type": "ClusterIP", "ports": [{"port": 80}]}), false)]
     #[case::kept(Profile::Kubernetes12, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), true)]
-    fn a_replacement_frees_the_ports_that_it_gives_up_or_takes_for_given_up(#[case] profile: Profile, #[case] spec: Value, #[case] free: bool) {
+    fn a_replacement_frees_the_ports_that_it_gives_up_or_takes_for_given_up(
+        #[case] profile: Profile,
+        #[case] spec: Value,
+        #[case] free: bool,
+    ) {
         let (services, resource) = of(profile);
         let mut old = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
         services.settle(&services.allocate(resource, &mut old, None).unwrap(), true);
-        services.settle(&services.allocate(resource, &mut service(spec), Some(&old)).unwrap(), true);
+        services.settle(
+            &services.allocate(resource, &mut service(spec), Some(&old)).unwrap(),
+            true,
+        );
         let mut other = service(json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}));
         assert_eq!(services.allocate(resource, &mut other, None).is_ok(), free);
     }

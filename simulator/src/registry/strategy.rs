@@ -20,16 +20,21 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Object, chance: &
         "namespaces" => {
             set_status(object, json!({"phase": "Active"}));
             let finalizers = meta::child(object, "spec").entry("finalizers").or_insert(Value::Null);
-            let present = finalizers.as_array().is_some_and(|f| f.iter().any(|f| f == "kubernetes"));
+            let present = finalizers
+                .as_array()
+                .is_some_and(|f| f.iter().any(|f| f == "kubernetes"));
             if !present {
                 let mut all = finalizers.as_array().cloned().unwrap_or_default();
                 all.push("kubernetes".into());
                 *finalizers = all.into();
             }
         }
-        "services" | "resourcequotas" | "jobs" | "horizontalpodautoscalers" | "persistentvolumes" | "persistentvolumeclaims" => {
-            drop(object.shift_remove("status"))
-        }
+        "services"
+        | "resourcequotas"
+        | "jobs"
+        | "horizontalpodautoscalers"
+        | "persistentvolumes"
+        | "persistentvolumeclaims" => drop(object.shift_remove("status")),
         "replicationcontrollers" | "replicasets" | "daemonsets" | "deployments" | "ingresses" => {
             object.shift_remove("status");
             set_generation(object, 1);
@@ -43,12 +48,17 @@ pub(super) fn complete(resource: &Resource, object: &mut Object) {
     if resource.plural != "jobs" || meta::lookup(object, "spec.autoSelector").and_then(Value::as_bool) != Some(true) {
         return;
     }
-    let (name, uid) = (meta::text(object, "metadata.name").to_owned(), meta::text(object, "metadata.uid").to_owned());
+    let (name, uid) = (
+        meta::text(object, "metadata.name").to_owned(),
+        meta::text(object, "metadata.uid").to_owned(),
+    );
     let spec = meta::child(object, "spec");
     let labels = meta::child(meta::metadata(meta::child(spec, "template")), "labels");
     labels.entry("job-name").or_insert(name.into());
     labels.entry("controller-uid").or_insert(uid.clone().into());
-    meta::child(meta::child(spec, "selector"), "matchLabels").entry("controller-uid").or_insert(uid.into());
+    meta::child(meta::child(spec, "selector"), "matchLabels")
+        .entry("controller-uid")
+        .or_insert(uid.into());
 }
 
 /// Sets what a stored object is read back with: a volume's phase, which creating it has reset.
@@ -94,7 +104,9 @@ fn main(resource: &Resource, new: &mut Object, old: &Object) {
             keep(new, old, "status");
             let annotated = resource.plural == "deployments" && differs(meta_of(new), meta_of(old), "annotations");
             if annotated || spec_differs(resource, new, old) {
-                let was = meta::lookup(old, "metadata.generation").and_then(Value::as_i64).unwrap_or(0);
+                let was = meta::lookup(old, "metadata.generation")
+                    .and_then(Value::as_i64)
+                    .unwrap_or(0);
                 set_generation(new, was + 1);
             }
         }
@@ -107,7 +119,11 @@ fn spec_differs(resource: &Resource, new: &Object, old: &Object) -> bool {
 }
 
 fn differs(new: &Object, old: &Object, field: &str) -> bool {
-    let given = |o: &Object| o.get(field).filter(|v| v.as_object().is_some_and(|m| !m.is_empty())).cloned();
+    let given = |o: &Object| {
+        o.get(field)
+            .filter(|v| v.as_object().is_some_and(|m| !m.is_empty()))
+            .cloned()
+    };
     given(new) != given(old)
 }
 

@@ -57,13 +57,18 @@ impl Registry {
         at.resource.default(&mut object);
         let (record, created) = self.replace_object(at, part, object).await?;
         let code = if created { self.profile.created_code() } else { 200 };
-        Ok(Reply { code, body: self.shown(at, &record)? })
+        Ok(Reply {
+            code,
+            body: self.shown(at, &record)?,
+        })
     }
 
     /// The record as the answer at `at` shows it: a sub-resource's says its own path.
     fn shown(&self, at: &Address, record: &Record) -> Result<Bytes, Status> {
         let bytes = face::face(at.resource).of(record);
-        let Some(subresource) = &at.subresource else { return Ok(bytes.clone()) };
+        let Some(subresource) = &at.subresource else {
+            return Ok(bytes.clone());
+        };
         let mut object = parse(bytes)?;
         let path = format!("{}/{subresource}", meta::text(&object, "metadata.selfLink"));
         meta::set(&mut object, "selfLink", &path);
@@ -71,7 +76,12 @@ impl Registry {
     }
 
     /// Replaces `part` of the object that `at` names by that of `object`, decoded and defaulted in `at`'s version; whether that created it.
-    pub(super) async fn replace_object(&self, at: &Address, part: Part, object: Object) -> Result<(Arc<Record>, bool), Status> {
+    pub(super) async fn replace_object(
+        &self,
+        at: &Address,
+        part: Part,
+        object: Object,
+    ) -> Result<(Arc<Record>, bool), Status> {
         same_name(at, &object)?;
         let mut object = at.resource.convert(face::stored(at.resource), object);
         same_namespace(at, &object)?;
@@ -108,7 +118,13 @@ impl Registry {
     }
 
     /// One try; `None` where another writer came first and the change is not bound to a version.
-    async fn replace_once(&self, at: &Address, part: Part, mut new: Object, old: &Arc<Record>) -> Result<Option<Arc<Record>>, Status> {
+    async fn replace_once(
+        &self,
+        at: &Address,
+        part: Part,
+        mut new: Object,
+        old: &Arc<Record>,
+    ) -> Result<Option<Arc<Record>>, Status> {
         let stored = face::stored(at.resource);
         let existing = parse(old.bytes())?;
         // A service is judged, and gets its ports, before its version is looked at.
@@ -124,7 +140,14 @@ impl Registry {
         written
     }
 
-    async fn replace_version(&self, at: &Address, part: Part, mut new: Object, old: &Arc<Record>, existing: &Object) -> Result<Option<Arc<Record>>, Status> {
+    async fn replace_version(
+        &self,
+        at: &Address,
+        part: Part,
+        mut new: Object,
+        old: &Arc<Record>,
+        existing: &Object,
+    ) -> Result<Option<Arc<Record>>, Status> {
         let stored = face::stored(at.resource);
         let asked = self.asked_version(&new)?;
         let unconditional = asked == 0 && (at.resource.strategy.unconditional_update || part != Part::Main);
@@ -145,12 +168,21 @@ impl Registry {
     }
 
     /// Writes `new` in place of `old` unless they are the same; `None` where `old` is no longer what is there.
-    pub(super) async fn write(&self, at: &Address, new: Object, old: &Arc<Record>) -> Result<Option<Arc<Record>>, Status> {
+    pub(super) async fn write(
+        &self,
+        at: &Address,
+        new: Object,
+        old: &Arc<Record>,
+    ) -> Result<Option<Arc<Record>>, Status> {
         let draft = self.draft(at, new)?;
         if old.is_same_as(&draft) {
             return Ok(Some(old.clone()));
         }
-        match self.store.commit(old.key(), Expected::At(old.revision()), Write::Put(draft)).await {
+        match self
+            .store
+            .commit(old.key(), Expected::At(old.revision()), Write::Put(draft))
+            .await
+        {
             Ok(change) => Ok(change.after),
             Err(StoreError::Stale { .. } | StoreError::Missing(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -158,7 +190,11 @@ impl Registry {
     }
 
     /// Changes the object that `at` names by `change`, computed anew as often as other writers come first.
-    pub(super) async fn modify(&self, at: &Address, mut change: impl FnMut(&mut Object) -> Result<(), Status>) -> Result<Arc<Record>, Status> {
+    pub(super) async fn modify(
+        &self,
+        at: &Address,
+        mut change: impl FnMut(&mut Object) -> Result<(), Status>,
+    ) -> Result<Arc<Record>, Status> {
         for _ in 0..TRIES {
             let old = self.record(at).await?;
             let mut object = object(&old)?;
@@ -184,7 +220,11 @@ impl Registry {
             at.resource.default(&mut object);
             let bound = meta::text(&object, "metadata.resourceVersion") != old.revision().to_string();
             match self.replace_object(at, part, object).await {
-                Err(conflict) if conflict.code == 409 && !bound && self.record(at).await?.revision() != old.revision() => continue,
+                Err(conflict)
+                    if conflict.code == 409 && !bound && self.record(at).await?.revision() != old.revision() =>
+                {
+                    continue;
+                }
                 other => return Ok(Reply::ok(self.shown(at, &other?.0)?)),
             }
         }
@@ -204,14 +244,27 @@ fn judged(at: &Address, part: Part, new: Object, existing: &Object) -> Result<Ob
     if errors.is_empty() {
         return Ok(new);
     }
-    Err(Status::invalid(face::invalid_group(at.resource), &at.resource.kind, meta::text(&new, "metadata.name"), &errors))
+    Err(Status::invalid(
+        face::invalid_group(at.resource),
+        &at.resource.kind,
+        meta::text(&new, "metadata.name"),
+        &errors,
+    ))
 }
 
 /// What v1.2 takes over from the old object where the new one leaves it out or changes it without effect.
 fn repair(new: &mut Object, old: &Object) {
-    let old = meta::lookup(old, "metadata").and_then(serde_json::Value::as_object).cloned().unwrap_or_default();
+    let old = meta::lookup(old, "metadata")
+        .and_then(serde_json::Value::as_object)
+        .cloned()
+        .unwrap_or_default();
     let new = meta::metadata(new);
-    for (field, always) in [("uid", false), ("creationTimestamp", true), ("deletionTimestamp", true), ("deletionGracePeriodSeconds", false)] {
+    for (field, always) in [
+        ("uid", false),
+        ("creationTimestamp", true),
+        ("deletionTimestamp", true),
+        ("deletionGracePeriodSeconds", false),
+    ] {
         if let Some(value) = old.get(field)
             && (always || new.get(field).is_none_or(|v| v.is_null() || *v == ""))
         {
@@ -221,20 +274,30 @@ fn repair(new: &mut Object, old: &Object) {
 }
 
 pub(super) fn same_name(at: &Address, object: &Object) -> Result<(), Status> {
-    let (given, asked) = (meta::text(object, "metadata.name"), at.name.as_deref().unwrap_or_default());
+    let (given, asked) = (
+        meta::text(object, "metadata.name"),
+        at.name.as_deref().unwrap_or_default(),
+    );
     if given == asked {
         return Ok(());
     }
-    Err(Status::bad_request(format!("the name of the object ({given}) does not match the name on the URL ({asked})")))
+    Err(Status::bad_request(format!(
+        "the name of the object ({given}) does not match the name on the URL ({asked})"
+    )))
 }
 
 /// Whether `object` is of the namespace that `at` names, or says none. What is in none may say any.
 pub(super) fn same_namespace(at: &Address, object: &Object) -> Result<(), Status> {
-    let (given, asked) = (meta::text(object, "metadata.namespace"), at.namespace.as_deref().unwrap_or_default());
+    let (given, asked) = (
+        meta::text(object, "metadata.namespace"),
+        at.namespace.as_deref().unwrap_or_default(),
+    );
     if !at.resource.namespaced || given.is_empty() || given == asked {
         return Ok(());
     }
-    Err(Status::bad_request(format!("the namespace of the object ({given}) does not match the namespace on the request ({asked})")))
+    Err(Status::bad_request(format!(
+        "the namespace of the object ({given}) does not match the namespace on the request ({asked})"
+    )))
 }
 
 pub(super) fn overtaken(at: &Address) -> Status {

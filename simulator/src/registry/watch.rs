@@ -35,7 +35,9 @@ impl WatchStream {
     /// The next frame and those that are there with it, side by side; `None` at the end. Safe to drop while it waits.
     pub async fn next_chunk(&mut self) -> Option<Bytes> {
         let first = self.next().await?;
-        let Some(second) = self.follower.ready() else { return Some(first) };
+        let Some(second) = self.follower.ready() else {
+            return Some(first);
+        };
         let mut chunk = BytesMut::with_capacity(4 * (first.len() + second.len()));
         chunk.extend_from_slice(&first);
         chunk.extend_from_slice(&second);
@@ -63,7 +65,12 @@ pub(super) fn version(text: &str) -> Result<u64, String> {
 
 impl Registry {
     /// Watches what is selected. `cut` is cancelled if the watcher never reads and has to be cut off.
-    pub async fn watch(&self, at: &Address, options: &ListOptions, cut: CancellationToken) -> Result<WatchStream, Status> {
+    pub async fn watch(
+        &self,
+        at: &Address,
+        options: &ListOptions,
+        cut: CancellationToken,
+    ) -> Result<WatchStream, Status> {
         let selection = Selection::parse(at, options, self.profile)?;
         let revision = version(&options.resource_version).map_err(|text| {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
@@ -74,14 +81,27 @@ impl Registry {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
                 let listing = self.listing(at).await?;
-                Start::Present { records: listing.records, revision: listing.revision }
+                Start::Present {
+                    records: listing.records,
+                    revision: listing.revision,
+                }
             }
             (revision, _, true) => Start::At(revision),
             (revision, _, false) => Start::After(revision),
         };
         let after = if repeats { 0 } else { revision };
-        let interest = Interest { sees: Box::new(move |record| selection.sees(record)), face: face::face(at.resource), after };
-        let follower = self.hub.follow(table(at.resource), start, interest, cut).map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
-        Ok(WatchStream { follower, end: options.timeout.map(|t| Instant::now() + t) })
+        let interest = Interest {
+            sees: Box::new(move |record| selection.sees(record)),
+            face: face::face(at.resource),
+            after,
+        };
+        let follower = self
+            .hub
+            .follow(table(at.resource), start, interest, cut)
+            .map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
+        Ok(WatchStream {
+            follower,
+            end: options.timeout.map(|t| Instant::now() + t),
+        })
     }
 }

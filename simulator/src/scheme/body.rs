@@ -27,7 +27,11 @@ pub enum Syntax {
 impl Syntax {
     /// What a body of no known media type is read as: JSON where it begins with a brace, else YAML.
     pub fn of(body: &[u8]) -> Self {
-        if body.trim_ascii_start().starts_with(b"{") { Self::Json } else { Self::Yaml }
+        if body.trim_ascii_start().starts_with(b"{") {
+            Self::Json
+        } else {
+            Self::Yaml
+        }
     }
 }
 
@@ -41,7 +45,10 @@ struct Refusal {
 
 impl Refusal {
     fn unrecognized(problem: impl Into<String>) -> Self {
-        Self { of: None, problem: problem.into() }
+        Self {
+            of: None,
+            problem: problem.into(),
+        }
     }
 }
 
@@ -49,7 +56,8 @@ impl Refusal {
 fn sorted(tree: Value) -> Value {
     match tree {
         Value::Object(entries) => {
-            let mut entries: Vec<(String, Value)> = entries.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            let mut entries: Vec<(String, Value)> =
+                entries.into_iter().map(|(key, value)| (key, sorted(value))).collect();
             entries.sort_by(|a, b| a.0.cmp(&b.0));
             Value::Object(entries.into_iter().collect())
         }
@@ -63,21 +71,31 @@ impl Resource {
     pub fn decode(&self, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
         let (given, object) = self.read(body, syntax).map_err(|refusal| {
             Status::bad_request(match refusal.of {
-                Some((kind, version)) => format!("{kind} in version {version:?} cannot be handled as a {}: {}", self.kind, refusal.problem),
-                None => format!("the object provided is unrecognized (must be of type {}): {}", self.kind, refusal.problem),
+                Some((kind, version)) => format!(
+                    "{kind} in version {version:?} cannot be handled as a {}: {}",
+                    self.kind, refusal.problem
+                ),
+                None => format!(
+                    "the object provided is unrecognized (must be of type {}): {}",
+                    self.kind, refusal.problem
+                ),
             })
         })?;
         let wanted = self.group_version();
         if given == wanted {
             Ok(object)
         } else {
-            Err(Status::bad_request(format!("the API version in the data ({given}) does not match the expected API version ({wanted})")))
+            Err(Status::bad_request(format!(
+                "the API version in the data ({given}) does not match the expected API version ({wanted})"
+            )))
         }
     }
 
     /// Reads an object of this kind from a body whose refusal is the server's own words and code 500: options of a delete.
     pub fn decode_plain(&self, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        self.read(body, syntax).map(|(_, object)| object).map_err(|refusal| Status::new(Reason::Unknown, refusal.problem))
+        self.read(body, syntax)
+            .map(|(_, object)| object)
+            .map_err(|refusal| Status::new(Reason::Unknown, refusal.problem))
     }
 
     /// Reads an object of this kind from a tree, such as a patch leaves; refusals as of [`Resource::decode_plain`].
@@ -95,23 +113,41 @@ impl Resource {
                 &json
             }
         };
-        let TypeMeta { api_version, kind } =
-            top::type_meta(body).map_err(|e| Refusal::unrecognized(format!("couldn't get version/kind; json parse error: {e}")))?;
+        let TypeMeta { api_version, kind } = top::type_meta(body)
+            .map_err(|e| Refusal::unrecognized(format!("couldn't get version/kind; json parse error: {e}")))?;
         let (group, version) = match api_version.split_once('/') {
             _ if api_version.is_empty() || api_version == "/" => (self.group.clone(), self.version.clone()),
             None => (String::new(), api_version),
-            Some((_, rest)) if rest.contains('/') => return Err(Refusal::unrecognized(format!("unexpected GroupVersion string: {api_version}"))),
+            Some((_, rest)) if rest.contains('/') => {
+                return Err(Refusal::unrecognized(format!(
+                    "unexpected GroupVersion string: {api_version}"
+                )));
+            }
             Some((group, "")) if group == self.group => (self.group.clone(), self.version.clone()),
             Some((group, version)) => (group.to_owned(), version.to_owned()),
         };
         let kind = if kind.is_empty() { self.kind.clone() } else { kind };
-        let refuse = |problem: String| Refusal { of: Some((kind.clone(), version.clone())), problem };
+        let refuse = |problem: String| Refusal {
+            of: Some((kind.clone(), version.clone())),
+            problem,
+        };
         if version.is_empty() {
-            return Err(refuse(format!("Object 'apiVersion' is missing in '{}'", String::from_utf8_lossy(original))));
+            return Err(refuse(format!(
+                "Object 'apiVersion' is missing in '{}'",
+                String::from_utf8_lossy(original)
+            )));
         }
-        let group_version = if group.is_empty() { version.clone() } else { format!("{group}/{version}") };
+        let group_version = if group.is_empty() {
+            version.clone()
+        } else {
+            format!("{group}/{version}")
+        };
         let scheme = Scheme::builtin();
-        let of = if kind == self.kind && group_version == self.group_version() { Some(self) } else { scheme.kind(&group_version, &kind) };
+        let of = if kind == self.kind && group_version == self.group_version() {
+            Some(self)
+        } else {
+            scheme.kind(&group_version, &kind)
+        };
         let Some(of) = of else {
             return Err(refuse(if scheme.is_registered(&group_version, &kind) {
                 mismatch::refuse_unknown(&version, &kind, self)

@@ -15,7 +15,9 @@ pub(super) fn structure(of: &Struct, object: &mut Map<String, Value>) {
     }
     let mut given = std::mem::replace(object, Map::with_capacity(of.fields.len()));
     for field in &of.fields {
-        let (name, mut found) = given.remove_entry(field.name).unwrap_or_else(|| (field.name.to_owned(), Value::Null));
+        let (name, mut found) = given
+            .remove_entry(field.name)
+            .unwrap_or_else(|| (field.name.to_owned(), Value::Null));
         value(&field.shape, &mut found);
         if !left_out(field, &found) {
             object.insert(name, found);
@@ -26,13 +28,16 @@ pub(super) fn structure(of: &Struct, object: &mut Map<String, Value>) {
 /// Whether the fields are those that are to be there, in their order; brings their values into canonical form as far as they are.
 fn in_order(of: &Struct, object: &mut Map<String, Value>) -> bool {
     let mut entries = object.iter_mut().peekable();
-    of.fields.iter().all(|field| match entries.next_if(|(name, _)| *name == field.name) {
-        Some((_, found)) => {
-            value(&field.shape, found);
-            !left_out(field, found)
-        }
-        None => field.omit_empty && !always_there(&field.shape),
-    }) && entries.next().is_none()
+    of.fields
+        .iter()
+        .all(|field| match entries.next_if(|(name, _)| *name == field.name) {
+            Some((_, found)) => {
+                value(&field.shape, found);
+                !left_out(field, found)
+            }
+            None => field.omit_empty && !always_there(&field.shape),
+        })
+        && entries.next().is_none()
 }
 
 fn value(shape: &Shape, given: &mut Value) {
@@ -76,7 +81,10 @@ fn left_out(field: &Field, value: &Value) -> bool {
 
 /// Whether `omitempty` never leaves a value of this shape out.
 fn always_there(shape: &Shape) -> bool {
-    matches!(shape, Shape::Struct(_) | Shape::Time | Shape::IntOrString | Shape::Quantity)
+    matches!(
+        shape,
+        Shape::Struct(_) | Shape::Time | Shape::IntOrString | Shape::Quantity
+    )
 }
 /// Whether `omitempty` leaves the value out.
 fn is_empty(shape: &Shape, value: &Value) -> bool {

@@ -41,7 +41,9 @@ impl Cursor<'_> {
                 let text = self.text()?;
                 match scalar::base64(&text) {
                     Ok(canonical) => *slot = canonical.into(),
-                    Err(problem) => return self.error(format_args!("json: error decoding base64 binary '{text}': {problem}")),
+                    Err(problem) => {
+                        return self.error(format_args!("json: error decoding base64 binary '{text}': {problem}"));
+                    }
                 }
             }
             Shape::Time => *slot = scalar::time_json(self.raw()?)?,
@@ -95,7 +97,9 @@ impl Cursor<'_> {
                     b'"' => 6,
                     _ => 0,
                 };
-                return self.error(format_args!("only encoded map or array can be decoded into a slice ({found})"));
+                return self.error(format_args!(
+                    "only encoded map or array can be decoded into a slice ({found})"
+                ));
             }
         };
         self.open(if array { b'[' } else { b'{' })?;
@@ -110,7 +114,11 @@ impl Cursor<'_> {
                 items.push(Value::Null);
             }
             if let Some(slot) = items.get_mut(count) {
-                self.value(of, slot, !matches!(of, Shape::Text { named: false } | Shape::Int(_) | Shape::Bool))?;
+                self.value(
+                    of,
+                    slot,
+                    !matches!(of, Shape::Text { named: false } | Shape::Int(_) | Shape::Bool),
+                )?;
             }
             count += 1;
         }

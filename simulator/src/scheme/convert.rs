@@ -40,7 +40,10 @@ fn to_extensions(autoscaler: &mut Object) {
         }
         spec.insert("scaleRef".into(), target);
     }
-    if let Some(percentage) = spec.shift_remove("targetCPUUtilizationPercentage").filter(|p| !p.is_null()) {
+    if let Some(percentage) = spec
+        .shift_remove("targetCPUUtilizationPercentage")
+        .filter(|p| !p.is_null())
+    {
         spec.insert("cpuUtilization".into(), json!({ "targetPercentage": percentage }));
     }
 }
@@ -51,7 +54,10 @@ fn to_autoscaling(autoscaler: &mut Object) {
         spec.insert("scaleTargetRef".into(), reference);
     }
     if let Some(Value::Object(mut target)) = spec.shift_remove("cpuUtilization") {
-        spec.insert("targetCPUUtilizationPercentage".into(), target.shift_remove("targetPercentage").unwrap_or(0.into()));
+        spec.insert(
+            "targetCPUUtilizationPercentage".into(),
+            target.shift_remove("targetPercentage").unwrap_or(0.into()),
+        );
     }
 }
 
@@ -68,17 +74,44 @@ mod tests {
 
     #[rstest]
     #[case("Job", "batch/v1", "{}", "extensions/v1beta1", "spec.autoSelector", json!(true))]
-    #[case("Job", "batch/v1", r#"{"spec": {"manualSelector": true}}"#, "extensions/v1beta1", "spec.autoSelector", Value::Null)]
+    #[case(
+        "Job",
+        "batch/v1",
+        r#"{"spec": {"manualSelector": true}}"#,
+        "extensions/v1beta1",
+        "spec.autoSelector",
+        Value::Null
+    )]
     #[case("Job", "extensions/v1beta1", "{}", "batch/v1", "spec.manualSelector", json!(true))]
-    #[case("Job", "extensions/v1beta1", r#"{"spec": {"autoSelector": true}}"#, "batch/v1", "spec.manualSelector", Value::Null)]
+    #[case(
+        "Job",
+        "extensions/v1beta1",
+        r#"{"spec": {"autoSelector": true}}"#,
+        "batch/v1",
+        "spec.manualSelector",
+        Value::Null
+    )]
     #[case("HorizontalPodAutoscaler", "extensions/v1beta1", r#"{"spec": {"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"}, "cpuUtilization": {"targetPercentage": 7}}}"#, "autoscaling/v1", "spec", json!({"scaleTargetRef": {"kind": "K", "name": "n"}, "maxReplicas": 0, "targetCPUUtilizationPercentage": 7}))]
     #[case("HorizontalPodAutoscaler", "autoscaling/v1", r#"{"spec": {"scaleTargetRef": {"kind": "K", "name": "n"}, "targetCPUUtilizationPercentage": 7}}"#, "extensions/v1beta1", "spec", json!({"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"}, "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 7}}))]
-    fn an_object_has_two_faces(#[case] kind: &str, #[case] from: &str, #[case] body: &str, #[case] to: &str, #[case] path: &str, #[case] value: Value) {
-        let (from, to) = (Scheme::builtin().kind(from, kind).unwrap(), Scheme::builtin().kind(to, kind).unwrap());
+    fn an_object_has_two_faces(
+        #[case] kind: &str,
+        #[case] from: &str,
+        #[case] body: &str,
+        #[case] to: &str,
+        #[case] path: &str,
+        #[case] value: Value,
+    ) {
+        let (from, to) = (
+            Scheme::builtin().kind(from, kind).unwrap(),
+            Scheme::builtin().kind(to, kind).unwrap(),
+        );
         let object = from.decode(body.as_bytes(), Syntax::Json).unwrap();
         let there = from.convert(to, object.clone());
         assert_eq!(there["apiVersion"], to.group_version());
-        assert_eq!(lookup(&there, path).unwrap_or(&Value::Null).to_string(), value.to_string());
+        assert_eq!(
+            lookup(&there, path).unwrap_or(&Value::Null).to_string(),
+            value.to_string()
+        );
         assert_eq!(to.convert(from, there), object);
     }
 }

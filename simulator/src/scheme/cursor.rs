@@ -47,7 +47,12 @@ pub(super) type Outcome<T = ()> = Result<T, String>;
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, read: 0, token: None, at: At::Start }
+        Self {
+            bytes,
+            read: 0,
+            token: None,
+            at: At::Start,
+        }
     }
 
     pub(super) fn error<T>(&self, text: impl std::fmt::Display) -> Outcome<T> {
@@ -76,7 +81,11 @@ impl<'a> Cursor<'a> {
     fn expect(&mut self, wanted: u8) -> Outcome {
         let got = self.peek()?;
         if got != wanted {
-            return self.error(format_args!("json: expect char '{}' but got char '{}'", char::from(wanted), char::from(got)));
+            return self.error(format_args!(
+                "json: expect char '{}' but got char '{}'",
+                char::from(wanted),
+                char::from(got)
+            ));
         }
         self.token = None;
         Ok(())
@@ -115,7 +124,10 @@ impl<'a> Cursor<'a> {
         self.read = end;
         self.token = None;
         if got != word.as_bytes() {
-            return self.error(format_args!("json: expecting {word}: got {}", String::from_utf8_lossy(got)));
+            return self.error(format_args!(
+                "json: expecting {word}: got {}",
+                String::from_utf8_lossy(got)
+            ));
         }
         Ok(())
     }
@@ -176,7 +188,11 @@ impl<'a> Cursor<'a> {
         }
         let second = self.hex()?;
         let pair = (0xd800..0xdc00).contains(&first) && (0xdc00..0xe000).contains(&second);
-        let joined = if pair { 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00) } else { 0xfffd };
+        let joined = if pair {
+            0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+        } else {
+            0xfffd
+        };
         Ok(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
@@ -185,7 +201,10 @@ impl<'a> Cursor<'a> {
         for _ in 0..4 {
             let c = self.byte()?;
             let Some(digit) = char::from(c).to_digit(16) else {
-                return self.error(format_args!("json: unquoteStr: invalid hex char in \\u unicode sequence: '{}'", char::from(c)));
+                return self.error(format_args!(
+                    "json: unquoteStr: invalid hex char in \\u unicode sequence: '{}'",
+                    char::from(c)
+                ));
             };
             value = value * 16 + digit;
         }
@@ -245,7 +264,11 @@ impl<'a> Cursor<'a> {
             number.mantissa /= 10;
             number.exponent = number.exponent.wrapping_add(1);
         }
-        number.exponent = if below_one { number.exponent.wrapping_sub(exponent) } else { number.exponent.wrapping_add(exponent) };
+        number.exponent = if below_one {
+            number.exponent.wrapping_sub(exponent)
+        } else {
+            number.exponent.wrapping_add(exponent)
+        };
         Ok(number)
     }
 
@@ -259,7 +282,10 @@ impl<'a> Cursor<'a> {
         }
         // The reference's check for overflow misses some, which come out as other numbers.
         let power = 10u64.checked_pow(number.exponent.unsigned_abs().into());
-        let Some(magnitude) = power.map(|power| number.mantissa.wrapping_mul(power)).filter(|product| *product >= number.mantissa) else {
+        let Some(magnitude) = power
+            .map(|power| number.mantissa.wrapping_mul(power))
+            .filter(|product| *product >= number.mantissa)
+        else {
             return self.error("json: overflow integer");
         };
         let value = magnitude.cast_signed();

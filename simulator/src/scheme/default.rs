@@ -19,7 +19,9 @@ pub(super) fn structure(of: &Struct, object: &mut Object) {
     }
     for field in &of.fields {
         if let Some(default) = &field.default
-            && object.get(field.name).is_none_or(|given| given.is_null() || (!matches!(field.shape, Shape::Pointer(_)) && is_zero(given)))
+            && object
+                .get(field.name)
+                .is_none_or(|given| given.is_null() || (!matches!(field.shape, Shape::Pointer(_)) && is_zero(given)))
         {
             object.insert(field.name.to_owned(), default.clone());
         }
@@ -85,7 +87,10 @@ fn is_given(object: &Object, field: &str) -> bool {
 fn image_pull_policy(container: &mut Object) {
     if text(container, "imagePullPolicy").is_empty() {
         let always = matches!(image_tag(text(container, "image")), "" | "latest");
-        container.insert("imagePullPolicy".into(), if always { "Always" } else { "IfNotPresent" }.into());
+        container.insert(
+            "imagePullPolicy".into(),
+            if always { "Always" } else { "IfNotPresent" }.into(),
+        );
     }
 }
 
@@ -94,7 +99,11 @@ fn image_tag(image: &str) -> &str {
     if let Some(digest) = image.split('@').nth(1) {
         return digest;
     }
-    image.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.contains('/')).unwrap_or_default()
+    image
+        .rsplit_once(':')
+        .map(|(_, tag)| tag)
+        .filter(|tag| !tag.contains('/'))
+        .unwrap_or_default()
 }
 
 /// A service's port leads to the same port, unless it says to which.
@@ -124,9 +133,16 @@ fn external_id(node: &mut Object) {
 
 /// What is limited is requested up to the limit.
 fn requests_from_limits(pod: &mut Object) {
-    let Some(Value::Array(containers)) = child(pod, "spec").get_mut("containers") else { return };
+    let Some(Value::Array(containers)) = child(pod, "spec").get_mut("containers") else {
+        return;
+    };
     for container in containers.iter_mut().filter_map(Value::as_object_mut) {
-        let Some(limits) = lookup(container, "resources.limits").and_then(Value::as_object).cloned() else { continue };
+        let Some(limits) = lookup(container, "resources.limits")
+            .and_then(Value::as_object)
+            .cloned()
+        else {
+            continue;
+        };
         let requests = child(child(container, "resources"), "requests");
         for (name, amount) in limits {
             requests.entry(name).or_insert(amount);
@@ -139,8 +155,15 @@ fn host_ports(spec: &mut Object) {
     if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
         return;
     }
-    let Some(Value::Array(containers)) = spec.get_mut("containers") else { return };
-    for port in containers.iter_mut().filter_map(|c| c.get_mut("ports")?.as_array_mut()).flatten().filter_map(Value::as_object_mut) {
+    let Some(Value::Array(containers)) = spec.get_mut("containers") else {
+        return;
+    };
+    for port in containers
+        .iter_mut()
+        .filter_map(|c| c.get_mut("ports")?.as_array_mut())
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
         if port.get("hostPort").is_none_or(is_zero)
             && let Some(same) = port.get("containerPort").cloned()
         {
@@ -151,7 +174,9 @@ fn host_ports(spec: &mut Object) {
 
 /// The labels of an object's pod template, if it has any.
 fn template_labels(object: &Object) -> Option<Value> {
-    lookup(object, "spec.template.metadata.labels").filter(|labels| labels.as_object().is_some_and(|l| !l.is_empty())).cloned()
+    lookup(object, "spec.template.metadata.labels")
+        .filter(|labels| labels.as_object().is_some_and(|l| !l.is_empty()))
+        .cloned()
 }
 
 /// A controller selects by, and is labelled with, its template's labels.
@@ -228,8 +253,14 @@ fn limit_range_item(item: &mut Object) {
     if text(item, "type") != "Container" {
         return;
     }
-    for (to, from) in [("default", "max"), ("defaultRequest", "default"), ("defaultRequest", "min")] {
-        let Some(Value::Object(amounts)) = item.get(from).cloned() else { continue };
+    for (to, from) in [
+        ("default", "max"),
+        ("defaultRequest", "default"),
+        ("defaultRequest", "min"),
+    ] {
+        let Some(Value::Object(amounts)) = item.get(from).cloned() else {
+            continue;
+        };
         let into = child(item, to);
         for (name, amount) in amounts {
             into.entry(name).or_insert(amount);
@@ -285,7 +316,13 @@ mod tests {
     #[case("v1", "Pod", r#"{"spec": {"volumes": [{"name": "a"}, {"name": "b", "secret": {}}]}}"#, "spec.volumes", json!([{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}}]))]
     #[case("v1", "Pod", r#"{"spec": {"hostNetwork": true, "containers": [{"image": "a:1", "ports": [{"containerPort": 80}]}]}}"#, "spec.containers", json!([{"name": "", "image": "a:1", "ports": [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}], "resources": {}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "IfNotPresent"}]))]
     #[case("v1", "PodTemplate", r#"{"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}}"#, "template.spec.containers", json!([{"name": "", "resources": {"limits": {"cpu": "1"}}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "Always"}]))]
-    fn what_is_not_given_becomes(#[case] group_version: &str, #[case] kind: &str, #[case] body: &str, #[case] path: &str, #[case] value: Value) {
+    fn what_is_not_given_becomes(
+        #[case] group_version: &str,
+        #[case] kind: &str,
+        #[case] body: &str,
+        #[case] path: &str,
+        #[case] value: Value,
+    ) {
         let kind = Scheme::builtin().kind(group_version, kind).unwrap();
         let mut object = kind.decode(body.as_bytes(), Syntax::Json).unwrap();
         kind.default(&mut object);
@@ -298,6 +335,9 @@ mod tests {
         let body = json!({"spec": {"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}]}}).to_string();
         let mut pod = pods.decode(body.as_bytes(), Syntax::Json).unwrap();
         pods.default(&mut pod);
-        assert_eq!(pod["spec"]["containers"][0]["resources"]["requests"], json!({"cpu": "500m", "memory": "1Gi"}));
+        assert_eq!(
+            pod["spec"]["containers"][0]["resources"]["requests"],
+            json!({"cpu": "500m", "memory": "1Gi"})
+        );
     }
 }

@@ -124,6 +124,9 @@ mod tests {
 
     #[test]
     fn pretty_is_indented_by_two_and_empties_stay_on_their_line() {
-        assert_eq!(pretty(&json!({"a": [1], "b": {}, "c": []})), "{\n  \"a\": [\n    1\n  ],\n  \"b\": {},\n  \"c\": []\n}");
+        assert_eq!(
+            pretty(&json!({"a": [1], "b": {}, "c": []})),
+            "{\n  \"a\": [\n    1\n  ],\n  \"b\": {},\n  \"c\": []\n}"
+        );
     }
 }

@@ -61,7 +61,11 @@ fn auto_selector(job: &mut Object) -> Result<(), &'static str> {
 
 /// The old name of a service's external addresses counts before the new one, and both are told.
 fn external_ips(spec: &mut Object) -> Result<(), &'static str> {
-    let given = |name: &str| spec.get(name).filter(|ips| ips.as_array().is_some_and(|ips| !ips.is_empty())).cloned();
+    let given = |name: &str| {
+        spec.get(name)
+            .filter(|ips| ips.as_array().is_some_and(|ips| !ips.is_empty()))
+            .cloned()
+    };
     if let Some(ips) = given("deprecatedPublicIPs").or_else(|| given("externalIPs")) {
         spec.insert("externalIPs".into(), ips.clone());
         spec.insert("deprecatedPublicIPs".into(), ips);
@@ -72,9 +76,15 @@ fn external_ips(spec: &mut Object) -> Result<(), &'static str> {
 /// Only a rolling update gets its parameters by default; anywhere else they have to be whole.
 fn rolling_update_parts(strategy: &mut Object) -> Result<(), &'static str> {
     let rolling = matches!(text(strategy, "type"), "" | "RollingUpdate");
-    let Some(Value::Object(parts)) = strategy.get("rollingUpdate") else { return Ok(()) };
+    let Some(Value::Object(parts)) = strategy.get("rollingUpdate") else {
+        return Ok(());
+    };
     let given = |name: &str| parts.get(name).is_some_and(|part| !part.is_null());
-    if rolling || (given("maxUnavailable") && given("maxSurge")) { Ok(()) } else { Err("expected pointer, but got nil") }
+    if rolling || (given("maxUnavailable") && given("maxSurge")) {
+        Ok(())
+    } else {
+        Err("expected pointer, but got nil")
+    }
 }
 
 /// A pod's service account has two names, of which the newer counts, and both are told.
@@ -112,7 +122,13 @@ mod tests {
 
     #[test]
     fn parameters_of_a_rolling_update_that_is_none_have_to_be_whole() {
-        let mut strategy = json!({"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}).as_object().unwrap().clone();
-        assert_eq!(rolling_update_parts(&mut strategy), Err("expected pointer, but got nil"));
+        let mut strategy = json!({"type": "Recreate", "rollingUpdate": {"maxSurge": 1}})
+            .as_object()
+            .unwrap()
+            .clone();
+        assert_eq!(
+            rolling_update_parts(&mut strategy),
+            Err("expected pointer, but got nil")
+        );
     }
 }

@@ -119,9 +119,18 @@ struct Resolver {
 }
 
 /// Loads kinds from files, given as name and content; the files below `types/` are for all kinds.
-pub(super) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<(Vec<Kind>, Registered), LoadError> {
+pub(super) fn load<'a>(
+    files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone,
+) -> Result<(Vec<Kind>, Registered), LoadError> {
     let mut registered = Registered::new();
-    let mut shared = Resolver { file: String::new(), top: String::new(), strings: Vec::new(), raw: HashMap::new(), done: HashMap::new(), pending: Vec::new() };
+    let mut shared = Resolver {
+        file: String::new(),
+        top: String::new(),
+        strings: Vec::new(),
+        raw: HashMap::new(),
+        done: HashMap::new(),
+        pending: Vec::new(),
+    };
     for (name, content) in files.clone().filter(|(name, _)| name.starts_with("types/")) {
         let file: TypesFile = parse(name, content)?;
         shared.strings.extend(file.strings);
@@ -153,18 +162,26 @@ pub(super) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone)
 }
 
 fn parse<T: for<'d> Deserialize<'d>>(name: &str, content: &[u8]) -> Result<T, LoadError> {
-    serde_json::from_slice(content).map_err(|e| LoadError { file: name.to_owned(), problem: e.to_string() })
+    serde_json::from_slice(content).map_err(|e| LoadError {
+        file: name.to_owned(),
+        problem: e.to_string(),
+    })
 }
 
 impl Resolver {
     fn error(&self, problem: impl Into<String>) -> LoadError {
-        LoadError { file: self.file.clone(), problem: problem.into() }
+        LoadError {
+            file: self.file.clone(),
+            problem: problem.into(),
+        }
     }
 
     fn add(&mut self, file: &str, types: Map<String, Value>) -> Result<(), LoadError> {
         file.clone_into(&mut self.file);
         for (name, fields) in types {
-            let Value::Object(fields) = fields else { return Err(self.error(format!("{name} is no map of fields"))) };
+            let Value::Object(fields) = fields else {
+                return Err(self.error(format!("{name} is no map of fields")));
+            };
             self.done.remove(&name);
             if self.raw.insert(name.clone(), fields).is_some() {
                 return Err(self.error(format!("{name} stands twice")));
@@ -180,15 +197,20 @@ impl Resolver {
         if self.pending.iter().any(|p| p == name) {
             return Err(self.error(format!("{name} contains itself")));
         }
-        let Some(raw) = self.raw.get(name).cloned() else { return Err(self.error(format!("no type {name}"))) };
+        let Some(raw) = self.raw.get(name).cloned() else {
+            return Err(self.error(format!("no type {name}")));
+        };
         self.pending.push(name.to_owned());
         let (mut fields, mut default, mut internal) = (Vec::new(), None, None);
         for (key, notation) in &raw {
-            let Some(notation) = notation.as_str() else { return Err(self.error(format!("{name}.{key} is no text"))) };
+            let Some(notation) = notation.as_str() else {
+                return Err(self.error(format!("{name}.{key} is no text")));
+            };
             if key == "@default" {
                 default = Some(default::rule(notation).ok_or_else(|| self.error(format!("no default {notation}")))?);
             } else if key == "@internal" {
-                internal = Some(internal::rule(notation).ok_or_else(|| self.error(format!("no internal rule {notation}")))?);
+                internal =
+                    Some(internal::rule(notation).ok_or_else(|| self.error(format!("no internal rule {notation}")))?);
             } else if let Some(embedded) = key.strip_prefix('+') {
                 fields.extend(self.structure(embedded)?.fields.iter().cloned());
             } else {
@@ -196,7 +218,13 @@ impl Resolver {
             }
         }
         self.pending.pop();
-        let made: &'static Struct = Box::leak(Box::new(Struct::new(leak(name), self.top == name, fields, default, internal)));
+        let made: &'static Struct = Box::leak(Box::new(Struct::new(
+            leak(name),
+            self.top == name,
+            fields,
+            default,
+            internal,
+        )));
         self.done.insert(name.to_owned(), made);
         Ok(made)
     }
@@ -219,9 +247,17 @@ impl Resolver {
             (None, _) => None,
             (Some(text), Shape::Text { .. }) => Some(Value::from(text)),
             (Some(text), Shape::IntOrString) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
-            (Some(text), _) => Some(serde_json::from_str(text).map_err(|e| self.error(format!("{name} = {text}: {e}")))?),
+            (Some(text), _) => {
+                Some(serde_json::from_str(text).map_err(|e| self.error(format!("{name} = {text}: {e}")))?)
+            }
         };
-        Ok(Field { name: leak(name), shape, omit_empty, merge_key, default })
+        Ok(Field {
+            name: leak(name),
+            shape,
+            omit_empty,
+            merge_key,
+            default,
+        })
     }
 
     fn shape(&mut self, notation: &str) -> Result<Shape, LoadError> {

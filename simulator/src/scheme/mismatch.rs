@@ -28,38 +28,68 @@ fn go_name(wire: &str) -> String {
         "metadata" => "ObjectMeta".to_owned(),
         "tls" => "TLS".to_owned(),
         "dnsPolicy" => "DNSPolicy".to_owned(),
-        wire => wire.chars().take(1).flat_map(char::to_uppercase).chain(wire.chars().skip(1)).collect(),
+        wire => wire
+            .chars()
+            .take(1)
+            .flat_map(char::to_uppercase)
+            .chain(wire.chars().skip(1))
+            .collect(),
     }
 }
 
 /// The refusal of a kind of which only the name is known: a list, options; neither has anything in common with an object.
 pub(super) fn refuse_unknown(version: &str, kind: &str, to: &Resource) -> String {
     let metadata = go_field(to.structure(), "ObjectMeta").map(|_| "ObjectMeta");
-    let first = metadata.or_else(|| to.internal().first().map(|(name, _)| name.as_str())).unwrap_or_default();
-    format!("converting ({version}.{kind}) to ({}.{}): {first} not present in src", internal_package(to), to.kind)
+    let first = metadata
+        .or_else(|| to.internal().first().map(|(name, _)| name.as_str()))
+        .unwrap_or_default();
+    format!(
+        "converting ({version}.{kind}) to ({}.{}): {first} not present in src",
+        internal_package(to),
+        to.kind
+    )
 }
 
 /// What `object` of kind `from` is as an object of kind `to`.
 pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result<Object, String> {
-    let (source, target) = (format!("({}.{})", from.version, from.kind), format!("({}.{})", internal_package(to), to.kind));
-    let missing = |source: &str, target: &str, name: &str| format!("converting {source} to {target}: {name} not present in src");
+    let (source, target) = (
+        format!("({}.{})", from.version, from.kind),
+        format!("({}.{})", internal_package(to), to.kind),
+    );
+    let missing =
+        |source: &str, target: &str, name: &str| format!("converting {source} to {target}: {name} not present in src");
     let metadata = go_field(to.structure(), "ObjectMeta").map(|_| "ObjectMeta");
-    for name in metadata.into_iter().chain(to.internal().iter().map(|(name, _)| name.as_str())) {
-        let parts = to.internal().iter().find(|(n, _)| n == name).map_or(&[][..], |(_, parts)| parts);
-        let Some(field) = go_field(from.structure(), name) else { return Err(missing(&source, &target, name)) };
+    for name in metadata
+        .into_iter()
+        .chain(to.internal().iter().map(|(name, _)| name.as_str()))
+    {
+        let parts = to
+            .internal()
+            .iter()
+            .find(|(n, _)| n == name)
+            .map_or(&[][..], |(_, parts)| parts);
+        let Some(field) = go_field(from.structure(), name) else {
+            return Err(missing(&source, &target, name));
+        };
         let wanted = go_field(to.structure(), name);
         if let (Shape::Struct(inner), Some(Shape::Struct(outer))) = (&field.shape, wanted.map(|w| &w.shape)) {
             for part in parts {
-                let (part, plain) = part.split_once(':').map_or((part.as_str(), None), |(part, plain)| (part, Some(plain)));
+                let (part, plain) = part
+                    .split_once(':')
+                    .map_or((part.as_str(), None), |(part, plain)| (part, Some(plain)));
                 match (go_field(inner, part).map(|f| &f.shape), plain) {
                     (None, _) => {
-                        let (source, target) =
-                            (format!("{source}.{}.{}", from.version, inner.name), format!("{target}.{}.{}", internal_package(to), outer.name));
+                        let (source, target) = (
+                            format!("{source}.{}.{}", from.version, inner.name),
+                            format!("{target}.{}.{}", internal_package(to), outer.name),
+                        );
                         return Err(missing(&source, &target, part));
                     }
                     (Some(Shape::Pointer(Shape::Int(bits))), Some(plain)) => {
                         let what = format!("couldn't copy '*int{bits}' into '{plain}'; didn't understand types");
-                        return Err(format!("converting {source}.{part}.*int{bits} to {target}.{part}.{plain}: {what}"));
+                        return Err(format!(
+                            "converting {source}.{part}.*int{bits} to {target}.{part}.{plain}: {what}"
+                        ));
                     }
                     _ => {}
                 }
@@ -70,7 +100,9 @@ pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result
             && let Some(key) = entries.keys().next()
         {
             let what = "couldn't copy '[]uint8' into 'string'; didn't understand types";
-            return Err(format!("converting {source}.[\"{key}\"].[]uint8 to {target}.[\"{key}\"].string: {what}"));
+            return Err(format!(
+                "converting {source}.[\"{key}\"].[]uint8 to {target}.[\"{key}\"].string: {what}"
+            ));
         }
     }
     Ok(object.clone())
@@ -132,22 +164,44 @@ mod tests {
         r#"{"kind": "Deployment", "apiVersion": "extensions/v1beta1"}"#,
         "Deployment in version \"v1beta1\" cannot be handled as a ReplicaSet: converting (v1beta1.Deployment).Replicas.*int32 to (extensions.ReplicaSet).Replicas.int: couldn't copy '*int32' into 'int'; didn't understand types"
     )]
-    fn another_kind_is_refused_for_what_it_lacks(#[case] group: &str, #[case] version: &str, #[case] plural: &str, #[case] body: &str, #[case] message: &str) {
+    fn another_kind_is_refused_for_what_it_lacks(
+        #[case] group: &str,
+        #[case] version: &str,
+        #[case] plural: &str,
+        #[case] body: &str,
+        #[case] message: &str,
+    ) {
         let resource = Scheme::builtin().resource(group, version, plural).unwrap();
-        assert_eq!(resource.decode(body.as_bytes(), Syntax::Json).unwrap_err().message, message);
+        assert_eq!(
+            resource.decode(body.as_bytes(), Syntax::Json).unwrap_err().message,
+            message
+        );
     }
 
     #[test]
     fn options_are_no_pod() {
         let options = Scheme::builtin().kind("v1", "DeleteOptions").unwrap();
-        let status = options.decode_plain(br#"{"kind": "Pod", "apiVersion": "v1"}"#, Syntax::Json).unwrap_err();
-        assert_eq!(status.message, "converting (v1.Pod) to (api.DeleteOptions): GracePeriodSeconds not present in src");
+        let status = options
+            .decode_plain(br#"{"kind": "Pod", "apiVersion": "v1"}"#, Syntax::Json)
+            .unwrap_err();
+        assert_eq!(
+            status.message,
+            "converting (v1.Pod) to (api.DeleteOptions): GracePeriodSeconds not present in src"
+        );
     }
 
     #[test]
     fn another_kind_that_lacks_nothing_is_taken() {
         let config_maps = Scheme::builtin().resource("", "v1", "configmaps").unwrap();
-        let taken = config_maps.decode(br#"{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a"}}"#, Syntax::Json).unwrap();
-        assert_eq!(config_maps.encode(&taken), r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","creationTimestamp":null}}"#);
+        let taken = config_maps
+            .decode(
+                br#"{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a"}}"#,
+                Syntax::Json,
+            )
+            .unwrap();
+        assert_eq!(
+            config_maps.encode(&taken),
+            r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","creationTimestamp":null}}"#
+        );
     }
 }

@@ -18,9 +18,13 @@ struct Exchange {
 }
 
 fn exchanges() -> Vec<Exchange> {
-    let folder = PathBuf::from(std::env::var_os("STUNTDOUBLE_RECORDINGS").expect("STUNTDOUBLE_RECORDINGS names the folder"));
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "har")).collect();
+    let folder =
+        PathBuf::from(std::env::var_os("STUNTDOUBLE_RECORDINGS").expect("STUNTDOUBLE_RECORDINGS names the folder"));
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "har"))
+        .collect();
     files.sort();
     let mut found = Vec::new();
     for file in files {
@@ -29,7 +33,13 @@ fn exchanges() -> Vec<Exchange> {
             let request = &entry["request"];
             let url = url::Url::parse(request["url"].as_str().unwrap()).unwrap();
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let media_type = request["headers"].as_array().unwrap().iter().find(|h| h["name"] == "Content-Type").map(|h| text(&h["value"])).unwrap_or_default();
+            let media_type = request["headers"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|h| h["name"] == "Content-Type")
+                .map(|h| text(&h["value"]))
+                .unwrap_or_default();
             found.push(Exchange {
                 name: format!("{}[{at}]", file.file_stem().unwrap().to_string_lossy()),
                 method: text(&request["method"]),
@@ -77,20 +87,37 @@ fn without_strategy(kind: &str, object: &mut Object) {
         "Namespace" => drop(spec.shift_remove("finalizers")),
         "Service" => {
             spec.shift_remove("clusterIP");
-            for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
+            for port in spec
+                .get_mut("ports")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_object_mut)
+            {
                 port.shift_remove("nodePort");
             }
         }
         "Job" => {
             spec.shift_remove("selector");
-            if let Some(labels) = spec.get_mut("template").and_then(|t| t["metadata"]["labels"].as_object_mut()) {
+            if let Some(labels) = spec
+                .get_mut("template")
+                .and_then(|t| t["metadata"]["labels"].as_object_mut())
+            {
                 labels.retain(|key, _| key != "controller-uid" && key != "job-name");
             }
         }
         _ => {}
     }
     let metadata = child(object, "metadata");
-    for field in ["uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp", "namespace", "generation"] {
+    for field in [
+        "uid",
+        "resourceVersion",
+        "selfLink",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "namespace",
+        "generation",
+    ] {
         metadata.shift_remove(field);
     }
     if metadata.contains_key("generateName") {
@@ -105,7 +132,12 @@ fn differences(path: &str, left: &Value, right: &Value, out: &mut Vec<String>) {
         (Value::Object(a), Value::Object(b)) => {
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
                 let absent = Value::from("(absent)");
-                differences(&format!("{path}.{key}"), a.get(key).unwrap_or(&absent), b.get(key).unwrap_or(&absent), out);
+                differences(
+                    &format!("{path}.{key}"),
+                    a.get(key).unwrap_or(&absent),
+                    b.get(key).unwrap_or(&absent),
+                    out,
+                );
             }
             if out.is_empty() && !a.keys().eq(b.keys()) {
                 out.push(format!("{path}: order"));
@@ -126,9 +158,17 @@ fn differences(path: &str, left: &Value, right: &Value, out: &mut Vec<String>) {
 fn what_was_created_is_decoded_and_defaulted_as_recorded() {
     let (mut same, mut wrong) = (0, BTreeMap::new());
     for exchange in exchanges().iter().filter(|e| e.method == "POST" && e.code == 201) {
-        let Some(resource) = resource_at(&exchange.path) else { continue };
-        let syntax = if exchange.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
-        let Ok(mut theirs) = serde_json::from_str::<Object>(&exchange.answer) else { continue };
+        let Some(resource) = resource_at(&exchange.path) else {
+            continue;
+        };
+        let syntax = if exchange.media_type.contains("yaml") {
+            Syntax::Yaml
+        } else {
+            Syntax::Json
+        };
+        let Ok(mut theirs) = serde_json::from_str::<Object>(&exchange.answer) else {
+            continue;
+        };
         if theirs.get("kind").and_then(Value::as_str) == Some("Status") {
             continue;
         }
@@ -159,11 +199,17 @@ fn objects(answer: &str) -> Vec<Object> {
     let mut found = Vec::new();
     // Some watches of pods from the past show a field of their status that no other answer has, and no type.
     let answer = answer.replace(r#","network":{}}"#, "}");
-    for tree in answer.lines().filter_map(|line| serde_json::from_str::<Object>(line).ok()) {
+    for tree in answer
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Object>(line).ok())
+    {
         let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         if let (Some(kind), Some(Value::Array(items))) = (text("kind").strip_suffix("List"), tree.get("items")) {
             for item in items.iter().filter_map(Value::as_object) {
-                let mut whole = Object::from_iter([("kind".to_owned(), kind.into()), ("apiVersion".to_owned(), text("apiVersion").into())]);
+                let mut whole = Object::from_iter([
+                    ("kind".to_owned(), kind.into()),
+                    ("apiVersion".to_owned(), text("apiVersion").into()),
+                ]);
                 whole.extend(item.clone());
                 found.push(whole);
             }
@@ -183,7 +229,9 @@ fn what_was_sent_is_canonical() {
     for exchange in exchanges().iter().filter(|e| e.code < 300) {
         for theirs in objects(&exchange.answer) {
             let field = |name: &str| theirs.get(name).and_then(Value::as_str).unwrap_or_default();
-            let Some(kind) = Scheme::builtin().kind(field("apiVersion"), field("kind")) else { continue };
+            let Some(kind) = Scheme::builtin().kind(field("apiVersion"), field("kind")) else {
+                continue;
+            };
             let sent = super::encode::compact(&Value::Object(theirs.clone()));
             assert_eq!(kind.encode(&kind.canonical(theirs.clone())), sent, "{}", exchange.name);
             let mut again = kind.decode(&sent, Syntax::Json).unwrap();
@@ -205,12 +253,21 @@ fn what_was_refused_is_refused_in_the_recorded_words() {
     let mut wrong = Vec::new();
     let mut checked = 0;
     for exchange in exchanges().iter().filter(|e| e.method == "POST" && e.code == 400) {
-        let (Some(resource), Ok(answer)) = (resource_at(&exchange.path), serde_json::from_str::<Value>(&exchange.answer)) else { continue };
+        let (Some(resource), Ok(answer)) = (
+            resource_at(&exchange.path),
+            serde_json::from_str::<Value>(&exchange.answer),
+        ) else {
+            continue;
+        };
         let theirs = answer["message"].as_str().unwrap_or_default();
         if !theirs.contains("cannot be handled") && !theirs.contains("is unrecognized") {
             continue;
         }
-        let syntax = if exchange.media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
+        let syntax = if exchange.media_type.contains("yaml") {
+            Syntax::Yaml
+        } else {
+            Syntax::Json
+        };
         checked += 1;
         match resource.decode(exchange.body.as_bytes(), syntax) {
             Err(status) if status.message == theirs && status.code == 400 => {}
@@ -227,7 +284,9 @@ fn what_was_refused_is_refused_in_the_recorded_words() {
 fn both_faces_of_an_object_are_as_recorded() {
     let mut seen: BTreeMap<(String, String, String), Vec<(String, Object)>> = BTreeMap::new();
     for exchange in exchanges().iter().filter(|e| e.code < 300) {
-        let Ok(object) = serde_json::from_str::<Object>(&exchange.answer) else { continue };
+        let Ok(object) = serde_json::from_str::<Object>(&exchange.answer) else {
+            continue;
+        };
         let field = |path: &str| crate::api::meta::text(&object, path).to_owned();
         if !matches!(field("kind").as_str(), "Job" | "HorizontalPodAutoscaler") {
             continue;
@@ -242,7 +301,11 @@ fn both_faces_of_an_object_are_as_recorded() {
     for faces in seen.values() {
         for (name, from) in faces {
             for (other, to) in faces.iter().filter(|(_, to)| to["apiVersion"] != from["apiVersion"]) {
-                let kind = |object: &Object| Scheme::builtin().kind(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap()).unwrap();
+                let kind = |object: &Object| {
+                    Scheme::builtin()
+                        .kind(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap())
+                        .unwrap()
+                };
                 let mut made = kind(from).convert(kind(to), from.clone());
                 child(&mut made, "metadata").insert("selfLink".into(), to["metadata"]["selfLink"].clone());
                 let (made, wanted) = (Value::Object(made).to_string(), Value::Object(to.clone()).to_string());
@@ -258,7 +321,10 @@ fn both_faces_of_an_object_are_as_recorded() {
 #[ignore = "needs STUNTDOUBLE_RECORDINGS"]
 fn yaml_is_written_as_recorded() {
     let mut checked = 0;
-    for exchange in exchanges().iter().filter(|e| e.method == "GET" && e.answer.starts_with("apiVersion: ")) {
+    for exchange in exchanges()
+        .iter()
+        .filter(|e| e.method == "GET" && e.answer.starts_with("apiVersion: "))
+    {
         let tree = super::yaml::to_value(exchange.answer.as_bytes()).unwrap();
         assert_eq!(super::yaml::from_value(&tree), exchange.answer, "{}", exchange.name);
         checked += 1;
@@ -284,8 +350,13 @@ fn pretty_json_is_written_as_recorded() {
 fn what_was_replaced_is_decoded_and_defaulted_as_recorded() {
     let (mut same, mut wrong) = (0, BTreeMap::new());
     for exchange in exchanges().iter().filter(|e| e.method == "PUT" && e.code < 300) {
-        let Some((path, _)) = exchange.path.rsplit_once('/') else { continue };
-        let (Some(resource), Ok(mut theirs)) = (resource_at(path), serde_json::from_str::<Object>(&exchange.answer)) else { continue };
+        let Some((path, _)) = exchange.path.rsplit_once('/') else {
+            continue;
+        };
+        let (Some(resource), Ok(mut theirs)) = (resource_at(path), serde_json::from_str::<Object>(&exchange.answer))
+        else {
+            continue;
+        };
         let mut ours = resource.decode(exchange.body.as_bytes(), Syntax::Json).unwrap();
         resource.default(&mut ours);
         without_strategy(&resource.kind, &mut ours);

@@ -22,7 +22,8 @@ fn json_name(raw: &[u8]) -> &'static str {
 }
 
 fn text(raw: &[u8]) -> Result<String, String> {
-    serde_json::from_slice(raw).map_err(|_| format!("json: cannot unmarshal {} into Go value of type string", json_name(raw)))
+    serde_json::from_slice(raw)
+        .map_err(|_| format!("json: cannot unmarshal {} into Go value of type string", json_name(raw)))
 }
 
 /// Bytes in base64, written anew; the problem, where it is none.
@@ -33,8 +34,14 @@ pub(super) fn base64(text: &str) -> Result<String, String> {
         return Err(bad(at));
     }
     // What the last digit says beyond the last byte does not matter.
-    let lenient = GeneralPurpose::new(&alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
-    lenient.decode(&packed).map(|bytes| lenient.encode(bytes)).map_err(|_| bad(packed.len()))
+    let lenient = GeneralPurpose::new(
+        &alphabet::STANDARD,
+        GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+    );
+    lenient
+        .decode(&packed)
+        .map(|bytes| lenient.encode(bytes))
+        .map_err(|_| bad(packed.len()))
 }
 
 /// Where bytes stop being base64: by fours, of which only the last may end in padding.
@@ -59,7 +66,11 @@ fn misplaced(bytes: &[u8]) -> Option<usize> {
 /// A point in time from JSON; what is no text counts as empty, which is no time either.
 pub(super) fn time_json(raw: &[u8]) -> Result<Value, String> {
     let time = super::time::parse(&text(raw).unwrap_or_default())?;
-    Ok(if time == super::time::ZERO { Value::Null } else { time.into() })
+    Ok(if time == super::time::ZERO {
+        Value::Null
+    } else {
+        time.into()
+    })
 }
 
 /// An amount from JSON, where it may stand with quotes or without.
@@ -70,7 +81,9 @@ pub(super) fn quantity_json(raw: &[u8]) -> Result<String, String> {
 
 /// An amount in its canonical form.
 pub(super) fn quantity(text: &str) -> Result<String, String> {
-    text.parse::<Quantity>().map(|amount| amount.to_string()).map_err(|e| e.to_string())
+    text.parse::<Quantity>()
+        .map(|amount| amount.to_string())
+        .map_err(|e| e.to_string())
 }
 
 /// A number or a text from JSON.
@@ -85,7 +98,9 @@ pub(super) fn int_or_string_json(raw: &[u8]) -> Result<Value, String> {
     let written = String::from_utf8_lossy(raw);
     match written.parse::<i32>() {
         Ok(number) => Ok(number.into()),
-        Err(_) => Err(format!("json: cannot unmarshal number {written} into Go value of type int32")),
+        Err(_) => Err(format!(
+            "json: cannot unmarshal number {written} into Go value of type int32"
+        )),
     }
 }
 
@@ -123,7 +138,10 @@ mod tests {
     #[case("80", Ok(json!(80)))]
     #[case("\"http\"", Ok(json!("http")))]
     #[case("1.5", Err("json: cannot unmarshal number 1.5 into Go value of type int32"))]
-    #[case("2147483648", Err("json: cannot unmarshal number 2147483648 into Go value of type int32"))]
+    #[case(
+        "2147483648",
+        Err("json: cannot unmarshal number 2147483648 into Go value of type int32")
+    )]
     #[case("true", Err("json: cannot unmarshal bool into Go value of type int32"))]
     #[case("[]", Err("json: cannot unmarshal array into Go value of type int32"))]
     fn a_number_or_a_text(#[case] raw: &str, #[case] outcome: Result<Value, &str>) {
@@ -140,13 +158,19 @@ mod tests {
 
     #[test]
     fn what_is_no_amount_is_refused_in_the_words_of_amounts() {
-        assert_eq!(quantity_json(b"true"), Err("true".parse::<Quantity>().unwrap_err().to_string()));
+        assert_eq!(
+            quantity_json(b"true"),
+            Err("true".parse::<Quantity>().unwrap_err().to_string())
+        );
     }
 
     #[rstest]
     #[case("\"2015-06-26T12:00:00+01:00\"", Ok(json!("2015-06-26T11:00:00Z")))]
     #[case("\"0001-01-01T00:00:00Z\"", Ok(Value::Null))]
-    #[case("5", Err("parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\""))]
+    #[case(
+        "5",
+        Err("parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\"")
+    )]
     fn a_time_from_json(#[case] raw: &str, #[case] outcome: Result<Value, &str>) {
         assert_eq!(time_json(raw.as_bytes()), outcome.map_err(str::to_owned));
     }

@@ -140,7 +140,10 @@ impl Scanner<'_> {
         for &expected in word.as_bytes().iter().skip(1) {
             let c = self.next()?;
             if c != expected {
-                return Err(invalid(c, &format!("in literal {word} (expecting {})", shown(expected))));
+                return Err(invalid(
+                    c,
+                    &format!("in literal {word} (expecting {})", shown(expected)),
+                ));
             }
         }
         Ok(())
@@ -161,7 +164,13 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
             };
         }
         let c = scanner.next()?;
-        let after = |open: &[u8]| if open.is_empty() { Expect::Nothing } else { Expect::CommaOrEnd };
+        let after = |open: &[u8]| {
+            if open.is_empty() {
+                Expect::Nothing
+            } else {
+                Expect::CommaOrEnd
+            }
+        };
         expect = match (expect, c) {
             (Expect::FirstValueOrEnd, b']') | (Expect::FirstKeyOrEnd, b'}') => {
                 open.pop();
@@ -173,7 +182,11 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
                         return Err("exceeded max depth".to_owned());
                     }
                     open.push(c);
-                    if c == b'{' { Expect::FirstKeyOrEnd } else { Expect::FirstValueOrEnd }
+                    if c == b'{' {
+                        Expect::FirstKeyOrEnd
+                    } else {
+                        Expect::FirstValueOrEnd
+                    }
                 }
                 b'"' => {
                     scanner.string()?;
@@ -197,7 +210,9 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
                 scanner.string()?;
                 Expect::Colon
             }
-            (Expect::FirstKeyOrEnd | Expect::Key, c) => return Err(invalid(c, "looking for beginning of object key string")),
+            (Expect::FirstKeyOrEnd | Expect::Key, c) => {
+                return Err(invalid(c, "looking for beginning of object key string"));
+            }
             (Expect::Colon, b':') => Expect::Value,
             (Expect::Colon, c) => return Err(invalid(c, "after object key")),
             (_, c) => match (open.last(), c) {
@@ -256,6 +271,9 @@ mod tests {
 
     #[test]
     fn depth_is_bounded() {
-        assert_eq!(check("[".repeat(MAX_DEPTH + 1).as_bytes()), Err("exceeded max depth".to_owned()));
+        assert_eq!(
+            check("[".repeat(MAX_DEPTH + 1).as_bytes()),
+            Err("exceeded max depth".to_owned())
+        );
     }
 }

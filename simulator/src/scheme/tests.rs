@@ -17,36 +17,87 @@ fn resource(path: &str) -> &'static Resource {
 }
 
 fn refused(path: &str, body: &str) -> String {
-    resource(path).decode(body.as_bytes(), Syntax::Json).unwrap_err().message
+    resource(path)
+        .decode(body.as_bytes(), Syntax::Json)
+        .unwrap_err()
+        .message
 }
 
 #[rstest]
 #[case::text(r#"{"metadata": {"name": 5}}"#, "[pos 23]: json: expect char '\"' but got char '5'")]
 #[case::text_from_list(r#"{"metadata": {"name": []}}"#, "[pos 23]: json: expect char '\"' but got char '['")]
 #[case::structure(r#"{"spec": 5}"#, "only encoded map or array can be decoded into a struct")]
-#[case::structure_in_list(r#"{"spec": {"containers": {"name": "a"}}}"#, "only encoded map or array can be decoded into a struct")]
-#[case::list(r#"{"spec": {"containers": "x"}}"#, "[pos 25]: only encoded map or array can be decoded into a slice (6)")]
-#[case::list_from_number(r#"{"spec": {"containers": 1}}"#, "[pos 25]: only encoded map or array can be decoded into a slice (0)")]
-#[case::map(r#"{"metadata": {"labels": []}}"#, "[pos 25]: json: expect char '{' but got char '['")]
-#[case::map_value(r#"{"metadata": {"labels": {"a": 1}}}"#, "[pos 31]: json: expect char '\"' but got char '1'")]
-#[case::null_in_map(r#"{"metadata": {"labels": {"a": null}}}"#, "[pos 31]: json: expect char '\"' but got char 'n'")]
-#[case::null_in_list(r#"{"spec": {"containers": [{"args": [null]}]}}"#, "[pos 36]: json: expect char '\"' but got char 'n'")]
-#[case::boolean(r#"{"spec": {"hostNetwork": "true"}}"#, "[pos 26]: json: decode bool: got first char \"")]
-#[case::integer(r#"{"spec": {"activeDeadlineSeconds": true}}"#, "[pos 36]: json: decNum: got first char 't'")]
-#[case::integer_from_text(r#"{"spec": {"activeDeadlineSeconds": "x"}}"#, "[pos 37]: json: decNum: got first char 'x'")]
-#[case::integer_then_text(r#"{"spec": {"activeDeadlineSeconds": "5x"}}"#, "[pos 38]: json: expect char ',' but got char 'x'")]
+#[case::structure_in_list(
+    r#"{"spec": {"containers": {"name": "a"}}}"#,
+    "only encoded map or array can be decoded into a struct"
+)]
+#[case::list(
+    r#"{"spec": {"containers": "x"}}"#,
+    "[pos 25]: only encoded map or array can be decoded into a slice (6)"
+)]
+#[case::list_from_number(
+    r#"{"spec": {"containers": 1}}"#,
+    "[pos 25]: only encoded map or array can be decoded into a slice (0)"
+)]
+#[case::map(
+    r#"{"metadata": {"labels": []}}"#,
+    "[pos 25]: json: expect char '{' but got char '['"
+)]
+#[case::map_value(
+    r#"{"metadata": {"labels": {"a": 1}}}"#,
+    "[pos 31]: json: expect char '\"' but got char '1'"
+)]
+#[case::null_in_map(
+    r#"{"metadata": {"labels": {"a": null}}}"#,
+    "[pos 31]: json: expect char '\"' but got char 'n'"
+)]
+#[case::null_in_list(
+    r#"{"spec": {"containers": [{"args": [null]}]}}"#,
+    "[pos 36]: json: expect char '\"' but got char 'n'"
+)]
+#[case::boolean(
+    r#"{"spec": {"hostNetwork": "true"}}"#,
+    "[pos 26]: json: decode bool: got first char \""
+)]
+#[case::integer(
+    r#"{"spec": {"activeDeadlineSeconds": true}}"#,
+    "[pos 36]: json: decNum: got first char 't'"
+)]
+#[case::integer_from_text(
+    r#"{"spec": {"activeDeadlineSeconds": "x"}}"#,
+    "[pos 37]: json: decNum: got first char 'x'"
+)]
+#[case::integer_then_text(
+    r#"{"spec": {"activeDeadlineSeconds": "5x"}}"#,
+    "[pos 38]: json: expect char ',' but got char 'x'"
+)]
 #[case::fraction(r#"{"spec": {"activeDeadlineSeconds": 1.5}}"#, "[pos 38]: json: fractional integer")]
-#[case::too_long(r#"{"spec": {"activeDeadlineSeconds": 123456789012345678901234}}"#, "[pos 59]: json: overflow integer after: 1234567890123456789")]
-#[case::time(r#"{"status": {"startTime": 5}}"#, "parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\"")]
-#[case::time_text(r#"{"status": {"startTime": "x"}}"#, "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"")]
+#[case::too_long(
+    r#"{"spec": {"activeDeadlineSeconds": 123456789012345678901234}}"#,
+    "[pos 59]: json: overflow integer after: 1234567890123456789"
+)]
+#[case::time(
+    r#"{"status": {"startTime": 5}}"#,
+    "parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\""
+)]
+#[case::time_text(
+    r#"{"status": {"startTime": "x"}}"#,
+    "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\""
+)]
 fn a_field_of_another_type_is_refused(#[case] body: &str, #[case] problem: &str) {
-    assert_eq!(refused("v1/pods", body), format!("Pod in version \"v1\" cannot be handled as a Pod: {problem}"));
+    assert_eq!(
+        refused("v1/pods", body),
+        format!("Pod in version \"v1\" cannot be handled as a Pod: {problem}")
+    );
 }
 
 #[test]
 fn a_number_too_large_for_its_field_is_refused() {
     let problem = refused("v1/replicationcontrollers", r#"{"spec": {"replicas": 3000000000}}"#);
-    assert_eq!(problem, "ReplicationController in version \"v1\" cannot be handled as a ReplicationController: [pos 32]: json: overflow 32 bits: ");
+    assert_eq!(
+        problem,
+        "ReplicationController in version \"v1\" cannot be handled as a ReplicationController: [pos 32]: json: overflow 32 bits: "
+    );
 }
 
 #[rstest]
@@ -54,15 +105,33 @@ fn a_number_too_large_for_its_field_is_refused() {
 #[case::exponent(r#"{"spec": {"activeDeadlineSeconds": 1.5e3}}"#, r#"{"activeDeadlineSeconds":1500}"#)]
 #[case::trailing_zero(r#"{"spec": {"activeDeadlineSeconds": 10.0}}"#, r#"{"activeDeadlineSeconds":10}"#)]
 #[case::negative(r#"{"spec": {"activeDeadlineSeconds": -3}}"#, r#"{"activeDeadlineSeconds":-3}"#)]
-#[case::given_zero_stays_behind_a_pointer(r#"{"spec": {"activeDeadlineSeconds": 0}}"#, r#"{"activeDeadlineSeconds":0}"#)]
+#[case::given_zero_stays_behind_a_pointer(
+    r#"{"spec": {"activeDeadlineSeconds": 0}}"#,
+    r#"{"activeDeadlineSeconds":0}"#
+)]
 #[case::zero_goes_where_it_is_by_value(r#"{"spec": {"hostNetwork": false, "nodeName": ""}}"#, "{}")]
 #[case::null(r#"{"spec": {"activeDeadlineSeconds": null, "nodeSelector": null}}"#, "{}")]
-#[case::unknown(r#"{"spec": {"nope": {"a": [1, "}"]}, "nodeName": "n", "NodeName": "m"}}"#, r#"{"nodeName":"n"}"#)]
+#[case::unknown(
+    r#"{"spec": {"nope": {"a": [1, "}"]}, "nodeName": "n", "NodeName": "m"}}"#,
+    r#"{"nodeName":"n"}"#
+)]
 #[case::twice(r#"{"spec": {"nodeName": "a", "nodeName": "b"}}"#, r#"{"nodeName":"b"}"#)]
-#[case::merged(r#"{"spec": {"nodeName": "a"}, "spec": {"dnsPolicy": "Default"}}"#, r#"{"dnsPolicy":"Default","nodeName":"a"}"#)]
-#[case::sorted(r#"{"spec": {"nodeSelector": {"b": "1", "a": "<"}}}"#, r#"{"nodeSelector":{"a":"\u003c","b":"1"}}"#)]
-#[case::structure_from_list(r#"{"spec": {"imagePullSecrets": [["a", "extra"]]}}"#, r#"{"imagePullSecrets":[{"name":"a"}]}"#)]
-#[case::list_from_map(r#"{"spec": {"securityContext": {"supplementalGroups": [1]}}}"#, r#"{"securityContext":{"supplementalGroups":[1]}}"#)]
+#[case::merged(
+    r#"{"spec": {"nodeName": "a"}, "spec": {"dnsPolicy": "Default"}}"#,
+    r#"{"dnsPolicy":"Default","nodeName":"a"}"#
+)]
+#[case::sorted(
+    r#"{"spec": {"nodeSelector": {"b": "1", "a": "<"}}}"#,
+    r#"{"nodeSelector":{"a":"\u003c","b":"1"}}"#
+)]
+#[case::structure_from_list(
+    r#"{"spec": {"imagePullSecrets": [["a", "extra"]]}}"#,
+    r#"{"imagePullSecrets":[{"name":"a"}]}"#
+)]
+#[case::list_from_map(
+    r#"{"spec": {"securityContext": {"supplementalGroups": [1]}}}"#,
+    r#"{"securityContext":{"supplementalGroups":[1]}}"#
+)]
 #[case::empty_behind_a_pointer(r#"{"spec": {"securityContext": {}}}"#, r#"{"securityContext":{}}"#)]
 #[case::empty_list(r#"{"spec": {"imagePullSecrets": [], "nodeSelector": {}}}"#, "{}")]
 fn a_pod_is_read_as_go_would(#[case] body: &str, #[case] spec: &str) {
@@ -70,8 +139,15 @@ fn a_pod_is_read_as_go_would(#[case] body: &str, #[case] spec: &str) {
     let encoded = pods.encode(&pods.decode(body.as_bytes(), Syntax::Json).unwrap());
     let head = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":"#;
     let inner = spec.strip_prefix('{').unwrap();
-    let wanted = if inner == "}" { r#"{"containers":null}"#.to_owned() } else { in_order(inner) };
-    assert_eq!(String::from_utf8_lossy(&encoded), format!("{head}{wanted},\"status\":{{}}}}"));
+    let wanted = if inner == "}" {
+        r#"{"containers":null}"#.to_owned()
+    } else {
+        in_order(inner)
+    };
+    assert_eq!(
+        String::from_utf8_lossy(&encoded),
+        format!("{head}{wanted},\"status\":{{}}}}")
+    );
 }
 
 /// A pod's spec with its containers in their place, which is first but for volumes.
@@ -90,8 +166,16 @@ fn in_order(fields: &str) -> String {
     r#"{"data": {"a": "aGk=", "b": null}}"#,
     r#"{"kind":"Secret","apiVersion":"v1","metadata":{"creationTimestamp":null},"data":{"a":"aGk=","b":null}}"#
 )]
-#[case("v1/endpoints", r#"{"subsets": []}"#, r#"{"kind":"Endpoints","apiVersion":"v1","metadata":{"creationTimestamp":null},"subsets":[]}"#)]
-#[case("v1/endpoints", "{}", r#"{"kind":"Endpoints","apiVersion":"v1","metadata":{"creationTimestamp":null},"subsets":null}"#)]
+#[case(
+    "v1/endpoints",
+    r#"{"subsets": []}"#,
+    r#"{"kind":"Endpoints","apiVersion":"v1","metadata":{"creationTimestamp":null},"subsets":[]}"#
+)]
+#[case(
+    "v1/endpoints",
+    "{}",
+    r#"{"kind":"Endpoints","apiVersion":"v1","metadata":{"creationTimestamp":null},"subsets":null}"#
+)]
 #[case("v1/services", r#"{"spec": {"ports": [null, {"port": 80}]}}"#, r#"{"kind":"Service","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":{"ports":[{"port":0,"targetPort":0},{"port":80,"targetPort":0}]},"status":{"loadBalancer":{}}}"#)]
 #[case(
     "v1/resourcequotas",
@@ -100,13 +184,28 @@ fn in_order(fields: &str) -> String {
 )]
 fn an_object_is_written_as_go_would(#[case] path: &str, #[case] body: &str, #[case] written: &str) {
     let kind = resource(path);
-    assert_eq!(kind.encode(&kind.decode(body.as_bytes(), Syntax::Json).unwrap()), written);
+    assert_eq!(
+        kind.encode(&kind.decode(body.as_bytes(), Syntax::Json).unwrap()),
+        written
+    );
 }
 
 #[rstest]
-#[case("v1/pods", r#"{"apiVersion": "a/b/c"}"#, "the object provided is unrecognized (must be of type Pod): unexpected GroupVersion string: a/b/c")]
-#[case("v1/pods", r#"{"apiVersion": "v2"}"#, "Pod in version \"v2\" cannot be handled as a Pod: no kind \"Pod\" is registered for version \"v2\"")]
-#[case("v1/pods", r#"{"kind": "Nope"}"#, "Nope in version \"v1\" cannot be handled as a Pod: no kind \"Nope\" is registered for version \"v1\"")]
+#[case(
+    "v1/pods",
+    r#"{"apiVersion": "a/b/c"}"#,
+    "the object provided is unrecognized (must be of type Pod): unexpected GroupVersion string: a/b/c"
+)]
+#[case(
+    "v1/pods",
+    r#"{"apiVersion": "v2"}"#,
+    "Pod in version \"v2\" cannot be handled as a Pod: no kind \"Pod\" is registered for version \"v2\""
+)]
+#[case(
+    "v1/pods",
+    r#"{"kind": "Nope"}"#,
+    "Nope in version \"v1\" cannot be handled as a Pod: no kind \"Nope\" is registered for version \"v1\""
+)]
 #[case(
     "extensions/v1beta1/jobs",
     r#"{"apiVersion": "batch/v1"}"#,
@@ -121,7 +220,13 @@ fn kind_and_version_are_checked(#[case] path: &str, #[case] body: &str, #[case] 
 fn a_tree_is_read_with_its_names_sorted_and_refused_plainly() {
     let tree = json!({"kind": "Secret", "metadata": {"name": "c"}, "data": {"a": "w"}, "apiVersion": "v1"});
     let status = resource("v1/configmaps").decode_value(tree).unwrap_err();
-    assert_eq!((status.code, status.message.as_str()), (500, "[pos 34]: json: error decoding base64 binary 'w': illegal base64 data at input byte 0"));
+    assert_eq!(
+        (status.code, status.message.as_str()),
+        (
+            500,
+            "[pos 34]: json: error decoding base64 binary 'w': illegal base64 data at input byte 0"
+        )
+    );
 }
 
 #[test]
@@ -129,25 +234,44 @@ fn options_of_a_delete_may_be_of_any_group() {
     let options = Scheme::builtin().kind("v1", "DeleteOptions").unwrap();
     for version in ["v1", "extensions/v1beta1", "batch/v1"] {
         let body = json!({"kind": "DeleteOptions", "apiVersion": version, "gracePeriodSeconds": 5}).to_string();
-        assert_eq!(options.decode_plain(body.as_bytes(), Syntax::Json).unwrap()["gracePeriodSeconds"], 5);
+        assert_eq!(
+            options.decode_plain(body.as_bytes(), Syntax::Json).unwrap()["gracePeriodSeconds"],
+            5
+        );
     }
     let status = options.decode_plain(b"{bad", Syntax::Json).unwrap_err();
-    assert_eq!(status.to_value()["message"], "couldn't get version/kind; json parse error: invalid character 'b' looking for beginning of object key string");
+    assert_eq!(
+        status.to_value()["message"],
+        "couldn't get version/kind; json parse error: invalid character 'b' looking for beginning of object key string"
+    );
     assert!(status.to_value().get("reason").is_none());
 }
 
 #[test]
 fn fields_can_be_selected_by_other_names() {
     let jobs = resource("batch/v1/jobs");
-    assert!(jobs.selectable().contains(&("status.successful".to_owned(), "status.succeeded".to_owned())));
+    assert!(
+        jobs.selectable()
+            .contains(&("status.successful".to_owned(), "status.succeeded".to_owned()))
+    );
     assert_eq!(jobs.unsupported_label("x"), "field label not supported: x");
 }
 
 #[test]
 fn yaml_and_json_are_read_the_same() {
     let pods = resource("v1/pods");
-    let yaml = pods.decode(b"metadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: nginx\n", Syntax::Yaml).unwrap();
-    let json = pods.decode(br#"{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}"#, Syntax::Json).unwrap();
+    let yaml = pods
+        .decode(
+            b"metadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: nginx\n",
+            Syntax::Yaml,
+        )
+        .unwrap();
+    let json = pods
+        .decode(
+            br#"{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}"#,
+            Syntax::Json,
+        )
+        .unwrap();
     assert_eq!(yaml, json);
 }
 
@@ -156,12 +280,27 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 
     fn text(&mut self) -> Value {
-        ["a", "", "true", "5", "<&>", "é\n", "2015-06-26T12:00:00Z", "1Gi", "aGk=", "Recreate"][self.roll(10) as usize].into()
+        [
+            "a",
+            "",
+            "true",
+            "5",
+            "<&>",
+            "é\n",
+            "2015-06-26T12:00:00Z",
+            "1Gi",
+            "aGk=",
+            "Recreate",
+        ][self.roll(10) as usize]
+            .into()
     }
 
     fn structure(&mut self, of: &Struct) -> Value {
@@ -196,7 +335,11 @@ impl Dice {
             (_, Shape::Raw) => json!({"x": 1}),
             (_, Shape::Struct(of)) => self.structure(of),
             (_, Shape::List(of)) => (0..self.roll(3)).map(|_| self.value(of)).collect(),
-            (_, Shape::Map(of)) => Value::Object((0..self.roll(3)).map(|n| (format!("k{}", 9 - n), self.value(of))).collect()),
+            (_, Shape::Map(of)) => Value::Object(
+                (0..self.roll(3))
+                    .map(|n| (format!("k{}", 9 - n), self.value(of)))
+                    .collect(),
+            ),
             (_, Shape::Pointer(of)) => self.value(of),
         }
     }

@@ -17,7 +17,10 @@ struct Clock<'a> {
 
 impl Clock<'_> {
     fn misfit<T>(&self, element: &str) -> Result<T, String> {
-        Err(format!("parsing time \"{}\" as \"{LAYOUT}\": cannot parse \"{}\" as \"{element}\"", self.whole, self.rest))
+        Err(format!(
+            "parsing time \"{}\" as \"{LAYOUT}\": cannot parse \"{}\" as \"{element}\"",
+            self.whole, self.rest
+        ))
     }
 
     fn range<T>(&self, what: &str) -> Result<T, String> {
@@ -55,7 +58,10 @@ impl Clock<'_> {
 
 /// The canonical form of a time; the reference's words for what is wrong with it, where it is none.
 pub(super) fn parse(text: &str) -> Result<String, String> {
-    let mut clock = Clock { whole: text, rest: text };
+    let mut clock = Clock {
+        whole: text,
+        rest: text,
+    };
     let year = clock.number(4, 4, "2006")?;
     clock.exactly("-")?;
     // A month that is no number counts as month 0.
@@ -80,7 +86,11 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
     if second >= 60 {
         return clock.range("second");
     }
-    if let Some(fraction) = clock.rest.strip_prefix('.').filter(|f| f.starts_with(|c: char| c.is_ascii_digit())) {
+    if let Some(fraction) = clock
+        .rest
+        .strip_prefix('.')
+        .filter(|f| f.starts_with(|c: char| c.is_ascii_digit()))
+    {
         clock.rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
     }
     let offset = offset(&mut clock)?;
@@ -88,7 +98,15 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
         return Err(format!("parsing time \"{text}\": extra text: {}", clock.rest));
     }
     let narrow = |n: i16| i8::try_from(n).unwrap_or(-1);
-    let Ok(civil) = civil::DateTime::new(year, narrow(month), narrow(day), narrow(hour), narrow(minute), narrow(second), 0) else {
+    let Ok(civil) = civil::DateTime::new(
+        year,
+        narrow(month),
+        narrow(day),
+        narrow(hour),
+        narrow(minute),
+        narrow(second),
+        0,
+    ) else {
         return clock.range("day");
     };
     match tz::Offset::from_seconds(offset).and_then(|offset| offset.to_timestamp(civil)) {
@@ -109,7 +127,11 @@ fn offset(clock: &mut Clock<'_>) -> Result<i32, String> {
         Some(b'-') => -1,
         _ => return clock.misfit("Z07:00"),
     };
-    let digits = |range: std::ops::Range<usize>| at.get(range).filter(|t| t.bytes().all(|c| c.is_ascii_digit())).and_then(|t| t.parse::<i32>().ok());
+    let digits = |range: std::ops::Range<usize>| {
+        at.get(range)
+            .filter(|t| t.bytes().all(|c| c.is_ascii_digit()))
+            .and_then(|t| t.parse::<i32>().ok())
+    };
     match (digits(1..3), at.get(3..4), digits(4..6)) {
         (Some(hours), Some(":"), Some(minutes)) => {
             clock.rest = at.get(6..).unwrap_or_default();
@@ -141,13 +163,28 @@ mod tests {
     }
 
     #[rstest]
-    #[case("", "parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\"")]
-    #[case("now", "parsing time \"now\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"now\" as \"2006\"")]
-    #[case("2015-06-26 12:00:00Z", "parsing time \"2015-06-26 12:00:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \" 12:00:00Z\" as \"T\"")]
+    #[case(
+        "",
+        "parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\""
+    )]
+    #[case(
+        "now",
+        "parsing time \"now\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"now\" as \"2006\""
+    )]
+    #[case(
+        "2015-06-26 12:00:00Z",
+        "parsing time \"2015-06-26 12:00:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \" 12:00:00Z\" as \"T\""
+    )]
     #[case("2015-xx-01T00:00:00Z", "parsing time \"2015-xx-01T00:00:00Z\": month out of range")]
-    #[case("2015-06-26T12:00:00", "parsing time \"2015-06-26T12:00:00\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"Z07:00\"")]
+    #[case(
+        "2015-06-26T12:00:00",
+        "parsing time \"2015-06-26T12:00:00\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"Z07:00\""
+    )]
     #[case("2015-06-26T12:60:00Z", "parsing time \"2015-06-26T12:60:00Z\": minute out of range")]
-    #[case("2015-06-26T12:0:00Z", "parsing time \"2015-06-26T12:0:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"0:00Z\" as \"04\"")]
+    #[case(
+        "2015-06-26T12:0:00Z",
+        "parsing time \"2015-06-26T12:0:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"0:00Z\" as \"04\""
+    )]
     #[case("2015-13-01T00:00:00Z", "parsing time \"2015-13-01T00:00:00Z\": month out of range")]
     #[case("2015-02-30T00:00:00Z", "parsing time \"2015-02-30T00:00:00Z\": day out of range")]
     #[case("2015-02-20T00:00:00Zx", "parsing time \"2015-02-20T00:00:00Zx\": extra text: x")]

@@ -12,7 +12,8 @@ pub(super) struct TypeMeta {
     pub kind: String,
 }
 
-const GO_TYPE: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+const GO_TYPE: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
 fn mismatch(first: u8, of: &str) -> String {
     let name = match first {
@@ -72,13 +73,22 @@ mod tests {
     #[case(r#"{"kind": "Pod", "kind": "Service"}"#, "", "Service")]
     #[case(r#"{"kind": "Pod", "kind": null}"#, "", "Pod")]
     fn kind_and_version_are_read(#[case] body: &str, #[case] api_version: &str, #[case] kind: &str) {
-        assert_eq!(type_meta(body.as_bytes()), Ok(TypeMeta { api_version: api_version.into(), kind: kind.into() }));
+        assert_eq!(
+            type_meta(body.as_bytes()),
+            Ok(TypeMeta {
+                api_version: api_version.into(),
+                kind: kind.into()
+            })
+        );
     }
 
     #[rstest]
     #[case("[]", r#"json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#)]
     #[case(r#"{"kind": 5}"#, "json: cannot unmarshal number into Go value of type string")]
-    #[case(r#"{"kind": [], "apiVersion": true}"#, "json: cannot unmarshal array into Go value of type string")]
+    #[case(
+        r#"{"kind": [], "apiVersion": true}"#,
+        "json: cannot unmarshal array into Go value of type string"
+    )]
     #[case(r#"{"kind": 5"#, "unexpected end of JSON input")]
     fn what_says_neither_is_refused(#[case] body: &str, #[case] problem: &str) {
         assert_eq!(type_meta(body.as_bytes()), Err(problem.to_owned()));

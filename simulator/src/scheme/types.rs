@@ -74,9 +74,22 @@ pub struct Field {
 }
 
 impl Struct {
-    pub(super) fn new(name: &'static str, top: bool, fields: Vec<Field>, default: Option<DefaultRule>, internal: Option<InternalRule>) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        top: bool,
+        fields: Vec<Field>,
+        default: Option<DefaultRule>,
+        internal: Option<InternalRule>,
+    ) -> Self {
         let index = fields.iter().enumerate().map(|(at, field)| (field.name, at)).collect();
-        Self { name, top, fields, default, internal, index }
+        Self {
+            name,
+            top,
+            fields,
+            default,
+            internal,
+            index,
+        }
     }
 
     /// The field of that name; names are told apart by case.
@@ -122,13 +135,23 @@ impl TypeRef {
 
     /// The field `name` of an object type; every key of a map leads to the type of its values.
     pub fn field(self, name: &str) -> Option<FieldRef> {
-        const TEXT: FieldRef = FieldRef { type_ref: TypeRef(&Shape::Text { named: false }), merge_key: None, patch_strategy: None };
+        const TEXT: FieldRef = FieldRef {
+            type_ref: TypeRef(&Shape::Text { named: false }),
+            merge_key: None,
+            patch_strategy: None,
+        };
         match self.0 {
             Shape::Struct(of) if of.top && matches!(name, "kind" | "apiVersion") => Some(TEXT),
-            Shape::Struct(of) => {
-                of.field(name).map(|f| FieldRef { type_ref: Self(f.shape.pointee()), merge_key: f.merge_key, patch_strategy: f.merge_key.map(|_| "merge") })
-            }
-            Shape::Map(of) => Some(FieldRef { type_ref: Self(of.pointee()), merge_key: None, patch_strategy: None }),
+            Shape::Struct(of) => of.field(name).map(|f| FieldRef {
+                type_ref: Self(f.shape.pointee()),
+                merge_key: f.merge_key,
+                patch_strategy: f.merge_key.map(|_| "merge"),
+            }),
+            Shape::Map(of) => Some(FieldRef {
+                type_ref: Self(of.pointee()),
+                merge_key: None,
+                patch_strategy: None,
+            }),
             _ => None,
         }
     }

@@ -36,7 +36,12 @@ pub(crate) struct Matches {
 
 impl Matches {
     pub(crate) fn push(&mut self, index: usize, segment: usize, docs: Vec<u32>, scores: Vec<f32>) {
-        self.sets.push(DocSet { index, segment, docs, scores });
+        self.sets.push(DocSet {
+            index,
+            segment,
+            docs,
+            scores,
+        });
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -60,7 +65,12 @@ impl Matches {
                 last.docs.push(*doc);
                 last.scores.extend(set.scores.get(at));
             }
-            _ => self.push(set.index, set.segment, vec![*doc], set.scores.get(at).copied().into_iter().collect()),
+            _ => self.push(
+                set.index,
+                set.segment,
+                vec![*doc],
+                set.scores.get(at).copied().into_iter().collect(),
+            ),
         }
     }
 
@@ -110,23 +120,40 @@ impl Scope<'_> {
         let spent = self.buckets.get() + buckets;
         self.buckets.set(spent);
         let most = self.cluster.options.limits.buckets;
-        if spent > most { Err(SearchError::new(400, "AggregationExecutionException", format!("more than {most} buckets"))) } else { Ok(()) }
+        if spent > most {
+            Err(SearchError::new(
+                400,
+                "AggregationExecutionException",
+                format!("more than {most} buckets"),
+            ))
+        } else {
+            Ok(())
+        }
     }
 }
 
 fn refuse(reason: impl Into<String>) -> SearchError {
-    SearchError::new(400, "SearchParseException", format!("Parse Failure [{}]", reason.into()))
+    SearchError::new(
+        400,
+        "SearchParseException",
+        format!("Parse Failure [{}]", reason.into()),
+    )
 }
 
 fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
-    let all = wanted.as_object().ok_or_else(|| refuse("aggregations must be an object"))?;
+    let all = wanted
+        .as_object()
+        .ok_or_else(|| refuse("aggregations must be an object"))?;
     if depth == 0 {
         return Err(refuse("aggregations are nested too deeply"));
     }
     all.iter()
         .map(|(name, definition)| {
-            let definition =
-                definition.as_object().ok_or_else(|| refuse(format!("Aggregation definition for [{name}] starts with a value, expected an object")))?;
+            let definition = definition.as_object().ok_or_else(|| {
+                refuse(format!(
+                    "Aggregation definition for [{name}] starts with a value, expected an object"
+                ))
+            })?;
             let mut found = None;
             let mut under = Vec::new();
             let mut meta = None;
@@ -143,11 +170,18 @@ fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
                     }
                 }
             }
-            let (kind, settings) = found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
+            let (kind, settings) =
+                found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
             if settings.get("script").is_some() {
                 return Err(refuse(format!("scripts are disabled, but [{name}] has one")));
             }
-            Ok(Aggregation { name: name.clone(), kind, settings, under, meta })
+            Ok(Aggregation {
+                name: name.clone(),
+                kind,
+                settings,
+                under,
+                meta,
+            })
         })
         .collect()
 }
@@ -157,7 +191,12 @@ fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
 /// # Errors
 /// Aggregations that are not understood, or that have too many buckets.
 pub(crate) fn aggregate(cluster: &Cluster, searched: &[Searched], wanted: &Value, matches: Matches) -> Result<Value> {
-    let scope = Scope { cluster, searched, now: cluster.now(), buckets: Cell::new(0) };
+    let scope = Scope {
+        cluster,
+        searched,
+        now: cluster.now(),
+        buckets: Cell::new(0),
+    };
     all(&scope, &parse(wanted, cluster.options.limits.depth)?, &matches).map(Value::Object)
 }
 
@@ -177,9 +216,11 @@ fn all(scope: &Scope<'_>, wanted: &[Aggregation], matches: &Matches) -> Result<M
 fn one(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     match aggregation.kind.as_str() {
         "terms" => terms::terms(scope, aggregation, matches),
-        "significant_terms" | "nested" | "reverse_nested" | "children" | "geohash_grid" | "geo_distance" | "geo_bounds" | "scripted_metric" => {
-            Err(refuse(format!("[{}] aggregations are not part of this backend", aggregation.kind)))
-        }
+        "significant_terms" | "nested" | "reverse_nested" | "children" | "geohash_grid" | "geo_distance"
+        | "geo_bounds" | "scripted_metric" => Err(refuse(format!(
+            "[{}] aggregations are not part of this backend",
+            aggregation.kind
+        ))),
         "date_histogram" | "histogram" => histogram::histogram(scope, aggregation, matches),
         "range" | "date_range" | "ip_range" => ranges::ranges(scope, aggregation, matches),
         "filter" | "filters" | "missing" | "global" => buckets::buckets(scope, aggregation, matches),
@@ -187,7 +228,10 @@ fn one(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Resul
         "min" | "max" | "avg" | "sum" | "stats" | "extended_stats" | "value_count" | "cardinality" | "percentiles" => {
             metrics::metric(scope, aggregation, matches)
         }
-        other => Err(refuse(format!("Could not find aggregator type [{other}] in [{}]", aggregation.name))),
+        other => Err(refuse(format!(
+            "Could not find aggregator type [{other}] in [{}]",
+            aggregation.name
+        ))),
     }
 }
 

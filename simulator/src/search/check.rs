@@ -14,7 +14,12 @@ use crate::search::score::Weight;
 pub fn check_query(text: &str) -> Result<String> {
     let limits = Limits::default();
     let mapping = Mapping::new(None, limits.fields)?;
-    let context = Context { index: "check", mapping: &mapping, now: 0, most_clauses: limits.clauses };
+    let context = Context {
+        index: "check",
+        mapping: &mapping,
+        now: 0,
+        most_clauses: limits.clauses,
+    };
     let query = parse_string(&context, text, &StringSettings::default())?;
     Weight::of(&query, &View::default(), &Shard::new())?;
     Ok(label(&query))

@@ -35,7 +35,10 @@ pub(crate) enum Fill {
 
 impl Default for DateFormat {
     fn default() -> DateFormat {
-        DateFormat { text: "dateOptionalTime".to_owned(), parts: vec![Part::Iso] }
+        DateFormat {
+            text: "dateOptionalTime".to_owned(),
+            parts: vec![Part::Iso],
+        }
     }
 }
 
@@ -61,7 +64,10 @@ impl DateFormat {
                 pattern => Part::Pattern(pattern.to_owned()),
             })
             .collect();
-        DateFormat { text: text.to_owned(), parts }
+        DateFormat {
+            text: text.to_owned(),
+            parts,
+        }
     }
 
     /// The format as it was given.
@@ -99,12 +105,18 @@ pub(crate) fn detect(text: &str, formats: &[DateFormat]) -> Option<DateFormat> {
     if text.len() > 64 || !(many(':') || many('-') || many('/')) {
         return None;
     }
-    formats.iter().find(|format| format.parse(text, Fill::Floor).is_some()).cloned()
+    formats
+        .iter()
+        .find(|format| format.parse(text, Fill::Floor).is_some())
+        .cloned()
 }
 
 /// The formats of date detection when a mapping names none.
 pub(crate) fn default_detection() -> Vec<DateFormat> {
-    vec![DateFormat::default(), DateFormat::new("yyyy/MM/dd HH:mm:ss||yyyy/MM/dd")]
+    vec![
+        DateFormat::default(),
+        DateFormat::new("yyyy/MM/dd HH:mm:ss||yyyy/MM/dd"),
+    ]
 }
 
 #[cfg(test)]

@@ -23,7 +23,11 @@ pub type Result<T> = std::result::Result<T, SearchError>;
 impl SearchError {
     /// A refusal with all its parts.
     pub fn new(status: u16, kind: &'static str, reason: impl Into<String>) -> SearchError {
-        SearchError { status, kind, reason: reason.into() }
+        SearchError {
+            status,
+            kind,
+            reason: reason.into(),
+        }
     }
 
     pub(crate) fn illegal(reason: impl Into<String>) -> SearchError {

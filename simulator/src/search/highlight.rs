@@ -43,7 +43,11 @@ impl Settings {
             Some(Value::String(tag)) => tag.clone(),
             _ => default.to_owned(),
         };
-        let number = |key: &str, default: usize| get(key).and_then(Value::as_u64).map_or(default, |number| usize::try_from(number).unwrap_or(default));
+        let number = |key: &str, default: usize| {
+            get(key)
+                .and_then(Value::as_u64)
+                .map_or(default, |number| usize::try_from(number).unwrap_or(default))
+        };
         Settings {
             open: tag("pre_tags", "<em>"),
             close: tag("post_tags", "</em>"),
@@ -59,12 +63,26 @@ impl Settings {
 ///
 /// # Errors
 /// Settings without fields.
-pub(crate) fn highlight(wanted: &Value, query: &Query, mapping: &Mapping, source: &Value) -> Result<Map<String, Value>> {
+pub(crate) fn highlight(
+    wanted: &Value,
+    query: &Query,
+    mapping: &Mapping,
+    source: &Value,
+) -> Result<Map<String, Value>> {
     let fields: Vec<(String, Value)> = match wanted.get("fields") {
         Some(Value::Object(fields)) => fields.iter().map(|(name, own)| (name.clone(), own.clone())).collect(),
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_object).flatten().map(|(name, own)| (name.clone(), own.clone())).collect(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(Value::as_object)
+            .flatten()
+            .map(|(name, own)| (name.clone(), own.clone()))
+            .collect(),
         _ => {
-            return Err(SearchError::new(400, "SearchParseException", "Parse Failure [highlight needs fields]"));
+            return Err(SearchError::new(
+                400,
+                "SearchParseException",
+                "Parse Failure [highlight needs fields]",
+            ));
         }
     };
     let mut found = Map::new();
@@ -72,11 +90,19 @@ pub(crate) fn highlight(wanted: &Value, query: &Query, mapping: &Mapping, source
         let settings = Settings::parse(wanted, &own);
         let query = match own.get("highlight_query").or_else(|| wanted.get("highlight_query")) {
             Some(_) => {
-                return Err(SearchError::new(400, "SearchParseException", "Parse Failure [highlight_query is not part of this backend]"));
+                return Err(SearchError::new(
+                    400,
+                    "SearchParseException",
+                    "Parse Failure [highlight_query is not part of this backend]",
+                ));
             }
             None => query,
         };
-        let listed = if pattern.contains('*') { mapping.field_names(&pattern) } else { names(&json!([pattern])) };
+        let listed = if pattern.contains('*') {
+            mapping.field_names(&pattern)
+        } else {
+            names(&json!([pattern]))
+        };
         for name in listed {
             let Some(field) = mapping.field(&name) else {
                 continue;
@@ -100,7 +126,12 @@ pub(crate) fn highlight(wanted: &Value, query: &Query, mapping: &Mapping, source
                 texts.truncate(settings.fragments);
             }
             if texts.is_empty() && settings.no_match_size > 0 {
-                texts.extend(extract(source, &name).first().and_then(|value| value.as_str()).map(|text| text.chars().take(settings.no_match_size).collect()));
+                texts.extend(
+                    extract(source, &name)
+                        .first()
+                        .and_then(|value| value.as_str())
+                        .map(|text| text.chars().take(settings.no_match_size).collect()),
+                );
             }
             if !texts.is_empty() {
                 found.insert(name, json!(texts));
@@ -112,12 +143,17 @@ pub(crate) fn highlight(wanted: &Value, query: &Query, mapping: &Mapping, source
 
 /// The terms that a query asks for, of one field or of any.
 fn collect(query: &Query, field: Option<&str>, wanted: &mut Wanted) -> Result<()> {
-    let fits = |name: &str| field.is_none_or(|field| field == name) && !name.starts_with("_type") && name != "_field_names";
+    let fits =
+        |name: &str| field.is_none_or(|field| field == name) && !name.starts_with("_type") && name != "_field_names";
     match &query.kind {
         QueryKind::Term { field, text } if fits(&field.name) => wanted.terms.extend([text.clone()]),
-        QueryKind::Phrase { field, slots, .. } if fits(&field.name) => wanted.terms.extend(slots.iter().flat_map(|(_, texts)| texts.iter().cloned())),
+        QueryKind::Phrase { field, slots, .. } if fits(&field.name) => wanted
+            .terms
+            .extend(slots.iter().flat_map(|(_, texts)| texts.iter().cloned())),
         QueryKind::PhrasePrefix { field, slots, last, .. } if fits(&field.name) => {
-            wanted.terms.extend(slots.iter().flat_map(|(_, texts)| texts.iter().cloned()));
+            wanted
+                .terms
+                .extend(slots.iter().flat_map(|(_, texts)| texts.iter().cloned()));
             if let Some((_, prefix)) = last {
                 wanted.tests.push(TermTest::new(&Matcher::Prefix(prefix.clone()))?);
             }
@@ -144,8 +180,16 @@ fn cut(text: &str, spans: &[(usize, usize)], settings: &Settings) -> Vec<(usize,
     let mut rest = spans;
     let whole = settings.fragments == 0;
     while let Some((first, _)) = rest.first() {
-        let start = if whole { 0 } else { fragment_start(text, *first, settings.fragment_size) };
-        let end = if whole { text.len() } else { fragment_end(text, start, settings.fragment_size).max(rest.first().map_or(0, |(_, end)| *end)) };
+        let start = if whole {
+            0
+        } else {
+            fragment_start(text, *first, settings.fragment_size)
+        };
+        let end = if whole {
+            text.len()
+        } else {
+            fragment_end(text, start, settings.fragment_size).max(rest.first().map_or(0, |(_, end)| *end))
+        };
         let inside = rest.iter().take_while(|(_, to)| *to <= end).count().max(1);
         let (marked, after) = rest.split_at(inside.min(rest.len()));
         let mut fragment = String::new();
@@ -179,7 +223,10 @@ fn fragment_start(text: &str, first: usize, size: usize) -> usize {
 /// The end of the word in which a fragment is as long as it may be.
 fn fragment_end(text: &str, start: usize, size: usize) -> usize {
     let rest = text.get(start..).unwrap_or("");
-    let end = rest.char_indices().enumerate().find(|(count, (_, c))| *count >= size.max(1) && c.is_whitespace());
+    let end = rest
+        .char_indices()
+        .enumerate()
+        .find(|(count, (_, c))| *count >= size.max(1) && c.is_whitespace());
     start + end.map_or(rest.len(), |(_, (offset, _))| offset)
 }
 
@@ -192,6 +239,12 @@ mod tests {
         let settings = Settings::parse(&json!({"fragment_size": 10}), &json!({}));
         let text = "the quick brown fox jumps over the lazy dog";
         let fragments = cut(text, &[(4, 9), (35, 39)], &settings);
-        assert_eq!(fragments, [(1, "the <em>quick</em> brown".to_owned()), (1, " over the <em>lazy</em>".to_owned())]);
+        assert_eq!(
+            fragments,
+            [
+                (1, "the <em>quick</em> brown".to_owned()),
+                (1, " over the <em>lazy</em>".to_owned())
+            ]
+        );
     }
 }

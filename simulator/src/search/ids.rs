@@ -6,7 +6,14 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 /// A number as 22 letters.
 pub(crate) fn text_id(number: u128) -> String {
-    (0..22).rev().map(|place| LETTERS.get((number >> (place * 6) & 63) as usize).map_or('A', |letter| char::from(*letter))).collect()
+    (0..22)
+        .rev()
+        .map(|place| {
+            LETTERS
+                .get((number >> (place * 6) & 63) as usize)
+                .map_or('A', |letter| char::from(*letter))
+        })
+        .collect()
 }
 
 /// Gives documents their ids: 20 letters, one after the other, behind the time at which the server started.
@@ -17,11 +24,21 @@ pub(crate) struct IdSource {
 
 impl IdSource {
     pub(crate) fn new(started: i64) -> IdSource {
-        IdSource { started: started.unsigned_abs(), next: AtomicU64::new(0) }
+        IdSource {
+            started: started.unsigned_abs(),
+            next: AtomicU64::new(0),
+        }
     }
 
     pub(crate) fn next(&self) -> String {
         let number = u128::from(self.started) << 76 | u128::from(self.next.fetch_add(1, Ordering::Relaxed));
-        (0..20).rev().map(|place| LETTERS.get((number >> (place * 6) & 63) as usize).map_or('A', |letter| char::from(*letter))).collect()
+        (0..20)
+            .rev()
+            .map(|place| {
+                LETTERS
+                    .get((number >> (place * 6) & 63) as usize)
+                    .map_or('A', |letter| char::from(*letter))
+            })
+            .collect()
     }
 }

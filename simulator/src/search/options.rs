@@ -78,7 +78,10 @@ impl Default for Options {
         let started = std::time::Instant::now();
         Options {
             cluster_name: "kubernetes-logging".to_owned(),
-            nodes: vec!["elasticsearch-logging-v1-0".to_owned(), "elasticsearch-logging-v1-1".to_owned()],
+            nodes: vec![
+                "elasticsearch-logging-v1-0".to_owned(),
+                "elasticsearch-logging-v1-1".to_owned(),
+            ],
             clock: Arc::new(jiff::Timestamp::now),
             ticks: Arc::new(move || started.elapsed()),
             refresh_interval: Duration::from_secs(1),

@@ -28,24 +28,51 @@ pub(crate) struct Scrolls {
 
 impl Scrolls {
     pub(crate) fn new(most: usize) -> Scrolls {
-        Scrolls { most, open: Mutex::default() }
+        Scrolls {
+            most,
+            open: Mutex::default(),
+        }
     }
 
     /// Opens a scroll; returns its number.
-    pub(crate) fn open(&self, request: SearchRequest, outcome: Arc<Outcome>, at: usize, keep: Duration, now: Duration) -> Result<u64> {
+    pub(crate) fn open(
+        &self,
+        request: SearchRequest,
+        outcome: Arc<Outcome>,
+        at: usize,
+        keep: Duration,
+        now: Duration,
+    ) -> Result<u64> {
         let mut open = self.open.lock();
         let (last, scrolls) = &mut *open;
         scrolls.retain(|_, scroll| scroll.expires >= now);
         if scrolls.len() >= self.most {
-            return Err(SearchError::new(429, "EsRejectedExecutionException", format!("there are {} open scrolls already", self.most)));
+            return Err(SearchError::new(
+                429,
+                "EsRejectedExecutionException",
+                format!("there are {} open scrolls already", self.most),
+            ));
         }
         *last += 1;
-        scrolls.insert(*last, Scroll { request, outcome, at, expires: now.saturating_add(keep) });
+        scrolls.insert(
+            *last,
+            Scroll {
+                request,
+                outcome,
+                at,
+                expires: now.saturating_add(keep),
+            },
+        );
         Ok(*last)
     }
 
     /// The next page of a scroll: the search, and from where to where its hits go.
-    pub(crate) fn next(&self, number: u64, keep: Option<Duration>, now: Duration) -> Option<(SearchRequest, Arc<Outcome>, std::ops::Range<usize>)> {
+    pub(crate) fn next(
+        &self,
+        number: u64,
+        keep: Option<Duration>,
+        now: Duration,
+    ) -> Option<(SearchRequest, Arc<Outcome>, std::ops::Range<usize>)> {
         let mut open = self.open.lock();
         let scrolls = &mut open.1;
         scrolls.retain(|_, scroll| scroll.expires >= now);

@@ -40,9 +40,18 @@ async fn revisions_grow_by_one_a_change_and_the_sink_hears_each(#[case] make: Ma
     let store = make(heard.clone());
     let a = key("n", "a");
     let first = store.commit(&a, Expected::Absent, draft("1")).await.unwrap();
-    let second = store.commit(&a, Expected::At(first.revision), draft("2")).await.unwrap();
-    let third = store.commit(&a, Expected::At(second.revision), Write::Remove).await.unwrap();
-    assert_eq!((second.revision, third.revision), (first.revision + 1, first.revision + 2));
+    let second = store
+        .commit(&a, Expected::At(first.revision), draft("2"))
+        .await
+        .unwrap();
+    let third = store
+        .commit(&a, Expected::At(second.revision), Write::Remove)
+        .await
+        .unwrap();
+    assert_eq!(
+        (second.revision, third.revision),
+        (first.revision + 1, first.revision + 2)
+    );
     assert_eq!(second.before.as_ref().map(|r| r.revision()), Some(first.revision));
     assert!(third.after.is_none());
     let revisions: Vec<u64> = heard.0.lock().iter().map(|c| c.revision).collect();
@@ -57,11 +66,27 @@ async fn a_write_whose_expectation_fails_changes_nothing(#[case] make: Make) {
     let heard = Arc::new(Heard::default());
     let store = make(heard.clone());
     let a = key("n", "a");
-    assert_eq!(store.commit(&a, Expected::At(1), draft("x")).await.unwrap_err(), StoreError::Missing(a.clone()));
+    assert_eq!(
+        store.commit(&a, Expected::At(1), draft("x")).await.unwrap_err(),
+        StoreError::Missing(a.clone())
+    );
     let first = store.commit(&a, Expected::Absent, draft("1")).await.unwrap();
-    assert_eq!(store.commit(&a, Expected::Absent, draft("2")).await.unwrap_err(), StoreError::Exists(a.clone()));
-    let stale = StoreError::Stale { key: a.clone(), expected: first.revision + 7, actual: first.revision };
-    assert_eq!(store.commit(&a, Expected::At(first.revision + 7), Write::Remove).await.unwrap_err(), stale);
+    assert_eq!(
+        store.commit(&a, Expected::Absent, draft("2")).await.unwrap_err(),
+        StoreError::Exists(a.clone())
+    );
+    let stale = StoreError::Stale {
+        key: a.clone(),
+        expected: first.revision + 7,
+        actual: first.revision,
+    };
+    assert_eq!(
+        store
+            .commit(&a, Expected::At(first.revision + 7), Write::Remove)
+            .await
+            .unwrap_err(),
+        stale
+    );
     assert_eq!(store.get(&a).await.unwrap().unwrap().revision(), first.revision);
     assert_eq!(heard.0.lock().len(), 1);
 }
@@ -72,13 +97,25 @@ async fn a_write_whose_expectation_fails_changes_nothing(#[case] make: Make) {
 async fn a_listing_is_a_snapshot_in_order(#[case] make: Make) {
     let store = make(Arc::new(Heard::default()));
     for (namespace, name) in [("b", "z"), ("a", "y"), ("b", "x"), ("ab", "w")] {
-        store.commit(&key(namespace, name), Expected::Absent, draft(name)).await.unwrap();
+        store
+            .commit(&key(namespace, name), Expected::Absent, draft(name))
+            .await
+            .unwrap();
     }
-    let names = |listing: &Listing| listing.records.iter().map(|r| format!("{}/{}", r.key().namespace, r.key().name)).collect::<Vec<_>>();
+    let names = |listing: &Listing| {
+        listing
+            .records
+            .iter()
+            .map(|r| format!("{}/{}", r.key().namespace, r.key().name))
+            .collect::<Vec<_>>()
+    };
     let all = store.list("configmaps", None).await.unwrap();
     assert_eq!(names(&all), ["a/y", "ab/w", "b/x", "b/z"]);
     let before = store.list("configmaps", Some("b")).await.unwrap();
-    store.commit(&key("b", "v"), Expected::Absent, draft("v")).await.unwrap();
+    store
+        .commit(&key("b", "v"), Expected::Absent, draft("v"))
+        .await
+        .unwrap();
     assert_eq!(names(&before), ["b/x", "b/z"]);
     let after = store.list("configmaps", Some("b")).await.unwrap();
     assert_eq!((names(&after).len(), after.revision), (3, before.revision + 1));
@@ -111,5 +148,9 @@ async fn of_many_writers_at_once_one_wins_each_round(#[case] make: Make) {
     }
     let heard = heard.0.lock();
     assert_eq!(heard.len(), 401);
-    assert!(heard.windows(2).all(|w| w[1].revision == w[0].revision + 1 && w[1].before.as_ref().unwrap().revision() == w[0].revision));
+    assert!(
+        heard
+            .windows(2)
+            .all(|w| w[1].revision == w[0].revision + 1 && w[1].before.as_ref().unwrap().revision() == w[0].revision)
+    );
 }

@@ -26,7 +26,10 @@ struct Tables {
 impl Memory {
     /// An empty store that tells `sink` of every change.
     pub fn new(sink: Arc<dyn Sink>) -> Self {
-        Self { tables: RwLock::default(), sink }
+        Self {
+            tables: RwLock::default(),
+            sink,
+        }
     }
 
     fn read(&self, key: &Key) -> Option<Arc<Record>> {
@@ -40,10 +43,17 @@ impl Memory {
             (Some(records), None) => records.values().cloned().collect(),
             (Some(records), Some(namespace)) => {
                 let first = Key::new(table, namespace, "");
-                records.range((Bound::Included(&first), Bound::Unbounded)).take_while(|(k, _)| *k.namespace == *namespace).map(|(_, r)| r.clone()).collect()
+                records
+                    .range((Bound::Included(&first), Bound::Unbounded))
+                    .take_while(|(k, _)| *k.namespace == *namespace)
+                    .map(|(_, r)| r.clone())
+                    .collect()
             }
         };
-        Listing { revision: tables.revision, records }
+        Listing {
+            revision: tables.revision,
+            records,
+        }
     }
 
     fn write(&self, key: &Key, expected: Expected, write: Write) -> Result<Change, StoreError> {
@@ -56,7 +66,13 @@ impl Memory {
             (Some(_), Expected::Absent) => return Err(StoreError::Exists(key.clone())),
             (None, Expected::At(_)) => return Err(StoreError::Missing(key.clone())),
             (Some(record), Expected::At(at)) if record.revision() == at => {}
-            (Some(record), Expected::At(at)) => return Err(StoreError::Stale { key: key.clone(), expected: at, actual: record.revision() }),
+            (Some(record), Expected::At(at)) => {
+                return Err(StoreError::Stale {
+                    key: key.clone(),
+                    expected: at,
+                    actual: record.revision(),
+                });
+            }
         }
         let after = match write {
             Write::Put(draft) => {
@@ -71,7 +87,11 @@ impl Memory {
             }
         };
         tables.revision = revision;
-        let change = Change { revision, before, after };
+        let change = Change {
+            revision,
+            before,
+            after,
+        };
         self.sink.committed(change.clone());
         Ok(change)
     }
@@ -82,11 +102,20 @@ impl Store for Memory {
         Box::pin(ready(Ok(self.read(key))))
     }
 
-    fn list<'a>(&'a self, table: &'static str, namespace: Option<&'a str>) -> BoxFuture<'a, Result<Listing, StoreError>> {
+    fn list<'a>(
+        &'a self,
+        table: &'static str,
+        namespace: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
         Box::pin(ready(Ok(self.snapshot(table, namespace))))
     }
 
-    fn commit<'a>(&'a self, key: &'a Key, expected: Expected, write: Write) -> BoxFuture<'a, Result<Change, StoreError>> {
+    fn commit<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Expected,
+        write: Write,
+    ) -> BoxFuture<'a, Result<Change, StoreError>> {
         Box::pin(ready(self.write(key, expected, write)))
     }
 }

@@ -31,7 +31,11 @@ pub struct Key {
 impl Key {
     /// The key of `name` in `namespace` of `table`.
     pub fn new(table: &'static str, namespace: &str, name: &str) -> Self {
-        Self { table, namespace: namespace.into(), name: name.into() }
+        Self {
+            table,
+            namespace: namespace.into(),
+            name: name.into(),
+        }
     }
 }
 
@@ -117,8 +121,17 @@ pub trait Store: Send + Sync {
     fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>>;
 
     /// The objects of `table`, of one `namespace` or of all.
-    fn list<'a>(&'a self, table: &'static str, namespace: Option<&'a str>) -> BoxFuture<'a, Result<Listing, StoreError>>;
+    fn list<'a>(
+        &'a self,
+        table: &'static str,
+        namespace: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, StoreError>>;
 
     /// Makes the write if `expected` holds, and answers the change that it made.
-    fn commit<'a>(&'a self, key: &'a Key, expected: Expected, write: Write) -> BoxFuture<'a, Result<Change, StoreError>>;
+    fn commit<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Expected,
+        write: Write,
+    ) -> BoxFuture<'a, Result<Change, StoreError>>;
 }

@@ -30,7 +30,13 @@ impl Draft {
     pub fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
-        Some(Self { head: encoded.slice(..at), tail: encoded.slice(at + 1..), given_link, labels, fields })
+        Some(Self {
+            head: encoded.slice(..at),
+            tail: encoded.slice(at + 1..),
+            given_link,
+            labels,
+            fields,
+        })
     }
 
     /// The record that this draft becomes at `revision`.
@@ -105,7 +111,9 @@ impl Record {
 
     /// Whether `draft` would store the same object again.
     pub fn is_same_as(&self, draft: &Draft) -> bool {
-        self.given_link == draft.given_link && self.bytes[..self.version.start] == draft.head && self.bytes[self.version.end..] == draft.tail
+        self.given_link == draft.given_link
+            && self.bytes[..self.version.start] == draft.head
+            && self.bytes[self.version.end..] == draft.tail
     }
 
     /// The same object with another revision: what a removal's notification shows.
@@ -131,11 +139,21 @@ mod tests {
 
     #[test]
     fn the_revision_is_put_in_place() {
-        let draft = draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#).unwrap();
+        let draft =
+            draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#)
+                .unwrap();
         let record = draft.seal(Key::new("pods", "n", "a"), 1234);
-        assert_eq!(record.bytes(), br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#.as_slice());
+        assert_eq!(
+            record.bytes(),
+            br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
+                .as_slice()
+        );
         let later = record.restated(99999);
-        assert_eq!(later.bytes(), br#"{"metadata":{"name":"a","resourceVersion":"99999","labels":{"x":"\"resourceVersion\":\"0\""}}}"#.as_slice());
+        assert_eq!(
+            later.bytes(),
+            br#"{"metadata":{"name":"a","resourceVersion":"99999","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
+                .as_slice()
+        );
         assert_eq!(later.revision(), 99999);
     }
 

@@ -72,14 +72,24 @@ pub struct Event {
 impl Event {
     /// The event of a committed change; `None` for a change that has neither a before nor an after.
     pub fn new(change: Change) -> Option<Self> {
-        let Change { revision, before, after } = change;
+        let Change {
+            revision,
+            before,
+            after,
+        } = change;
         let removed = after.is_none();
         let last = match (after, &before) {
             (Some(after), _) => after,
             (None, Some(before)) => Arc::new(before.restated(revision)),
             (None, None) => return None,
         };
-        Some(Self { revision, before, last, removed, frames: Default::default() })
+        Some(Self {
+            revision,
+            before,
+            last,
+            removed,
+            frames: Default::default(),
+        })
     }
 
     /// The revision of the change.
@@ -111,7 +121,9 @@ impl Event {
 
     /// The frame that tells of this event: one line of JSON. Made once for each type and face.
     pub fn frame(&self, kind: EventType, face: Face) -> Bytes {
-        self.frames[face.index()][kind as usize].get_or_init(|| frame(kind, face.of(&self.last))).clone()
+        self.frames[face.index()][kind as usize]
+            .get_or_init(|| frame(kind, face.of(&self.last)))
+            .clone()
     }
 }
 

@@ -41,8 +41,22 @@ pub struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(channel: Arc<Channel>, place: Arc<Place>, position: u64, first: Vec<Arc<Record>>, interest: Interest) -> Self {
-        Self { channel, place, position, best: u64::MAX, first: first.into_iter(), taken: VecDeque::new(), interest }
+    pub(super) fn new(
+        channel: Arc<Channel>,
+        place: Arc<Place>,
+        position: u64,
+        first: Vec<Arc<Record>>,
+        interest: Interest,
+    ) -> Self {
+        Self {
+            channel,
+            place,
+            position,
+            best: u64::MAX,
+            first: first.into_iter(),
+            taken: VecDeque::new(),
+            interest,
+        }
     }
 
     /// The next frame; `None` when the follower has fallen too far behind. Safe to drop while it waits.
@@ -98,7 +112,9 @@ impl Follower {
         drop(log);
         self.position += self.taken.len() as u64;
         self.best = self.best.min(end.saturating_sub(self.position));
-        self.place.limit.store(limit(self.position, self.best), Ordering::Release);
+        self.place
+            .limit
+            .store(limit(self.position, self.best), Ordering::Release);
         Some(!self.taken.is_empty())
     }
 }

@@ -65,7 +65,11 @@ impl Channel {
         self.grown.notify_waiters();
         let end = self.log.read().end();
         let places = self.places.lock();
-        places.iter().filter_map(Weak::upgrade).filter(|p| p.limit.load(Ordering::Acquire) < end).for_each(|p| p.cut.cancel());
+        places
+            .iter()
+            .filter_map(Weak::upgrade)
+            .filter(|p| p.limit.load(Ordering::Acquire) < end)
+            .for_each(|p| p.cut.cancel());
         places.len()
     }
 }
@@ -84,13 +88,24 @@ impl Hub {
     /// A hub that keeps as much history as `profile` has it. Needs a running tokio runtime, and ends with its last user.
     pub fn start(profile: Profile) -> Arc<Self> {
         let fed = Arc::new(Notify::new());
-        let hub = Arc::new(Self { profile, channels: RwLock::default(), latest: AtomicU64::new(0), fed: fed.clone() });
+        let hub = Arc::new(Self {
+            profile,
+            channels: RwLock::default(),
+            latest: AtomicU64::new(0),
+            fed: fed.clone(),
+        });
         tokio::spawn(wake(Arc::downgrade(&hub), fed));
         hub
     }
 
     /// Follows `table` from `start` on. `cut` is cancelled if the follower falls behind: whoever writes to a peer that never reads has to end then.
-    pub fn follow(&self, table: &'static str, start: Start, interest: Interest, cut: CancellationToken) -> Result<Follower, TooOld> {
+    pub fn follow(
+        &self,
+        table: &'static str,
+        start: Start,
+        interest: Interest,
+        cut: CancellationToken,
+    ) -> Result<Follower, TooOld> {
         let channel = self.channel(table);
         let log = channel.log.read();
         let (first, position) = match start {
@@ -99,7 +114,10 @@ impl Hub {
             Start::At(revision) => (Vec::new(), log.position_at(revision)?),
             Start::After(revision) => (Vec::new(), log.position_after(revision)?),
         };
-        let place = Arc::new(Place { limit: AtomicU64::new(limit(position, log.end().saturating_sub(position))), cut });
+        let place = Arc::new(Place {
+            limit: AtomicU64::new(limit(position, log.end().saturating_sub(position))),
+            cut,
+        });
         drop(log);
         let mut places = channel.places.lock();
         places.retain(|p| p.strong_count() > 0);
@@ -153,7 +171,13 @@ async fn wake(hub: Weak<Hub>, fed: Arc<Notify>) {
     loop {
         fed.notified().await;
         let Some(hub) = hub.upgrade() else { return };
-        let changed: Vec<_> = hub.channels.read().values().filter(|c| c.changed.swap(false, Ordering::AcqRel)).cloned().collect();
+        let changed: Vec<_> = hub
+            .channels
+            .read()
+            .values()
+            .filter(|c| c.changed.swap(false, Ordering::AcqRel))
+            .cloned()
+            .collect();
         drop(hub);
         let woken: usize = changed.iter().map(|channel| channel.wake()).sum();
         let pause = PAUSE * u32::try_from(woken).unwrap_or(u32::MAX);
@@ -181,13 +205,27 @@ mod tests {
     impl Rig {
         fn new() -> Self {
             let hub = Hub::start(Profile::Kubernetes12);
-            Self { store: Memory::new(hub.clone()), hub }
+            Self {
+                store: Memory::new(hub.clone()),
+                hub,
+            }
         }
 
         async fn put(&self, name: &str, label: &str) -> u64 {
             let key = Key::new("pods", "n", name);
-            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, "".into(), [("app".into(), label.into())].into(), Pairs::default()).unwrap();
-            let at = self.store.get(&key).await.unwrap().map_or(Expected::Absent, |r| Expected::At(r.revision()));
+            let draft = Draft::new(
+                r#"{"metadata":{"resourceVersion":"0"}}"#,
+                "".into(),
+                [("app".into(), label.into())].into(),
+                Pairs::default(),
+            )
+            .unwrap();
+            let at = self
+                .store
+                .get(&key)
+                .await
+                .unwrap()
+                .map_or(Expected::Absent, |r| Expected::At(r.revision()));
             self.store.commit(&key, at, Write::Put(draft)).await.unwrap().revision
         }
 
@@ -199,12 +237,24 @@ mod tests {
 
         fn follow(&self, start: Start, label: Option<&'static str>) -> Result<Follower, TooOld> {
             let sees = move |r: &Record| label.is_none_or(|l| r.labels().iter().any(|(_, v)| **v == *l));
-            self.hub.follow("pods", start, Interest { sees: Box::new(sees), face: Face::Stored, after: 0 }, CancellationToken::new())
+            self.hub.follow(
+                "pods",
+                start,
+                Interest {
+                    sees: Box::new(sees),
+                    face: Face::Stored,
+                    after: 0,
+                },
+                CancellationToken::new(),
+            )
         }
     }
 
     fn text(kind: &str, revision: u64) -> Option<Bytes> {
-        Some(format!("{{\"type\":\"{kind}\",\"object\":{{\"metadata\":{{\"resourceVersion\":\"{revision}\"}}}}}}\n").into())
+        Some(
+            format!("{{\"type\":\"{kind}\",\"object\":{{\"metadata\":{{\"resourceVersion\":\"{revision}\"}}}}}}\n")
+                .into(),
+        )
     }
 
     #[tokio::test]
@@ -237,7 +287,15 @@ mod tests {
         rig.put("a", "x").await;
         let listing = rig.store.list("pods", None).await.unwrap();
         rig.put("a", "x").await;
-        let mut all = rig.follow(Start::Present { records: listing.records, revision: listing.revision }, None).unwrap();
+        let mut all = rig
+            .follow(
+                Start::Present {
+                    records: listing.records,
+                    revision: listing.revision,
+                },
+                None,
+            )
+            .unwrap();
         assert_eq!(all.next().await, text("ADDED", 1));
         assert_eq!(all.next().await, text("MODIFIED", 2));
     }
@@ -248,7 +306,10 @@ mod tests {
         for _ in 0..1002 {
             rig.put("a", "x").await;
         }
-        assert_eq!(rig.follow(Start::At(2), None).err(), Some(TooOld { asked: 2, oldest: 3 }));
+        assert_eq!(
+            rig.follow(Start::At(2), None).err(),
+            Some(TooOld { asked: 2, oldest: 3 })
+        );
         assert!(rig.follow(Start::After(2), None).is_ok());
     }
 
@@ -256,7 +317,11 @@ mod tests {
     async fn who_never_reads_is_cut_and_writers_go_on() {
         let rig = Rig::new();
         let cut = CancellationToken::new();
-        let interest = Interest { sees: Box::new(|_| true), face: Face::Stored, after: 0 };
+        let interest = Interest {
+            sees: Box::new(|_| true),
+            face: Face::Stored,
+            after: 0,
+        };
         let mut asleep = rig.hub.follow("pods", Start::Beginning, interest, cut.clone()).unwrap();
         for _ in 0..=LAG {
             rig.put("a", "x").await;

@@ -25,7 +25,13 @@ pub(super) struct Log {
 impl Log {
     /// A log that lets watches start `depth` changes back and followers fall `lag` changes behind.
     pub(super) fn new(depth: usize, lag: usize) -> Self {
-        Self { base: BTreeMap::new(), events: VecDeque::new(), first: 0, depth, keep: depth.saturating_add(lag) }
+        Self {
+            base: BTreeMap::new(),
+            events: VecDeque::new(),
+            first: 0,
+            depth,
+            keep: depth.saturating_add(lag),
+        }
     }
 
     pub(super) fn push(&mut self, event: Event) {
@@ -69,7 +75,10 @@ impl Log {
     pub(super) fn position_at(&self, revision: u64) -> Result<u64, TooOld> {
         let hidden = self.events.len().saturating_sub(self.depth);
         match self.events.get(hidden) {
-            Some(oldest) if revision < oldest.revision() => Err(TooOld { asked: revision, oldest: oldest.revision() }),
+            Some(oldest) if revision < oldest.revision() => Err(TooOld {
+                asked: revision,
+                oldest: oldest.revision(),
+            }),
             _ => Ok(self.position_from(revision)),
         }
     }
@@ -77,7 +86,10 @@ impl Log {
     /// The same where a start is only too old when changes after it were dropped.
     pub(super) fn position_after(&self, revision: u64) -> Result<u64, TooOld> {
         match self.passed().and_then(|at| self.events.get(at)).map(|e| e.revision()) {
-            Some(last) if revision < last => Err(TooOld { asked: revision, oldest: last + 1 }),
+            Some(last) if revision < last => Err(TooOld {
+                asked: revision,
+                oldest: last + 1,
+            }),
             _ => Ok(self.position_from(revision.saturating_add(1))),
         }
     }
@@ -117,8 +129,18 @@ mod tests {
         let store = Memory::new(feed.clone());
         for name in names {
             let key = Key::new("pods", "n", name);
-            let draft = Draft::new(r#"{"metadata":{"resourceVersion":"0"}}"#, "".into(), Pairs::default(), Pairs::default()).unwrap();
-            let at = store.get(&key).await.unwrap().map_or(Expected::Absent, |r| Expected::At(r.revision()));
+            let draft = Draft::new(
+                r#"{"metadata":{"resourceVersion":"0"}}"#,
+                "".into(),
+                Pairs::default(),
+                Pairs::default(),
+            )
+            .unwrap();
+            let at = store
+                .get(&key)
+                .await
+                .unwrap()
+                .map_or(Expected::Absent, |r| Expected::At(r.revision()));
             store.commit(&key, at, Write::Put(draft)).await.unwrap();
         }
         let mut log = Log::new(depth, lag);
@@ -131,7 +153,11 @@ mod tests {
     #[tokio::test]
     async fn what_is_trimmed_becomes_the_base() {
         let log = fed(&["a", "b", "a", "c", "d"], 2, 2).await;
-        let base: Vec<_> = log.base().iter().map(|r| (r.key().name.to_string(), r.revision())).collect();
+        let base: Vec<_> = log
+            .base()
+            .iter()
+            .map(|r| (r.key().name.to_string(), r.revision()))
+            .collect();
         assert_eq!(base, [("b".to_owned(), 2), ("a".to_owned(), 3)]);
         assert_eq!((log.start(), log.end()), (3, 5));
         assert_eq!(log.read(3, 10).unwrap().count(), 2);

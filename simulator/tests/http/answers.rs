@@ -12,20 +12,54 @@ use super::{MAPS, Wire, ask, config_map, get, start};
 #[case("/api", 200, "application/json", r#""versions":["v1"]"#)]
 #[case("/apis", 200, "application/json", r#""serverAddress":"10.99.0.1:443""#)]
 #[case("/apis/batch", 200, "application/json", r#""serverAddressByClientCIDRs":null"#)]
-#[case("/apis/batch/v1", 200, "application/json", r#"{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"batch/v1","resources":["#)]
-#[case("/api/v1", 200, "application/json", r#"{"kind":"APIResourceList","groupVersion":"v1","resources":["#)]
-#[case("/api/v1", 200, "application/json", r#"{"name":"pods/attach","namespaced":true,"kind":"Pod"}"#)]
+#[case(
+    "/apis/batch/v1",
+    200,
+    "application/json",
+    r#"{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"batch/v1","resources":["#
+)]
+#[case(
+    "/api/v1",
+    200,
+    "application/json",
+    r#"{"kind":"APIResourceList","groupVersion":"v1","resources":["#
+)]
+#[case(
+    "/api/v1",
+    200,
+    "application/json",
+    r#"{"name":"pods/attach","namespaced":true,"kind":"Pod"}"#
+)]
 #[case("/version", 200, "application/json", "\"gitVersion\": \"v1.2.0-beta.1")]
 #[case("/", 200, "application/json", "    \"/apis/batch/v1\",\n")]
 #[case("/nope", 404, "application/json", "    \"/apis/batch/v1\",\n")]
 #[case("/metrics", 200, "text/plain; charset=utf-8", "apiserver_request_count")]
-#[case("/api/v1/nope", 404, "application/json", "the server could not find the requested resource")]
-#[case("/swaggerapi/nope", 404, "application/json", "the server could not find the requested resource")]
+#[case(
+    "/api/v1/nope",
+    404,
+    "application/json",
+    "the server could not find the requested resource"
+)]
+#[case(
+    "/swaggerapi/nope",
+    404,
+    "application/json",
+    "the server could not find the requested resource"
+)]
 #[case("/logs/x", 404, "text/plain; charset=utf-8", "404 page not found")]
 #[tokio::test]
-async fn paths_answer_with_their_documents(#[case] path: &str, #[case] code: u16, #[case] media_type: &str, #[case] part: &str) {
+async fn paths_answer_with_their_documents(
+    #[case] path: &str,
+    #[case] code: u16,
+    #[case] media_type: &str,
+    #[case] part: &str,
+) {
     let answer = get(&start(Profile::Documented).await, path).await;
-    assert_eq!((answer.code, answer.header("content-type")), (code, Some(media_type)), "{answer:?}");
+    assert_eq!(
+        (answer.code, answer.header("content-type")),
+        (code, Some(media_type)),
+        "{answer:?}"
+    );
     assert!(answer.text().contains(part), "{}", answer.text());
 }
 
@@ -52,7 +86,14 @@ async fn some_paths_lead_elsewhere(#[case] path: &str, #[case] code: u16, #[case
 #[case("PATCH", "/api/v1/nope", 404)]
 #[tokio::test]
 async fn a_method_that_a_path_does_not_have_is_refused(#[case] method: &str, #[case] path: &str, #[case] code: u16) {
-    let answer = ask(&start(Profile::Documented).await, method, path, "content-type: application/json\r\n", "{}").await;
+    let answer = ask(
+        &start(Profile::Documented).await,
+        method,
+        path,
+        "content-type: application/json\r\n",
+        "{}",
+    )
+    .await;
     assert_eq!((answer.code, answer.json()["code"].clone()), (code, json!(code)));
 }
 
@@ -73,16 +114,32 @@ async fn an_object_comes_as_it_is_wanted() {
     let mut wire = Wire::open(simulator.address()).await;
     let path = "/api/v1/namespaces/default";
     let compact = wire.ask("GET", path, "", "").await;
-    assert!(compact.text().starts_with(r#"{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"default","#), "{compact:?}");
+    assert!(
+        compact
+            .text()
+            .starts_with(r#"{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"default","#),
+        "{compact:?}"
+    );
     assert!(compact.text().ends_with("}\n"));
     let pretty = wire.ask("GET", path, "user-agent: curl/7.1\r\n", "").await;
-    assert!(pretty.text().starts_with("{\n  \"kind\": \"Namespace\",\n"), "{pretty:?}");
+    assert!(
+        pretty.text().starts_with("{\n  \"kind\": \"Namespace\",\n"),
+        "{pretty:?}"
+    );
     assert_eq!(pretty.json(), compact.json());
     let yaml = wire.ask("GET", path, "accept: application/yaml\r\n", "").await;
     assert_eq!(yaml.header("content-type"), Some("application/yaml"));
-    assert!(yaml.text().starts_with("apiVersion: v1\nkind: Namespace\nmetadata:\n"), "{yaml:?}");
-    let missing = wire.ask("GET", "/api/v1/namespaces/nope", "accept: application/yaml\r\n", "").await;
-    assert!(missing.code == 404 && missing.text().contains("\nreason: NotFound\n"), "{missing:?}");
+    assert!(
+        yaml.text().starts_with("apiVersion: v1\nkind: Namespace\nmetadata:\n"),
+        "{yaml:?}"
+    );
+    let missing = wire
+        .ask("GET", "/api/v1/namespaces/nope", "accept: application/yaml\r\n", "")
+        .await;
+    assert!(
+        missing.code == 404 && missing.text().contains("\nreason: NotFound\n"),
+        "{missing:?}"
+    );
     let neither = wire.ask("GET", path, "accept: text/html\r\n", "").await;
     let text = "only the following media types are accepted: application/json, application/yaml";
     let refusal = json!({"metadata": {}, "status": "Failure", "message": text, "reason": "NotAcceptable", "code": 406});
@@ -94,8 +151,19 @@ async fn an_object_comes_as_it_is_wanted() {
 #[case(Profile::Kubernetes12, "text/plain", 415)]
 #[case(Profile::Kubernetes12, "application/json; charset=utf-8", 201)]
 #[tokio::test]
-async fn the_media_type_of_a_body_binds_by_profile(#[case] profile: Profile, #[case] media_type: &str, #[case] code: u16) {
-    let answer = ask(&start(profile).await, "POST", MAPS, &format!("content-type: {media_type}\r\n"), &config_map("a")).await;
+async fn the_media_type_of_a_body_binds_by_profile(
+    #[case] profile: Profile,
+    #[case] media_type: &str,
+    #[case] code: u16,
+) {
+    let answer = ask(
+        &start(profile).await,
+        "POST",
+        MAPS,
+        &format!("content-type: {media_type}\r\n"),
+        &config_map("a"),
+    )
+    .await;
     assert_eq!(answer.code, code, "{answer:?}");
 }
 
@@ -108,7 +176,14 @@ async fn a_patch_is_one_of_three_kinds_under_both_profiles(#[case] media_type: &
     for profile in Profile::ALL {
         let simulator = start(profile).await;
         ask(&simulator, "POST", MAPS, "", &config_map("a")).await;
-        let answer = ask(&simulator, "PATCH", &format!("{MAPS}/a"), &format!("content-type: {media_type}\r\n"), r#"{"data":{"key":"other"}}"#).await;
+        let answer = ask(
+            &simulator,
+            "PATCH",
+            &format!("{MAPS}/a"),
+            &format!("content-type: {media_type}\r\n"),
+            r#"{"data":{"key":"other"}}"#,
+        )
+        .await;
         assert_eq!(answer.code, code, "{answer:?}");
     }
 }
@@ -131,15 +206,23 @@ async fn a_malformed_query_is_refused_by_profile(#[case] profile: Profile, #[cas
 async fn a_watch_sends_each_frame_as_it_comes(#[case] profile: Profile, #[case] media_type: Option<&str>) {
     let simulator = start(profile).await;
     let mut watch = Wire::open(simulator.address()).await;
-    watch.request("GET", "/api/v1/watch/configmaps?timeoutSeconds=600", "", "").await;
+    watch
+        .request("GET", "/api/v1/watch/configmaps?timeoutSeconds=600", "", "")
+        .await;
     let head = watch.head().await.unwrap();
-    assert_eq!((head.code, head.header("content-type"), head.header("transfer-encoding")), (200, media_type, Some("chunked")));
+    assert_eq!(
+        (head.code, head.header("content-type"), head.header("transfer-encoding")),
+        (200, media_type, Some("chunked"))
+    );
     for name in ["a", "b"] {
         ask(&simulator, "POST", MAPS, "", &config_map(name)).await;
         let chunk = watch.until(b"\n\r\n").await.unwrap();
         let line = chunk.split(|b| *b == b'\n').nth(1).unwrap();
         let frame: serde_json::Value = serde_json::from_slice(line).unwrap();
-        assert_eq!((&frame["type"], &frame["object"]["metadata"]["name"]), (&json!("ADDED"), &json!(name)));
+        assert_eq!(
+            (&frame["type"], &frame["object"]["metadata"]["name"]),
+            (&json!("ADDED"), &json!(name))
+        );
     }
 }
 

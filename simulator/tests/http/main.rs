@@ -1,6 +1,10 @@
 //! The HTTP layer, asked over the loopback interface.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 mod answers;
 mod hostile;
@@ -24,7 +28,10 @@ async fn limited(limits: Limits) -> Simulator {
 
 /// The answer to one request on a connection of its own.
 async fn ask(simulator: &Simulator, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-    Wire::open(simulator.address()).await.ask(method, path, headers, body).await
+    Wire::open(simulator.address())
+        .await
+        .ask(method, path, headers, body)
+        .await
 }
 
 async fn get(simulator: &Simulator, path: &str) -> Answer {

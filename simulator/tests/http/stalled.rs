@@ -24,20 +24,32 @@ async fn asleep(simulator: &stuntdouble_simulator::Simulator) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut socket = socket.connect(simulator.address()).await.unwrap();
-    socket.write_all(format!("GET {MAPS}?watch=true&resourceVersion=1 HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+    socket
+        .write_all(format!("GET {MAPS}?watch=true&resourceVersion=1 HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
+        .await
+        .unwrap();
     socket
 }
 
 async fn open_watches(simulator: &stuntdouble_simulator::Simulator) -> u64 {
     let text = get(simulator, "/metrics").await.text();
-    text.lines().find_map(|line| line.strip_prefix("apiserver_watches ")).unwrap().parse().unwrap()
+    text.lines()
+        .find_map(|line| line.strip_prefix("apiserver_watches "))
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 /// The version of the next event's object.
 async fn next(watch: &mut Wire) -> u64 {
     let end = watch.until(b"}}\n").await.expect("the watch goes on");
     let text = String::from_utf8_lossy(&end).into_owned();
-    text.split("\"resourceVersion\":\"").nth(1).and_then(|t| t.split('"').next()).unwrap().parse().unwrap()
+    text.split("\"resourceVersion\":\"")
+        .nth(1)
+        .and_then(|t| t.split('"').next())
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 /// The writer waits for the readers after each round, so that none of them falls behind however slow the machine is; nobody waits for the one asleep.
@@ -46,16 +58,26 @@ async fn who_never_reads_is_ended_and_the_others_see_everything() {
     let simulator = start(Profile::Documented).await;
     let mut writer = Wire::open(simulator.address()).await;
     let created = writer.ask("POST", MAPS, "", config_map("counter")).await.json();
-    let first: u64 = created["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+    let first: u64 = created["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
     let mut readers = Vec::new();
     for _ in 0..READERS {
         let mut reader = Wire::open(simulator.address()).await;
-        reader.request("GET", &format!("{MAPS}?watch=true&resourceVersion={first}"), "", "").await;
+        reader
+            .request("GET", &format!("{MAPS}?watch=true&resourceVersion={first}"), "", "")
+            .await;
         assert_eq!(reader.head().await.unwrap().code, 200);
         readers.push(reader);
     }
     let _asleep = asleep(&simulator).await;
-    timeout(PATIENCE, async { while open_watches(&simulator).await != READERS as u64 + 1 {} }).await.expect("everyone watches");
+    timeout(PATIENCE, async {
+        while open_watches(&simulator).await != READERS as u64 + 1 {}
+    })
+    .await
+    .expect("everyone watches");
 
     let (object, filler) = (format!("{MAPS}/counter"), "x".repeat(1000));
     let mut version = first;
@@ -75,5 +97,8 @@ async fn who_never_reads_is_ended_and_the_others_see_everything() {
         }
     };
     timeout(PATIENCE, ended).await.expect("it is ended in time");
-    assert!(version - first > 4096, "it is ended for being behind, not for anything else");
+    assert!(
+        version - first > 4096,
+        "it is ended for being behind, not for anything else"
+    );
 }

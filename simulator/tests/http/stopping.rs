@@ -9,17 +9,28 @@ use super::{Wire, start};
 
 #[tokio::test]
 async fn only_the_loopback_interface_is_listened_on() {
-    let refused = Simulator::builder().listen(SocketAddr::from(([0, 0, 0, 0], 0))).start().await.unwrap_err();
+    let refused = Simulator::builder()
+        .listen(SocketAddr::from(([0, 0, 0, 0], 0)))
+        .start()
+        .await
+        .unwrap_err();
     assert!(matches!(refused, StartError::NotLoopback(_)), "{refused}");
 }
 
 #[tokio::test]
 async fn a_port_in_use_is_named() {
     let simulator = start(Profile::Documented).await;
-    let refused = Simulator::builder().listen(simulator.address()).start().await.unwrap_err();
+    let refused = Simulator::builder()
+        .listen(simulator.address())
+        .start()
+        .await
+        .unwrap_err();
     assert_eq!(
         refused.to_string(),
-        format!("{} is in use: stop what listens there, or take another port (port 0 lets the system choose one)", simulator.address())
+        format!(
+            "{} is in use: stop what listens there, or take another port (port 0 lets the system choose one)",
+            simulator.address()
+        )
     );
 }
 
@@ -32,19 +43,35 @@ async fn shutdown_ends_streams_whole_and_refuses_what_comes_after() {
     assert_eq!(watch.head().await.unwrap().code, 200);
     let mut idle = Wire::open(address).await;
     assert_eq!(idle.ask("GET", "/healthz", "", "").await.code, 200);
-    timeout(Duration::from_secs(10), simulator.shutdown()).await.expect("a shutdown ends");
-    assert_eq!(watch.until(b"0\r\n\r\n").await.as_deref(), Some(b"0\r\n\r\n".as_slice()));
+    timeout(Duration::from_secs(10), simulator.shutdown())
+        .await
+        .expect("a shutdown ends");
+    assert_eq!(
+        watch.until(b"0\r\n\r\n").await.as_deref(),
+        Some(b"0\r\n\r\n".as_slice())
+    );
     assert!(watch.is_closed().await && idle.is_closed().await);
     assert!(TcpStream::connect(address).await.is_err());
 }
 
 #[tokio::test]
 async fn what_hangs_at_shutdown_is_cut_after_the_grace() {
-    let simulator = Simulator::builder().limits(Limits { grace: Duration::from_millis(50), ..Limits::default() }).start().await.unwrap();
+    let simulator = Simulator::builder()
+        .limits(Limits {
+            grace: Duration::from_millis(50),
+            ..Limits::default()
+        })
+        .start()
+        .await
+        .unwrap();
     let mut hanging = Wire::open(simulator.address()).await;
-    hanging.send("POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n").await;
+    hanging
+        .send("POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n")
+        .await;
     assert_eq!(hanging.head().await.unwrap().code, 100);
-    timeout(Duration::from_secs(10), simulator.shutdown()).await.expect("a shutdown ends");
+    timeout(Duration::from_secs(10), simulator.shutdown())
+        .await
+        .expect("a shutdown ends");
     assert!(hanging.is_closed().await);
 }
 

@@ -14,12 +14,20 @@ use super::{MAPS, Wire, ask, config_map, limited, start};
 
 type Socket = tokio_tungstenite::WebSocketStream<tokio::net::TcpStream>;
 
-async fn open(simulator: &stuntdouble_simulator::Simulator, path: &str, headers: &[(&'static str, &str)]) -> Result<(Socket, Response), tungstenite::Error> {
+async fn open(
+    simulator: &stuntdouble_simulator::Simulator,
+    path: &str,
+    headers: &[(&'static str, &str)],
+) -> Result<(Socket, Response), tungstenite::Error> {
     let mut request = format!("ws://{}{path}", simulator.address()).into_client_request()?;
     for (name, value) in headers {
         request.headers_mut().insert(*name, value.parse().unwrap());
     }
-    client_async(request, tokio::net::TcpStream::connect(simulator.address()).await.unwrap()).await
+    client_async(
+        request,
+        tokio::net::TcpStream::connect(simulator.address()).await.unwrap(),
+    )
+    .await
 }
 
 const ORIGIN: (&str, &str) = ("origin", "http://localhost");
@@ -34,9 +42,14 @@ async fn every_frame_is_a_text_message(#[case] path: &str) {
         let (mut socket, _) = open(&simulator, path, &[ORIGIN]).await.unwrap();
         for name in ["a", "b"] {
             ask(&simulator, "POST", MAPS, "", &config_map(name)).await;
-            let Some(Ok(Message::Text(text))) = socket.next().await else { panic!("no text") };
+            let Some(Ok(Message::Text(text))) = socket.next().await else {
+                panic!("no text")
+            };
             let frame: serde_json::Value = serde_json::from_str(&text).unwrap();
-            assert_eq!((&frame["type"], &frame["object"]["metadata"]["name"]), (&json!("ADDED"), &json!(name)));
+            assert_eq!(
+                (&frame["type"], &frame["object"]["metadata"]["name"]),
+                (&json!("ADDED"), &json!(name))
+            );
             assert!(text.ends_with('}'));
         }
         simulator.shutdown().await;
@@ -47,25 +60,36 @@ async fn every_frame_is_a_text_message(#[case] path: &str) {
 #[tokio::test]
 async fn its_time_ends_it_by_the_documents() {
     let simulator = start(Profile::Documented).await;
-    let (mut socket, _) = open(&simulator, "/api/v1/watch/pods?timeoutSeconds=-1", &[]).await.unwrap();
+    let (mut socket, _) = open(&simulator, "/api/v1/watch/pods?timeoutSeconds=-1", &[])
+        .await
+        .unwrap();
     assert!(matches!(socket.next().await, Some(Ok(Message::Close(_)))));
 }
 
 #[tokio::test]
 async fn its_time_does_not_end_it_by_the_recorded_server() {
     let simulator = start(Profile::Kubernetes12).await;
-    let (mut socket, _) = open(&simulator, "/api/v1/watch/configmaps?timeoutSeconds=-1", &[ORIGIN]).await.unwrap();
+    let (mut socket, _) = open(&simulator, "/api/v1/watch/configmaps?timeoutSeconds=-1", &[ORIGIN])
+        .await
+        .unwrap();
     ask(&simulator, "POST", MAPS, "", &config_map("a")).await;
     assert!(matches!(socket.next().await, Some(Ok(Message::Text(_)))));
 }
 
 #[tokio::test]
 async fn it_takes_a_place_among_the_connections_until_it_ends() {
-    let simulator = limited(Limits { connections: 1, ..Limits::default() }).await;
+    let simulator = limited(Limits {
+        connections: 1,
+        ..Limits::default()
+    })
+    .await;
     let (socket, _) = open(&simulator, "/api/v1/watch/pods", &[]).await.unwrap();
     let mut second = Wire::open(simulator.address()).await;
     second.request("GET", "/healthz", "", "").await;
-    assert!(timeout(Duration::from_millis(100), second.head()).await.is_err(), "the second is answered beside the first");
+    assert!(
+        timeout(Duration::from_millis(100), second.head()).await.is_err(),
+        "the second is answered beside the first"
+    );
     drop(socket);
     assert_eq!(second.head().await.unwrap().code, 200);
 }
@@ -87,9 +111,17 @@ async fn a_handshake_is_accepted_by_profile(
 ) {
     let simulator = start(profile).await;
     match (open(&simulator, "/api/v1/watch/pods", headers).await, expected) {
-        (Ok((_, response)), Ok(protocol)) => assert_eq!(response.headers().get("sec-websocket-protocol").map(|p| p.to_str().unwrap()), protocol),
+        (Ok((_, response)), Ok(protocol)) => assert_eq!(
+            response
+                .headers()
+                .get("sec-websocket-protocol")
+                .map(|p| p.to_str().unwrap()),
+            protocol
+        ),
         (Err(tungstenite::Error::Http(response)), Err(code)) => assert_eq!(response.status(), code),
-        (Err(tungstenite::Error::Protocol(_)), Ok(Some(_))) => panic!("the answer names a protocol that was not asked for"),
+        (Err(tungstenite::Error::Protocol(_)), Ok(Some(_))) => {
+            panic!("the answer names a protocol that was not asked for")
+        }
         (outcome, expected) => panic!("{outcome:?}, expected {expected:?}"),
     }
 }
@@ -97,8 +129,14 @@ async fn a_handshake_is_accepted_by_profile(
 #[tokio::test]
 async fn a_list_is_answered_as_ever_and_a_refused_watch_with_its_status() {
     let simulator = start(Profile::Kubernetes12).await;
-    for (path, code) in [("/api/v1/pods", 200), ("/api/v1/watch/nope", 404), ("/api/v1/watch/pods?resourceVersion=x", 422)] {
-        let Err(tungstenite::Error::Http(response)) = open(&simulator, path, &[ORIGIN]).await else { panic!("{path} is no watch") };
+    for (path, code) in [
+        ("/api/v1/pods", 200),
+        ("/api/v1/watch/nope", 404),
+        ("/api/v1/watch/pods?resourceVersion=x", 422),
+    ] {
+        let Err(tungstenite::Error::Http(response)) = open(&simulator, path, &[ORIGIN]).await else {
+            panic!("{path} is no watch")
+        };
         assert_eq!(response.status(), code, "{path}");
     }
 }

@@ -30,7 +30,9 @@ impl Answer {
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        self.head
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 }
 
@@ -43,7 +45,10 @@ impl Wire {
     pub(crate) async fn open(address: SocketAddr) -> Self {
         let socket = TcpStream::connect(address).await.unwrap();
         socket.set_nodelay(true).unwrap();
-        Self { socket, buffer: Vec::new() }
+        Self {
+            socket,
+            buffer: Vec::new(),
+        }
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -53,7 +58,11 @@ impl Wire {
 
     pub(crate) async fn request(&mut self, method: &str, path: &str, headers: &str, body: impl AsRef<[u8]>) {
         let body = body.as_ref();
-        let mut bytes = format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}content-length: {}\r\n\r\n", body.len()).into_bytes();
+        let mut bytes = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}content-length: {}\r\n\r\n",
+            body.len()
+        )
+        .into_bytes();
         bytes.extend_from_slice(body);
         self.send(bytes).await;
     }
@@ -65,7 +74,10 @@ impl Wire {
 
     /// Reads more; whether there was more.
     pub(crate) async fn more(&mut self) -> bool {
-        timeout(PATIENCE, self.socket.read_buf(&mut self.buffer)).await.expect("the server answers").is_ok_and(|read| read > 0)
+        timeout(PATIENCE, self.socket.read_buf(&mut self.buffer))
+            .await
+            .expect("the server answers")
+            .is_ok_and(|read| read > 0)
     }
 
     /// Reads until `end` has come, and takes what has come up to it.
@@ -84,7 +96,11 @@ impl Wire {
     pub(crate) async fn head(&mut self) -> Option<Answer> {
         let head = String::from_utf8_lossy(&self.until(b"\r\n\r\n").await?).to_ascii_lowercase();
         let code = head.split(' ').nth(1)?.parse().ok()?;
-        Some(Answer { code, head, body: Vec::new() })
+        Some(Answer {
+            code,
+            head,
+            body: Vec::new(),
+        })
     }
 
     /// The next response with its body, which has a length; `None` where the connection has been closed instead.

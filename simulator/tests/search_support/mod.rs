@@ -38,7 +38,10 @@ impl Backend {
             limits,
             ..Options::default()
         };
-        Backend { server: SearchServer::new(options), ticks }
+        Backend {
+            server: SearchServer::new(options),
+            ticks,
+        }
     }
 
     /// Lets time pass.
@@ -47,12 +50,20 @@ impl Backend {
     }
 
     pub(crate) async fn send(&self, method: &str, uri: &str, body: &str) -> Answered {
-        let request = http::Request::builder().method(method).uri(uri).body(Full::new(Bytes::from(body.to_owned()))).unwrap();
+        let request = http::Request::builder()
+            .method(method)
+            .uri(uri)
+            .body(Full::new(Bytes::from(body.to_owned())))
+            .unwrap();
         let response = self.server.handle(request).await;
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Answered { status, body: serde_json::from_str(&text).unwrap_or(Value::Null), text }
+        Answered {
+            status,
+            body: serde_json::from_str(&text).unwrap_or(Value::Null),
+            text,
+        }
     }
 
     pub(crate) async fn get(&self, uri: &str) -> Answered {
@@ -71,7 +82,12 @@ impl Backend {
     pub(crate) async fn ids(&self, uri: &str, body: &Value) -> Vec<String> {
         let answer = self.post(uri, &body.to_string()).await;
         assert_eq!(answer.status, 200, "{body}: {}", answer.text);
-        answer.body["hits"]["hits"].as_array().unwrap().iter().map(|hit| hit["_id"].as_str().unwrap().to_owned()).collect()
+        answer.body["hits"]["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit["_id"].as_str().unwrap().to_owned())
+            .collect()
     }
 }
 
@@ -83,7 +99,9 @@ pub(crate) async fn logs() -> Backend {
     for n in 0..12 {
         let day = 22 + n / 6;
         let level = ["info", "warn", "error"][n % 3];
-        body.push_str(&format!("{{\"index\":{{\"_index\":\"logstash-2015.06.{day}\",\"_type\":\"fluentd\",\"_id\":\"{n}\"}}}}\n"));
+        body.push_str(&format!(
+            "{{\"index\":{{\"_index\":\"logstash-2015.06.{day}\",\"_type\":\"fluentd\",\"_id\":\"{n}\"}}}}\n"
+        ));
         body.push_str(&format!(
             "{{\"log\":\"{level} request {n} served\",\"level\":\"{level}\",\"size\":{},\"ratio\":{}.5,\"@timestamp\":\"2015-06-{day}T{:02}:30:00Z\"}}\n",
             n * 10,

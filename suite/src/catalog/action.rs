@@ -53,12 +53,17 @@ impl FromStr for Action {
             ["relabel", x] => Ok(Self::Relabel((*x).to_owned())),
             ["delete", x] => Ok(Self::Delete((*x).to_owned())),
             ["remove", x] => Ok(Self::Remove((*x).to_owned())),
-            ["churn", x, times] if times.parse::<usize>().is_ok() => Ok(Self::Churn((*x).to_owned(), times.parse().unwrap_or_default())),
+            ["churn", x, times] if times.parse::<usize>().is_ok() => {
+                Ok(Self::Churn((*x).to_owned(), times.parse().unwrap_or_default()))
+            }
             ["label", x, label] if label.contains('=') => {
                 let (key, value) = label.split_once('=').unwrap_or((label, ""));
                 Ok(Self::Label((*x).to_owned(), key.to_owned(), value.to_owned()))
             }
-            _ => Err(ParseWordError { word: text.to_owned(), known: "create x, change x, relabel x, label x key=value, churn x n, delete x, remove x" }),
+            _ => Err(ParseWordError {
+                word: text.to_owned(),
+                known: "create x, change x, relabel x, label x key=value, churn x n, delete x, remove x",
+            }),
         }
     }
 }
@@ -101,7 +106,10 @@ impl FromStr for Event {
             ["HISTORY", x] => Ok(Self::History((*x).to_owned())),
             ["SINCE", x] => Ok(Self::Since((*x).to_owned())),
             ["OWN", x] => Ok(Self::Own((*x).to_owned())),
-            _ => Err(ParseWordError { word: text.to_owned(), known: "ADDED x, MODIFIED x, DELETED x, HISTORY x, SINCE x, OWN x" }),
+            _ => Err(ParseWordError {
+                word: text.to_owned(),
+                known: "ADDED x, MODIFIED x, DELETED x, HISTORY x, SINCE x, OWN x",
+            }),
         }
     }
 }
@@ -144,7 +152,10 @@ impl FromStr for Kept {
             ["unchanged", x] => Ok(Self::Unchanged((*x).to_owned())),
             ["changed", x] => Ok(Self::Changed((*x).to_owned())),
             ["status", x] => Ok(Self::Status((*x).to_owned())),
-            _ => Err(ParseWordError { word: text.to_owned(), known: "there x, gone x, leaving x, unchanged x, changed x, status x" }),
+            _ => Err(ParseWordError {
+                word: text.to_owned(),
+                known: "there x, gone x, leaving x, unchanged x, changed x, status x",
+            }),
         }
     }
 }

@@ -308,7 +308,13 @@ pub struct Case {
 
 impl Case {
     /// The case that a log query is.
-    pub(super) fn of_log_query(id: String, requirement: String, source: String, needs: Vec<Need>, query: LogQuery) -> Self {
+    pub(super) fn of_log_query(
+        id: String,
+        requirement: String,
+        source: String,
+        needs: Vec<Need>,
+        query: LogQuery,
+    ) -> Self {
         Self {
             id,
             level: Level::Should,

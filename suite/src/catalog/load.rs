@@ -30,7 +30,10 @@ pub enum CatalogError {
 }
 
 pub(super) fn malformed(file: &str, reason: impl ToString) -> CatalogError {
-    CatalogError::Malformed { file: file.to_owned(), reason: reason.to_string() }
+    CatalogError::Malformed {
+        file: file.to_owned(),
+        reason: reason.to_string(),
+    }
 }
 
 /// An operation and a case of it: what one trial judges.
@@ -132,7 +135,10 @@ impl Catalog {
     /// If a fixture is malformed, which the tests of this crate exclude for those that it was built with.
     pub fn embedded() -> Result<Self, CatalogError> {
         let sets = case_sets()?;
-        let mut catalog = Self { rows: Vec::new(), operations: 0 };
+        let mut catalog = Self {
+            rows: Vec::new(),
+            operations: 0,
+        };
         let mut seen = BTreeSet::new();
         for (path, text) in files(&OPERATIONS) {
             if path.starts_with("cases/") || path == "texts.yaml" {
@@ -147,7 +153,9 @@ impl Catalog {
 
     /// The rows that are asked under a profile, in the order of the files.
     pub fn rows(&self, profile: Profile) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(move |row| row.case.profile.is_none_or(|only| only == profile))
+        self.rows
+            .iter()
+            .filter(move |row| row.case.profile.is_none_or(|only| only == profile))
     }
 
     /// How many operations there are.
@@ -155,15 +163,36 @@ impl Catalog {
         self.operations
     }
 
-    fn add(&mut self, file: &str, kind: KindFile, sets: &CaseSets, seen: &mut BTreeSet<String>) -> Result<(), CatalogError> {
+    fn add(
+        &mut self,
+        file: &str,
+        kind: KindFile,
+        sets: &CaseSets,
+        seen: &mut BTreeSet<String>,
+    ) -> Result<(), CatalogError> {
         let sample = kind.object.as_deref().map(sample).transpose()?;
-        let shared = Arc::new(Kind { name: kind.kind, group: kind.group, plural: kind.plural, api_version: kind.api_version, path: kind.path, sample });
+        let shared = Arc::new(Kind {
+            name: kind.kind,
+            group: kind.group,
+            plural: kind.plural,
+            api_version: kind.api_version,
+            path: kind.path,
+            sample,
+        });
         for row in kind.operations {
-            let operation = Arc::new(Operation { documented: !kind.beside, ..operation(file, &shared, row, kind.reached.as_ref(), sets)? });
+            let operation = Arc::new(Operation {
+                documented: !kind.beside,
+                ..operation(file, &shared, row, kind.reached.as_ref(), sets)?
+            });
             self.operations += usize::from(operation.documented);
             for case in &operation.cases {
                 let words = [&shared.group, &shared.plural, &operation.id, &case.id];
-                let id = words.into_iter().filter(|word| !word.is_empty()).map(String::as_str).collect::<Vec<_>>().join("/");
+                let id = words
+                    .into_iter()
+                    .filter(|word| !word.is_empty())
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join("/");
                 if !seen.insert(id.clone()) {
                     return Err(malformed(file, format!("{id} is there twice")));
                 }
@@ -220,7 +249,14 @@ impl Catalog {
             };
             let id = format!("search/queries/{name}");
             let case = Case::of_log_query(name, requirement.clone(), source.to_owned(), needs, query);
-            let row = Row { id, kind: Arc::clone(&kind), operation: Arc::clone(&operation), case: Arc::new(case), requirement, source: source.to_owned() };
+            let row = Row {
+                id,
+                kind: Arc::clone(&kind),
+                operation: Arc::clone(&operation),
+                case: Arc::new(case),
+                requirement,
+                source: source.to_owned(),
+            };
             self.rows.push(row);
         }
         Ok(())
@@ -231,7 +267,9 @@ impl Catalog {
 fn joined(operation: &str, case: &str) -> String {
     let mut places: Vec<&str> = Vec::new();
     for place in case.split("; ").chain(operation.split("; ")) {
-        let said = places.iter().any(|p| *p == place || place.starts_with(&format!("{p}, ")));
+        let said = places
+            .iter()
+            .any(|p| *p == place || place.starts_with(&format!("{p}, ")));
         if !said {
             places.push(place);
         }
@@ -239,32 +277,70 @@ fn joined(operation: &str, case: &str) -> String {
     places.join("; ")
 }
 
-fn operation(file: &str, kind: &Kind, row: OperationRow, reached: Option<&Reached>, sets: &CaseSets) -> Result<Operation, CatalogError> {
-    let (method, path) = row.request.split_once(' ').ok_or_else(|| malformed(file, format!("{:?} is no request", row.request)))?;
-    let method: Method = method.parse().map_err(|_| malformed(file, format!("{method:?} is no method")))?;
+fn operation(
+    file: &str,
+    kind: &Kind,
+    row: OperationRow,
+    reached: Option<&Reached>,
+    sets: &CaseSets,
+) -> Result<Operation, CatalogError> {
+    let (method, path) = row
+        .request
+        .split_once(' ')
+        .ok_or_else(|| malformed(file, format!("{:?} is no request", row.request)))?;
+    let method: Method = method
+        .parse()
+        .map_err(|_| malformed(file, format!("{method:?} is no method")))?;
     let mut cases = Vec::new();
     for set in &row.cases {
-        let set = sets.get(set).ok_or_else(|| malformed(file, format!("there are no cases {set:?}")))?;
+        let set = sets
+            .get(set)
+            .ok_or_else(|| malformed(file, format!("there are no cases {set:?}")))?;
         cases.extend(set.iter().filter(|case| !row.without.contains(&case.id)).cloned());
     }
     for left_out in &row.without {
-        if !row.cases.iter().filter_map(|set| sets.get(set)).flatten().any(|case| case.id == *left_out) {
-            return Err(malformed(file, format!("{} leaves out {left_out:?}, which it does not have", row.request)));
+        if !row
+            .cases
+            .iter()
+            .filter_map(|set| sets.get(set))
+            .flatten()
+            .any(|case| case.id == *left_out)
+        {
+            return Err(malformed(
+                file,
+                format!("{} leaves out {left_out:?}, which it does not have", row.request),
+            ));
         }
     }
     cases.extend(row.also);
     let behind = |case: Case| match reached {
         _ if !case.reached => Ok(case),
         Some(reached) => Ok(reached.behind(case)),
-        None => Err(malformed(file, format!("it does not say how the backend is reached through a {}", kind.name))),
+        None => Err(malformed(
+            file,
+            format!("it does not say how the backend is reached through a {}", kind.name),
+        )),
     };
     let cases = cases.into_iter().map(behind).collect::<Result<Vec<_>, _>>()?;
     for case in &cases {
         check(file, kind, case)?;
     }
     let streams = row.result.as_deref() == Some("json.WatchEvent");
-    let result = row.result.as_deref().and_then(|name| result_type(name, row.result_version.as_deref(), kind));
-    Ok(Operation { id: row.id, method, path: path.to_owned(), result, streams, source: row.source, pending: row.pending, documented: true, cases })
+    let result = row
+        .result
+        .as_deref()
+        .and_then(|name| result_type(name, row.result_version.as_deref(), kind));
+    Ok(Operation {
+        id: row.id,
+        method,
+        path: path.to_owned(),
+        result,
+        streams,
+        source: row.source,
+        pending: row.pending,
+        documented: true,
+        cases,
+    })
 }
 
 /// What the texts call `v1.ConfigMapList`, as kind and apiVersion.
@@ -272,8 +348,14 @@ fn result_type(name: &str, version: Option<&str>, kind: &Kind) -> Option<ResultT
     let (package, short) = name.rsplit_once('.').unwrap_or(("", name));
     match (package, short) {
         ("json", _) | ("", "string") => None,
-        ("unversioned", _) => Some(ResultType { kind: short.to_owned(), api_version: "v1".to_owned() }),
-        _ => Some(ResultType { kind: short.to_owned(), api_version: version.unwrap_or(&kind.api_version).to_owned() }),
+        ("unversioned", _) => Some(ResultType {
+            kind: short.to_owned(),
+            api_version: "v1".to_owned(),
+        }),
+        _ => Some(ResultType {
+            kind: short.to_owned(),
+            api_version: version.unwrap_or(&kind.api_version).to_owned(),
+        }),
     }
 }
 
@@ -288,8 +370,24 @@ fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
     {
         return fault(format!("{text:?} stands for no status"));
     }
-    if let Some(Body { sample, current, resource, patch, json, text, .. }) = &case.body {
-        let kinds = [sample.is_some(), current.is_some(), *resource, patch.is_some(), json.is_some(), text.is_some()];
+    if let Some(Body {
+        sample,
+        current,
+        resource,
+        patch,
+        json,
+        text,
+        ..
+    }) = &case.body
+    {
+        let kinds = [
+            sample.is_some(),
+            current.is_some(),
+            *resource,
+            patch.is_some(),
+            json.is_some(),
+            text.is_some(),
+        ];
         if kinds.iter().filter(|given| **given).count() != 1 {
             return fault("its body is to be one of sample, current, resource, patch, json and text".to_owned());
         }
@@ -300,7 +398,11 @@ fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
     if case.socket.is_some() && (case.body.is_some() || case.expect.events.is_some()) {
         return fault("a talk over WebSocket begins with no body, and tells no events".to_owned());
     }
-    if let Some(step) = case.setup.iter().find(|step| step.request.split_once(' ').is_none_or(|(method, _)| method.parse::<Method>().is_err())) {
+    if let Some(step) = case.setup.iter().find(|step| {
+        step.request
+            .split_once(' ')
+            .is_none_or(|(method, _)| method.parse::<Method>().is_err())
+    }) {
         return fault(format!("{:?} is no request", step.request));
     }
     let acted_on = case.before.iter().chain(&case.during).map(super::Action::letter);
@@ -312,7 +414,10 @@ fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
 
 fn case_sets() -> Result<CaseSets, CatalogError> {
     let mut sets = CaseSets::new();
-    for (path, text) in files(&OPERATIONS).into_iter().filter(|(path, _)| path.starts_with("cases/")) {
+    for (path, text) in files(&OPERATIONS)
+        .into_iter()
+        .filter(|(path, _)| path.starts_with("cases/"))
+    {
         for (name, cases) in parse::<CaseSets>(&path, text)? {
             if sets.insert(name.clone(), cases).is_some() {
                 return Err(malformed(&path, format!("the cases {name:?} are there twice")));
@@ -360,7 +465,12 @@ mod tests {
     fn there_are_264_operations_and_each_is_there_once() {
         let catalog = catalog();
         let documented = |row: &&Row| row.operation.documented;
-        let distinct: BTreeSet<String> = Profile::ALL.iter().flat_map(|p| catalog.rows(*p)).filter(documented).map(|row| row.operation.request()).collect();
+        let distinct: BTreeSet<String> = Profile::ALL
+            .iter()
+            .flat_map(|p| catalog.rows(*p))
+            .filter(documented)
+            .map(|row| row.operation.request())
+            .collect();
         assert_eq!(distinct.len(), 264);
         assert_eq!(catalog.operations(), 264);
     }
@@ -368,7 +478,12 @@ mod tests {
     #[test]
     fn no_operation_is_pending() {
         let catalog = catalog();
-        let pending: Vec<String> = catalog.rows.iter().filter(|row| row.pending().is_some()).map(|row| row.operation.request()).collect();
+        let pending: Vec<String> = catalog
+            .rows
+            .iter()
+            .filter(|row| row.pending().is_some())
+            .map(|row| row.operation.request())
+            .collect();
         assert!(pending.is_empty(), "{pending:?}");
     }
 
@@ -376,21 +491,30 @@ mod tests {
     fn every_operation_has_a_row_under_each_profile() {
         let catalog = catalog();
         for profile in Profile::ALL {
-            let asked: BTreeSet<String> = catalog.rows(profile).filter(|row| row.operation.documented).map(|row| row.operation.request()).collect();
+            let asked: BTreeSet<String> = catalog
+                .rows(profile)
+                .filter(|row| row.operation.documented)
+                .map(|row| row.operation.request())
+                .collect();
             assert_eq!(asked.len(), 264, "{profile}");
         }
     }
 
     #[test]
     fn every_row_gives_its_source_by_a_heading_of_the_texts() {
-        let text = OPERATIONS.get_file("texts.yaml").and_then(|f| f.contents_utf8()).unwrap();
+        let text = OPERATIONS
+            .get_file("texts.yaml")
+            .and_then(|f| f.contents_utf8())
+            .unwrap();
         let headings: BTreeMap<String, Vec<String>> = serde_saphyr::from_str(text).unwrap();
         for row in catalog().rows {
             for place in row.source.split("; ") {
                 let known = headings.iter().any(|(number, headings)| {
-                    headings
-                        .iter()
-                        .any(|heading| place.strip_prefix(&format!("{number}: {heading}")).is_some_and(|rest| rest.is_empty() || rest.starts_with(", ")))
+                    headings.iter().any(|heading| {
+                        place
+                            .strip_prefix(&format!("{number}: {heading}"))
+                            .is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+                    })
                 });
                 assert!(known, "{}: {place}", row.id);
             }
@@ -400,12 +524,21 @@ mod tests {
     #[test]
     fn ids_are_lower_case_words_joined_by_slashes() {
         for row in catalog().rows {
-            assert!(row.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/-.".contains(c)), "{}", row.id);
+            assert!(
+                row.id
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/-.".contains(c)),
+                "{}",
+                row.id
+            );
         }
     }
 
     #[test]
     fn a_place_is_named_once() {
-        assert_eq!(joined("2: Watch paths; 1: Events, 2", "1: Events, 2"), "1: Events, 2; 2: Watch paths");
+        assert_eq!(
+            joined("2: Watch paths; 1: Events, 2", "1: Events, 2"),
+            "1: Events, 2; 2: Watch paths"
+        );
     }
 }

@@ -11,7 +11,10 @@ use super::load::malformed;
 /// A file of the fixtures.
 macro_rules! fixture {
     ($name:literal) => {
-        ($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/queries/", $name)))
+        (
+            $name,
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/queries/", $name)),
+        )
     };
 }
 
@@ -86,8 +89,14 @@ struct Own {
 }
 
 fn lines<T: for<'a> Deserialize<'a>>((file, text): (&str, &str)) -> std::result::Result<Vec<T>, CatalogError> {
-    let line = |(number, line): (usize, &str)| serde_json::from_str(line).map_err(|error| malformed(&format!("{file}:{}", number + 1), error));
-    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(line).collect()
+    let line = |(number, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| malformed(&format!("{file}:{}", number + 1), error))
+    };
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(line)
+        .collect()
 }
 
 /// All log queries, by name.
@@ -96,12 +105,22 @@ pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogE
     let results: Vec<Result> = lines(fixture!("results.jsonl"))?;
     let mut results: BTreeMap<String, Result> = results.into_iter().map(|result| (result.id.clone(), result)).collect();
     for asked in lines::<Asked>(fixture!("queries.jsonl"))? {
-        let result = results.remove(&asked.id).ok_or_else(|| malformed("results.jsonl", format!("nothing is said of {}", asked.id)))?;
+        let result = results
+            .remove(&asked.id)
+            .ok_or_else(|| malformed("results.jsonl", format!("nothing is said of {}", asked.id)))?;
         let size = if result.ids.is_some() { 200 } else { 60 };
         let mut query = vec![("q".to_owned(), asked.q), ("size".to_owned(), size.to_string())];
-        query.extend(asked.default_operator.map(|operator| ("default_operator".to_owned(), operator)));
+        query.extend(
+            asked
+                .default_operator
+                .map(|operator| ("default_operator".to_owned(), operator)),
+        );
         query.extend(asked.df.map(|field| ("df".to_owned(), field)));
-        query.extend(asked.lowercase_expanded_terms.map(|lower| ("lowercase_expanded_terms".to_owned(), lower.to_string())));
+        query.extend(
+            asked
+                .lowercase_expanded_terms
+                .map(|lower| ("lowercase_expanded_terms".to_owned(), lower.to_string())),
+        );
         let found = Found {
             total: result.total,
             ids: result.ids,
@@ -110,13 +129,32 @@ pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogE
             partly: !result.failed_indices.is_empty(),
         };
         let index = asked.index.unwrap_or_else(|| "logstash-*,.kibana".to_owned());
-        all.push((asked.id, LogQuery { query, index, found: result.error.is_none().then_some(found) }));
+        all.push((
+            asked.id,
+            LogQuery {
+                query,
+                index,
+                found: result.error.is_none().then_some(found),
+            },
+        ));
     }
     for own in lines::<Own>(fixture!("own.jsonl"))? {
         let scores = own.ids.iter().cloned().zip(own.scores).collect();
-        let found = Found { total: own.total, ids: Some(own.ids.into_iter().collect()), scores, ..Found::default() };
+        let found = Found {
+            total: own.total,
+            ids: Some(own.ids.into_iter().collect()),
+            scores,
+            ..Found::default()
+        };
         let query = vec![("q".to_owned(), own.q.clone()), ("size".to_owned(), "10".to_owned())];
-        all.push((named(&own.q), LogQuery { query, index: "own-2015.06.26".to_owned(), found: (!own.error).then_some(found) }));
+        all.push((
+            named(&own.q),
+            LogQuery {
+                query,
+                index: "own-2015.06.26".to_owned(),
+                found: (!own.error).then_some(found),
+            },
+        ));
     }
     Ok(all)
 }
@@ -181,7 +219,15 @@ fn read_lines() -> std::result::Result<BTreeMap<String, LogLine>, CatalogError> 
         while let (Some(action), Some(source)) = (lines.next(), lines.next()) {
             let Place { index, doc_type, id } = serde_json::from_str::<Action>(action).map_err(malformed)?.index;
             let source = serde_json::from_str(source).map_err(malformed)?;
-            all.insert(id.clone(), LogLine { index, doc_type, id, source });
+            all.insert(
+                id.clone(),
+                LogLine {
+                    index,
+                    doc_type,
+                    id,
+                    source,
+                },
+            );
         }
     }
     Ok(all)

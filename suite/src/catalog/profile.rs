@@ -33,7 +33,15 @@ pub enum Removed {
 }
 
 /// The kinds of which `kubernetes-1.2` answers a deletion with the object.
-const ANSWERED_WITH_THE_OBJECT: [&str; 7] = ["Pod", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "PodTemplate", "ResourceQuota", "ServiceAccount"];
+const ANSWERED_WITH_THE_OBJECT: [&str; 7] = [
+    "Pod",
+    "Namespace",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "PodTemplate",
+    "ResourceQuota",
+    "ServiceAccount",
+];
 
 /// The kinds of which `kubernetes-1.2` tells nothing to who watches one object: it looks for the name in a field that
 /// these do not have.
@@ -130,7 +138,10 @@ impl FromStr for Profile {
     type Err = UnknownProfile;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|p| p.as_str() == text).ok_or_else(|| UnknownProfile(text.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|p| p.as_str() == text)
+            .ok_or_else(|| UnknownProfile(text.to_owned()))
     }
 }
 
@@ -146,7 +157,11 @@ mod tests {
     #[case("mistake", 400, 500)]
     #[case("unapplicable", 422, 500)]
     #[case("unknown-component", 404, 500)]
-    fn words_stand_for_the_codes_of_their_profile(#[case] word: &str, #[case] documented: u16, #[case] kubernetes: u16) {
+    fn words_stand_for_the_codes_of_their_profile(
+        #[case] word: &str,
+        #[case] documented: u16,
+        #[case] kubernetes: u16,
+    ) {
         let word = StatusWord::Word(word.to_owned());
         assert_eq!(Profile::Documented.status(&word), Some(documented));
         assert_eq!(Profile::Kubernetes12.status(&word), Some(kubernetes));
@@ -156,7 +171,13 @@ mod tests {
     fn a_deletion_answers_a_status_as_documented_and_for_seven_kinds_the_object_as_recorded() {
         assert_eq!(Profile::Documented.removed(Face::Deleted, "Pod"), Removed::Status);
         assert_eq!(Profile::Kubernetes12.removed(Face::Deleted, "Pod"), Removed::Object);
-        assert_eq!(Profile::Kubernetes12.removed(Face::Deleted, "ConfigMap"), Removed::Status);
-        assert_eq!(Profile::Kubernetes12.removed(Face::Collected, "ConfigMap"), Removed::List);
+        assert_eq!(
+            Profile::Kubernetes12.removed(Face::Deleted, "ConfigMap"),
+            Removed::Status
+        );
+        assert_eq!(
+            Profile::Kubernetes12.removed(Face::Collected, "ConfigMap"),
+            Removed::List
+        );
     }
 }

@@ -6,13 +6,20 @@ use super::{Mismatch, pretty};
 
 /// Whether a JSON text is laid out over indented lines.
 pub fn is_pretty(text: &str) -> bool {
-    text.starts_with("{\n") && text.lines().skip(1).any(|line| line.starts_with(' ') || line.starts_with('\t'))
+    text.starts_with("{\n")
+        && text
+            .lines()
+            .skip(1)
+            .any(|line| line.starts_with(' ') || line.starts_with('\t'))
 }
 
 /// Whether an object is of a kind and an apiVersion.
 pub fn result_type(kind: &str, api_version: &str, body: &Value) -> Option<Mismatch> {
     let of = |field| body.get(field).and_then(Value::as_str).unwrap_or("nothing");
-    let (expected, actual) = (format!("{api_version} {kind}"), format!("{} {}", of("apiVersion"), of("kind")));
+    let (expected, actual) = (
+        format!("{api_version} {kind}"),
+        format!("{} {}", of("apiVersion"), of("kind")),
+    );
     (expected != actual).then(|| Mismatch::new("type", expected, actual))
 }
 
@@ -24,14 +31,22 @@ pub fn refusal(code: u16, reason: Option<&str>, body: &Value) -> Vec<Mismatch> {
     }
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));
     if body.get("message").and_then(Value::as_str).is_none_or(str::is_empty) {
-        found.push(Mismatch::new("message", "a sentence for people", body.get("message").map_or_else(|| "nothing".to_owned(), pretty)));
+        found.push(Mismatch::new(
+            "message",
+            "a sentence for people",
+            body.get("message").map_or_else(|| "nothing".to_owned(), pretty),
+        ));
     }
     found
 }
 
 /// Whether a body is a Status of success.
 pub fn status_of_success(body: &Value) -> Option<Mismatch> {
-    super::contains("status object", &serde_json::json!({"kind": "Status", "apiVersion": "v1", "status": "Success"}), body)
+    super::contains(
+        "status object",
+        &serde_json::json!({"kind": "Status", "apiVersion": "v1", "status": "Success"}),
+        body,
+    )
 }
 
 #[cfg(test)]
@@ -53,7 +68,10 @@ mod tests {
         assert!(refusal(404, Some("NotFound"), &body).is_empty());
         assert_eq!(refusal(409, Some("NotFound"), &body).len(), 1);
         assert_eq!(refusal(404, Some("Conflict"), &body).len(), 1);
-        assert_eq!(refusal(404, None, &json!({"kind": "Status", "status": "Failure", "code": 404})).len(), 1);
+        assert_eq!(
+            refusal(404, None, &json!({"kind": "Status", "status": "Failure", "code": 404})).len(),
+            1
+        );
         assert_eq!(refusal(404, None, &json!("not found")).len(), 2);
     }
 

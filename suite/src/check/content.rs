@@ -20,7 +20,10 @@ pub fn contains(about: &str, expected: &Value, actual: &Value) -> Option<Mismatc
 /// The part of a value that another one names.
 fn restricted(actual: &Value, by: &Value) -> Value {
     match (actual, by) {
-        (Value::Object(actual), Value::Object(by)) => by.iter().filter_map(|(key, by)| Some((key.clone(), restricted(actual.get(key)?, by)))).collect(),
+        (Value::Object(actual), Value::Object(by)) => by
+            .iter()
+            .filter_map(|(key, by)| Some((key.clone(), restricted(actual.get(key)?, by))))
+            .collect(),
         (Value::Array(actual), Value::Array(by)) => {
             let mut elements: Vec<Value> = actual.iter().zip(by).map(|(a, b)| restricted(a, b)).collect();
             elements.extend(actual.iter().skip(by.len()).cloned());
@@ -69,7 +72,11 @@ pub fn lacks(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatc
 /// The value without some top-level fields.
 pub fn without(value: &Value, fields: &[&str]) -> Value {
     match value {
-        Value::Object(all) => all.iter().filter(|(k, _)| !fields.contains(&k.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect(),
+        Value::Object(all) => all
+            .iter()
+            .filter(|(k, _)| !fields.contains(&k.as_str()))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect(),
         other => other.clone(),
     }
 }
@@ -83,7 +90,13 @@ pub fn of_type(pointer: &str, wanted: JsonType, body: &Value) -> Option<Mismatch
         JsonType::Boolean => value.is_boolean(),
         JsonType::Array => value.is_array(),
     };
-    (!fits).then(|| Mismatch::new(format!("type of {pointer}"), format!("{wanted:?}").to_lowercase(), value.to_string()))
+    (!fits).then(|| {
+        Mismatch::new(
+            format!("type of {pointer}"),
+            format!("{wanted:?}").to_lowercase(),
+            value.to_string(),
+        )
+    })
 }
 
 #[cfg(test)]

@@ -12,32 +12,70 @@ const PRECISION: f64 = 1e-4;
 
 /// Everything that is wrong with the answer to a query. `stored` has the documents by id, `named` says what an index of
 /// theirs is called on the target, and `size` is how many were asked for.
-pub fn hits(wanted: Option<&Found>, size: usize, stored: &BTreeMap<String, LogLine>, named: &dyn Fn(&str) -> String, answer: &Answer) -> Vec<Mismatch> {
+pub fn hits(
+    wanted: Option<&Found>,
+    size: usize,
+    stored: &BTreeMap<String, LogLine>,
+    named: &dyn Fn(&str) -> String,
+    answer: &Answer,
+) -> Vec<Mismatch> {
     let text = answer.text();
     let body: Value = serde_json::from_str(&text).unwrap_or_default();
     let Some(wanted) = wanted else {
         let refused = answer.status == 400 && body.get("status") == Some(&400.into()) && body.get("error").is_some();
-        return if refused { Vec::new() } else { vec![Mismatch::new("answer", "400, with error and status", format!("{}\n{text}", answer.status))] };
+        return if refused {
+            Vec::new()
+        } else {
+            vec![Mismatch::new(
+                "answer",
+                "400, with error and status",
+                format!("{}\n{text}", answer.status),
+            )]
+        };
     };
-    let Some(hits) = body.pointer("/hits/hits").and_then(Value::as_array).filter(|_| answer.status == 200) else {
-        return vec![Mismatch::new("answer", "200, with hits", format!("{}\n{text}", answer.status))];
+    let Some(hits) = body
+        .pointer("/hits/hits")
+        .and_then(Value::as_array)
+        .filter(|_| answer.status == 200)
+    else {
+        return vec![Mismatch::new(
+            "answer",
+            "200, with hits",
+            format!("{}\n{text}", answer.status),
+        )];
     };
     let mut found = Vec::new();
     let total = body.pointer("/hits/total").and_then(Value::as_u64);
     if total != Some(wanted.total) {
-        found.push(Mismatch::new("hits.total", wanted.total.to_string(), total.map_or_else(|| "none".to_owned(), |total| total.to_string())));
+        found.push(Mismatch::new(
+            "hits.total",
+            wanted.total.to_string(),
+            total.map_or_else(|| "none".to_owned(), |total| total.to_string()),
+        ));
     }
     let failed = body.pointer("/_shards/failed").and_then(Value::as_u64);
     if failed.is_none_or(|failed| (failed > 0) != wanted.partly) {
-        let expected = if wanted.partly { "some: an index refuses the query" } else { "none" };
-        found.push(Mismatch::new("_shards.failed", expected, body.get("_shards").cloned().unwrap_or_default().to_string()));
+        let expected = if wanted.partly {
+            "some: an index refuses the query"
+        } else {
+            "none"
+        };
+        found.push(Mismatch::new(
+            "_shards.failed",
+            expected,
+            body.get("_shards").cloned().unwrap_or_default().to_string(),
+        ));
     }
     let due = wanted.total.min(size as u64) as usize;
     if hits.len() != due {
         found.push(Mismatch::new("hits", format!("{due} of them"), hits.len().to_string()));
     }
     found.extend(strange(hits, stored, named));
-    found.extend(scored(wanted, hits, body.pointer("/hits/max_score").and_then(Value::as_f64)));
+    found.extend(scored(
+        wanted,
+        hits,
+        body.pointer("/hits/max_score").and_then(Value::as_f64),
+    ));
     found
 }
 
@@ -46,9 +84,15 @@ fn strange(hits: &[Value], stored: &BTreeMap<String, LogLine>, named: &dyn Fn(&s
     let text = |hit: &Value, field: &str| hit.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     hits.iter().find_map(|hit| {
         let line = stored.get(&text(hit, "_id"));
-        let same = line
-            .is_some_and(|line| named(&line.index) == text(hit, "_index") && line.doc_type == text(hit, "_type") && hit.get("_source") == Some(&line.source));
-        let expected = line.map_or_else(|| "a document that was stored".to_owned(), |line| format!("{} {} {}", named(&line.index), line.doc_type, line.source));
+        let same = line.is_some_and(|line| {
+            named(&line.index) == text(hit, "_index")
+                && line.doc_type == text(hit, "_type")
+                && hit.get("_source") == Some(&line.source)
+        });
+        let expected = line.map_or_else(
+            || "a document that was stored".to_owned(),
+            |line| format!("{} {} {}", named(&line.index), line.doc_type, line.source),
+        );
         (!same).then(|| Mismatch::new(format!("hit {}", text(hit, "_id")), expected, hit.to_string()))
     })
 }
@@ -57,28 +101,46 @@ fn strange(hits: &[Value], stored: &BTreeMap<String, LogLine>, named: &dyn Fn(&s
 fn scored(wanted: &Found, hits: &[Value], max_score: Option<f64>) -> Vec<Mismatch> {
     let near = |a: f64, b: f64| (a - b).abs() <= PRECISION * a.abs().max(b.abs()).max(1e-9);
     let id = |hit: &Value| hit.get("_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let scores: Vec<(String, f64)> = hits.iter().map(|hit| (id(hit), hit.get("_score").and_then(Value::as_f64).unwrap_or_default())).collect();
+    let scores: Vec<(String, f64)> = hits
+        .iter()
+        .map(|hit| (id(hit), hit.get("_score").and_then(Value::as_f64).unwrap_or_default()))
+        .collect();
     let by_id: BTreeMap<&str, f64> = scores.iter().map(|(id, score)| (id.as_str(), *score)).collect();
     let mut found = Vec::new();
     if let Some(ids) = &wanted.ids
         && !ids.iter().map(String::as_str).eq(by_id.keys().copied())
     {
         let lines = |ids: &mut dyn Iterator<Item = &str>| ids.map(|id| format!("{id}\n")).collect::<String>();
-        found.push(Mismatch::new("documents", lines(&mut ids.iter().map(String::as_str)), lines(&mut by_id.keys().copied())));
+        found.push(Mismatch::new(
+            "documents",
+            lines(&mut ids.iter().map(String::as_str)),
+            lines(&mut by_id.keys().copied()),
+        ));
     }
     for (id, score) in &wanted.scores {
         let came = by_id.get(id.as_str());
         if !came.is_some_and(|came| near(*came, *score)) {
-            found.push(Mismatch::new(format!("score of {id}"), score.to_string(), came.map_or_else(|| "no such hit".to_owned(), f64::to_string)));
+            found.push(Mismatch::new(
+                format!("score of {id}"),
+                score.to_string(),
+                came.map_or_else(|| "no such hit".to_owned(), f64::to_string),
+            ));
             break;
         }
     }
     if let Some(best) = wanted.max_score
         && !max_score.is_some_and(|came| near(came, best))
     {
-        found.push(Mismatch::new("hits.max_score", best.to_string(), format!("{max_score:?}")));
+        found.push(Mismatch::new(
+            "hits.max_score",
+            best.to_string(),
+            format!("{max_score:?}"),
+        ));
     }
-    if let Some(pair) = scores.windows(2).find(|pair| matches!(pair, [(_, one), (_, two)] if one < two)) {
+    if let Some(pair) = scores
+        .windows(2)
+        .find(|pair| matches!(pair, [(_, one), (_, two)] if one < two))
+    {
         found.push(Mismatch::new("order", "the best first", format!("{pair:?}")));
     }
     found
@@ -92,25 +154,43 @@ mod tests {
     use super::*;
 
     fn stored() -> BTreeMap<String, LogLine> {
-        let line = |id: &str| LogLine { index: "i".into(), doc_type: "t".into(), id: id.into(), source: json!({"log": id}) };
+        let line = |id: &str| LogLine {
+            index: "i".into(),
+            doc_type: "t".into(),
+            id: id.into(),
+            source: json!({"log": id}),
+        };
         BTreeMap::from(["1", "2"].map(|id| (id.to_owned(), line(id))))
     }
 
     fn wanted() -> Found {
         let scores = BTreeMap::from([("1".to_owned(), 1.5), ("2".to_owned(), 0.5)]);
-        Found { total: 2, ids: Some(scores.keys().cloned().collect()), scores, max_score: Some(1.5), partly: false }
+        Found {
+            total: 2,
+            ids: Some(scores.keys().cloned().collect()),
+            scores,
+            max_score: Some(1.5),
+            partly: false,
+        }
     }
 
     fn answer(change: impl Fn(&mut Value)) -> Answer {
         let hit = |id: &str, score: f64| json!({"_index": "i", "_type": "t", "_id": id, "_score": score, "_source": {"log": id}});
         let mut body = json!({"_shards": {"failed": 0}, "hits": {"total": 2, "max_score": 1.5, "hits": [hit("1", 1.5), hit("2", 0.5)]}});
         change(&mut body);
-        Answer { status: 200, body: body.to_string().into(), ..Answer::default() }
+        Answer {
+            status: 200,
+            body: body.to_string().into(),
+            ..Answer::default()
+        }
     }
 
     #[test]
     fn what_was_to_be_found_is_fine() {
-        assert_eq!(hits(Some(&wanted()), 10, &stored(), &str::to_owned, &answer(|_| {})), []);
+        assert_eq!(
+            hits(Some(&wanted()), 10, &stored(), &str::to_owned, &answer(|_| {})),
+            []
+        );
     }
 
     #[rstest]
@@ -130,9 +210,34 @@ mod tests {
 
     #[test]
     fn a_refusal_has_error_and_status() {
-        let refused = |status, body: Value| Answer { status, body: body.to_string().into(), ..Answer::default() };
-        assert_eq!(hits(None, 10, &stored(), &str::to_owned, &refused(400, json!({"error": "no", "status": 400}))), []);
-        assert_ne!(hits(None, 10, &stored(), &str::to_owned, &refused(200, json!({"hits": {}}))), []);
-        assert_ne!(hits(None, 10, &stored(), &str::to_owned, &refused(400, json!({"error": "no"}))), []);
+        let refused = |status, body: Value| Answer {
+            status,
+            body: body.to_string().into(),
+            ..Answer::default()
+        };
+        assert_eq!(
+            hits(
+                None,
+                10,
+                &stored(),
+                &str::to_owned,
+                &refused(400, json!({"error": "no", "status": 400}))
+            ),
+            []
+        );
+        assert_ne!(
+            hits(None, 10, &stored(), &str::to_owned, &refused(200, json!({"hits": {}}))),
+            []
+        );
+        assert_ne!(
+            hits(
+                None,
+                10,
+                &stored(),
+                &str::to_owned,
+                &refused(400, json!({"error": "no"}))
+            ),
+            []
+        );
     }
 }

@@ -9,15 +9,28 @@ use super::{Mismatch, equal, without};
 /// Whether a list holds exactly these objects among those whose name begins with the prefix, each as it was written.
 ///
 /// An item whose version nobody answered to the trial is somebody else's change and is not compared.
-pub fn items(prefix: &str, expected: &[&str], written: &BTreeMap<(String, String), Value>, list: &Value) -> Vec<Mismatch> {
+pub fn items(
+    prefix: &str,
+    expected: &[&str],
+    written: &BTreeMap<(String, String), Value>,
+    list: &Value,
+) -> Vec<Mismatch> {
     let nothing = Vec::new();
     let items = match list.get("items") {
         None | Some(Value::Null) => &nothing,
         Some(Value::Array(items)) => items,
         Some(other) => return vec![Mismatch::new("items", "a list", other.to_string())],
     };
-    let text = |item: &Value, pointer| item.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let ours: Vec<&Value> = items.iter().filter(|item| text(item, "/metadata/name").starts_with(prefix)).collect();
+    let text = |item: &Value, pointer| {
+        item.pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let ours: Vec<&Value> = items
+        .iter()
+        .filter(|item| text(item, "/metadata/name").starts_with(prefix))
+        .collect();
     let mut actual: Vec<String> = ours.iter().map(|item| text(item, "/metadata/name")).collect();
     actual.sort();
     let mut expected: Vec<String> = expected.iter().map(|name| (*name).to_owned()).collect();
@@ -30,7 +43,11 @@ pub fn items(prefix: &str, expected: &[&str], written: &BTreeMap<(String, String
         let key = (text(item, "/metadata/name"), text(item, "/metadata/resourceVersion"));
         if let Some(object) = written.get(&key) {
             let typeless = ["kind", "apiVersion"];
-            found.extend(equal(&format!("item {}", key.0), &without(object, &typeless), &without(item, &typeless)));
+            found.extend(equal(
+                &format!("item {}", key.0),
+                &without(object, &typeless),
+                &without(item, &typeless),
+            ));
         } else if key.1.is_empty() {
             found.push(Mismatch::new(format!("item {}", key.0), "a resource version", "none"));
         }
@@ -40,7 +57,11 @@ pub fn items(prefix: &str, expected: &[&str], written: &BTreeMap<(String, String
 
 /// Names one a line, for a diff.
 fn lines(names: &[String]) -> String {
-    if names.is_empty() { "none\n".to_owned() } else { names.iter().map(|name| format!("{name}\n")).collect() }
+    if names.is_empty() {
+        "none\n".to_owned()
+    } else {
+        names.iter().map(|name| format!("{name}\n")).collect()
+    }
 }
 
 /// Whether discovery lists these resources with these kinds.
@@ -54,7 +75,10 @@ pub fn resources(expected: &BTreeMap<String, String>, body: &Value) -> Option<Mi
         .collect();
     let show = |name: &str, kind: Option<&str>| format!("{name}: {}\n", kind.unwrap_or("not listed"));
     let wanted: String = expected.iter().map(|(name, kind)| show(name, Some(kind))).collect();
-    let found: String = expected.keys().map(|name| show(name, listed.get(name.as_str()).copied())).collect();
+    let found: String = expected
+        .keys()
+        .map(|name| show(name, listed.get(name.as_str()).copied()))
+        .collect();
     (wanted != found).then(|| Mismatch::new("resources", wanted, found))
 }
 
@@ -87,15 +111,36 @@ mod tests {
     #[test]
     fn a_missing_an_additional_and_a_bent_item_are_told() {
         assert_eq!(items("t-", &["t-a"], &written(), &list(json!([]))).len(), 1);
-        assert_eq!(items("t-", &[], &written(), &list(json!([item("t-a", "5", "1")]))).len(), 1);
-        assert_eq!(items("t-", &["t-a"], &written(), &list(json!([item("t-a", "5", "2")]))).len(), 1);
-        assert_eq!(items("t-", &["t-a"], &written(), &list(json!([item("t-a", "", "1")]))).len(), 1);
-        assert_eq!(items("t-", &["t-a"], &written(), &list(json!([item("t-a", "5", "1"), item("t-a", "5", "1")]))).len(), 1);
+        assert_eq!(
+            items("t-", &[], &written(), &list(json!([item("t-a", "5", "1")]))).len(),
+            1
+        );
+        assert_eq!(
+            items("t-", &["t-a"], &written(), &list(json!([item("t-a", "5", "2")]))).len(),
+            1
+        );
+        assert_eq!(
+            items("t-", &["t-a"], &written(), &list(json!([item("t-a", "", "1")]))).len(),
+            1
+        );
+        assert_eq!(
+            items(
+                "t-",
+                &["t-a"],
+                &written(),
+                &list(json!([item("t-a", "5", "1"), item("t-a", "5", "1")]))
+            )
+            .len(),
+            1
+        );
     }
 
     #[test]
     fn an_item_of_somebody_else_s_version_is_not_compared() {
-        assert_eq!(items("t-", &["t-a"], &written(), &list(json!([item("t-a", "9", "other")]))), []);
+        assert_eq!(
+            items("t-", &["t-a"], &written(), &list(json!([item("t-a", "9", "other")]))),
+            []
+        );
     }
 
     #[test]

@@ -39,7 +39,9 @@ pub struct Answer {
 impl Answer {
     /// A header as text, with what is no UTF-8 replaced.
     pub fn header(&self, name: &str) -> Option<String> {
-        self.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        self.headers
+            .get(name)
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
     }
 
     /// The body as text, with what is no UTF-8 replaced.
@@ -62,7 +64,11 @@ pub struct Mismatch {
 impl Mismatch {
     /// A mismatch of two texts.
     pub fn new(about: impl Into<String>, expected: impl Into<String>, actual: impl Into<String>) -> Self {
-        Self { about: about.into(), expected: expected.into(), actual: actual.into() }
+        Self {
+            about: about.into(),
+            expected: expected.into(),
+            actual: actual.into(),
+        }
     }
 
     /// A mismatch of two values, laid out for reading.

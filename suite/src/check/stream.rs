@@ -28,8 +28,15 @@ impl Notification {
     /// If it is none, with what was expected and what came.
     pub fn read(item: &Value) -> Result<Self, Mismatch> {
         match (item.get("type").and_then(Value::as_str), item.get("object")) {
-            (Some(event), Some(object)) => Ok(Self { event: event.to_owned(), object: object.clone() }),
-            _ => Err(Mismatch::new("stream item", "an object with type and object", item.to_string())),
+            (Some(event), Some(object)) => Ok(Self {
+                event: event.to_owned(),
+                object: object.clone(),
+            }),
+            _ => Err(Mismatch::new(
+                "stream item",
+                "an object with type and object",
+                item.to_string(),
+            )),
         }
     }
 
@@ -47,7 +54,10 @@ impl Notification {
     }
 
     fn version(&self) -> (String, String) {
-        (self.name().to_owned(), self.text("/metadata/resourceVersion").to_owned())
+        (
+            self.name().to_owned(),
+            self.text("/metadata/resourceVersion").to_owned(),
+        )
     }
 }
 
@@ -84,13 +94,19 @@ pub fn judge(prefix: &str, expected: &[Told], heard: &[Notification], written: &
     let mut next = rest.next();
     let mut said = Vec::new();
     let unlike = |said: &[String], more: &str| {
-        let wanted: String = expected.iter().map(|told| format!("{} {}\n", told.event, told.name)).collect();
+        let wanted: String = expected
+            .iter()
+            .map(|told| format!("{} {}\n", told.event, told.name))
+            .collect();
         let told: String = said.iter().map(String::as_str).collect();
         Mismatch::new("events of this trial", wanted, format!("{told}{more}"))
     };
     for notification in heard {
         if !KNOWN.contains(&notification.event.as_str()) {
-            return Tale::Wrong(vec![unlike(&said, &format!("{} {}\n", notification.event, notification.object))]);
+            return Tale::Wrong(vec![unlike(
+                &said,
+                &format!("{} {}\n", notification.event, notification.object),
+            )]);
         }
         if !notification.name().starts_with(prefix) {
             continue;
@@ -133,7 +149,11 @@ fn bent(told: &Told, notification: &Notification, written: &Written) -> Option<M
     }
     if told.perhaps_later && !written.contains_key(&notification.version()) {
         let mutable = ["metadata", "status"];
-        return equal(&about, &without(object, &mutable), &without(&notification.object, &mutable));
+        return equal(
+            &about,
+            &without(object, &mutable),
+            &without(&notification.object, &mutable),
+        );
     }
     equal(&about, object, &notification.object)
 }
@@ -150,22 +170,42 @@ mod tests {
     }
 
     fn told(event: &'static str, name: &str, version: &str) -> Told {
-        Told { event, name: name.into(), object: Some(object(name, version)), perhaps_later: false }
+        Told {
+            event,
+            name: name.into(),
+            object: Some(object(name, version)),
+            perhaps_later: false,
+        }
     }
 
     fn heard(event: &str, name: &str, version: &str) -> Notification {
-        Notification { event: event.into(), object: object(name, version) }
+        Notification {
+            event: event.into(),
+            object: object(name, version),
+        }
     }
 
     fn written(versions: &[(&str, &str)]) -> Written {
-        versions.iter().map(|(n, v)| (((*n).to_owned(), (*v).to_owned()), object(n, v))).collect()
+        versions
+            .iter()
+            .map(|(n, v)| (((*n).to_owned(), (*v).to_owned()), object(n, v)))
+            .collect()
     }
 
     #[test]
     fn what_was_to_be_told_is_complete_and_strangers_are_passed_over() {
         let written = written(&[("t-a", "1"), ("t-a", "2")]);
-        let tale = [told("ADDED", "t-a", "1"), told("MODIFIED", "t-a", "2"), told("DELETED", "t-a", "2")];
-        let heard = [heard("ADDED", "t-a", "1"), heard("ADDED", "x", "5"), heard("MODIFIED", "t-a", "2"), heard("DELETED", "t-a", "9")];
+        let tale = [
+            told("ADDED", "t-a", "1"),
+            told("MODIFIED", "t-a", "2"),
+            told("DELETED", "t-a", "2"),
+        ];
+        let heard = [
+            heard("ADDED", "t-a", "1"),
+            heard("ADDED", "x", "5"),
+            heard("MODIFIED", "t-a", "2"),
+            heard("DELETED", "t-a", "9"),
+        ];
         assert_eq!(judge("t-", &tale, &heard, &written, false), Tale::Complete);
     }
 
@@ -173,8 +213,15 @@ mod tests {
     fn an_update_that_the_trial_did_not_make_is_passed_over_once_its_writes_are_known() {
         let written = written(&[("t-a", "1"), ("t-a", "3")]);
         let tale = [told("ADDED", "t-a", "1"), told("MODIFIED", "t-a", "3")];
-        let heard = [heard("ADDED", "t-a", "1"), heard("MODIFIED", "t-a", "2"), heard("MODIFIED", "t-a", "3")];
-        assert!(matches!(judge("t-", &tale, &heard, &written, true), Tale::Unfinished(_)));
+        let heard = [
+            heard("ADDED", "t-a", "1"),
+            heard("MODIFIED", "t-a", "2"),
+            heard("MODIFIED", "t-a", "3"),
+        ];
+        assert!(matches!(
+            judge("t-", &tale, &heard, &written, true),
+            Tale::Unfinished(_)
+        ));
         assert_eq!(judge("t-", &tale, &heard, &written, false), Tale::Complete);
     }
 
@@ -194,7 +241,9 @@ mod tests {
     #[test]
     fn a_tale_that_stops_is_unfinished_and_says_so() {
         let tale = [told("ADDED", "t-a", "1")];
-        let Tale::Unfinished(mismatch) = judge("t-", &tale, &[], &Written::new(), false) else { panic!("it is unfinished") };
+        let Tale::Unfinished(mismatch) = judge("t-", &tale, &[], &Written::new(), false) else {
+            panic!("it is unfinished")
+        };
         assert_eq!(mismatch.expected, "ADDED t-a\n");
         assert_eq!(mismatch.actual, "");
     }

@@ -41,8 +41,17 @@ impl Access {
     /// The server, where a kubeconfig says one, and the credentials.
     pub(super) fn credentials(&self) -> Result<(Option<String>, Credentials), Trouble> {
         let (server, mut credentials) = match &self.kubeconfig {
-            Some(path) => Credentials::from_kubeconfig(path).map(|(server, credentials)| (Some(server), credentials)).map_err(Trouble::usage)?,
-            None => (None, Credentials { token: self.token.clone(), basic: self.basic.clone(), ..Credentials::default() }),
+            Some(path) => Credentials::from_kubeconfig(path)
+                .map(|(server, credentials)| (Some(server), credentials))
+                .map_err(Trouble::usage)?,
+            None => (
+                None,
+                Credentials {
+                    token: self.token.clone(),
+                    basic: self.basic.clone(),
+                    ..Credentials::default()
+                },
+            ),
         };
         if let (Some(certificate), Some(key)) = (&self.client_cert, &self.client_key) {
             credentials = credentials.with_identity(certificate, key).map_err(Trouble::usage)?;
@@ -55,7 +64,8 @@ impl Access {
     pub(super) fn upstream(&self, url: Option<&str>) -> Result<(String, transport::Credentials), Trouble> {
         let (server, credentials) = self.transport()?;
         let server = url.map(str::to_owned).or(server);
-        let server = server.ok_or_else(|| Trouble::usage("no server is given: --upstream or --kubeconfig says which"))?;
+        let server =
+            server.ok_or_else(|| Trouble::usage("no server is given: --upstream or --kubeconfig says which"))?;
         Ok((server, credentials))
     }
 

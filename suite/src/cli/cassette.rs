@@ -37,7 +37,8 @@ fn text(path: &Path) -> Result<String, Trouble> {
 
 /// Makes a cassette of a HAR.
 pub(super) fn import(arguments: &ImportArguments) -> Result<u8, Trouble> {
-    let mut cassette = har::import(&text(&arguments.har)?).map_err(|error| Trouble::usage(format!("{}: {error}", arguments.har.display())))?;
+    let mut cassette = har::import(&text(&arguments.har)?)
+        .map_err(|error| Trouble::usage(format!("{}: {error}", arguments.har.display())))?;
     if !arguments.keep_secrets {
         redact(&mut cassette, arguments.secrets.rules()?);
     }

@@ -53,23 +53,39 @@ pub(super) struct Arguments {
 /// Carries out the command.
 pub(super) async fn cluster_info(arguments: Arguments) -> Result<u8, Trouble> {
     let given = arguments.upstream.clone().or(arguments.access.credentials()?.0);
-    let (server, client) = arguments.access.client(Some(given.as_deref().unwrap_or("http://127.0.0.1:8080")))?;
-    let request = Request::get(SERVICES).body(full(Bytes::new())).map_err(Trouble::usage)?;
+    let (server, client) = arguments
+        .access
+        .client(Some(given.as_deref().unwrap_or("http://127.0.0.1:8080")))?;
+    let request = Request::get(SERVICES)
+        .body(full(Bytes::new()))
+        .map_err(Trouble::usage)?;
     let ask = async {
         let response = client.send(request).await.map_err(|failure| failure.text)?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), LONGEST).collect().await.map_err(|error| error.to_string())?;
+        let body = Limited::new(response.into_body(), LONGEST)
+            .collect()
+            .await
+            .map_err(|error| error.to_string())?;
         Ok::<_, String>((status, body.to_bytes()))
     };
     let (status, body) = match tokio::time::timeout(PATIENCE, ask).await {
-        Err(_) => return Err(Trouble::unreachable(format!("{server}: no answer within {} s", PATIENCE.as_secs()))),
+        Err(_) => {
+            return Err(Trouble::unreachable(format!(
+                "{server}: no answer within {} s",
+                PATIENCE.as_secs()
+            )));
+        }
         Ok(answer) => answer.map_err(|error| Trouble::unreachable(format!("{server}: {error}")))?,
     };
     if status != StatusCode::OK {
-        eprintln!("stuntdouble: {server}: {status}: {}", String::from_utf8_lossy(&body).trim());
+        eprintln!(
+            "stuntdouble: {server}: {status}: {}",
+            String::from_utf8_lossy(&body).trim()
+        );
         return Ok(exit::FAILED);
     }
-    let list: Value = serde_json::from_slice(&body).map_err(|error| Trouble::unreachable(format!("{server}: the answer is no JSON: {error}")))?;
+    let list: Value = serde_json::from_slice(&body)
+        .map_err(|error| Trouble::unreachable(format!("{server}: the answer is no JSON: {error}")))?;
     let out = std::io::stdout();
     let coloured = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     // Whoever reads may have read enough.
@@ -80,13 +96,20 @@ pub(super) async fn cluster_info(arguments: Arguments) -> Result<u8, Trouble> {
 /// The lines for a list of services.
 fn told(server: &str, list: &Value, coloured: bool) -> String {
     let line = |name: &str, link: &str| {
-        if coloured { format!("\x1b[32m{name}\x1b[0m is running at \x1b[33m{link}\x1b[0m\n") } else { format!("{name} is running at {link}\n") }
+        if coloured {
+            format!("\x1b[32m{name}\x1b[0m is running at \x1b[33m{link}\x1b[0m\n")
+        } else {
+            format!("{name} is running at {link}\n")
+        }
     };
     let mut out = line("Kubernetes master", server);
     for service in list["items"].as_array().into_iter().flatten() {
         let metadata = &service["metadata"];
         let name = metadata["name"].as_str().unwrap_or_default();
-        let shown = metadata["labels"]["kubernetes.io/name"].as_str().filter(|shown| !shown.is_empty()).unwrap_or(name);
+        let shown = metadata["labels"]["kubernetes.io/name"]
+            .as_str()
+            .filter(|shown| !shown.is_empty())
+            .unwrap_or(name);
         out.push_str(&line(shown, &link(server, service, name)));
     }
     out
@@ -95,13 +118,18 @@ fn told(server: &str, list: &Value, coloured: bool) -> String {
 /// Where a service is: at its public address where it has one, else behind the proxy.
 fn link(server: &str, service: &Value, name: &str) -> String {
     let ingress = &service["status"]["loadBalancer"]["ingress"][0];
-    let public = ["ip", "hostname"].iter().find_map(|field| ingress[field].as_str().filter(|host| !host.is_empty()));
+    let public = ["ip", "hostname"]
+        .iter()
+        .find_map(|field| ingress[field].as_str().filter(|host| !host.is_empty()));
     match public {
         Some(host) => {
             let ports = service["spec"]["ports"].as_array().into_iter().flatten();
             ports.map(|port| format!("http://{host}:{} ", port["port"])).collect()
         }
-        None => format!("{server}/api/v1/proxy/namespaces/{}/services/{name}", service["metadata"]["namespace"].as_str().unwrap_or_default()),
+        None => format!(
+            "{server}/api/v1/proxy/namespaces/{}/services/{name}",
+            service["metadata"]["namespace"].as_str().unwrap_or_default()
+        ),
     }
 }
 

@@ -136,26 +136,45 @@ impl FromStr for BackendArgument {
         let wrong = || format!("{text:?} is to be HOST:PORT=LISTEN, such as 10.1.2.3:8080=0.0.0.0:8080");
         let (place, listen) = text.split_once('=').ok_or_else(wrong)?;
         let (host, port) = place.rsplit_once(':').ok_or_else(wrong)?;
-        let place = Place { host: host.to_owned(), port: port.parse().map_err(|_| wrong())? };
-        Ok(Self { place, listen: listen.parse().map_err(|_| wrong())? })
+        let place = Place {
+            host: host.to_owned(),
+            port: port.parse().map_err(|_| wrong())?,
+        };
+        Ok(Self {
+            place,
+            listen: listen.parse().map_err(|_| wrong())?,
+        })
     }
 }
 
 fn level(text: &str) -> Result<Level, String> {
     let known = [Level::Must, Level::Should, Level::May];
-    known.into_iter().find(|level| level.as_str() == text).ok_or_else(|| "it is to be must, should or may".to_owned())
+    known
+        .into_iter()
+        .find(|level| level.as_str() == text)
+        .ok_or_else(|| "it is to be must, should or may".to_owned())
 }
 
 /// Carries out the command.
 pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let catalog = Catalog::embedded().map_err(Trouble::usage)?;
-    let selection = Selection { filters: arguments.filters.clone(), level: Some(arguments.level), partition: arguments.partition };
+    let selection = Selection {
+        filters: arguments.filters.clone(),
+        level: Some(arguments.level),
+        partition: arguments.partition,
+    };
     let meant = |profile| {
         let trials = selection.of(&catalog, profile);
-        if trials.is_empty() { Err(Trouble::usage("no trial is meant; --list shows them all")) } else { Ok(trials) }
+        if trials.is_empty() {
+            Err(Trouble::usage("no trial is meant; --list shows them all"))
+        } else {
+            Ok(trials)
+        }
     };
     if arguments.list {
-        return list(&meant(arguments.profile.unwrap_or_default())?, arguments.format).map(|()| exit::OK).map_err(Trouble::usage);
+        return list(&meant(arguments.profile.unwrap_or_default())?, arguments.format)
+            .map(|()| exit::OK)
+            .map_err(Trouble::usage);
     }
     let expectations = match &arguments.expectations {
         Some(path) => Expectations::read(path).map_err(Trouble::usage)?,
@@ -195,7 +214,11 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
 
 fn name_of_run(text: &str) -> Result<String, String> {
     let fits = (1..=12).contains(&text.len()) && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if fits { Ok(text.to_owned()) } else { Err("it is to be of 1 to 12 lower-case letters and digits".to_owned()) }
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err("it is to be of 1 to 12 lower-case letters and digits".to_owned())
+    }
 }
 
 /// Waits for an interruption and lets no further trial begin; waits for another one and ends at once.
@@ -243,7 +266,9 @@ async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
         Some(url) => Target::at(url, &credentials).map_err(Trouble::usage)?,
     };
     if let Some(BackendArgument { place, listen }) = arguments.backend.clone() {
-        let backend = Backend::listen(listen).await.map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
+        let backend = Backend::listen(listen)
+            .await
+            .map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
         target = target.with_backend(place).keeping(backend);
     }
     if arguments.seed_logs {
@@ -279,12 +304,16 @@ fn reports(arguments: &Arguments) -> Result<Vec<Box<dyn Report>>, Trouble> {
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>, Trouble> {
-    File::create(path).map(BufWriter::new).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+    File::create(path)
+        .map(BufWriter::new)
+        .map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
 }
 
 /// A name for this run that another run at the same time has not: the time and the process, in a few letters.
 fn run_name() -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
     let mut number = (since.as_millis() as u64) ^ (u64::from(std::process::id()) << 24);
     let mut name = String::new();
     for _ in 0..6 {

@@ -32,7 +32,8 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes:\n  0  all is as it should be\n  1  a check failed\n  2  usage\n  3  the target could not be reached";
+const EXIT_CODES: &str =
+    "Exit codes:\n  0  all is as it should be\n  1  a check failed\n  2  usage\n  3  the target could not be reached";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -73,11 +74,17 @@ struct Trouble {
 
 impl Trouble {
     fn usage(message: impl ToString) -> Self {
-        Self { code: exit::USAGE, message: message.to_string() }
+        Self {
+            code: exit::USAGE,
+            message: message.to_string(),
+        }
     }
 
     fn unreachable(message: impl ToString) -> Self {
-        Self { code: exit::UNREACHABLE, message: message.to_string() }
+        Self {
+            code: exit::UNREACHABLE,
+            message: message.to_string(),
+        }
     }
 }
 

@@ -18,7 +18,9 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use stuntdouble_cassettes::transport::{Body, Client, Exchange, Gone, Server, Tasks, full, restore, strip_hop_by_hop, upgrade};
+use stuntdouble_cassettes::transport::{
+    Body, Client, Exchange, Gone, Server, Tasks, full, restore, strip_hop_by_hop, upgrade,
+};
 
 use super::access::Access;
 use super::signal::Told;
@@ -54,11 +56,17 @@ pub(super) struct Arguments {
 /// Carries out the command.
 pub(super) async fn proxy(arguments: Arguments) -> Result<u8, Trouble> {
     if !arguments.listen.ip().is_loopback() {
-        return Err(Trouble::usage(format!("{} is not a loopback address: the proxy lets everybody in who reaches it", arguments.listen)));
+        return Err(Trouble::usage(format!(
+            "{} is not a loopback address: the proxy lets everybody in who reaches it",
+            arguments.listen
+        )));
     }
-    let told = Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
+    let told =
+        Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
     let (_, client) = arguments.access.client(arguments.upstream.as_deref())?;
-    let server = Server::start(arguments.listen, Arc::new(LocalProxy { client })).await.map_err(Trouble::unreachable)?;
+    let server = Server::start(arguments.listen, Arc::new(LocalProxy { client }))
+        .await
+        .map_err(Trouble::unreachable)?;
     let mut out = std::io::stdout();
     // Whoever has closed standard output does not wait for the line.
     let _ = writeln!(out, "ready: http://{}", server.address()).and_then(|()| out.flush());
@@ -77,7 +85,10 @@ impl Exchange for LocalProxy {
         if !is_local(request.headers().get(header::HOST)) {
             return Ok(told(StatusCode::FORBIDDEN, "<h3>Unauthorized</h3>"));
         }
-        Ok(self.pass(request, &tasks).await.unwrap_or_else(|why| told(StatusCode::BAD_GATEWAY, &why)))
+        Ok(self
+            .pass(request, &tasks)
+            .await
+            .unwrap_or_else(|why| told(StatusCode::BAD_GATEWAY, &why)))
     }
 }
 
@@ -87,7 +98,11 @@ impl LocalProxy {
         let protocol = upgrade(request.headers()).cloned();
         strip_hop_by_hop(request.headers_mut());
         restore(request.headers_mut(), protocol);
-        let mut response = self.client.send(request.map(|body| body.map_err(Into::into).boxed_unsync())).await.map_err(|failure| failure.text)?;
+        let mut response = self
+            .client
+            .send(request.map(|body| body.map_err(Into::into).boxed_unsync()))
+            .await
+            .map_err(|failure| failure.text)?;
         let protocol = upgrade(response.headers()).cloned();
         strip_hop_by_hop(response.headers_mut());
         let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) else {
@@ -108,8 +123,14 @@ impl LocalProxy {
 fn told(code: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(full(Bytes::copy_from_slice(text.as_bytes())));
     *response.status_mut() = code;
-    let media_type = if code == StatusCode::FORBIDDEN { "text/html; charset=utf-8" } else { "text/plain; charset=utf-8" };
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    let media_type = if code == StatusCode::FORBIDDEN {
+        "text/html; charset=utf-8"
+    } else {
+        "text/plain; charset=utf-8"
+    };
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }
 

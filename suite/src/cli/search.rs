@@ -38,12 +38,20 @@ pub(super) struct Arguments {
 pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
     let Arguments { listen, clock } = arguments;
     if !listen.ip().is_loopback() {
-        return Err(Trouble::usage(format!("{listen} can be reached by others, and the log search backend asks nobody for credentials: listen on 127.0.0.1")));
+        return Err(Trouble::usage(format!(
+            "{listen} can be reached by others, and the log search backend asks nobody for credentials: listen on 127.0.0.1"
+        )));
     }
-    let told = Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
-    let listener = TcpListener::bind(listen).await.map_err(|error| Trouble::unreachable(format!("cannot listen on {listen}: {error}")))?;
+    let told =
+        Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
+    let listener = TcpListener::bind(listen)
+        .await
+        .map_err(|error| Trouble::unreachable(format!("cannot listen on {listen}: {error}")))?;
     let address = listener.local_addr().map_err(Trouble::unreachable)?;
-    let server = SearchServer::new(Options { clock: Arc::new(move || clock.now()), ..Options::default() });
+    let server = SearchServer::new(Options {
+        clock: Arc::new(move || clock.now()),
+        ..Options::default()
+    });
     let mut out = std::io::stdout();
     // Whoever has closed standard output does not wait for the line.
     let _ = writeln!(out, "ready: http://{address}").and_then(|()| out.flush());

@@ -68,7 +68,12 @@ pub(super) struct Arguments {
     nodes: u8,
 
     /// Where the containers' logs are to go: elasticsearch (the log search add-on is there) or none
-    #[arg(long, value_name = "NAME", env = "KUBE_LOGGING_DESTINATION", default_value = "elasticsearch")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "KUBE_LOGGING_DESTINATION",
+        default_value = "elasticsearch"
+    )]
     logging_destination: Destination,
 
     /// The log search backend to reach instead of the one inside this process
@@ -131,7 +136,8 @@ impl From<StartError> for Trouble {
 
 /// Carries out the command.
 pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
-    let told = Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
+    let told =
+        Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
     let mut builder = Simulator::builder()
         .listen(arguments.listen)
         .profile(arguments.profile)
@@ -163,7 +169,9 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
 }
 
 fn secure(mut builder: Builder, arguments: &SecureArguments) -> Result<Builder, Trouble> {
-    let Some(address) = arguments.secure_listen else { return Ok(builder) };
+    let Some(address) = arguments.secure_listen else {
+        return Ok(builder);
+    };
     let mut credentials = Credentials::default();
     if let Some(file) = &arguments.token_file {
         credentials.read_tokens(file).map_err(Trouble::usage)?;
@@ -176,7 +184,10 @@ fn secure(mut builder: Builder, arguments: &SecureArguments) -> Result<Builder, 
         builder = builder.client_authority(read(file)?);
     }
     if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
-        builder = builder.identity(Identity::Given { certificate: read(certificate)?, key: Secret::new(read(key)?) });
+        builder = builder.identity(Identity::Given {
+            certificate: read(certificate)?,
+            key: Secret::new(read(key)?),
+        });
     }
     Ok(builder)
 }

@@ -78,10 +78,19 @@ pub(super) struct SecretArguments {
 
 impl SecretArguments {
     pub(super) fn rules(&self) -> Result<Rules, Trouble> {
-        let rules = self.redact_header.iter().fold(Rules::default(), |rules, name| rules.header_named(name));
-        let rules = self.redact_query.iter().fold(rules, |rules, name| rules.query_named(name));
+        let rules = self
+            .redact_header
+            .iter()
+            .fold(Rules::default(), |rules, name| rules.header_named(name));
+        let rules = self
+            .redact_query
+            .iter()
+            .fold(rules, |rules, name| rules.query_named(name));
         let rules = self.redact_path.iter().fold(rules, |rules, path| rules.path(path));
-        self.redact_pattern.iter().try_fold(rules, |rules, pattern| rules.pattern(pattern)).map_err(Trouble::usage)
+        self.redact_pattern
+            .iter()
+            .try_fold(rules, |rules, pattern| rules.pattern(pattern))
+            .map_err(Trouble::usage)
     }
 }
 
@@ -114,14 +123,19 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
     options.rules = arguments.secrets.rules()?;
     options.profile = arguments.profile;
     options.comment = arguments.comment;
-    let recorder = Recorder::start(options, &arguments.output).await.map_err(Trouble::unreachable)?;
+    let recorder = Recorder::start(options, &arguments.output)
+        .await
+        .map_err(Trouble::unreachable)?;
     ready(&recorder.url());
     told.until_told().await;
     let (requests, path, failure) = (recorder.requests(), recorder.path(), recorder.failure());
     recorder.stop().await;
     eprintln!("stuntdouble: {requests} requests on {}", path.display());
     match failure {
-        Some(why) => Err(Trouble { code: exit::FAILED, message: format!("the cassette is not whole: {why}") }),
+        Some(why) => Err(Trouble {
+            code: exit::FAILED,
+            message: format!("the cassette is not whole: {why}"),
+        }),
         None => Ok(exit::OK),
     }
 }
@@ -173,19 +187,32 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
         "thaw" => OnMiss::Thaw(Arc::new(Simulators::new(cassette.header.profile.as_deref()))),
         other => match other.strip_prefix("forward:") {
             Some(upstream) => OnMiss::Forward(upstream.to_owned(), arguments.access.transport()?.1),
-            None => return Err(Trouble::usage(format!("--on-miss {other}: it is to be fail, forward:URL or thaw"))),
+            None => {
+                return Err(Trouble::usage(format!(
+                    "--on-miss {other}: it is to be fail, forward:URL or thaw"
+                )));
+            }
         },
     };
     let fails = matches!(on_miss, OnMiss::Fail);
     let told = told()?;
-    let options = replayer::Options { listen: arguments.listen, speed: arguments.speed, on_miss, ..replayer::Options::default() };
+    let options = replayer::Options {
+        listen: arguments.listen,
+        speed: arguments.speed,
+        on_miss,
+        ..replayer::Options::default()
+    };
     let replayer = Replayer::start(cassette, options).await.map_err(Trouble::unreachable)?;
     ready(&replayer.url());
     told.until_told().await;
     let misses = replayer.misses();
     replayer.stop().await;
     misses.iter().for_each(|miss| eprintln!("stuntdouble: {miss}"));
-    Ok(if fails && !misses.is_empty() { exit::FAILED } else { exit::OK })
+    Ok(if fails && !misses.is_empty() {
+        exit::FAILED
+    } else {
+        exit::OK
+    })
 }
 
 /// Arguments of `stuntdouble verify`.
@@ -238,15 +265,23 @@ pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
     for path in &arguments.cassettes {
         let cassette = read(path)?;
         let profile = arguments.profile.clone().or_else(|| cassette.header.profile.clone());
-        let simulator = if arguments.against == "simulator" { Some(thaw::start(profile.as_deref()).await.map_err(Trouble::unreachable)?) } else { None };
-        let against = simulator.as_ref().map_or_else(|| arguments.against.clone(), |s| s.url());
+        let simulator = if arguments.against == "simulator" {
+            Some(thaw::start(profile.as_deref()).await.map_err(Trouble::unreachable)?)
+        } else {
+            None
+        };
+        let against = simulator
+            .as_ref()
+            .map_or_else(|| arguments.against.clone(), |s| s.url());
         let options = verifier::Options {
             credentials: arguments.access.transport()?.1,
             profile,
             patience: Duration::from_secs(arguments.patience),
             ..verifier::Options::new(against)
         };
-        let report = verifier::verify(&cassette, &options).await.map_err(Trouble::unreachable)?;
+        let report = verifier::verify(&cassette, &options)
+            .await
+            .map_err(Trouble::unreachable)?;
         let name = path.display().to_string();
         print(&format!("{name}\n{}", report.to_text()));
         let tally = report.tally();
@@ -259,7 +294,10 @@ pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
         junit.push(report.to_junit(&name));
     }
     if arguments.cassettes.len() > 1 {
-        print(&format!("all: {} interactions: answer {}, shape {}, exact {}\n", total.interactions, total.answer, total.shape, total.exact));
+        print(&format!(
+            "all: {} interactions: answer {}, shape {}, exact {}\n",
+            total.interactions, total.answer, total.shape, total.exact
+        ));
     }
     if let Some(path) = &arguments.json {
         write(path, &json)?;
@@ -273,12 +311,18 @@ pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
 /// The reports of several cassettes as one document.
 fn joined(reports: &[String]) -> String {
     let body = |report: &String| {
-        let start = report.find("<testsuites").and_then(|at| report[at..].find('>').map(|end| at + end + 1)).unwrap_or(0);
+        let start = report
+            .find("<testsuites")
+            .and_then(|at| report[at..].find('>').map(|end| at + end + 1))
+            .unwrap_or(0);
         let end = report.rfind("</testsuites>").unwrap_or(report.len());
         report.get(start..end).unwrap_or_default().trim().to_owned()
     };
     let bodies: Vec<String> = reports.iter().map(body).collect();
-    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"verify\">\n{}\n</testsuites>\n", bodies.join("\n"))
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"verify\">\n{}\n</testsuites>\n",
+        bodies.join("\n")
+    )
 }
 
 /// How a comparison is shown.
@@ -371,7 +415,11 @@ mod tests {
 
     #[test]
     fn reports_are_joined_into_one_document() {
-        let one = |n: u8| format!("<?xml version=\"1.0\"?>\n<testsuites name=\"x\" tests=\"1\">\n  <testsuite name=\"{n}\"/>\n</testsuites>\n");
+        let one = |n: u8| {
+            format!(
+                "<?xml version=\"1.0\"?>\n<testsuites name=\"x\" tests=\"1\">\n  <testsuite name=\"{n}\"/>\n</testsuites>\n"
+            )
+        };
         let both = joined(&[one(1), one(2)]);
         assert_eq!(both.matches("<testsuites").count(), 1);
         assert!(both.contains("name=\"1\"") && both.contains("name=\"2\""));

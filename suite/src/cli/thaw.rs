@@ -9,8 +9,19 @@ use crate::target;
 
 /// Starts a bare simulator of the profile that a cassette names; of the documented one where it names none.
 pub(super) async fn start(profile: Option<&str>) -> Result<Simulator, String> {
-    let profile: Profile = profile.unwrap_or_default().parse().or_else(|error| if profile.is_none() { Ok(Profile::default()) } else { Err(error) })?;
-    Simulator::builder().bare(true).profile(profile).start().await.map_err(|error| error.to_string())
+    let profile: Profile = profile.unwrap_or_default().parse().or_else(|error| {
+        if profile.is_none() {
+            Ok(Profile::default())
+        } else {
+            Err(error)
+        }
+    })?;
+    Simulator::builder()
+        .bare(true)
+        .profile(profile)
+        .start()
+        .await
+        .map_err(|error| error.to_string())
 }
 
 /// Thaws a cassette into a simulator, which lives as long as the process.
@@ -21,7 +32,9 @@ pub(super) struct Simulators {
 impl Simulators {
     /// Simulators of this profile.
     pub(super) fn new(profile: Option<&str>) -> Self {
-        Self { profile: profile.map(str::to_owned) }
+        Self {
+            profile: profile.map(str::to_owned),
+        }
     }
 }
 
@@ -47,22 +60,50 @@ impl Thaw for Simulators {
 
 /// Creates an object in its collection; one that is there already is replaced.
 async fn create(client: &reqwest::Client, url: &str, path: &str, mut object: Value) -> Result<(), String> {
-    let Some((collection, _)) = path.rsplit_once('/') else { return Ok(()) };
+    let Some((collection, _)) = path.rsplit_once('/') else {
+        return Ok(());
+    };
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        for own in ["uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+        for own in [
+            "uid",
+            "resourceVersion",
+            "selfLink",
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "generation",
+        ] {
             metadata.remove(own);
         }
     }
     let failed = |error: reqwest::Error| format!("{path} could not be thawed: {error}");
-    let answer = client.post(format!("{url}{collection}")).json(&object).send().await.map_err(failed)?;
+    let answer = client
+        .post(format!("{url}{collection}"))
+        .json(&object)
+        .send()
+        .await
+        .map_err(failed)?;
     let answer = match answer.status().as_u16() {
-        409 => client.put(format!("{url}{path}")).json(&object).send().await.map_err(failed)?,
+        409 => client
+            .put(format!("{url}{path}"))
+            .json(&object)
+            .send()
+            .await
+            .map_err(failed)?,
         _ => answer,
     };
     if answer.status().is_success() {
-        if object.get("status").is_some_and(|status| status.as_object().is_some_and(|s| !s.is_empty())) {
+        if object
+            .get("status")
+            .is_some_and(|status| status.as_object().is_some_and(|s| !s.is_empty()))
+        {
             // Kinds without a status of their own refuse this, and need none.
-            let _ = client.put(format!("{url}{path}/status")).json(&object).send().await.map_err(failed)?;
+            let _ = client
+                .put(format!("{url}{path}/status"))
+                .json(&object)
+                .send()
+                .await
+                .map_err(failed)?;
         }
         return Ok(());
     }

@@ -11,7 +11,12 @@ pub fn explain(outcome: &Outcome, failure: &Failure, style: Style) -> String {
     let row = &outcome.trial.row;
     let mut lines = vec![
         format!("  {} {}", style.faint("operation  "), row.operation.request()),
-        format!("  {} {} ({})", style.faint("requirement"), row.requirement, row.level().as_str()),
+        format!(
+            "  {} {} ({})",
+            style.faint("requirement"),
+            row.requirement,
+            row.level().as_str()
+        ),
         format!("  {} {}", style.faint("source     "), row.source),
     ];
     if let Some(curl) = &failure.curl {
@@ -21,7 +26,11 @@ pub fn explain(outcome: &Outcome, failure: &Failure, style: Style) -> String {
         lines.push(format!("  {} {answered}", style.faint("answered")));
     }
     for mismatch in &failure.mismatches {
-        lines.push(format!("  {} {}", style.strong(&mismatch.about), style.faint("(- expected, + came)")));
+        lines.push(format!(
+            "  {} {}",
+            style.strong(&mismatch.about),
+            style.faint("(- expected, + came)")
+        ));
         let diff = mismatch.diff();
         for (mark, line) in diff.iter().take(LINES) {
             let line = format!("    {mark} {line}");

@@ -21,7 +21,10 @@ pub struct Html<W> {
 impl<W: Write> Html<W> {
     /// A page to `out`.
     pub fn new(out: W) -> Self {
-        Self { out, summary: Summary::default() }
+        Self {
+            out,
+            summary: Summary::default(),
+        }
     }
 }
 
@@ -45,7 +48,11 @@ fn page(summary: &Summary) -> String {
         (false, false) => ("bad", "does not conform"),
     };
     let failed: String = summary.failures().map(|outcome| trial(outcome, true)).collect();
-    let failures = if failed.is_empty() { String::new() } else { format!("<h2>What failed</h2><div class=sheet>{failed}</div>") };
+    let failures = if failed.is_empty() {
+        String::new()
+    } else {
+        format!("<h2>What failed</h2><div class=sheet>{failed}</div>")
+    };
     let trials: String = summary.outcomes.values().map(|outcome| trial(outcome, false)).collect();
     format!(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'>\
@@ -77,14 +84,24 @@ fn parts(count: &Count) -> [(&'static str, &'static str, usize); 5] {
 }
 
 fn bar(count: &Count) -> String {
-    let slices: String =
-        parts(count).iter().filter(|(_, _, n)| *n > 0).map(|(class, words, n)| format!("<i class={class} style='flex:{n}' title='{n} {words}'></i>")).collect();
+    let slices: String = parts(count)
+        .iter()
+        .filter(|(_, _, n)| *n > 0)
+        .map(|(class, words, n)| format!("<i class={class} style='flex:{n}' title='{n} {words}'></i>"))
+        .collect();
     format!("<div class=bar>{slices}</div>")
 }
 
 fn counts(count: &Count) -> String {
-    let items: String =
-        parts(count).iter().map(|(class, words, n)| format!("<li><b class={}>{n}</b> {words}</li>", if *n == 0 { "zero" } else { class })).collect();
+    let items: String = parts(count)
+        .iter()
+        .map(|(class, words, n)| {
+            format!(
+                "<li><b class={}>{n}</b> {words}</li>",
+                if *n == 0 { "zero" } else { class }
+            )
+        })
+        .collect();
     format!("<ul class=counts>{items}</ul>")
 }
 
@@ -104,9 +121,23 @@ fn table(summary: &Summary) -> String {
 }
 
 fn row(name: &str, count: &Count) -> String {
-    let cells: String =
-        parts(count).iter().map(|(class, _, n)| if *n == 0 { "<td class=zero>·</td>".to_owned() } else { format!("<td class={class}>{n}</td>") }).collect();
-    format!("<tr><td>{}</td><td>{}/{}</td><td>{}</td>{cells}</tr>", escaped(name), count.operations_passed(), count.operations(), count.trials)
+    let cells: String = parts(count)
+        .iter()
+        .map(|(class, _, n)| {
+            if *n == 0 {
+                "<td class=zero>·</td>".to_owned()
+            } else {
+                format!("<td class={class}>{n}</td>")
+            }
+        })
+        .collect();
+    format!(
+        "<tr><td>{}</td><td>{}/{}</td><td>{}</td>{cells}</tr>",
+        escaped(name),
+        count.operations_passed(),
+        count.operations(),
+        count.trials
+    )
 }
 
 fn trial(outcome: &Outcome, open: bool) -> String {
@@ -119,7 +150,11 @@ fn trial(outcome: &Outcome, open: bool) -> String {
     if let Some(failure) = outcome.verdict.failure() {
         more.push_str(&failed(failure));
     }
-    let open = if open && matches!(outcome.verdict, Verdict::Failed(_)) { " open" } else { "" };
+    let open = if open && matches!(outcome.verdict, Verdict::Failed(_)) {
+        " open"
+    } else {
+        ""
+    };
     let text = format!("{} {} {word}", row.id, row.operation.request()).to_lowercase();
     format!(
         "<details data-text='{}'{open}><summary><span class='word {word}'>{word}</span><code>{}</code></summary><div>\
@@ -155,7 +190,11 @@ fn failed(failure: &Failure) -> String {
 
 /// Text that may stand anywhere in the page.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\'', "&#39;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('\'', "&#39;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]

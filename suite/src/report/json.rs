@@ -29,7 +29,10 @@ pub struct JsonLines<W> {
 impl<W: Write> JsonLines<W> {
     /// A report to `out`.
     pub fn new(out: W) -> Self {
-        Self { out, summary: Summary::default() }
+        Self {
+            out,
+            summary: Summary::default(),
+        }
     }
 }
 
@@ -37,7 +40,11 @@ impl<W: Write> Report for JsonLines<W> {
     fn hear(&mut self, event: &Event) -> std::io::Result<()> {
         self.summary.hear(event);
         let line = match event {
-            Event::Started { target, profile, trials } => {
+            Event::Started {
+                target,
+                profile,
+                trials,
+            } => {
                 json!({"event": "started", "version": 1, "target": target, "profile": profile.as_str(), "trials": trials})
             }
             Event::Ended(outcome) => ended(outcome),
@@ -58,12 +65,20 @@ impl<W: Write> Report for JsonLines<W> {
 }
 
 fn ended(outcome: &Outcome) -> Value {
-    let mut line = json!({"event": "trial", "verdict": outcome.verdict.as_str(), "took_ms": outcome.took.as_secs_f64() * 1000.0});
+    let mut line =
+        json!({"event": "trial", "verdict": outcome.verdict.as_str(), "took_ms": outcome.took.as_secs_f64() * 1000.0});
     let more = [
         outcome.verdict.reason().map(|reason| ("reason", json!(reason))),
         outcome.verdict.failure().map(|failure| {
-            let mismatches: Vec<Value> = failure.mismatches.iter().map(|m| json!({"about": m.about, "expected": m.expected, "actual": m.actual})).collect();
-            ("failure", json!({"curl": failure.curl, "answered": failure.answered, "mismatches": mismatches}))
+            let mismatches: Vec<Value> = failure
+                .mismatches
+                .iter()
+                .map(|m| json!({"about": m.about, "expected": m.expected, "actual": m.actual}))
+                .collect();
+            (
+                "failure",
+                json!({"curl": failure.curl, "answered": failure.answered, "mismatches": mismatches}),
+            )
         }),
     ];
     if let (Value::Object(line), Value::Object(trial)) = (&mut line, listed(&outcome.trial)) {

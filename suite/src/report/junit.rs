@@ -18,7 +18,10 @@ pub struct Junit<W> {
 impl<W: Write> Junit<W> {
     /// A report to `out`.
     pub fn new(out: W) -> Self {
-        Self { out, summary: Summary::default() }
+        Self {
+            out,
+            summary: Summary::default(),
+        }
     }
 }
 
@@ -35,7 +38,13 @@ impl<W: Write> Report for Junit<W> {
                 let stem = format!("{group}/{kind}");
                 let mut suite = TestSuite::new(stem.clone());
                 let of_it = |o: &&Outcome| o.trial.row.kind.group == group && o.trial.row.kind.plural == *kind;
-                let cases: Vec<TestCase> = self.summary.outcomes.values().filter(of_it).map(|outcome| case(outcome, &stem)).collect();
+                let cases: Vec<TestCase> = self
+                    .summary
+                    .outcomes
+                    .values()
+                    .filter(of_it)
+                    .map(|outcome| case(outcome, &stem))
+                    .collect();
                 suite.set_time(cases.iter().filter_map(|case| case.time).sum());
                 suite.add_test_cases(cases);
                 document.add_test_suite(suite);

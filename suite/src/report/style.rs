@@ -36,7 +36,11 @@ impl Style {
     }
 
     fn paint(self, style: Ansi, text: &str) -> String {
-        if self.coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if self.coloured {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
     }
 }
 

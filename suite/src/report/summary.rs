@@ -45,7 +45,13 @@ impl Count {
         if !outcome.trial.row.operation.documented {
             return;
         }
-        let operation = self.operations.entry(outcome.trial.row.operation.request()).or_insert(Operation { passed: true, pending: false });
+        let operation = self
+            .operations
+            .entry(outcome.trial.row.operation.request())
+            .or_insert(Operation {
+                passed: true,
+                pending: false,
+            });
         operation.passed &= outcome.verdict == Verdict::Passed;
         operation.pending |= matches!(outcome.verdict, Verdict::Pending(_));
     }
@@ -66,7 +72,11 @@ impl Count {
             0 => String::new(),
             pending => format!(", {pending} pending"),
         };
-        format!("{} of {} operations pass{pending}", self.operations_passed(), self.operations())
+        format!(
+            "{} of {} operations pass{pending}",
+            self.operations_passed(),
+            self.operations()
+        )
     }
 
     /// How many operations there are of which a trial is pending.
@@ -96,8 +106,17 @@ impl Summary {
     /// Hears of an event.
     pub fn hear(&mut self, event: &Event) {
         match event {
-            Event::Started { target, profile, trials } => {
-                *self = Self { target: target.clone(), profile: profile.to_string(), expected: *trials, ..Self::default() };
+            Event::Started {
+                target,
+                profile,
+                trials,
+            } => {
+                *self = Self {
+                    target: target.clone(),
+                    profile: profile.to_string(),
+                    expected: *trials,
+                    ..Self::default()
+                };
             }
             Event::Ended(outcome) => {
                 self.outcomes.insert(outcome.trial.number, outcome.as_ref().clone());
@@ -124,7 +143,11 @@ impl Summary {
             groups
                 .entry(kind.group.clone())
                 .or_default()
-                .entry(if kind.plural.is_empty() { kind.name.clone() } else { kind.plural.clone() })
+                .entry(if kind.plural.is_empty() {
+                    kind.name.clone()
+                } else {
+                    kind.plural.clone()
+                })
                 .or_default()
                 .add(outcome);
         }
@@ -133,7 +156,9 @@ impl Summary {
 
     /// The outcomes that failed and are not known to.
     pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
-        self.outcomes.values().filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
+        self.outcomes
+            .values()
+            .filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
     }
 
     /// The ids of the trials that were not played or may fail, by verdict and reason.
@@ -141,7 +166,10 @@ impl Summary {
         let mut aside: BTreeMap<(&'static str, String), BTreeSet<String>> = BTreeMap::new();
         for outcome in self.outcomes.values() {
             if let Some(reason) = outcome.verdict.reason() {
-                aside.entry((outcome.verdict.as_str(), reason.to_owned())).or_default().insert(outcome.trial.row.id.clone());
+                aside
+                    .entry((outcome.verdict.as_str(), reason.to_owned()))
+                    .or_default()
+                    .insert(outcome.trial.row.id.clone());
             }
         }
         aside

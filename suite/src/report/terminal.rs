@@ -18,7 +18,13 @@ pub struct Terminal<W, P> {
 impl<W: Write, P: Write> Terminal<W, P> {
     /// A report to `out`; progress to `progress`, if that is a terminal.
     pub fn new(out: W, progress: Option<P>, style: Style) -> Self {
-        Self { out, progress, style, summary: Summary::default(), failed: 0 }
+        Self {
+            out,
+            progress,
+            style,
+            summary: Summary::default(),
+            failed: 0,
+        }
     }
 
     fn progress(&mut self) -> std::io::Result<()> {
@@ -28,7 +34,11 @@ impl<W: Write, P: Write> Terminal<W, P> {
         let (done, all) = (self.summary.outcomes.len(), self.summary.expected.max(1));
         let filled = done * 30 / all;
         let bar = format!("{}{}", "█".repeat(filled), "░".repeat(30 - filled.min(30)));
-        let failed = if self.failed > 0 { self.style.bad(&format!("  {} failed", self.failed)) } else { String::new() };
+        let failed = if self.failed > 0 {
+            self.style.bad(&format!("  {} failed", self.failed))
+        } else {
+            String::new()
+        };
         write!(progress, "\r\u{1b}[K{bar} {done}/{all}{failed}")?;
         progress.flush()
     }
@@ -47,7 +57,12 @@ impl<W: Write, P: Write> Terminal<W, P> {
         let (style, summary) = (self.style, &self.summary);
         for outcome in summary.failures() {
             if let Some(failure) = outcome.verdict.failure() {
-                writeln!(self.out, "{} {}", style.bad("FAILED"), style.strong(&outcome.trial.row.id))?;
+                writeln!(
+                    self.out,
+                    "{} {}",
+                    style.bad("FAILED"),
+                    style.strong(&outcome.trial.row.id)
+                )?;
                 writeln!(self.out, "{}\n", explain(outcome, failure, style))?;
             }
         }
@@ -77,7 +92,11 @@ impl<W: Write, P: Write> Report for Terminal<W, P> {
     fn hear(&mut self, event: &Event) -> std::io::Result<()> {
         self.summary.hear(event);
         match event {
-            Event::Started { target, profile, trials } => {
+            Event::Started {
+                target,
+                profile,
+                trials,
+            } => {
                 let head = format!("{trials} trials of {target} under the profile {profile}");
                 writeln!(self.out, "{}\n", self.style.strong(&head))?;
                 self.out.flush()?;
@@ -98,12 +117,26 @@ impl<W: Write, P: Write> Report for Terminal<W, P> {
 /// The counts by group and kind.
 fn table(summary: &Summary, style: Style) -> String {
     let groups = summary.by_kind();
-    let widest = groups.values().flat_map(|kinds| kinds.keys()).map(String::len).max().unwrap_or(0).max(12) + 2;
-    let head = format!("{:widest$} {:>10} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}", "", "operations", "trials", "passed", "failed", "known", "pending", "skipped");
+    let widest = groups
+        .values()
+        .flat_map(|kinds| kinds.keys())
+        .map(String::len)
+        .max()
+        .unwrap_or(0)
+        .max(12)
+        + 2;
+    let head = format!(
+        "{:widest$} {:>10} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}",
+        "", "operations", "trials", "passed", "failed", "known", "pending", "skipped"
+    );
     let mut lines = vec![style.faint(&head)];
     for (group, kinds) in &groups {
         lines.push(style.strong(group));
-        lines.extend(kinds.iter().map(|(kind, count)| line(&format!("  {kind}"), count, widest, style)));
+        lines.extend(
+            kinds
+                .iter()
+                .map(|(kind, count)| line(&format!("  {kind}"), count, widest, style)),
+        );
     }
     lines.push(line("all", &summary.total(), widest, style));
     lines.join("\n") + "\n"
@@ -111,7 +144,11 @@ fn table(summary: &Summary, style: Style) -> String {
 
 fn line(name: &str, count: &Count, widest: usize, style: Style) -> String {
     let number = |n: usize| {
-        if n == 0 { format!("{:>7}", "·") } else { format!("{n:>7}") }
+        if n == 0 {
+            format!("{:>7}", "·")
+        } else {
+            format!("{n:>7}")
+        }
     };
     let loud = |n: usize, paint: fn(Style, &str) -> String| {
         if n == 0 { number(n) } else { paint(style, &number(n)) }

@@ -16,14 +16,19 @@ impl Request {
             line.push_str(&format!(" -H {}", quoted(&format!("{name}: {value}"))));
         }
         match (&self.content_type, &self.body) {
-            (Some(content_type), _) => line.push_str(&format!(" -H {}", quoted(&format!("Content-Type: {content_type}")))),
+            (Some(content_type), _) => {
+                line.push_str(&format!(" -H {}", quoted(&format!("Content-Type: {content_type}"))))
+            }
             (None, Some(_)) => line.push_str(" -H 'Content-Type;'"),
             (None, None) => {}
         }
         if let Some(body) = &self.body {
             line.push_str(&format!(" --data-binary {}", quoted(&String::from_utf8_lossy(body))));
         }
-        line.push_str(&format!(" {}", quoted(&format!("{}{}", base.trim_end_matches('/'), self.target()))));
+        line.push_str(&format!(
+            " {}",
+            quoted(&format!("{}{}", base.trim_end_matches('/'), self.target()))
+        ));
         line
     }
 }
@@ -39,7 +44,8 @@ mod tests {
 
     #[test]
     fn a_request_is_shown_as_a_line_that_a_shell_takes() {
-        let mut request = Request::new(http::Method::POST, "/api/v1/namespaces").with_body("application/json", r#"{"a":"it's"}"#);
+        let mut request =
+            Request::new(http::Method::POST, "/api/v1/namespaces").with_body("application/json", r#"{"a":"it's"}"#);
         request.query.push(("pretty".into(), "true".into()));
         assert_eq!(
             request.curl("http://127.0.0.1:8080/"),

@@ -63,7 +63,10 @@ mod tests {
     fn yaml_as_servers_write_it_is_read() {
         let text = "apiVersion: v1\nitems:\n- metadata:\n    creationTimestamp: 2026-11-21T11:46:45Z\n    resourceVersion: \"13\"\nlives: |\n  3\n  4\n";
         let value = decode(text, Media::Yaml).unwrap();
-        assert_eq!(value["items"][0]["metadata"]["creationTimestamp"], "2026-11-21T11:46:45Z");
+        assert_eq!(
+            value["items"][0]["metadata"]["creationTimestamp"],
+            "2026-11-21T11:46:45Z"
+        );
         assert_eq!(value["items"][0]["metadata"]["resourceVersion"], "13");
         assert_eq!(value["lives"], "3\n4\n");
     }

@@ -44,7 +44,16 @@ pub struct Request {
 impl Request {
     /// A request without query, headers and body.
     pub fn new(method: Method, path: impl Into<String>) -> Self {
-        Self { method, path: path.into(), query: Vec::new(), accept: None, content_type: None, headers: Vec::new(), credential: None, body: None }
+        Self {
+            method,
+            path: path.into(),
+            query: Vec::new(),
+            accept: None,
+            content_type: None,
+            headers: Vec::new(),
+            credential: None,
+            body: None,
+        }
     }
 
     /// A GET.
@@ -64,7 +73,9 @@ impl Request {
         if self.query.is_empty() {
             return self.path.clone();
         }
-        let query: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.query).finish();
+        let query: String = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(&self.query)
+            .finish();
         format!("{}?{query}", self.path)
     }
 }

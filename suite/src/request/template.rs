@@ -30,7 +30,10 @@ impl Bindings {
     /// # Errors
     /// If it stands for nothing.
     pub fn get(&self, name: &str) -> Result<&str, UnboundName> {
-        self.0.get(name).map(String::as_str).ok_or_else(|| UnboundName(name.to_owned()))
+        self.0
+            .get(name)
+            .map(String::as_str)
+            .ok_or_else(|| UnboundName(name.to_owned()))
     }
 
     /// Fills `${name}` in a text.
@@ -61,11 +64,25 @@ impl Bindings {
     pub fn fill_value(&self, value: &Value) -> Result<Value, UnboundName> {
         Ok(match value {
             Value::String(text) => match text.strip_prefix("#{").and_then(|text| text.strip_suffix('}')) {
-                Some(name) => self.get(name)?.parse::<i64>().map_err(|_| UnboundName(name.to_owned()))?.into(),
+                Some(name) => self
+                    .get(name)?
+                    .parse::<i64>()
+                    .map_err(|_| UnboundName(name.to_owned()))?
+                    .into(),
                 None => Value::String(self.fill(text)?),
             },
-            Value::Array(items) => Value::Array(items.iter().map(|item| self.fill_value(item)).collect::<Result<_, _>>()?),
-            Value::Object(fields) => Value::Object(fields.iter().map(|(k, v)| Ok((k.clone(), self.fill_value(v)?))).collect::<Result<_, _>>()?),
+            Value::Array(items) => Value::Array(
+                items
+                    .iter()
+                    .map(|item| self.fill_value(item))
+                    .collect::<Result<_, _>>()?,
+            ),
+            Value::Object(fields) => Value::Object(
+                fields
+                    .iter()
+                    .map(|(k, v)| Ok((k.clone(), self.fill_value(v)?)))
+                    .collect::<Result<_, _>>()?,
+            ),
             other => other.clone(),
         })
     }
@@ -94,15 +111,27 @@ mod tests {
 
     #[test]
     fn names_are_filled_in_values_and_paths() {
-        let bindings = Bindings::default().with("a.name", "one").with("namespace", "ns").with("name", "one");
-        assert_eq!(bindings.fill_value(&json!({"x": ["${a.name}-", 1]})), Ok(json!({"x": ["one-", 1]})));
-        assert_eq!(bindings.fill_path("/api/v1/namespaces/{namespace}/pods/{name}"), Ok("/api/v1/namespaces/ns/pods/one".into()));
+        let bindings = Bindings::default()
+            .with("a.name", "one")
+            .with("namespace", "ns")
+            .with("name", "one");
+        assert_eq!(
+            bindings.fill_value(&json!({"x": ["${a.name}-", 1]})),
+            Ok(json!({"x": ["one-", 1]}))
+        );
+        assert_eq!(
+            bindings.fill_path("/api/v1/namespaces/{namespace}/pods/{name}"),
+            Ok("/api/v1/namespaces/ns/pods/one".into())
+        );
     }
 
     #[test]
     fn a_number_is_filled_in_as_one() {
         let bindings = Bindings::default().with("port", "80").with("name", "web");
-        assert_eq!(bindings.fill_value(&json!({"port": "#{port}"})), Ok(json!({"port": 80})));
+        assert_eq!(
+            bindings.fill_value(&json!({"port": "#{port}"})),
+            Ok(json!({"port": 80}))
+        );
         assert_eq!(bindings.fill_value(&json!("#{name}")), Err(UnboundName("name".into())));
     }
 

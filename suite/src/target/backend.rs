@@ -66,8 +66,12 @@ impl Backend {
         let serving = tokio::spawn(async move {
             loop {
                 // One connection that cannot be accepted is no reason to refuse the next.
-                let Ok((stream, _)) = listener.accept().await else { continue };
-                let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).with_upgrades();
+                let Ok((stream, _)) = listener.accept().await else {
+                    continue;
+                };
+                let connection = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service_fn(answer))
+                    .with_upgrades();
                 tokio::spawn(connection);
             }
         });
@@ -83,22 +87,36 @@ impl Backend {
 async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     Ok(match path.as_str() {
-        "/html" => plain(StatusCode::OK, &[(header::CONTENT_TYPE, "text/html; charset=utf-8")], PAGE),
+        "/html" => plain(
+            StatusCode::OK,
+            &[(header::CONTENT_TYPE, "text/html; charset=utf-8")],
+            PAGE,
+        ),
         "/redirect" => plain(StatusCode::FOUND, &[(header::LOCATION, "/target?x=1")], ""),
         "/redirect-away" => plain(StatusCode::FOUND, &[(header::LOCATION, "http://example.com/away")], ""),
         "/socket" => socket(&mut request),
         _ => match path.strip_prefix("/status/").and_then(|code| code.parse().ok()) {
-            Some(code) => plain(code, &[(header::CONTENT_TYPE, "text/plain")], format!("status {code}\n")),
+            Some(code) => plain(
+                code,
+                &[(header::CONTENT_TYPE, "text/plain")],
+                format!("status {code}\n"),
+            ),
             None => told(request).await,
         },
     })
 }
 
-fn plain(status: StatusCode, headers: &[(header::HeaderName, &'static str)], body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+fn plain(
+    status: StatusCode,
+    headers: &[(header::HeaderName, &'static str)],
+    body: impl Into<Bytes>,
+) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;
     for (name, value) in headers {
-        response.headers_mut().insert(name, header::HeaderValue::from_static(value));
+        response
+            .headers_mut()
+            .insert(name, header::HeaderValue::from_static(value));
     }
     response
 }
@@ -108,18 +126,29 @@ async fn told(request: Request<Incoming>) -> Response<Full<Bytes>> {
     let Ok(body) = Limited::new(body, BODY).collect().await else {
         return plain(StatusCode::BAD_REQUEST, &[], "the body does not come whole");
     };
-    let text = |headers: &HeaderMap, name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(Value::from);
-    let headers: serde_json::Map<String, Value> = TOLD.into_iter().filter_map(|name| Some((name.to_owned(), text(&head.headers, name)?))).collect();
+    let text =
+        |headers: &HeaderMap, name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(Value::from);
+    let headers: serde_json::Map<String, Value> = TOLD
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), text(&head.headers, name)?)))
+        .collect();
     let told = json!({
         "method": head.method.as_str(), "path": head.uri.path(), "query": head.uri.query().unwrap_or_default(),
         "headers": headers, "body": String::from_utf8_lossy(&body.to_bytes()),
     });
-    plain(StatusCode::OK, &[(header::CONTENT_TYPE, "application/json")], told.to_string())
+    plain(
+        StatusCode::OK,
+        &[(header::CONTENT_TYPE, "application/json")],
+        told.to_string(),
+    )
 }
 
 /// Says again what is said.
 fn socket(request: &mut Request<Incoming>) -> Response<Full<Bytes>> {
-    let key = request.headers().get(header::SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
+    let key = request
+        .headers()
+        .get(header::SEC_WEBSOCKET_KEY)
+        .map(|key| derive_accept_key(key.as_bytes()));
     let Some(accept) = key.and_then(|key| header::HeaderValue::from_str(&key).ok()) else {
         return plain(StatusCode::BAD_REQUEST, &[], "a WebSocket begins with a key");
     };
@@ -133,7 +162,11 @@ fn socket(request: &mut Request<Incoming>) -> Response<Full<Bytes>> {
             }
         }
     });
-    let mut response = plain(StatusCode::SWITCHING_PROTOCOLS, &[(header::CONNECTION, "Upgrade"), (header::UPGRADE, "websocket")], "");
+    let mut response = plain(
+        StatusCode::SWITCHING_PROTOCOLS,
+        &[(header::CONNECTION, "Upgrade"), (header::UPGRADE, "websocket")],
+        "",
+    );
     response.headers_mut().insert(header::SEC_WEBSOCKET_ACCEPT, accept);
     response
 }

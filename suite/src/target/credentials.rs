@@ -74,7 +74,12 @@ impl Credentials {
 
     /// Something of each kind, for who lets in anybody.
     pub(super) fn anybody() -> Self {
-        Self { token: Some("a-token".to_owned()), basic: Some("a:password".to_owned()), identity: Some(Vec::new()), ..Self::default() }
+        Self {
+            token: Some("a-token".to_owned()),
+            basic: Some("a:password".to_owned()),
+            identity: Some(Vec::new()),
+            ..Self::default()
+        }
     }
 
     /// Whether anybody is named.
@@ -101,12 +106,18 @@ impl Credentials {
     pub fn from_kubeconfig(path: &Path) -> Result<(String, Self), CredentialsError> {
         let text = String::from_utf8_lossy(&read(path)?).into_owned();
         let folder = path.parent().unwrap_or(Path::new("."));
-        kubeconfig::parse(&text, |file| read(&folder.join(file))).map_err(|reason| CredentialsError::Kubeconfig { path: path.to_owned(), reason })
+        kubeconfig::parse(&text, |file| read(&folder.join(file))).map_err(|reason| CredentialsError::Kubeconfig {
+            path: path.to_owned(),
+            reason,
+        })
     }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, CredentialsError> {
-    std::fs::read(path).map_err(|source| CredentialsError::File { path: path.to_owned(), source })
+    std::fs::read(path).map_err(|source| CredentialsError::File {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 #[cfg(test)]
@@ -115,13 +126,19 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let credentials = Credentials { token: Some("hush".into()), basic: Some("a:hush".into()), ..Credentials::default() };
+        let credentials = Credentials {
+            token: Some("hush".into()),
+            basic: Some("a:hush".into()),
+            ..Credentials::default()
+        };
         assert!(!format!("{credentials:?}").contains("hush"));
     }
 
     #[test]
     fn a_file_that_is_not_there_is_named() {
-        let error = Credentials::default().with_identity(Path::new("no-such.pem"), Path::new("no-such.key")).unwrap_err();
+        let error = Credentials::default()
+            .with_identity(Path::new("no-such.pem"), Path::new("no-such.key"))
+            .unwrap_err();
         assert!(error.to_string().contains("no-such.pem"));
     }
 }

@@ -66,24 +66,48 @@ struct User {
 }
 
 /// The server and the credentials of the current context; `read` reads the files that it names.
-pub(super) fn parse(text: &str, read: impl Fn(&str) -> Result<Vec<u8>, CredentialsError>) -> Result<(String, Credentials), String> {
+pub(super) fn parse(
+    text: &str,
+    read: impl Fn(&str) -> Result<Vec<u8>, CredentialsError>,
+) -> Result<(String, Credentials), String> {
     let config: Kubeconfig = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
     let context = config
         .contexts
         .into_iter()
         .find(|context| context.name == config.current_context)
-        .ok_or_else(|| format!("it has no context {:?}, which it says is the current one", config.current_context))?
+        .ok_or_else(|| {
+            format!(
+                "it has no context {:?}, which it says is the current one",
+                config.current_context
+            )
+        })?
         .context;
-    let cluster =
-        config.clusters.into_iter().find(|cluster| cluster.name == context.cluster).ok_or_else(|| format!("it has no cluster {:?}", context.cluster))?.cluster;
-    let user = config.users.into_iter().find(|user| user.name == context.user).map(|named| named.user).unwrap_or_default();
+    let cluster = config
+        .clusters
+        .into_iter()
+        .find(|cluster| cluster.name == context.cluster)
+        .ok_or_else(|| format!("it has no cluster {:?}", context.cluster))?
+        .cluster;
+    let user = config
+        .users
+        .into_iter()
+        .find(|user| user.name == context.user)
+        .map(|named| named.user)
+        .unwrap_or_default();
 
     let either = |data: Option<String>, file: Option<String>, what: &str| match (data, file) {
-        (Some(data), _) => base64::engine::general_purpose::STANDARD.decode(data.trim()).map(Some).map_err(|e| format!("its {what} is no base64: {e}")),
+        (Some(data), _) => base64::engine::general_purpose::STANDARD
+            .decode(data.trim())
+            .map(Some)
+            .map_err(|e| format!("its {what} is no base64: {e}")),
         (None, Some(file)) => read(&file).map(Some).map_err(|e| e.to_string()),
         (None, None) => Ok(None),
     };
-    let certificate = either(user.client_certificate_data, user.client_certificate, "client certificate")?;
+    let certificate = either(
+        user.client_certificate_data,
+        user.client_certificate,
+        "client certificate",
+    )?;
     let key = either(user.client_key_data, user.client_key, "client key")?;
     let identity = match (certificate, key) {
         (Some(certificate), Some(key)) => Some([certificate, b"\n".to_vec(), key].concat()),
@@ -94,9 +118,15 @@ pub(super) fn parse(text: &str, read: impl Fn(&str) -> Result<Vec<u8>, Credentia
     };
     let credentials = Credentials {
         token: user.token,
-        basic: user.username.map(|name| format!("{name}:{}", user.password.unwrap_or_default())),
+        basic: user
+            .username
+            .map(|name| format!("{name}:{}", user.password.unwrap_or_default())),
         identity,
-        authorities: either(cluster.certificate_authority_data, cluster.certificate_authority, "certificate authority")?,
+        authorities: either(
+            cluster.certificate_authority_data,
+            cluster.certificate_authority,
+            "certificate authority",
+        )?,
         insecure: cluster.insecure_skip_tls_verify,
     };
     Ok((cluster.server, credentials))

@@ -51,7 +51,10 @@ impl Target {
                 let mut beside = Self::at("http://127.0.0.1", &Credentials::default())?;
                 let running = simulator::living(embedded.profile).await?;
                 beside.base = running.url();
-                beside.embedded = Some(Arc::new(simulator::Embedded { profile: embedded.profile, _running: running }));
+                beside.embedded = Some(Arc::new(simulator::Embedded {
+                    profile: embedded.profile,
+                    _running: running,
+                }));
                 beside.recording.clone_from(&self.recording);
                 Ok(LogSearch::Beside(Box::new(beside)))
             }
@@ -59,7 +62,10 @@ impl Target {
             None => Ok(LogSearch::Missing),
         };
         Ok(match self.logs.search.get_or_try_init(look).await? {
-            LogSearch::Beside(beside) => Some(Self { logs: self.logs.clone(), ..(**beside).clone() }),
+            LogSearch::Beside(beside) => Some(Self {
+                logs: self.logs.clone(),
+                ..(**beside).clone()
+            }),
             LogSearch::There => Some(self.clone()),
             LogSearch::Missing => None,
         })

@@ -27,28 +27,69 @@ pub(super) struct Doors {
 impl Doors {
     /// The listener at an address, and everybody who can be made of what is given.
     pub(super) fn at(base: &str, credentials: &Credentials) -> Result<Self, TargetError> {
-        let outside = Credentials { authorities: credentials.authorities.clone(), insecure: credentials.insecure, ..Credentials::default() };
-        let with_token = |token: &str| Credentials { token: Some(token.to_owned()), ..outside.clone() };
-        let with_basic = |basic: &str| Credentials { basic: Some(basic.to_owned()), ..outside.clone() };
+        let outside = Credentials {
+            authorities: credentials.authorities.clone(),
+            insecure: credentials.insecure,
+            ..Credentials::default()
+        };
+        let with_token = |token: &str| Credentials {
+            token: Some(token.to_owned()),
+            ..outside.clone()
+        };
+        let with_basic = |basic: &str| Credentials {
+            basic: Some(basic.to_owned()),
+            ..outside.clone()
+        };
         let wrong = |basic: &str| format!("{}:no-such-password", basic.split(':').next().unwrap_or_default());
         let known = [
             Some((Credential::Nobody, outside.clone())),
             Some((Credential::BearerWrong, with_token("no-such-token"))),
-            Some((Credential::BasicWrong, with_basic(&wrong(credentials.basic.as_deref().unwrap_or("nobody"))))),
-            credentials.token.as_deref().map(|token| (Credential::Bearer, with_token(token))),
-            credentials.basic.as_deref().map(|basic| (Credential::Basic, with_basic(basic))),
-            credentials.identity.clone().map(|identity| (Credential::Certificate, Credentials { identity: Some(identity), ..outside.clone() })),
+            Some((
+                Credential::BasicWrong,
+                with_basic(&wrong(credentials.basic.as_deref().unwrap_or("nobody"))),
+            )),
+            credentials
+                .token
+                .as_deref()
+                .map(|token| (Credential::Bearer, with_token(token))),
+            credentials
+                .basic
+                .as_deref()
+                .map(|basic| (Credential::Basic, with_basic(basic))),
+            credentials.identity.clone().map(|identity| {
+                (
+                    Credential::Certificate,
+                    Credentials {
+                        identity: Some(identity),
+                        ..outside.clone()
+                    },
+                )
+            }),
         ];
         let mut visitors = BTreeMap::new();
         for (who, credentials) in known.into_iter().flatten() {
-            visitors.insert(who, Visitor { client: client(&credentials)?, authorization: authorization(&credentials)? });
+            visitors.insert(
+                who,
+                Visitor {
+                    client: client(&credentials)?,
+                    authorization: authorization(&credentials)?,
+                },
+            );
         }
-        Ok(Self { base: base.to_owned(), credentials: credentials.clone(), visitors })
+        Ok(Self {
+            base: base.to_owned(),
+            credentials: credentials.clone(),
+            visitors,
+        })
     }
 
     /// Doors that are held open by somebody who shows the certificate to the real ones, and passes on what is said.
     pub(super) fn open(base: &str, credentials: &Credentials) -> Result<Self, TargetError> {
-        let outside = Credentials { identity: None, authorities: None, ..credentials.clone() };
+        let outside = Credentials {
+            identity: None,
+            authorities: None,
+            ..credentials.clone()
+        };
         let mut doors = Self::at(base, &outside)?;
         if let (Some(_), Some(nobody)) = (&credentials.identity, doors.visitors.get(&Credential::Nobody).cloned()) {
             doors.visitors.insert(Credential::Certificate, nobody);
@@ -58,8 +99,18 @@ impl Doors {
 
     /// What somebody shows who passes on what is said by who presents this: a certificate, which cannot be passed on.
     pub(super) fn upstream(&self, credential: Credential) -> transport::Credentials {
-        let identity = self.credentials.identity.clone().filter(|_| credential == Credential::Certificate);
-        Credentials { token: None, basic: None, identity, ..self.credentials.clone() }.transport()
+        let identity = self
+            .credentials
+            .identity
+            .clone()
+            .filter(|_| credential == Credential::Certificate);
+        Credentials {
+            token: None,
+            basic: None,
+            identity,
+            ..self.credentials.clone()
+        }
+        .transport()
     }
 
     /// Who presents this, if somebody can.

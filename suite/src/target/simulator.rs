@@ -39,8 +39,16 @@ fn rule(profile: Profile) -> stuntdouble_simulator::profile::Profile {
 /// A simulator with its add-ons.
 pub(super) async fn living(profile: Profile) -> Result<Simulator, TargetError> {
     let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
-    let clock = NOW.parse().map_err(|e: <stuntdouble_simulator::clock::Clock as std::str::FromStr>::Err| failed(&e))?;
-    Simulator::builder().profile(rule(profile)).seed(SEED).clock(clock).start().await.map_err(|e| failed(&e))
+    let clock = NOW
+        .parse()
+        .map_err(|e: <stuntdouble_simulator::clock::Clock as std::str::FromStr>::Err| failed(&e))?;
+    Simulator::builder()
+        .profile(rule(profile))
+        .seed(SEED)
+        .clock(clock)
+        .start()
+        .await
+        .map_err(|e| failed(&e))
 }
 
 impl Target {
@@ -53,12 +61,23 @@ impl Target {
         let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
         let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let backend = Backend::listen(any_port).await.map_err(|e| failed(&e))?;
-        let place = Place { host: BACKEND.0.to_owned(), port: BACKEND.1 };
+        let place = Place {
+            host: BACKEND.0.to_owned(),
+            port: BACKEND.1,
+        };
         // Many worlds at once have more services than the default range has addresses.
-        let services = "10.0.0.0/16".parse::<stuntdouble_simulator::registry::Cidr>().map_err(|e| failed(&e))?;
-        let builder = Simulator::builder().profile(rule(profile)).seed(SEED).bare(true).service_cluster_ip_range(services);
+        let services = "10.0.0.0/16"
+            .parse::<stuntdouble_simulator::registry::Cidr>()
+            .map_err(|e| failed(&e))?;
+        let builder = Simulator::builder()
+            .profile(rule(profile))
+            .seed(SEED)
+            .bare(true)
+            .service_cluster_ip_range(services);
         let builder = builder.dial(format!("{}:{}", place.host, place.port), backend.address().to_string());
-        let builder = builder.secure_listen(any_port).credentials(known().map_err(|e| failed(&e))?);
+        let builder = builder
+            .secure_listen(any_port)
+            .credentials(known().map_err(|e| failed(&e))?);
         let running = builder.start().await.map_err(|e| failed(&e))?;
         let mut target = Self::at(&running.url(), &Credentials::default())?.with_backend(place);
         if let (Some(url), Some(tls)) = (running.secure_url(), running.tls()) {
@@ -66,13 +85,20 @@ impl Target {
             let credentials = Credentials {
                 token: Some(TOKEN.to_owned()),
                 basic: Some(format!("{USER}:{PASSWORD}")),
-                identity: Some([&certificate.certificate, "\n", certificate.key.reveal()].concat().into_bytes()),
+                identity: Some(
+                    [&certificate.certificate, "\n", certificate.key.reveal()]
+                        .concat()
+                        .into_bytes(),
+                ),
                 authorities: Some(tls.authority().as_bytes().to_vec()),
                 insecure: false,
             };
             target.doors = Some(Doors::at(&url, &credentials)?);
         }
-        target.embedded = Some(Arc::new(Embedded { profile, _running: running }));
+        target.embedded = Some(Arc::new(Embedded {
+            profile,
+            _running: running,
+        }));
         Ok(target.keeping(backend))
     }
 }

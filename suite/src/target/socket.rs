@@ -51,7 +51,10 @@ impl Framing {
         match self {
             Self::Plain => Message::text(text),
             Self::Binary => Message::binary([&[channel], text.as_bytes()].concat()),
-            Self::Base64 => Message::text(format!("{channel}{}", base64::engine::general_purpose::STANDARD.encode(text))),
+            Self::Base64 => Message::text(format!(
+                "{channel}{}",
+                base64::engine::general_purpose::STANDARD.encode(text)
+            )),
         }
     }
 
@@ -62,10 +65,18 @@ impl Framing {
             _ => return None,
         };
         match (self, bytes.split_first()) {
-            (Self::Binary, Some((channel, rest))) => Some(Heard { channel: Some(*channel), bytes: rest.to_vec() }),
+            (Self::Binary, Some((channel, rest))) => Some(Heard {
+                channel: Some(*channel),
+                bytes: rest.to_vec(),
+            }),
             (Self::Base64, Some((digit, rest))) => {
-                let bytes = base64::engine::general_purpose::STANDARD.decode(rest).unwrap_or_else(|_| rest.to_vec());
-                Some(Heard { channel: Some(digit.wrapping_sub(b'0')), bytes })
+                let bytes = base64::engine::general_purpose::STANDARD
+                    .decode(rest)
+                    .unwrap_or_else(|_| rest.to_vec());
+                Some(Heard {
+                    channel: Some(digit.wrapping_sub(b'0')),
+                    bytes,
+                })
             }
             _ => Some(Heard { channel: None, bytes }),
         }
@@ -89,12 +100,21 @@ impl Target {
     /// If no answer came in time.
     pub async fn upgrade(&self, request: &Request, wanted: &Wanted) -> Result<Result<Socket, Answer>, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        let mut asked = self.asked(request).header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
-        asked = asked.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, generate_key());
+        let mut asked = self
+            .asked(request)
+            .header(CONNECTION, "Upgrade")
+            .header(UPGRADE, "websocket");
+        asked = asked
+            .header(SEC_WEBSOCKET_VERSION, "13")
+            .header(SEC_WEBSOCKET_KEY, generate_key());
         if let Some(protocol) = &wanted.protocol {
             asked = asked.header(SEC_WEBSOCKET_PROTOCOL, protocol);
         }
-        if let Some(origin) = wanted.origin.as_deref().and_then(|origin| HeaderValue::from_str(origin).ok()) {
+        if let Some(origin) = wanted
+            .origin
+            .as_deref()
+            .and_then(|origin| HeaderValue::from_str(origin).ok())
+        {
             asked = asked.header(ORIGIN, origin);
         }
         let response = Self::head(asked, &named).await?;
@@ -102,12 +122,24 @@ impl Target {
             return Stream::of(response, named).whole().await.map(Err);
         }
         let headers = response.headers().clone();
-        let unreachable = |error: reqwest::Error| TargetError::Unreachable { request: named.clone(), reason: reason(&error) };
+        let unreachable = |error: reqwest::Error| TargetError::Unreachable {
+            request: named.clone(),
+            reason: reason(&error),
+        };
         let upgraded = response.upgrade().await.map_err(unreachable)?;
         let bounds = tungstenite::protocol::WebSocketConfig::default().max_message_size(Some(BODY));
         let stream = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(bounds)).await;
         let framing = Framing::of(wanted.protocol.as_deref().unwrap_or_default());
-        Ok(Ok(Socket { answer: Answer { status: 101, headers, ..Answer::default() }, stream, framing, request: named }))
+        Ok(Ok(Socket {
+            answer: Answer {
+                status: 101,
+                headers,
+                ..Answer::default()
+            },
+            stream,
+            framing,
+            request: named,
+        }))
     }
 }
 
@@ -146,7 +178,10 @@ impl Socket {
     }
 
     fn broken(&self, error: &tungstenite::Error) -> TargetError {
-        TargetError::Stream { request: self.request.clone(), reason: error.to_string() }
+        TargetError::Stream {
+            request: self.request.clone(),
+            reason: error.to_string(),
+        }
     }
 }
 
@@ -164,6 +199,12 @@ mod tests {
     #[case("", None)]
     fn what_is_said_is_heard_on_its_channel(#[case] protocol: &str, #[case] channel: Option<u8>) {
         let framing = Framing::of(protocol);
-        assert_eq!(framing.read(framing.write(channel, "hello")), Some(Heard { channel, bytes: b"hello".to_vec() }));
+        assert_eq!(
+            framing.read(framing.write(channel, "hello")),
+            Some(Heard {
+                channel,
+                bytes: b"hello".to_vec()
+            })
+        );
     }
 }

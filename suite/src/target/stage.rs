@@ -31,7 +31,11 @@ pub(super) struct Agent {
 
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, concat!("stuntdouble/", env!("CARGO_PKG_VERSION"), " (trial {}; world {}"), self.trial, self.stem)?;
+        write!(
+            f,
+            concat!("stuntdouble/", env!("CARGO_PKG_VERSION"), " (trial {}; world {}"),
+            self.trial, self.stem
+        )?;
         if let Some(Place { host, port }) = &self.place {
             write!(f, "; backend {host}:{port}")?;
         }
@@ -47,12 +51,28 @@ impl FromStr for Agent {
     type Err = Stranger;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (_, comment) = text.strip_prefix("stuntdouble/").and_then(|text| text.split_once('(')).ok_or(Stranger)?;
-        let words: HashMap<&str, &str> = comment.trim_end_matches(')').split("; ").filter_map(|part| part.split_once(' ')).collect();
+        let (_, comment) = text
+            .strip_prefix("stuntdouble/")
+            .and_then(|text| text.split_once('('))
+            .ok_or(Stranger)?;
+        let words: HashMap<&str, &str> = comment
+            .trim_end_matches(')')
+            .split("; ")
+            .filter_map(|part| part.split_once(' '))
+            .collect();
         let word = |name: &str| words.get(name).map(|word| (*word).to_owned()).ok_or(Stranger);
         let place = words.get("backend").and_then(|place| place.rsplit_once(':'));
-        let place = place.and_then(|(host, port)| Some(Place { host: host.to_owned(), port: port.parse().ok()? }));
-        Ok(Self { trial: word("trial")?, stem: word("world")?, place })
+        let place = place.and_then(|(host, port)| {
+            Some(Place {
+                host: host.to_owned(),
+                port: port.parse().ok()?,
+            })
+        });
+        Ok(Self {
+            trial: word("trial")?,
+            stem: word("world")?,
+            place,
+        })
     }
 }
 
@@ -75,28 +95,52 @@ pub(super) struct Recorded {
 impl Recorded {
     /// Reads a cassette, or every cassette of a folder.
     pub(super) fn read(from: &Path) -> Result<Self, TargetError> {
-        let broken = |path: &Path, reason: &dyn fmt::Display| TargetError::Cassette { path: path.to_owned(), reason: reason.to_string() };
+        let broken = |path: &Path, reason: &dyn fmt::Display| TargetError::Cassette {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        };
         let mut files = vec![from.to_owned()];
         if from.is_dir() {
-            let entries = std::fs::read_dir(from).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|e| broken(from, &e))?;
-            files = entries.into_iter().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "yaml")).collect();
+            let entries = std::fs::read_dir(from)
+                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                .map_err(|e| broken(from, &e))?;
+            files = entries
+                .into_iter()
+                .map(|entry| entry.path())
+                .filter(|path| path.extension().is_some_and(|e| e == "yaml"))
+                .collect();
             files.sort();
         }
-        let mut recorded = Self { from: from.to_owned(), scenes: HashMap::new(), profile: None };
+        let mut recorded = Self {
+            from: from.to_owned(),
+            scenes: HashMap::new(),
+            profile: None,
+        };
         for file in files {
             let cassette = format::read(&file).map_err(|e| broken(&file, &e))?;
-            recorded.profile = recorded.profile.or_else(|| cassette.header.profile.as_deref()?.parse().ok());
+            recorded.profile = recorded
+                .profile
+                .or_else(|| cassette.header.profile.as_deref()?.parse().ok());
             for interaction in cassette.interactions {
                 // What others said in between is no trial's.
-                let Some(Ok(agent)) = interaction.request.headers.get("user-agent").map(str::parse::<Agent>) else { continue };
+                let Some(Ok(agent)) = interaction.request.headers.get("user-agent").map(str::parse::<Agent>) else {
+                    continue;
+                };
                 let header = &cassette.header;
                 let scene = recorded.scenes.entry(agent.trial.clone());
-                let scene = scene.or_insert_with(|| Scene { agent, header: header.clone(), interactions: Vec::new() });
+                let scene = scene.or_insert_with(|| Scene {
+                    agent,
+                    header: header.clone(),
+                    interactions: Vec::new(),
+                });
                 scene.interactions.push(interaction);
             }
         }
         match recorded.scenes.len() {
-            0 => Err(broken(from, &"there is no trial on it: stuntdouble conformance --record makes such cassettes")),
+            0 => Err(broken(
+                from,
+                &"there is no trial on it: stuntdouble conformance --record makes such cassettes",
+            )),
             _ => Ok(recorded),
         }
     }
@@ -177,15 +221,29 @@ impl Target {
     pub async fn stage(&self, trial: &str, stem: String, credential: Option<Credential>) -> Result<Stage, TargetError> {
         let mut target = self.clone();
         let mut running = Running::Nothing;
-        let mut agent = Agent { trial: trial.to_owned(), stem, place: self.place.clone() };
+        let mut agent = Agent {
+            trial: trial.to_owned(),
+            stem,
+            place: self.place.clone(),
+        };
         let set_up = |reason: &dyn fmt::Display| TargetError::Client(reason.to_string());
         if let Some(recorded) = &self.recorded {
-            let missing = || TargetError::Cassette { path: recorded.from.clone(), reason: format!("{trial} is not on it") };
+            let missing = || TargetError::Cassette {
+                path: recorded.from.clone(),
+                reason: format!("{trial} is not on it"),
+            };
             let scene = recorded.scenes.get(trial).ok_or_else(missing)?.clone();
-            let cassette = stuntdouble_cassettes::interaction::Cassette { header: scene.header, interactions: scene.interactions };
-            let replayer = Replayer::start(cassette, replayer::Options::default()).await.map_err(|e| set_up(&e))?;
+            let cassette = stuntdouble_cassettes::interaction::Cassette {
+                header: scene.header,
+                interactions: scene.interactions,
+            };
+            let replayer = Replayer::start(cassette, replayer::Options::default())
+                .await
+                .map_err(|e| set_up(&e))?;
             target.base = replayer.url();
-            target.doors = credential.map(|_| Doors::open(&target.base, &Credentials::anybody())).transpose()?;
+            target.doors = credential
+                .map(|_| Doors::open(&target.base, &Credentials::anybody()))
+                .transpose()?;
             target.place.clone_from(&scene.agent.place);
             agent = scene.agent;
             running = Running::Replayer(replayer);
@@ -205,11 +263,17 @@ impl Target {
             let recorder = Recorder::start(options, &file).await.map_err(|e| set_up(&e))?;
             target.way = Some(recorder.url());
             target.authorization = None;
-            target.doors = doors.map(|doors| Doors::open(&recorder.url(), &doors.credentials)).transpose()?;
+            target.doors = doors
+                .map(|doors| Doors::open(&recorder.url(), &doors.credentials))
+                .transpose()?;
             running = Running::Recorder(recorder);
         }
         target.agent = Some(agent.to_string());
-        Ok(Stage { target, stem: agent.stem, running })
+        Ok(Stage {
+            target,
+            stem: agent.stem,
+            running,
+        })
     }
 }
 
@@ -219,9 +283,22 @@ mod tests {
 
     #[test]
     fn a_trial_finds_itself_in_what_it_said() {
-        for place in [None, Some(Place { host: "10.99.0.2".to_owned(), port: 8080 })] {
-            let agent = Agent { trial: "core/v1/pods/read/present".to_owned(), stem: "sd-x-12".to_owned(), place };
-            assert!(agent.to_string().parse::<Agent>().is_ok_and(|read| read == agent), "{agent}");
+        for place in [
+            None,
+            Some(Place {
+                host: "10.99.0.2".to_owned(),
+                port: 8080,
+            }),
+        ] {
+            let agent = Agent {
+                trial: "core/v1/pods/read/present".to_owned(),
+                stem: "sd-x-12".to_owned(),
+                place,
+            };
+            assert!(
+                agent.to_string().parse::<Agent>().is_ok_and(|read| read == agent),
+                "{agent}"
+            );
         }
         assert!("curl/8.0 (trial x; world y)".parse::<Agent>().is_err());
         assert!("stuntdouble/0.1.0".parse::<Agent>().is_err());

@@ -41,14 +41,25 @@ pub(super) fn bindings(world: &World<'_>, row: &Row) -> Result<Bindings, WorldEr
     let mut bindings = world.bindings();
     let absent = bindings.get("absent")?.to_owned();
     if let Some(name) = name(case, world)? {
-        bindings.bind("name", if name == "absent" { absent.clone() } else { bindings.fill(&name)? });
+        bindings.bind(
+            "name",
+            if name == "absent" {
+                absent.clone()
+            } else {
+                bindings.fill(&name)?
+            },
+        );
     }
     if let Some(namespace) = case.namespace.clone() {
         bindings.bind("namespace", if namespace == "absent" { absent } else { namespace });
     }
     bindings.bind("method", row.operation.method.as_str());
     bindings.bind("path", case.path.clone().unwrap_or_default());
-    let root = row.operation.path.strip_suffix("/{path}").unwrap_or(&row.operation.path);
+    let root = row
+        .operation
+        .path
+        .strip_suffix("/{path}")
+        .unwrap_or(&row.operation.path);
     // Where a row does not say which object it is about, there is no root either.
     if let Ok(root) = bindings.fill_path(root) {
         bindings.bind("root", root);
@@ -75,7 +86,12 @@ pub(super) async fn bytes(world: &World<'_>, body: &Body, path: &str) -> Result<
     } else if let Some(letter) = &body.current {
         (world.current(letter).await?, letter.clone())
     } else if body.resource {
-        (world.must("reading what is to be replaced", &Request::new(Method::GET, path)).await?, first()?)
+        (
+            world
+                .must("reading what is to be replaced", &Request::new(Method::GET, path))
+                .await?,
+            first()?,
+        )
     } else if let Some(parts) = &body.patch {
         let letter = first()?;
         let mut patch = json!({});
@@ -84,7 +100,12 @@ pub(super) async fn bytes(world: &World<'_>, body: &Body, path: &str) -> Result<
         }
         (patch, letter)
     } else {
-        (world.bindings().fill_value(body.json.as_ref().unwrap_or(&Value::Null))?, String::new())
+        (
+            world
+                .bindings()
+                .fill_value(body.json.as_ref().unwrap_or(&Value::Null))?,
+            String::new(),
+        )
     };
     for part in &body.apply {
         merge(&mut value, &world.part(&letter, *part)?);

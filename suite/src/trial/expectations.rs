@@ -57,8 +57,14 @@ impl Expectations {
     /// # Errors
     /// If it cannot be read, or is not what it is to be.
     pub fn read(path: &Path) -> Result<Self, ExpectationsError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ExpectationsError::File { path: path.to_owned(), source })?;
-        Self::parse(&text).map_err(|reason| ExpectationsError::Malformed { path: path.to_owned(), reason })
+        let text = std::fs::read_to_string(path).map_err(|source| ExpectationsError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(&text).map_err(|reason| ExpectationsError::Malformed {
+            path: path.to_owned(),
+            reason,
+        })
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -71,7 +77,11 @@ impl Expectations {
         match (self.0.iter().find(|known| known.means(id)), verdict) {
             (Some(known), Verdict::Failed(failure)) => Verdict::KnownFailure(known.reason.clone(), failure),
             (Some(_), Verdict::Passed) if let Some(known) = exact => Verdict::Failed(Failure {
-                mismatches: vec![Mismatch::new("the expectations", format!("to fail: {}", known.reason), "it passes; take it out of the file")],
+                mismatches: vec![Mismatch::new(
+                    "the expectations",
+                    format!("to fail: {}", known.reason),
+                    "it passes; take it out of the file",
+                )],
                 ..Failure::default()
             }),
             (_, verdict) => verdict,
@@ -84,21 +94,38 @@ mod tests {
     use super::*;
 
     fn expectations() -> Expectations {
-        Expectations::parse("- {id: core/v1/pods/create/new, reason: issue 7}\n- {id: 'core/v1/secrets/*', reason: no secrets yet}\n").unwrap()
+        Expectations::parse(
+            "- {id: core/v1/pods/create/new, reason: issue 7}\n- {id: 'core/v1/secrets/*', reason: no secrets yet}\n",
+        )
+        .unwrap()
     }
 
     #[test]
     fn a_known_failure_has_a_verdict_of_its_own() {
         let failed = Verdict::Failed(Failure::broken("x", "y"));
-        assert_eq!(expectations().weigh("core/v1/pods/create/new", failed.clone()).reason(), Some("issue 7"));
-        assert_eq!(expectations().weigh("core/v1/secrets/list/complete", failed.clone()).reason(), Some("no secrets yet"));
+        assert_eq!(
+            expectations().weigh("core/v1/pods/create/new", failed.clone()).reason(),
+            Some("issue 7")
+        );
+        assert_eq!(
+            expectations()
+                .weigh("core/v1/secrets/list/complete", failed.clone())
+                .reason(),
+            Some("no secrets yet")
+        );
         assert_eq!(expectations().weigh("core/v1/pods/create/yaml", failed.clone()), failed);
     }
 
     #[test]
     fn what_is_said_to_fail_and_passes_has_failed() {
-        assert!(matches!(expectations().weigh("core/v1/pods/create/new", Verdict::Passed), Verdict::Failed(_)));
-        assert_eq!(expectations().weigh("core/v1/secrets/list/complete", Verdict::Passed), Verdict::Passed);
+        assert!(matches!(
+            expectations().weigh("core/v1/pods/create/new", Verdict::Passed),
+            Verdict::Failed(_)
+        ));
+        assert_eq!(
+            expectations().weigh("core/v1/secrets/list/complete", Verdict::Passed),
+            Verdict::Passed
+        );
     }
 
     #[test]

@@ -23,7 +23,11 @@ const AS_THEY_ARE: &str = "logs";
 
 /// The stem of the indices of a run on a target.
 pub(super) fn stem(target: &Target, run: &str) -> String {
-    if target.owns_its_logs() { AS_THEY_ARE.to_owned() } else { format!("sd-{run}") }
+    if target.owns_its_logs() {
+        AS_THEY_ARE.to_owned()
+    } else {
+        format!("sd-{run}")
+    }
 }
 
 /// An index, or a list or pattern of them, as it is named with a stem.
@@ -63,16 +67,26 @@ pub(super) async fn load(target: &Target, stem: &str) -> Result<(), WorldError> 
     }
     let request = Request::new(Method::POST, format!("{SERVICE}/_refresh"));
     let answer = target.send(&request).await?;
-    if answer.status == 200 { Ok(()) } else { Err(refused(&request, &answer)) }
+    if answer.status == 200 {
+        Ok(())
+    } else {
+        Err(refused(&request, &answer))
+    }
 }
 
 /// Removes what was loaded into a target that is not the suite's own. Nothing that goes wrong is told but by the answer.
 pub(super) async fn remove(target: &Target, stem: &str) -> Result<(), TargetError> {
-    let mut indices: Vec<String> = log_lines().into_iter().flat_map(BTreeMap::values).map(|line| named(stem, &line.index)).collect();
+    let mut indices: Vec<String> = log_lines()
+        .into_iter()
+        .flat_map(BTreeMap::values)
+        .map(|line| named(stem, &line.index))
+        .collect();
     indices.sort();
     indices.dedup();
     for index in indices {
-        target.send(&Request::new(Method::DELETE, format!("{SERVICE}/{index}"))).await?;
+        target
+            .send(&Request::new(Method::DELETE, format!("{SERVICE}/{index}")))
+            .await?;
     }
     Ok(())
 }
@@ -82,13 +96,32 @@ pub(super) async fn ask(target: &Target, stem: &str, wanted: &LogQuery) -> Resul
     let mut request = Request::get(format!("{SERVICE}/{}/_search", named(stem, &wanted.index)));
     request.query.clone_from(&wanted.query);
     let answer = target.send(&request).await?;
-    let size = wanted.query.iter().find(|(name, _)| name == "size").and_then(|(_, size)| size.parse().ok()).unwrap_or(10);
-    let mismatches: Vec<Mismatch> = check::hits(wanted.found.as_ref(), size, lines()?, &|index| named(stem, index), &answer);
+    let size = wanted
+        .query
+        .iter()
+        .find(|(name, _)| name == "size")
+        .and_then(|(_, size)| size.parse().ok())
+        .unwrap_or(10);
+    let mismatches: Vec<Mismatch> = check::hits(
+        wanted.found.as_ref(),
+        size,
+        lines()?,
+        &|index| named(stem, index),
+        &answer,
+    );
     if mismatches.is_empty() {
         return Ok(None);
     }
-    let answered = Some(format!("{} {}", answer.status, answer.content_type.as_deref().unwrap_or("(no content type)")));
-    Ok(Some(Failure { mismatches, curl: Some(request.curl(target.base())), answered }))
+    let answered = Some(format!(
+        "{} {}",
+        answer.status,
+        answer.content_type.as_deref().unwrap_or("(no content type)")
+    ));
+    Ok(Some(Failure {
+        mismatches,
+        curl: Some(request.curl(target.base())),
+        answered,
+    }))
 }
 
 #[cfg(test)]

@@ -53,7 +53,11 @@ pub struct Failure {
 impl Failure {
     /// A trial that could not be played.
     pub fn broken(about: &str, reason: impl Into<String>) -> Self {
-        Self { mismatches: vec![Mismatch::new(about, "no trouble", reason)], curl: None, answered: None }
+        Self {
+            mismatches: vec![Mismatch::new(about, "no trouble", reason)],
+            curl: None,
+            answered: None,
+        }
     }
 }
 

@@ -31,7 +31,11 @@ impl Trial {
     pub async fn play(&self, target: &Target, run: &str) -> Outcome {
         let began = Instant::now();
         let (id, case) = (&self.row.id, &self.row.case);
-        let outcome = |verdict| Outcome { trial: self.clone(), verdict, took: began.elapsed() };
+        let outcome = |verdict| Outcome {
+            trial: self.clone(),
+            verdict,
+            took: began.elapsed(),
+        };
         if let Some(reason) = target.lacks(id, &case.needs, case.credential) {
             return outcome(Verdict::Skipped(reason));
         }
@@ -48,7 +52,11 @@ impl Trial {
         let mut stem = format!("sd-{run}-{}", self.number);
         if case.log_query.is_some() {
             stem = logs::stem(target, run);
-            let loaded = if target.is_recorded() { Ok(()) } else { target.load_logs_once(logs::load(target, &stem)).await };
+            let loaded = if target.is_recorded() {
+                Ok(())
+            } else {
+                target.load_logs_once(logs::load(target, &stem)).await
+            };
             if let Err(error) = loaded {
                 return outcome(broken(&error));
             }
@@ -70,11 +78,16 @@ impl Trial {
                 Ok(Ok(Played::Forgotten(_))) if attempt < FORGOTTEN => continue,
                 Ok(Ok(Played::Failed(failure) | Played::Forgotten(failure))) => Verdict::Failed(failure),
                 Ok(Err(error)) => Verdict::Failed(Failure::broken("the trial", error.to_string())),
-                Err(_) => Verdict::Failed(Failure::broken("the trial", format!("it had not ended after {} s", WHOLE.as_secs()))),
+                Err(_) => Verdict::Failed(Failure::broken(
+                    "the trial",
+                    format!("it had not ended after {} s", WHOLE.as_secs()),
+                )),
             };
         };
         match stage.end().await {
-            Some(trouble) if verdict == Verdict::Passed => outcome(Verdict::Failed(Failure::broken("the recording", trouble))),
+            Some(trouble) if verdict == Verdict::Passed => {
+                outcome(Verdict::Failed(Failure::broken("the recording", trouble)))
+            }
             _ => outcome(verdict),
         }
     }
@@ -82,7 +95,9 @@ impl Trial {
     async fn judged(&self, world: &World<'_>) -> Result<Played, WorldError> {
         let row = &self.row;
         if let Some(query) = &row.case.log_query {
-            return Ok(logs::ask(world.target(), world.stem(), query).await?.map_or(Played::Fine, Played::Failed));
+            return Ok(logs::ask(world.target(), world.stem(), query)
+                .await?
+                .map_or(Played::Fine, Played::Failed));
         }
         world.make().await?;
         for action in &row.case.before {
@@ -102,25 +117,48 @@ impl Trial {
             let answer = world.target().send(&request).await?;
             attempt += 1;
             let to_be_taken = verify::expected_status(row, self.profile)? < 400;
-            let of_what_is_there = row.case.body.as_ref().is_some_and(|body| body.current.is_some() || body.resource);
+            let of_what_is_there = row
+                .case
+                .body
+                .as_ref()
+                .is_some_and(|body| body.current.is_some() || body.resource);
             if answer.status == 409 && to_be_taken && of_what_is_there && attempt < OVERTAKEN {
                 continue;
             }
             let mismatches = verify::answer(world, row, self.profile, &answer)?;
-            if request.method != http::Method::GET && request.method != http::Method::DELETE && (200..300).contains(&answer.status) {
+            if request.method != http::Method::GET
+                && request.method != http::Method::DELETE
+                && (200..300).contains(&answer.status)
+            {
                 self.note(world, &answer);
             }
             break (request, mismatches, answer, false);
         };
-        let answered = Some(format!("{} {}", answer.status, answer.content_type.as_deref().unwrap_or("(no content type)")));
+        let answered = Some(format!(
+            "{} {}",
+            answer.status,
+            answer.content_type.as_deref().unwrap_or("(no content type)")
+        ));
         if !mismatches.is_empty() {
-            let failure = Failure { mismatches, curl: Some(request.curl(world.target().base())), answered };
-            return Ok(if forgotten { Played::Forgotten(failure) } else { Played::Failed(failure) });
+            let failure = Failure {
+                mismatches,
+                curl: Some(request.curl(world.target().base())),
+                answered,
+            };
+            return Ok(if forgotten {
+                Played::Forgotten(failure)
+            } else {
+                Played::Failed(failure)
+            });
         }
         for after in &row.case.after {
             if let Some((mismatch, reading)) = verify::afterwards(world, after).await? {
                 let asked = request.curl(world.target().base());
-                return Ok(Played::Failed(Failure { mismatches: vec![mismatch], curl: Some(format!("{asked}\n{reading}")), answered }));
+                return Ok(Played::Failed(Failure {
+                    mismatches: vec![mismatch],
+                    curl: Some(format!("{asked}\n{reading}")),
+                    answered,
+                }));
             }
         }
         Ok(Played::Fine)

@@ -57,10 +57,17 @@ impl Runner {
     /// Runs the trials. `tell` hears of everything as it happens; trials end in no particular order.
     pub async fn run(&self, trials: Vec<Trial>, profile: crate::catalog::Profile, mut tell: impl FnMut(Event)) {
         let began = Instant::now();
-        tell(Event::Started { target: self.target.described(), profile, trials: trials.len() });
+        tell(Event::Started {
+            target: self.target.described(),
+            profile,
+            trials: trials.len(),
+        });
         // What touches the whole cluster would fell the worlds of the others.
-        let (alone, together): (Vec<Trial>, Vec<Trial>) = trials.into_iter().partition(|trial| trial.row.case.cluster_wide);
-        let mut running = futures::stream::iter(together).map(|trial| self.one(trial)).buffer_unordered(self.at_once.max(1));
+        let (alone, together): (Vec<Trial>, Vec<Trial>) =
+            trials.into_iter().partition(|trial| trial.row.case.cluster_wide);
+        let mut running = futures::stream::iter(together)
+            .map(|trial| self.one(trial))
+            .buffer_unordered(self.at_once.max(1));
         while let Some(outcome) = running.next().await {
             tell(Event::Ended(Box::new(outcome)));
         }
@@ -72,7 +79,10 @@ impl Runner {
             // What does not go stays behind: the verdicts stand all the same.
             drop(super::logs::remove(&self.target, &super::logs::stem(&self.target, &self.run)).await);
         }
-        tell(Event::Finished { took: began.elapsed(), interrupted: self.stop.load(Ordering::Relaxed) });
+        tell(Event::Finished {
+            took: began.elapsed(),
+            interrupted: self.stop.load(Ordering::Relaxed),
+        });
     }
 
     async fn one(&self, trial: Trial) -> Outcome {
@@ -81,7 +91,11 @@ impl Runner {
         }
         if let Some(reason) = trial.row.pending() {
             let verdict = Verdict::Pending(reason.to_owned());
-            return Outcome { trial, verdict, took: Duration::ZERO };
+            return Outcome {
+                trial,
+                verdict,
+                took: Duration::ZERO,
+            };
         }
         let (target, run, played) = (Arc::clone(&self.target), self.run.clone(), trial.clone());
         // A task of its own, so that trials run on every processor.
@@ -89,7 +103,11 @@ impl Runner {
             Ok(outcome) => self.weighed(outcome),
             Err(error) => {
                 let verdict = Verdict::Failed(Failure::broken("the trial", error.to_string()));
-                Outcome { trial, verdict, took: Duration::ZERO }
+                Outcome {
+                    trial,
+                    verdict,
+                    took: Duration::ZERO,
+                }
             }
         }
     }
@@ -98,11 +116,18 @@ impl Runner {
         if let Some(outcome) = self.stopped(&trial) {
             return outcome;
         }
-        let without = |trial, verdict| Outcome { trial, verdict, took: Duration::ZERO };
+        let without = |trial, verdict| Outcome {
+            trial,
+            verdict,
+            took: Duration::ZERO,
+        };
         match self.target.another().await {
             Ok(Some(own)) => self.weighed(trial.play(&own, &self.run).await),
             Ok(None) if self.allow_cluster_wide => self.weighed(trial.play(&self.target, &self.run).await),
-            Ok(None) => without(trial, Verdict::Skipped("it touches the whole cluster; --allow-cluster-wide plays it".to_owned())),
+            Ok(None) => without(
+                trial,
+                Verdict::Skipped("it touches the whole cluster; --allow-cluster-wide plays it".to_owned()),
+            ),
             Err(error) => without(trial, Verdict::Failed(Failure::broken("the target", error.to_string()))),
         }
     }
@@ -111,7 +136,11 @@ impl Runner {
     fn stopped(&self, trial: &Trial) -> Option<Outcome> {
         let verdict = || Verdict::Skipped("the run was interrupted".to_owned());
         let stop = self.stop.load(Ordering::Relaxed);
-        stop.then(|| Outcome { trial: trial.clone(), verdict: verdict(), took: Duration::ZERO })
+        stop.then(|| Outcome {
+            trial: trial.clone(),
+            verdict: verdict(),
+            took: Duration::ZERO,
+        })
     }
 
     fn weighed(&self, mut outcome: Outcome) -> Outcome {

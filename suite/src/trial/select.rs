@@ -23,7 +23,9 @@ impl FromStr for Partition {
     type Err = NoPartition;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+        let numbers = text
+            .split_once('/')
+            .and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
         match numbers {
             Some((part, of)) if 1 <= part && part <= of => Ok(Self { part, of }),
             _ => Err(NoPartition(text.to_owned())),
@@ -45,7 +47,11 @@ pub struct Selection {
 impl Selection {
     /// The trials that are meant, in the order of the catalog. Their numbers do not depend on the choice.
     pub fn of(&self, catalog: &Catalog, profile: Profile) -> Vec<Trial> {
-        let all = catalog.rows(profile).enumerate().map(|(number, row)| Trial { row: row.clone(), profile, number });
+        let all = catalog.rows(profile).enumerate().map(|(number, row)| Trial {
+            row: row.clone(),
+            profile,
+            number,
+        });
         let meant: Vec<Trial> = all.filter(|trial| self.means(trial)).collect();
         match self.partition {
             None => meant,
@@ -54,8 +60,11 @@ impl Selection {
     }
 
     fn means(&self, trial: &Trial) -> bool {
-        let named = |filter: &String| trial.row.id.contains(filter.as_str()) || trial.row.operation.request().contains(filter.as_str());
-        self.level.is_none_or(|level| trial.row.level() <= level) && (self.filters.is_empty() || self.filters.iter().any(named))
+        let named = |filter: &String| {
+            trial.row.id.contains(filter.as_str()) || trial.row.operation.request().contains(filter.as_str())
+        };
+        self.level.is_none_or(|level| trial.row.level() <= level)
+            && (self.filters.is_empty() || self.filters.iter().any(named))
     }
 }
 
@@ -68,21 +77,40 @@ mod tests {
     use super::*;
 
     fn ids(selection: &Selection) -> Vec<String> {
-        selection.of(&Catalog::embedded().unwrap(), Profile::Documented).into_iter().map(|t| t.row.id).collect()
+        selection
+            .of(&Catalog::embedded().unwrap(), Profile::Documented)
+            .into_iter()
+            .map(|t| t.row.id)
+            .collect()
     }
 
     #[test]
     fn a_filter_names_an_id_or_an_operation() {
-        let by_id = Selection { filters: vec!["core/v1/pods/create/new".into()], ..Selection::default() };
+        let by_id = Selection {
+            filters: vec!["core/v1/pods/create/new".into()],
+            ..Selection::default()
+        };
         assert_eq!(ids(&by_id), ["core/v1/pods/create/new"]);
-        let by_operation = Selection { filters: vec!["POST /api/v1/namespaces/{namespace}/bindings".into()], ..Selection::default() };
-        assert!(ids(&by_operation).iter().all(|id| id.starts_with("core/v1/bindings/create/")));
+        let by_operation = Selection {
+            filters: vec!["POST /api/v1/namespaces/{namespace}/bindings".into()],
+            ..Selection::default()
+        };
+        assert!(
+            ids(&by_operation)
+                .iter()
+                .all(|id| id.starts_with("core/v1/bindings/create/"))
+        );
         assert!(!ids(&by_operation).is_empty());
     }
 
     #[test]
     fn the_parts_of_a_partition_are_all_trials_and_each_once() {
-        let part = |part| ids(&Selection { partition: Some(Partition { part, of: 3 }), ..Selection::default() });
+        let part = |part| {
+            ids(&Selection {
+                partition: Some(Partition { part, of: 3 }),
+                ..Selection::default()
+            })
+        };
         let parts: Vec<String> = [part(1), part(2), part(3)].concat();
         let distinct: BTreeSet<&String> = parts.iter().collect();
         assert_eq!(distinct.len(), parts.len());
@@ -91,7 +119,10 @@ mod tests {
 
     #[test]
     fn must_leaves_out_what_is_less_binding() {
-        let musts = Selection { level: Some(Level::Must), ..Selection::default() };
+        let musts = Selection {
+            level: Some(Level::Must),
+            ..Selection::default()
+        };
         assert!(ids(&musts).len() < ids(&Selection::default()).len());
         assert!(!ids(&musts).contains(&"core/v1/pods/create/already-exists".to_owned()));
     }

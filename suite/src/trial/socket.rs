@@ -19,7 +19,13 @@ const STAYING: Duration = Duration::from_millis(500);
 const KEPT: usize = 10_000;
 
 /// Talks, and judges what is heard.
-pub(super) async fn talk(world: &World<'_>, row: &Row, profile: Profile, wanted: &Wanted, request: &Request) -> Result<(Vec<Mismatch>, Answer), WorldError> {
+pub(super) async fn talk(
+    world: &World<'_>,
+    row: &Row,
+    profile: Profile,
+    wanted: &Wanted,
+    request: &Request,
+) -> Result<(Vec<Mismatch>, Answer), WorldError> {
     let asked = Instant::now();
     let code = verify::expected_status(row, profile)?;
     let mut socket = match world.target().upgrade(request, wanted).await? {
@@ -38,11 +44,22 @@ pub(super) async fn talk(world: &World<'_>, row: &Row, profile: Profile, wanted:
         let shown = |protocol: &Option<String>| protocol.clone().unwrap_or_else(|| "none".to_owned());
         found.push(Mismatch::new("sub-protocol", shown(&wanted.protocol), shown(&agreed)));
     }
-    let mut hearing = Hearing { wanted: filled(world, &wanted.hear)?, heard: Vec::new() };
+    let mut hearing = Hearing {
+        wanted: filled(world, &wanted.hear)?,
+        heard: Vec::new(),
+    };
     for message in filled(world, &wanted.say)? {
-        socket.say(message.channel, message.text.as_deref().unwrap_or_default()).await?;
+        socket
+            .say(message.channel, message.text.as_deref().unwrap_or_default())
+            .await?;
     }
-    let seconds = row.case.query.get("timeoutSeconds").and_then(|text| text.parse().ok()).map(Duration::from_secs).unwrap_or_default();
+    let seconds = row
+        .case
+        .query
+        .get("timeoutSeconds")
+        .and_then(|text| text.parse().ok())
+        .map(Duration::from_secs)
+        .unwrap_or_default();
     found.extend(hearing.listen(&mut socket, wanted.ends, asked, seconds).await);
     socket.close().await;
     Ok((found, answer))
@@ -52,8 +69,16 @@ fn filled(world: &World<'_>, messages: &[Message]) -> Result<Vec<Message>, World
     let bindings = world.bindings();
     let fill = |message: &Message| {
         let text = message.text.as_deref().map(|text| bindings.fill(text)).transpose()?;
-        let contains = message.contains.as_ref().map(|value| bindings.fill_value(value)).transpose()?;
-        Ok(Message { channel: message.channel, text, contains })
+        let contains = message
+            .contains
+            .as_ref()
+            .map(|value| bindings.fill_value(value))
+            .transpose()?;
+        Ok(Message {
+            channel: message.channel,
+            text,
+            contains,
+        })
     };
     messages.iter().map(fill).collect()
 }
@@ -65,7 +90,13 @@ struct Hearing {
 
 impl Hearing {
     /// Listens until everything was heard, and the end has come or stayed away as it should.
-    async fn listen(&mut self, socket: &mut Socket, ends: Option<bool>, asked: Instant, seconds: Duration) -> Vec<Mismatch> {
+    async fn listen(
+        &mut self,
+        socket: &mut Socket,
+        ends: Option<bool>,
+        asked: Instant,
+        seconds: Duration,
+    ) -> Vec<Mismatch> {
         let watched = if ends == Some(false) { STAYING } else { PATIENCE };
         let deadline = tokio::time::Instant::from_std(asked) + seconds + watched;
         let over = loop {
@@ -81,11 +112,21 @@ impl Hearing {
         let lasted = asked.elapsed();
         let early = over && lasted + Duration::from_millis(100) < seconds;
         let end = match (ends, over) {
-            (Some(true), false) => Some(Mismatch::new("talk", "to end by itself", format!("it goes on after {} s", lasted.as_secs()))),
-            (Some(false), true) => Some(Mismatch::new("talk", "to go on", format!("it ended after {} ms", lasted.as_millis()))),
-            (Some(true), true) if early => {
-                Some(Mismatch::new("talk", format!("to last {} s", seconds.as_secs()), format!("it lasted {} ms", lasted.as_millis())))
-            }
+            (Some(true), false) => Some(Mismatch::new(
+                "talk",
+                "to end by itself",
+                format!("it goes on after {} s", lasted.as_secs()),
+            )),
+            (Some(false), true) => Some(Mismatch::new(
+                "talk",
+                "to go on",
+                format!("it ended after {} ms", lasted.as_millis()),
+            )),
+            (Some(true), true) if early => Some(Mismatch::new(
+                "talk",
+                format!("to last {} s", seconds.as_secs()),
+                format!("it lasted {} ms", lasted.as_millis()),
+            )),
             _ => None,
         };
         self.missing().into_iter().chain(end).collect()
@@ -94,10 +135,24 @@ impl Hearing {
     /// The first that has not been heard.
     fn missing(&self) -> Option<Mismatch> {
         let missing = self.wanted.iter().find(|wanted| !self.was_heard(wanted))?;
-        let channel = missing.channel.map(|channel| format!(" on channel {channel}")).unwrap_or_default();
-        let wanted = missing.text.clone().or_else(|| missing.contains.as_ref().map(check::pretty)).unwrap_or_default();
-        let heard = self.heard.iter().map(|heard| format!("{}\n", String::from_utf8_lossy(&heard.bytes)));
-        Some(Mismatch::new(format!("what is heard{channel}"), wanted, heard.collect::<String>()))
+        let channel = missing
+            .channel
+            .map(|channel| format!(" on channel {channel}"))
+            .unwrap_or_default();
+        let wanted = missing
+            .text
+            .clone()
+            .or_else(|| missing.contains.as_ref().map(check::pretty))
+            .unwrap_or_default();
+        let heard = self
+            .heard
+            .iter()
+            .map(|heard| format!("{}\n", String::from_utf8_lossy(&heard.bytes)));
+        Some(Mismatch::new(
+            format!("what is heard{channel}"),
+            wanted,
+            heard.collect::<String>(),
+        ))
     }
 
     fn was_heard(&self, wanted: &Message) -> bool {
@@ -107,7 +162,9 @@ impl Hearing {
             String::from_utf8_lossy(&all).contains(text.as_str())
         });
         let value = wanted.contains.as_ref().is_none_or(|value| {
-            on_channel().filter_map(|heard| serde_json::from_slice::<Value>(&heard.bytes).ok()).any(|heard| check::contains("", value, &heard).is_none())
+            on_channel()
+                .filter_map(|heard| serde_json::from_slice::<Value>(&heard.bytes).ok())
+                .any(|heard| check::contains("", value, &heard).is_none())
         });
         text && value
     }
@@ -120,20 +177,39 @@ mod tests {
     use super::*;
 
     fn hearing(wanted: Message) -> Hearing {
-        let heard = |channel, text: &str| Heard { channel: Some(channel), bytes: text.as_bytes().to_vec() };
-        Hearing { wanted: vec![wanted], heard: vec![heard(1, "hel"), heard(2, "x"), heard(1, "lo"), heard(1, r#"{"a": 1, "b": 2}"#)] }
+        let heard = |channel, text: &str| Heard {
+            channel: Some(channel),
+            bytes: text.as_bytes().to_vec(),
+        };
+        Hearing {
+            wanted: vec![wanted],
+            heard: vec![
+                heard(1, "hel"),
+                heard(2, "x"),
+                heard(1, "lo"),
+                heard(1, r#"{"a": 1, "b": 2}"#),
+            ],
+        }
     }
 
     #[test]
     fn a_text_may_come_in_pieces_on_its_channel() {
-        let on = |channel| Message { channel: Some(channel), text: Some("hello".to_owned()), contains: None };
+        let on = |channel| Message {
+            channel: Some(channel),
+            text: Some("hello".to_owned()),
+            contains: None,
+        };
         assert_eq!(hearing(on(1)).missing(), None);
         assert!(hearing(on(2)).missing().is_some());
     }
 
     #[test]
     fn a_value_is_contained_in_a_message() {
-        let with = |value| Message { channel: Some(1), text: None, contains: Some(value) };
+        let with = |value| Message {
+            channel: Some(1),
+            text: None,
+            contains: Some(value),
+        };
         assert_eq!(hearing(with(json!({"a": 1}))).missing(), None);
         assert!(hearing(with(json!({"a": 2}))).missing().is_some());
     }

@@ -14,12 +14,19 @@ pub(super) fn expected_status(row: &Row, profile: Profile) -> Result<u16, WorldE
     match &row.case.expect.status {
         None if row.case.socket.is_some() => Ok(101),
         None => Ok(200),
-        Some(word) => profile.status(word).ok_or_else(|| WorldError::Row(format!("{word:?} stands for no status"))),
+        Some(word) => profile
+            .status(word)
+            .ok_or_else(|| WorldError::Row(format!("{word:?} stands for no status"))),
     }
 }
 
 /// Everything about an answer that is not as the row expects.
-pub(super) fn answer(world: &World<'_>, row: &Row, profile: Profile, answer: &Answer) -> Result<Vec<Mismatch>, WorldError> {
+pub(super) fn answer(
+    world: &World<'_>,
+    row: &Row,
+    profile: Profile,
+    answer: &Answer,
+) -> Result<Vec<Mismatch>, WorldError> {
     let expect = &row.case.expect;
     let code = expected_status(row, profile)?;
     if answer.status != code {
@@ -97,7 +104,8 @@ fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mism
     }
     let media = came.or(wanted.map(|(media, _)| media)).unwrap_or(Media::Json);
     let text = answer.text();
-    let value = decode(&text, media).map_err(|reason| Mismatch::new("body", format!("{media:?}"), format!("{reason}\n{text}")))?;
+    let value = decode(&text, media)
+        .map_err(|reason| Mismatch::new("body", format!("{media:?}"), format!("{reason}\n{text}")))?;
     if wanted.is_some_and(|(media, _)| media == Media::Yaml) && text.trim_start().starts_with('{') {
         found.push(Mismatch::new("body", "YAML as people write it", text.clone()));
     }
@@ -137,7 +145,11 @@ fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, W
     for part in &expect.unlike {
         let left_out = world.part("a", *part)?;
         if check::contains("", &left_out, body).is_none() {
-            found.push(Mismatch::new("object", "something else than what was smuggled in", check::pretty(&left_out)));
+            found.push(Mismatch::new(
+                "object",
+                "something else than what was smuggled in",
+                check::pretty(&left_out),
+            ));
         }
     }
     if let Some(contained) = &expect.contains {
@@ -151,31 +163,71 @@ fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, W
     }
     if let Some(letter) = &expect.newer {
         let older = bindings.get(&format!("{letter}.resourceVersion"))?.to_owned();
-        let version = body.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        let version = body
+            .pointer("/metadata/resourceVersion")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if version.is_empty() || version == older {
-            found.push(Mismatch::new("/metadata/resourceVersion", format!("another one than {older}"), version));
+            found.push(Mismatch::new(
+                "/metadata/resourceVersion",
+                format!("another one than {older}"),
+                version,
+            ));
         }
     }
     if let Some(stem) = &expect.generated {
         let stem = bindings.fill(stem)?;
-        let name = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let name = body
+            .pointer("/metadata/name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if !name.starts_with(&stem) || name == stem {
-            found.push(Mismatch::new("/metadata/name", format!("{stem} and something more"), name));
+            found.push(Mismatch::new(
+                "/metadata/name",
+                format!("{stem} and something more"),
+                name,
+            ));
         }
     }
-    found.extend(expect.present.iter().filter_map(|pointer| check::lacks(pointer, true, body)));
-    found.extend(expect.types.iter().filter_map(|(pointer, wanted)| check::of_type(pointer, *wanted, body)));
-    found.extend(expect.absent.iter().filter_map(|pointer| check::lacks(pointer, false, body)));
+    found.extend(
+        expect
+            .present
+            .iter()
+            .filter_map(|pointer| check::lacks(pointer, true, body)),
+    );
+    found.extend(
+        expect
+            .types
+            .iter()
+            .filter_map(|(pointer, wanted)| check::of_type(pointer, *wanted, body)),
+    );
+    found.extend(
+        expect
+            .absent
+            .iter()
+            .filter_map(|pointer| check::lacks(pointer, false, body)),
+    );
     if let Some(letters) = &expect.items {
-        let names = letters.iter().map(|letter| world.name_of(letter)).collect::<Result<Vec<_>, _>>()?;
+        let names = letters
+            .iter()
+            .map(|letter| world.name_of(letter))
+            .collect::<Result<Vec<_>, _>>()?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         found.extend(check::items(&world.prefix(), &names, &world.written(), body));
     }
     if let Some(item) = &expect.some_item {
         let item = bindings.fill_value(item)?;
         let items = body.get("items").and_then(Value::as_array);
-        if !items.into_iter().flatten().any(|each| check::contains("", &item, each).is_none()) {
-            found.push(Mismatch::new("items", format!("one that contains {item}"), check::pretty(body)));
+        if !items
+            .into_iter()
+            .flatten()
+            .any(|each| check::contains("", &item, each).is_none())
+        {
+            found.push(Mismatch::new(
+                "items",
+                format!("one that contains {item}"),
+                check::pretty(body),
+            ));
         }
     }
     Ok(found)
@@ -194,21 +246,32 @@ fn parts(world: &World<'_>, letter: &str, parts: &[Part]) -> Result<Value, World
 /// but its metadata and status.
 fn same(world: &World<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
     let last = world.versions(letter).last().cloned().unwrap_or_default();
-    let text = |pointer| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |pointer| {
+        body.pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let key = (text("/metadata/name"), text("/metadata/resourceVersion"));
     let about = format!("object {letter}");
     if key.1.is_empty() || world.written().contains_key(&key) || last.get("status").is_none() {
         return check::equal(&about, &last, body);
     }
     let mutable = ["metadata", "status"];
-    check::equal(&about, &check::without(&last, &mutable), &check::without(body, &mutable))
+    check::equal(
+        &about,
+        &check::without(&last, &mutable),
+        &check::without(body, &mutable),
+    )
 }
 
 /// What an object is to be afterwards.
 pub(super) async fn afterwards(world: &World<'_>, after: &After) -> Result<Option<(Mismatch, String)>, WorldError> {
     let letter = match after {
         After::Contains(state) => &state.read,
-        After::State(Kept::There(x) | Kept::Gone(x) | Kept::Leaving(x) | Kept::Unchanged(x) | Kept::Changed(x) | Kept::Status(x)) => x,
+        After::State(
+            Kept::There(x) | Kept::Gone(x) | Kept::Leaving(x) | Kept::Unchanged(x) | Kept::Changed(x) | Kept::Status(x),
+        ) => x,
     };
     let path = match after {
         After::Contains(PartialState { at: Some(path), .. }) => world.bindings().fill(path)?,
@@ -222,9 +285,13 @@ pub(super) async fn afterwards(world: &World<'_>, after: &After) -> Result<Optio
         (_, code) if code != 200 => Some(status(200, &answer)),
         (After::State(Kept::Leaving(_)), _) => check::lacks("/metadata/deletionTimestamp", true, &object),
         (After::State(Kept::There(_) | Kept::Unchanged(_)), _) => same(world, letter, &object),
-        (After::State(Kept::Changed(_)), _) => check::contains("object", &parts(world, letter, &[Part::Sample, Part::Change])?, &object),
+        (After::State(Kept::Changed(_)), _) => {
+            check::contains("object", &parts(world, letter, &[Part::Sample, Part::Change])?, &object)
+        }
         (After::State(Kept::Status(_)), _) => check::contains("object", &world.part(letter, Part::Status)?, &object),
-        (After::Contains(state), _) => check::contains("object", &world.bindings().fill_value(&state.contains)?, &object),
+        (After::Contains(state), _) => {
+            check::contains("object", &world.bindings().fill_value(&state.contains)?, &object)
+        }
     };
     Ok(found.map(|mut mismatch| {
         mismatch.about = format!("afterwards, {}", mismatch.about);

@@ -32,8 +32,18 @@ pub(super) struct Watched {
 }
 
 /// Watches while things happen, and judges what is told.
-pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, request: &Request) -> Result<Watched, WorldError> {
-    let before: Before = row.case.given.keys().map(|letter| (letter.clone(), world.versions(letter).len())).collect();
+pub(super) async fn watch(
+    world: &World<'_>,
+    row: &Row,
+    profile: Profile,
+    request: &Request,
+) -> Result<Watched, WorldError> {
+    let before: Before = row
+        .case
+        .given
+        .keys()
+        .map(|letter| (letter.clone(), world.versions(letter).len()))
+        .collect();
     let asked = Instant::now();
     let mut acting = std::pin::pin!(act(world, row));
     let mut opening = std::pin::pin!(world.target().open(request));
@@ -47,7 +57,14 @@ pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, reques
             opening.await?
         }
     };
-    let mut hearing = Hearing { world, row, profile, before, heard: Vec::new(), asked };
+    let mut hearing = Hearing {
+        world,
+        row,
+        profile,
+        before,
+        heard: Vec::new(),
+        asked,
+    };
     let found = hearing.head(&mut stream).await?;
     let mut found = match found {
         Some(found) => found,
@@ -56,10 +73,21 @@ pub(super) async fn watch(world: &World<'_>, row: &Row, profile: Profile, reques
     if stream.status == 200 {
         found.extend(media(&stream, profile));
     }
-    let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), headers: stream.headers.clone(), body: Bytes::new() };
-    let error = |n: &Notification| n.event == "ERROR" && n.object.get("code").and_then(serde_json::Value::as_u64) == Some(u64::from(GONE));
+    let answer = Answer {
+        status: stream.status,
+        content_type: stream.content_type.clone(),
+        headers: stream.headers.clone(),
+        body: Bytes::new(),
+    };
+    let error = |n: &Notification| {
+        n.event == "ERROR" && n.object.get("code").and_then(serde_json::Value::as_u64) == Some(u64::from(GONE))
+    };
     let forgotten = stream.status == GONE || hearing.heard.iter().any(error);
-    Ok(Watched { found, answer, forgotten })
+    Ok(Watched {
+        found,
+        answer,
+        forgotten,
+    })
 }
 
 async fn act(world: &World<'_>, row: &Row) -> Result<(), WorldError> {
@@ -75,7 +103,11 @@ fn media(stream: &Stream, profile: Profile) -> Option<Mismatch> {
     match (profile.watch_media(), came) {
         (None, None) => None,
         (Some(_), Some(came)) if Media::of(came) == Some(Media::Json) => None,
-        (wanted, _) => Some(Mismatch::new("content type", wanted.unwrap_or("none"), came.unwrap_or("none"))),
+        (wanted, _) => Some(Mismatch::new(
+            "content type",
+            wanted.unwrap_or("none"),
+            came.unwrap_or("none"),
+        )),
     }
 }
 
@@ -99,7 +131,12 @@ impl Hearing<'_> {
             Ok(Ok(Some(value))) => value.to_string(),
             _ => String::new(),
         };
-        let answer = Answer { status: stream.status, content_type: stream.content_type.clone(), headers: stream.headers.clone(), body: Bytes::from(body) };
+        let answer = Answer {
+            status: stream.status,
+            content_type: stream.content_type.clone(),
+            headers: stream.headers.clone(),
+            body: Bytes::from(body),
+        };
         Ok(Some(vec![verify::status(code, &answer)]))
     }
 
@@ -111,7 +148,13 @@ impl Hearing<'_> {
         mut acted: bool,
     ) -> Result<Vec<Mismatch>, WorldError> {
         let ends = self.row.case.expect.ends;
-        let timeout = self.row.case.query.get("timeoutSeconds").and_then(|text| text.parse().ok()).map(Duration::from_secs);
+        let timeout = self
+            .row
+            .case
+            .query
+            .get("timeoutSeconds")
+            .and_then(|text| text.parse().ok())
+            .map(Duration::from_secs);
         let mut deadline = tokio::time::Instant::now() + PATIENCE + timeout.unwrap_or_default();
         let prefix = self.world.prefix();
         let mut unfinished = None;
@@ -159,9 +202,22 @@ impl Hearing<'_> {
     fn judged(&self, writing: bool) -> Result<Tale, WorldError> {
         let of_one = self.row.operation.streams && self.row.operation.path.ends_with("{name}");
         let in_vain = of_one && !self.profile.watch_of_one_tells(&self.row.kind.name);
-        let events = self.row.case.expect.events.as_deref().filter(|_| !in_vain).unwrap_or_default();
+        let events = self
+            .row
+            .case
+            .expect
+            .events
+            .as_deref()
+            .filter(|_| !in_vain)
+            .unwrap_or_default();
         let told = tale(self.world, events, &self.before, self.profile)?;
-        Ok(judge(&self.world.prefix(), &told, &self.heard, &self.world.written(), writing))
+        Ok(judge(
+            &self.world.prefix(),
+            &told,
+            &self.heard,
+            &self.world.written(),
+            writing,
+        ))
     }
 
     /// What is wrong with a stream that has ended.
@@ -173,7 +229,11 @@ impl Hearing<'_> {
         let lasted = self.asked.elapsed();
         match timeout {
             Some(timeout) if lasted + Duration::from_millis(100) >= timeout => Vec::new(),
-            Some(timeout) => vec![Mismatch::new("stream", format!("to last {} ms", timeout.as_millis()), format!("it lasted {} ms", lasted.as_millis()))],
+            Some(timeout) => vec![Mismatch::new(
+                "stream",
+                format!("to last {} ms", timeout.as_millis()),
+                format!("it lasted {} ms", lasted.as_millis()),
+            )],
             None => vec![Mismatch::new("stream", "to go on", "it ended")],
         }
     }

@@ -26,7 +26,12 @@ pub(super) enum WorldError {
     Target(#[from] TargetError),
     /// The target refused.
     #[error("{what} was answered with {status}: {body}\n{curl}")]
-    Refused { what: String, status: u16, body: String, curl: String },
+    Refused {
+        what: String,
+        status: u16,
+        body: String,
+        curl: String,
+    },
     /// The target answered with no object.
     #[error("{what} was answered with what is no object: {body}\n{curl}")]
     NoObject { what: String, body: String, curl: String },
@@ -71,18 +76,36 @@ impl<'a> World<'a> {
         let mut state = State::default();
         let namespaced = row.kind.scope() == Scope::Namespaced;
         for (letter, given) in &row.case.given {
-            let namespace = if given.elsewhere { format!("{stem}-elsewhere") } else { stem.clone() };
-            let thing = Thing { name: format!("{stem}-{letter}"), namespace: namespaced.then_some(namespace), given: given.clone(), versions: Vec::new() };
+            let namespace = if given.elsewhere {
+                format!("{stem}-elsewhere")
+            } else {
+                stem.clone()
+            };
+            let thing = Thing {
+                name: format!("{stem}-{letter}"),
+                namespace: namespaced.then_some(namespace),
+                given: given.clone(),
+                versions: Vec::new(),
+            };
             state.things.insert(letter.clone(), thing);
         }
-        Self { target, row, stem, state: Mutex::new(state) }
+        Self {
+            target,
+            row,
+            stem,
+            state: Mutex::new(state),
+        }
     }
 
     /// Makes the namespaces and what is given.
     pub(super) async fn make(&self) -> Result<(), WorldError> {
         for namespace in self.namespaces() {
             let body = serde_json::json!({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": namespace}});
-            self.must("creating the namespace", &json(Method::POST, "/api/v1/namespaces".to_owned(), &body)).await?;
+            self.must(
+                "creating the namespace",
+                &json(Method::POST, "/api/v1/namespaces".to_owned(), &body),
+            )
+            .await?;
         }
         for (letter, given) in &self.row.case.given {
             if !given.later {
@@ -98,7 +121,9 @@ impl<'a> World<'a> {
     /// Makes a request that has to succeed. What it creates is removed in the end.
     async fn take(&self, step: &Step) -> Result<(), WorldError> {
         let (method, path) = step.request.split_once(' ').unwrap_or(("GET", &step.request));
-        let method: Method = method.parse().map_err(|_| WorldError::Row(format!("{method:?} is no method")))?;
+        let method: Method = method
+            .parse()
+            .map_err(|_| WorldError::Row(format!("{method:?} is no method")))?;
         let mut request = Request::new(method, self.bindings().fill(path)?);
         if let Some(body) = &step.body {
             let body = ask::bytes(self, body, &request.path).await?;
@@ -132,8 +157,16 @@ impl<'a> World<'a> {
     /// The namespaces that it needs.
     fn namespaces(&self) -> Vec<String> {
         let template = &self.row.operation.path;
-        let of_another = self.row.case.namespace.as_deref().is_some_and(|namespace| namespace != "absent");
-        if self.row.case.log_query.is_some() || of_another || self.row.kind.scope() == Scope::Cluster && !template.contains("{namespace}") {
+        let of_another = self
+            .row
+            .case
+            .namespace
+            .as_deref()
+            .is_some_and(|namespace| namespace != "absent");
+        if self.row.case.log_query.is_some()
+            || of_another
+            || self.row.kind.scope() == Scope::Cluster && !template.contains("{namespace}")
+        {
             return Vec::new();
         }
         let elsewhere = self.row.case.given.values().any(|given| given.elsewhere);
@@ -168,7 +201,11 @@ impl<'a> World<'a> {
 
     /// What was answered to the writes of an object, in their order.
     pub(super) fn versions(&self, letter: &str) -> Vec<Value> {
-        self.lock().things.get(letter).map(|thing| thing.versions.clone()).unwrap_or_default()
+        self.lock()
+            .things
+            .get(letter)
+            .map(|thing| thing.versions.clone())
+            .unwrap_or_default()
     }
 
     /// What was answered to all writes.
@@ -190,7 +227,13 @@ impl<'a> World<'a> {
             if let Ok(collection) = self.collection_of(thing) {
                 bindings.bind(format!("{letter}.path"), format!("{collection}/{}", thing.name));
             }
-            let text = |object: &Value, field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let text = |object: &Value, field: &str| {
+                object
+                    .pointer(&format!("/metadata/{field}"))
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
             if let (Some(first), Some(last)) = (thing.versions.first(), thing.versions.last()) {
                 bindings.bind(format!("{letter}.uid"), text(last, "uid"));
                 bindings.bind(format!("{letter}.resourceVersion"), text(last, "resourceVersion"));
@@ -202,15 +245,28 @@ impl<'a> World<'a> {
 
     /// One part of the kind's sample file, filled for an object.
     pub(super) fn part(&self, letter: &str, part: Part) -> Result<Value, WorldError> {
-        let sample = self.row.kind.sample.as_ref().ok_or_else(|| WorldError::Row(format!("{} has no sample", self.row.kind.name)))?;
+        let sample = self
+            .row
+            .kind
+            .sample
+            .as_ref()
+            .ok_or_else(|| WorldError::Row(format!("{} has no sample", self.row.kind.name)))?;
         let thing = self.thing(letter)?;
-        let own = self.bindings().with("namespace", thing.namespace.as_deref().unwrap_or_default());
+        let own = self
+            .bindings()
+            .with("namespace", thing.namespace.as_deref().unwrap_or_default());
         let mut value = own.fill_value(sample.part(part))?;
         if part == Part::Sample {
-            merge(&mut value, &own.fill_value(thing.given.set.as_ref().unwrap_or(&serde_json::json!({})))?);
+            merge(
+                &mut value,
+                &own.fill_value(thing.given.set.as_ref().unwrap_or(&serde_json::json!({})))?,
+            );
             merge(&mut value, &serde_json::json!({"metadata": {"name": thing.name}}));
             if !thing.given.labels.is_empty() {
-                merge(&mut value, &serde_json::json!({"metadata": {"labels": thing.given.labels}}));
+                merge(
+                    &mut value,
+                    &serde_json::json!({"metadata": {"labels": thing.given.labels}}),
+                );
             }
         }
         Ok(value)
@@ -223,8 +279,15 @@ impl<'a> World<'a> {
     }
 
     fn collection_of(&self, thing: &Thing) -> Result<String, WorldError> {
-        let template = self.row.kind.path.as_deref().ok_or_else(|| WorldError::Row(format!("{} has no path", self.row.kind.name)))?;
-        Ok(Bindings::default().with("namespace", thing.namespace.as_deref().unwrap_or_default()).fill_path(template)?)
+        let template = self
+            .row
+            .kind
+            .path
+            .as_deref()
+            .ok_or_else(|| WorldError::Row(format!("{} has no path", self.row.kind.name)))?;
+        Ok(Bindings::default()
+            .with("namespace", thing.namespace.as_deref().unwrap_or_default())
+            .fill_path(template)?)
     }
 
     /// Reads what is at a path.
@@ -236,19 +299,29 @@ impl<'a> World<'a> {
 
     /// The object as it is now.
     pub(super) async fn current(&self, letter: &str) -> Result<Value, WorldError> {
-        self.must(&format!("reading {letter}"), &Request::get(self.path_of(letter)?)).await
+        self.must(&format!("reading {letter}"), &Request::get(self.path_of(letter)?))
+            .await
     }
 
     /// Takes note of what was answered to a write, if it is an object of this world.
     pub(super) fn note(&self, object: &Value) {
-        let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |pointer| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         if text("/kind") != self.row.kind.name {
             return;
         }
         let (name, version) = (text("/metadata/name"), text("/metadata/resourceVersion"));
         let mut state = self.lock();
         if let Some(thing) = state.things.values_mut().find(|thing| thing.name == name) {
-            let same = thing.versions.last().and_then(|last| last.pointer("/metadata/resourceVersion")?.as_str());
+            let same = thing
+                .versions
+                .last()
+                .and_then(|last| last.pointer("/metadata/resourceVersion")?.as_str());
             if same != Some(&version) {
                 thing.versions.push(object.clone());
             }
@@ -270,14 +343,25 @@ impl<'a> World<'a> {
                 let change = self.part(letter, Part::Change)?;
                 self.replace(letter, &change).await
             }
-            Action::Relabel(letter) => self.replace(letter, &serde_json::json!({"metadata": {"labels": {"relabelled": "yes"}}})).await,
+            Action::Relabel(letter) => {
+                self.replace(
+                    letter,
+                    &serde_json::json!({"metadata": {"labels": {"relabelled": "yes"}}}),
+                )
+                .await
+            }
             Action::Label(letter, key, value) => {
                 let labels: BTreeMap<&str, &str> = BTreeMap::from([(key.as_str(), value.as_str())]);
-                self.replace(letter, &serde_json::json!({"metadata": {"labels": labels}})).await
+                self.replace(letter, &serde_json::json!({"metadata": {"labels": labels}}))
+                    .await
             }
             Action::Churn(letter, times) => {
                 for time in 0..*times {
-                    self.replace(letter, &serde_json::json!({"metadata": {"labels": {"churned": time.to_string()}}})).await?;
+                    self.replace(
+                        letter,
+                        &serde_json::json!({"metadata": {"labels": {"churned": time.to_string()}}}),
+                    )
+                    .await?;
                 }
                 Ok(())
             }
@@ -303,7 +387,9 @@ impl<'a> World<'a> {
             self.note(&self.object(&format!("creating {letter}"), &request, &answer)?);
             return Ok(());
         }
-        self.must(&format!("creating {letter}"), &request).await.map(|created| self.note(&created))
+        self.must(&format!("creating {letter}"), &request)
+            .await
+            .map(|created| self.note(&created))
     }
 
     async fn replace(&self, letter: &str, change: &Value) -> Result<(), WorldError> {
@@ -334,9 +420,18 @@ impl<'a> World<'a> {
         let curl = request.curl(self.target.base());
         let what = what.to_owned();
         if !(200..300).contains(&answer.status) {
-            return Err(WorldError::Refused { what, status: answer.status, body: answer.text(), curl });
+            return Err(WorldError::Refused {
+                what,
+                status: answer.status,
+                body: answer.text(),
+                curl,
+            });
         }
-        serde_json::from_slice(&answer.body).map_err(|_| WorldError::NoObject { what, body: answer.text(), curl })
+        serde_json::from_slice(&answer.body).map_err(|_| WorldError::NoObject {
+            what,
+            body: answer.text(),
+            curl,
+        })
     }
 
     fn thing(&self, letter: &str) -> Result<Thing, WorldError> {

@@ -3,7 +3,11 @@
 //! A bending proxy stands before the simulator, one for each mutant. The trials are played through a proxy that bends
 //! nothing first, so that what catches a fault is not a failure of its own.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 mod mutant;
 mod proxy;
@@ -33,19 +37,31 @@ struct Bench {
 impl Bench {
     fn new() -> Result<Self, Box<dyn std::error::Error>> {
         let catalog = Catalog::embedded()?;
-        let trials = Profile::ALL.into_iter().flat_map(|profile| Selection::default().of(&catalog, profile)).collect();
-        Ok(Self { runtime: Runtime::new()?, trials, targets: [OnceCell::new(), OnceCell::new()] })
+        let trials = Profile::ALL
+            .into_iter()
+            .flat_map(|profile| Selection::default().of(&catalog, profile))
+            .collect();
+        Ok(Self {
+            runtime: Runtime::new()?,
+            trials,
+            targets: [OnceCell::new(), OnceCell::new()],
+        })
     }
 
     fn trial(&self, id: &str, profile: Profile) -> Result<&Trial, Failed> {
-        let found = self.trials.iter().find(|trial| trial.row.id == id && trial.profile == profile);
+        let found = self
+            .trials
+            .iter()
+            .find(|trial| trial.row.id == id && trial.profile == profile);
         found.ok_or_else(|| Failed::from(format!("there is no trial {id} under {profile}")))
     }
 
     fn catches(&self, mutant: &Mutant) -> Result<(), Failed> {
         self.runtime.block_on(async {
             let index = usize::from(mutant.profile == Profile::Kubernetes12);
-            let simulator = self.targets[index].get_or_try_init(|| Target::simulator(mutant.profile)).await?;
+            let simulator = self.targets[index]
+                .get_or_try_init(|| Target::simulator(mutant.profile))
+                .await?;
             if mutant.caught_by.is_empty() {
                 return Err("it names no trial that catches it".into());
             }
@@ -58,9 +74,15 @@ impl Bench {
                     let outcome = trial.play(&target, &format!("{run}{}", mutant.number)).await;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {
-                            return Err(format!("{id} fails without it:\n{}", explain(&outcome, failure, Style::default())).into());
+                            return Err(format!(
+                                "{id} fails without it:\n{}",
+                                explain(&outcome, failure, Style::default())
+                            )
+                            .into());
                         }
-                        Verdict::Passed if to_be_caught => return Err(format!("{id} does not catch it: {}", mutant.fault).into()),
+                        Verdict::Passed if to_be_caught => {
+                            return Err(format!("{id} does not catch it: {}", mutant.fault).into());
+                        }
                         _ => {}
                     }
                 }

@@ -44,12 +44,21 @@ impl When {
         if self.method != method || self.query.as_ref().is_some_and(|name| !query.contains(name)) {
             return None;
         }
-        let Some(pattern) = &self.path else { return Some(Vec::new()) };
+        let Some(pattern) = &self.path else {
+            return Some(Vec::new());
+        };
         let (wanted, actual): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
         if wanted.len() != actual.len() || !wanted.iter().zip(&actual).all(|(w, a)| *w == "*" || w == a) {
             return None;
         }
-        Some(wanted.iter().zip(actual).filter(|(w, _)| **w == "*").map(|(_, a)| a.to_owned()).collect())
+        Some(
+            wanted
+                .iter()
+                .zip(actual)
+                .filter(|(w, _)| **w == "*")
+                .map(|(_, a)| a.to_owned())
+                .collect(),
+        )
     }
 }
 
@@ -109,16 +118,24 @@ pub(crate) struct Stream {
 /// All mutants, in the order of their files.
 pub(crate) fn all() -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/mutants");
-    let mut files: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?.into_iter().map(|entry| entry.path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder)?
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .map(|entry| entry.path())
+        .collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();
     let mut mutants = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file)?;
-        let some: Vec<Mutant> = serde_saphyr::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+        let some: Vec<Mutant> =
+            serde_saphyr::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
         mutants.extend(some);
     }
-    mutants.iter_mut().enumerate().for_each(|(number, mutant)| mutant.number = number);
+    mutants
+        .iter_mut()
+        .enumerate()
+        .for_each(|(number, mutant)| mutant.number = number);
     Ok(mutants)
 }
 

@@ -43,7 +43,11 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let client = reqwest::Client::builder().no_proxy().build()?;
-        let bender = Arc::new(Bender { upstream: upstream.to_owned(), mutant, client });
+        let bender = Arc::new(Bender {
+            upstream: upstream.to_owned(),
+            mutant,
+            client,
+        });
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let bender = Arc::clone(&bender);
@@ -51,7 +55,9 @@ impl Proxy {
                     let bender = Arc::clone(&bender);
                     async move { bender.pass(request).await }
                 });
-                tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+                tokio::spawn(
+                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service),
+                );
             }
         });
         Ok(Self { address, serving })
@@ -67,9 +73,15 @@ impl Bender {
         let (head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
         let (mut method, mut path) = (head.method, head.uri.path().to_owned());
-        let mut query: Vec<(String, String)> = url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
+        let mut query: Vec<(String, String)> =
+            url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes())
+                .into_owned()
+                .collect();
         let names: BTreeSet<String> = query.iter().map(|(name, _)| name.clone()).collect();
-        let stars = self.mutant.as_ref().and_then(|mutant| mutant.when.matches(method.as_str(), &path, &names));
+        let stars = self
+            .mutant
+            .as_ref()
+            .and_then(|mutant| mutant.when.matches(method.as_str(), &path, &names));
         let mutant = self.mutant.as_ref().filter(|_| stars.is_some());
         let (mut headers, mut body) = (head.headers, body);
         headers.remove("host");
@@ -77,12 +89,21 @@ impl Bender {
         if let Some(ask) = mutant.map(|mutant| &mutant.ask) {
             query.retain(|(name, _)| !ask.without.contains(name) && !ask.query.contains_key(name));
             query.extend(ask.query.clone());
-            for header in ["accept"].into_iter().filter(|name| ask.without.iter().any(|without| without == name)) {
+            for header in ["accept"]
+                .into_iter()
+                .filter(|name| ask.without.iter().any(|without| without == name))
+            {
                 headers.remove(header);
             }
             if let Some(pattern) = &ask.path {
                 let mut stars = stars.clone().unwrap_or_default().into_iter();
-                let segments = pattern.split('/').map(|segment| if segment == "*" { stars.next().unwrap_or_default() } else { segment.to_owned() });
+                let segments = pattern.split('/').map(|segment| {
+                    if segment == "*" {
+                        stars.next().unwrap_or_default()
+                    } else {
+                        segment.to_owned()
+                    }
+                });
                 path = segments.collect::<Vec<_>>().join("/");
             }
             if let Some(other) = &ask.method {
@@ -101,13 +122,29 @@ impl Bender {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let answer = self.client.request(method, url).headers(headers).body(body).send().await?;
-        self.answered(answer, mutant, names.contains("watch") || path.contains("/watch/")).await
+        let answer = self
+            .client
+            .request(method, url)
+            .headers(headers)
+            .body(body)
+            .send()
+            .await?;
+        self.answered(answer, mutant, names.contains("watch") || path.contains("/watch/"))
+            .await
     }
 
-    async fn answered(&self, answer: reqwest::Response, mutant: Option<&Mutant>, watch: bool) -> Result<Response<Body>, Trouble> {
+    async fn answered(
+        &self,
+        answer: reqwest::Response,
+        mutant: Option<&Mutant>,
+        watch: bool,
+    ) -> Result<Response<Body>, Trouble> {
         let mut response = Response::builder().status(answer.status());
-        let mut content_type = answer.headers().get("content-type").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let mut content_type = answer
+            .headers()
+            .get("content-type")
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned);
         if let Some(bent) = mutant.map(|mutant| &mutant.answer) {
             if let Some(status) = bent.status {
                 response = response.status(status);
@@ -138,7 +175,11 @@ impl Bender {
                         items.push(items[0].clone());
                     }
                 }
-                let changed = bent.one_line || bent.drop_items || bent.repeat_items || !bent.set.is_empty() || !bent.remove.is_empty();
+                let changed = bent.one_line
+                    || bent.drop_items
+                    || bent.repeat_items
+                    || !bent.set.is_empty()
+                    || !bent.remove.is_empty();
                 body = if changed { value.to_string().into() } else { body };
             }
             if let Some(text) = &bent.text {
@@ -179,7 +220,8 @@ fn stream(mut answer: reqwest::Response, bent: crate::mutant::Stream) -> Body {
                     (true, Some(first)) => vec![item, first],
                 };
                 for item in items {
-                    if bent.cut.is_some_and(|cut| told >= cut) || sender.send(format!("{item}\n").into()).await.is_err() {
+                    if bent.cut.is_some_and(|cut| told >= cut) || sender.send(format!("{item}\n").into()).await.is_err()
+                    {
                         break 'open;
                     }
                     told += 1;
@@ -190,7 +232,8 @@ fn stream(mut answer: reqwest::Response, bent: crate::mutant::Stream) -> Body {
             sender.closed().await;
         }
     });
-    let frames = futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(|bytes| Ok(Frame::data(bytes)));
+    let frames =
+        futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(|bytes| Ok(Frame::data(bytes)));
     BodyExt::boxed(StreamBody::new(frames))
 }
 
@@ -204,5 +247,9 @@ fn bent_item(mut item: Value, bent: &crate::mutant::Stream) -> Vec<Value> {
         item["type"] = other.as_str().into();
     }
     bend(&mut item, &bent.set, &bent.remove);
-    if bent.repeat.as_ref() == Some(&event) { vec![item.clone(), item] } else { vec![item] }
+    if bent.repeat.as_ref() == Some(&event) {
+        vec![item.clone(), item]
+    } else {
+        vec![item]
+    }
 }

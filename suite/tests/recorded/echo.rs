@@ -25,7 +25,15 @@ const PAGE: &str = r##"<html><head><link rel="stylesheet" href="/style.css"><scr
 "##;
 
 /// The headers that it tells of.
-const TOLD: [&str; 7] = ["content-type", "x-custom", "authorization", "cookie", "connection", "upgrade", "te"];
+const TOLD: [&str; 7] = [
+    "content-type",
+    "x-custom",
+    "authorization",
+    "cookie",
+    "connection",
+    "upgrade",
+    "te",
+];
 
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 22;
@@ -66,7 +74,9 @@ async fn serve(mut stream: TcpStream) {
         let _ = stream.write_all(b"<!DOCTYPE HTML>\n").await;
         return;
     }
-    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service_fn(answer))
+        .await;
 }
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
@@ -81,7 +91,9 @@ fn fixed(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answe
 
 fn gzipped(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text.as_bytes()).expect("memory takes what is written");
+    encoder
+        .write_all(text.as_bytes())
+        .expect("memory takes what is written");
     encoder.finish().expect("memory takes what is written")
 }
 
@@ -92,23 +104,37 @@ async fn answer(request: Request<Incoming>) -> Result<Answer, Infallible> {
     let path = parts.uri.path();
     Ok(match path {
         "/html" => fixed(200, &[("Content-Type", "text/html; charset=utf-8")], PAGE),
-        "/gzip" => fixed(200, &[("Content-Type", "text/html"), ("Content-Encoding", "gzip")], gzipped(PAGE)),
+        "/gzip" => fixed(
+            200,
+            &[("Content-Type", "text/html"), ("Content-Encoding", "gzip")],
+            gzipped(PAGE),
+        ),
         "/redirect" => fixed(302, &[("Location", "/target?x=1")], ""),
         "/redirect-rel" => fixed(301, &[("Location", "next")], ""),
         "/redirect-away" => fixed(302, &[("Location", "http://example.com/away")], ""),
         "/empty" => fixed(204, &[], ""),
-        "/big" => fixed(200, &[("Content-Type", "application/octet-stream")], "0123456789abcdef".repeat(12_800)),
+        "/big" => fixed(
+            200,
+            &[("Content-Type", "application/octet-stream")],
+            "0123456789abcdef".repeat(12_800),
+        ),
         "/cookie" => fixed(200, &[plain[0], ("Set-Cookie", "a=b; Path=/")], "cookie\n"),
         "/chunked" => {
-            let parts = ["one\n", "two\n", "three\n"].map(|part| Ok::<_, Infallible>(hyper::body::Frame::data(Bytes::from_static(part.as_bytes()))));
+            let parts = ["one\n", "two\n", "three\n"]
+                .map(|part| Ok::<_, Infallible>(hyper::body::Frame::data(Bytes::from_static(part.as_bytes()))));
             let stream = http_body_util::StreamBody::new(futures::stream::iter(parts));
-            Response::builder().header("Content-Type", "text/plain").body(BodyExt::boxed(stream)).expect("an answer")
+            Response::builder()
+                .header("Content-Type", "text/plain")
+                .body(BodyExt::boxed(stream))
+                .expect("an answer")
         }
         _ => match path.strip_prefix("/status/").and_then(|code| code.parse::<u16>().ok()) {
             Some(code) => fixed(code, &plain, format!("status {code}\n")),
             None => {
                 let told = parts.headers.iter().filter(|(name, _)| TOLD.contains(&name.as_str()));
-                let headers: Map<String, Value> = told.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into())).collect();
+                let headers: Map<String, Value> = told
+                    .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()))
+                    .collect();
                 let said = json!({"method": parts.method.as_str(), "path": path, "query": parts.uri.query().unwrap_or_default(), "headers": headers, "body": String::from_utf8_lossy(&body)});
                 fixed(200, &[("Content-Type", "application/json")], format!("{said}\n"))
             }

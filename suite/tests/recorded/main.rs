@@ -3,7 +3,11 @@
 //! A session is played once, in its order and with its concurrency, against a simulator of its own; its trials then look at their verdicts.
 //! What is known to differ stands in `known.json` beside this file, with the reason, and is expected to differ still.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 mod echo;
 
@@ -37,16 +41,34 @@ struct Session {
 
 impl Session {
     fn report(&self) -> Result<&Report, String> {
-        self.report.get_or_init(|| self.runtime.block_on(self.play()).map_err(|e| e.to_string())).as_ref().map_err(Clone::clone)
+        self.report
+            .get_or_init(|| self.runtime.block_on(self.play()).map_err(|e| e.to_string()))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     async fn play(&self) -> Result<Report, Box<dyn std::error::Error>> {
-        let profile: Profile = self.cassette.header.profile.as_deref().ok_or("the session does not say its profile")?.parse()?;
-        let mut builder = Simulator::builder().bare(true).profile(profile).advertise_address([10, 99, 0, 1].into());
-        let echo = if self.name == "proxy" { Some(echo::Echo::start().await?) } else { None };
+        let profile: Profile = self
+            .cassette
+            .header
+            .profile
+            .as_deref()
+            .ok_or("the session does not say its profile")?
+            .parse()?;
+        let mut builder = Simulator::builder()
+            .bare(true)
+            .profile(profile)
+            .advertise_address([10, 99, 0, 1].into());
+        let echo = if self.name == "proxy" {
+            Some(echo::Echo::start().await?)
+        } else {
+            None
+        };
         if let Some(echo) = &echo {
             // Nothing listens behind the second, as when this was recorded.
-            builder = builder.dial("10.99.0.1:9999", echo.address()).dial("10.99.0.1:9998", "127.0.0.1:9");
+            builder = builder
+                .dial("10.99.0.1:9999", echo.address())
+                .dial("10.99.0.1:9998", "127.0.0.1:9");
         }
         let secured = self.name == "auth";
         if secured {
@@ -57,22 +79,33 @@ impl Session {
             let mut credentials = http::Credentials::default();
             credentials.read_tokens(&tokens)?;
             credentials.read_passwords(&passwords)?;
-            builder = builder.secure_listen(([127, 0, 0, 1], 0).into()).credentials(credentials);
+            builder = builder
+                .secure_listen(([127, 0, 0, 1], 0).into())
+                .credentials(credentials);
         }
         let simulator = builder.start().await?;
         let mut options = Options::new(simulator.secure_url().unwrap_or_else(|| simulator.url()));
-        options.credentials = Credentials { insecure: secured, ..Credentials::default() };
+        options.credentials = Credentials {
+            insecure: secured,
+            ..Credentials::default()
+        };
         Ok(verifier::verify(&self.cassette, &options).await?)
     }
 
     fn judge(&self, id: u64, known: Option<&String>) -> Result<(), Failed> {
         let report = self.report()?;
-        let Some(verdict) = report.verdicts.iter().find(|v| v.id == id) else { return Err("it was not played".into()) };
+        let Some(verdict) = report.verdicts.iter().find(|v| v.id == id) else {
+            return Err("it was not played".into());
+        };
         match (verdict.exact, known) {
             (true, None) | (false, Some(_)) => Ok(()),
             (true, Some(reason)) => Err(format!("it is exact now; take it out of known.json ({reason})").into()),
             (false, None) => {
-                let found: Vec<String> = verdict.findings.iter().map(|f| format!("{}: {}", f.grade.name(), f.text)).collect();
+                let found: Vec<String> = verdict
+                    .findings
+                    .iter()
+                    .map(|f| format!("{}: {}", f.grade.name(), f.text))
+                    .collect();
                 Err(format!("{} {}\n  {}", verdict.method, verdict.target, found.join("\n  ")).into())
             }
         }
@@ -80,7 +113,10 @@ impl Session {
 }
 
 fn sessions(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(folder).expect("the recorded sessions").map(|e| e.expect("an entry").path()).collect();
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the recorded sessions")
+        .map(|e| e.expect("an entry").path())
+        .collect();
     found.retain(|p| p.extension().is_some_and(|e| e == "yaml"));
     found.sort();
     found
@@ -89,10 +125,13 @@ fn sessions(folder: &Path) -> Vec<PathBuf> {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let known: Known = serde_json::from_str(&fs::read_to_string(here.join("tests/recorded/known.json")).expect("known.json")).expect("known.json is JSON");
+    let known: Known =
+        serde_json::from_str(&fs::read_to_string(here.join("tests/recorded/known.json")).expect("known.json"))
+            .expect("known.json is JSON");
     let runtime = Arc::new(tokio::runtime::Runtime::new().expect("a runtime"));
     let mut trials = Vec::new();
-    let kept = [verifier::RECORDED, verifier::DOCUMENTED].map(|server| sessions(&here.join("../cassettes/sessions").join(server)));
+    let kept = [verifier::RECORDED, verifier::DOCUMENTED]
+        .map(|server| sessions(&here.join("../cassettes/sessions").join(server)));
     for path in kept.into_iter().flatten() {
         let name = path.file_stem().and_then(|s| s.to_str()).expect("a name").to_owned();
         let cassette = format::read(&path).expect("a session that is kept can be read");
@@ -100,10 +139,25 @@ fn main() -> ExitCode {
         let titles: Vec<(u64, String)> = cassette
             .interactions
             .iter()
-            .filter(|i| i.marks.only.as_deref().is_none_or(|only| Some(only) == cassette.header.profile.as_deref()))
-            .map(|i| (i.id, format!("{name}/{:04} {}", i.id, i.note.clone().unwrap_or_default())))
+            .filter(|i| {
+                i.marks
+                    .only
+                    .as_deref()
+                    .is_none_or(|only| Some(only) == cassette.header.profile.as_deref())
+            })
+            .map(|i| {
+                (
+                    i.id,
+                    format!("{name}/{:04} {}", i.id, i.note.clone().unwrap_or_default()),
+                )
+            })
             .collect();
-        let session = Arc::new(Session { name, cassette, runtime: runtime.clone(), report: OnceLock::new() });
+        let session = Arc::new(Session {
+            name,
+            cassette,
+            runtime: runtime.clone(),
+            report: OnceLock::new(),
+        });
         for (id, title) in titles {
             let (session, reason) = (session.clone(), expected.get(&id.to_string()).cloned());
             trials.push(Trial::test(title, move || session.judge(id, reason.as_ref())));

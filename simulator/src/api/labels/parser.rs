@@ -57,7 +57,10 @@ fn next<'a>(rest: &mut &'a str) -> Token<'a> {
             return token;
         }
     }
-    let end = rest.bytes().position(|b| b == 0 || is_blank(b) || b"=!(),><".contains(&b)).unwrap_or(rest.len());
+    let end = rest
+        .bytes()
+        .position(|b| b == 0 || is_blank(b) || b"=!(),><".contains(&b))
+        .unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
     *rest = after;
     match word {
@@ -80,9 +83,18 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
         match parser.peek() {
             Token::Word(_) | Token::Not => {}
             Token::End => return Ok(requirements),
-            other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
+            other => {
+                return Err(format!(
+                    "found '{}', expected: !, identifier, or 'end of string'",
+                    other.text()
+                ));
+            }
         }
-        requirements.push(parser.requirement().map_err(|e| format!("unable to parse requirement: {e}"))?);
+        requirements.push(
+            parser
+                .requirement()
+                .map_err(|e| format!("unable to parse requirement: {e}"))?,
+        );
         match parser.take() {
             Token::End => return Ok(requirements),
             Token::Comma => match parser.peek() {
@@ -125,9 +137,18 @@ impl<'a> Parser<'a> {
         }
         let operator = match next(&mut self.rest) {
             Token::Operator(operator, _) => operator,
-            other => return Err(format!("found '{}', expected: '=', '!=', '==', 'in', notin'", other.text())),
+            other => {
+                return Err(format!(
+                    "found '{}', expected: '=', '!=', '==', 'in', notin'",
+                    other.text()
+                ));
+            }
         };
-        let values = if matches!(operator, Operator::In | Operator::NotIn) { self.list()? } else { BTreeSet::from([self.single()?]) };
+        let values = if matches!(operator, Operator::In | Operator::NotIn) {
+            self.list()?
+        } else {
+            BTreeSet::from([self.single()?])
+        };
         Requirement::new(key, operator, values)
     }
 

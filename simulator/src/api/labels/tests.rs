@@ -37,7 +37,13 @@ fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 #[case("in in (in,x)", true)]
 #[case("notin", false)]
 fn a_selector_matches_by_its_requirements(#[case] selector: &str, #[case] expected: bool) {
-    let labels = labels(&[("app", "web"), ("tier", "front"), ("example.com/role", "a"), ("n", "7"), ("in", "x")]);
+    let labels = labels(&[
+        ("app", "web"),
+        ("tier", "front"),
+        ("example.com/role", "a"),
+        ("n", "7"),
+        ("in", "x"),
+    ]);
     assert_eq!(Selector::parse(selector).unwrap().matches(&labels), expected);
 }
 
@@ -53,18 +59,39 @@ fn a_selector_matches_by_its_requirements(#[case] selector: &str, #[case] expect
 #[case("a in (x", "unable to parse requirement: found '', expected: ',' or ')'")]
 #[case("a in (x,", "unable to parse requirement: found '', expected: ',', or identifier")]
 #[case("a in (,,)", "unable to parse requirement: found ')', expected: ',', or identifier")]
-#[case("a in (=", "unable to parse requirement: found '=', expected: ',', ')' or identifier")]
+#[case(
+    "a in (=",
+    "unable to parse requirement: found '=', expected: ',', ')' or identifier"
+)]
 #[case("!", "unable to parse requirement: found '', expected: identifier")]
 #[case("!,", "unable to parse requirement: found ',', expected: identifier")]
 #[case("a===b", "unable to parse requirement: found '=', expected: identifier")]
-#[case("a b", "unable to parse requirement: found 'b', expected: '=', '!=', '==', 'in', notin'")]
-#[case("in (x)", "unable to parse requirement: found '(', expected: '=', '!=', '==', 'in', notin'")]
-#[case("bad key!=x", "unable to parse requirement: found 'key', expected: '=', '!=', '==', 'in', notin'")]
+#[case(
+    "a b",
+    "unable to parse requirement: found 'b', expected: '=', '!=', '==', 'in', notin'"
+)]
+#[case(
+    "in (x)",
+    "unable to parse requirement: found '(', expected: '=', '!=', '==', 'in', notin'"
+)]
+#[case(
+    "bad key!=x",
+    "unable to parse requirement: found 'key', expected: '=', '!=', '==', 'in', notin'"
+)]
 #[case("app=web,,", "found ',', expected: identifier after ','")]
 #[case("app=web,", "found '', expected: identifier after ','")]
-#[case("a>b", "unable to parse requirement: for 'Gt', 'Lt' operators, the value must be a number")]
-#[case("a>", "unable to parse requirement: for 'Gt', 'Lt' operators, the value must be a number")]
-#[case("a>1e999", "unable to parse requirement: for 'Gt', 'Lt' operators, the value must be a number")]
+#[case(
+    "a>b",
+    "unable to parse requirement: for 'Gt', 'Lt' operators, the value must be a number"
+)]
+#[case(
+    "a>",
+    "unable to parse requirement: for 'Gt', 'Lt' operators, the value must be a number"
+)]
+#[case(
+    "a>1e999",
+    "unable to parse requirement: for 'Gt', 'Lt' operators, the value must be a number"
+)]
 fn what_is_no_selector_is_refused_in_the_recorded_words(#[case] selector: &str, #[case] error: &str) {
     assert_eq!(Selector::parse(selector), Err(error.to_owned()));
 }
@@ -73,10 +100,18 @@ fn what_is_no_selector_is_refused_in_the_recorded_words(#[case] selector: &str, 
 fn keys_and_values_are_validated() {
     let error = |text: &str| Selector::parse(text).unwrap_err();
     for key in ["-a=b", "a/b/c=d", "/a=b", "A.b/a=b", "é=b", "a_-"] {
-        assert_eq!(error(key), format!("unable to parse requirement: invalid label key: {QUALIFIED_NAME}"), "{key}");
+        assert_eq!(
+            error(key),
+            format!("unable to parse requirement: invalid label key: {QUALIFIED_NAME}"),
+            "{key}"
+        );
     }
     for value in ["a=-b", "a=b/c", "a=é"] {
-        assert_eq!(error(value), format!("unable to parse requirement: invalid label value: {LABEL_VALUE}"), "{value}");
+        assert_eq!(
+            error(value),
+            format!("unable to parse requirement: invalid label value: {LABEL_VALUE}"),
+            "{value}"
+        );
     }
     assert!(Selector::parse(&format!("{}=b", "a".repeat(64))).is_err());
     assert!(Selector::parse(&format!("{}/{}=b", "p".repeat(253), "a".repeat(63))).is_ok());
@@ -96,7 +131,10 @@ fn a_selector_has_one_normal_form(#[case] text: &str, #[case] normal: &str) {
 #[test]
 fn pairs_are_looked_up_by_name() {
     let pairs: Box<[(Box<str>, Box<str>)]> = Box::new([("app".into(), "web".into()), ("tier".into(), "".into())]);
-    assert_eq!((pairs.value("app"), pairs.value("tier"), pairs.value("b")), (Some("web"), Some(""), None));
+    assert_eq!(
+        (pairs.value("app"), pairs.value("tier"), pairs.value("b")),
+        (Some("web"), Some(""), None)
+    );
     assert!(Selector::parse("app=web,tier=,!b").unwrap().matches(&pairs));
 }
 
@@ -109,9 +147,15 @@ fn a_label_selector_selects_by_labels_and_expressions() {
     assert!(selector.matches(&labels(&[("app", "web"), ("tier", "a")])));
     assert!(!selector.matches(&labels(&[("app", "web"), ("tier", "a"), ("x", "")])));
     let wrong = json!({"matchExpressions": [{"key": "a", "operator": "Near"}]});
-    assert_eq!(Selector::from_label_selector(&wrong), Err("\"Near\" is not a valid pod selector operator".to_owned()));
+    assert_eq!(
+        Selector::from_label_selector(&wrong),
+        Err("\"Near\" is not a valid pod selector operator".to_owned())
+    );
     let empty_set = json!({"matchExpressions": [{"key": "a", "operator": "In"}]});
-    assert_eq!(Selector::from_label_selector(&empty_set), Err("for 'in', 'notin' operators, values set can't be empty".to_owned()));
+    assert_eq!(
+        Selector::from_label_selector(&empty_set),
+        Err("for 'in', 'notin' operators, values set can't be empty".to_owned())
+    );
 }
 
 #[test]

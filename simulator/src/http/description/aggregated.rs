@@ -36,7 +36,16 @@ fn short_names(plural: &str) -> &'static [&'static str] {
 }
 
 /// What `all` stands for.
-const ALL: [&str; 8] = ["pods", "replicationcontrollers", "services", "daemonsets", "deployments", "replicasets", "jobs", "horizontalpodautoscalers"];
+const ALL: [&str; 8] = [
+    "pods",
+    "replicationcontrollers",
+    "services",
+    "daemonsets",
+    "deployments",
+    "replicasets",
+    "jobs",
+    "horizontalpodautoscalers",
+];
 
 /// The document of `/api` (`core`) or `/apis`.
 pub(super) fn document(table: &Table, core: bool) -> Value {
@@ -45,7 +54,12 @@ pub(super) fn document(table: &Table, core: bool) -> Value {
     let items: Vec<Value> = groups
         .into_iter()
         .map(|group| {
-            let versions: Vec<Value> = table.versions().iter().filter(|version| version.group == group).map(describe).collect();
+            let versions: Vec<Value> = table
+                .versions()
+                .iter()
+                .filter(|version| version.group == group)
+                .map(describe)
+                .collect();
             json!({"metadata": if group.is_empty() { json!({}) } else { json!({"name": group}) }, "versions": versions})
         })
         .collect();
@@ -53,7 +67,11 @@ pub(super) fn document(table: &Table, core: bool) -> Value {
 }
 
 fn describe(version: &GroupVersion) -> Value {
-    let resources: Vec<Value> = version.resources().filter(|resource| !resource.verbs.is_empty()).map(|resource| resource_of(version, resource)).collect();
+    let resources: Vec<Value> = version
+        .resources()
+        .filter(|resource| !resource.verbs.is_empty())
+        .map(|resource| resource_of(version, resource))
+        .collect();
     json!({"version": version.version, "resources": resources, "freshness": "Current"})
 }
 
@@ -72,8 +90,11 @@ fn resource_of(version: &GroupVersion, resource: &Resource) -> Value {
     if ALL.contains(&resource.plural.as_str()) {
         out["categories"] = json!(["all"]);
     }
-    let parts: Vec<Value> =
-        resource.subresources.iter().map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": part_methods(part).verbs()})).collect();
+    let parts: Vec<Value> = resource
+        .subresources
+        .iter()
+        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": part_methods(part).verbs()}))
+        .collect();
     if !parts.is_empty() {
         out["subresources"] = parts.into();
     }
@@ -90,11 +111,22 @@ mod tests {
         let table = Table::new(Scheme::builtin().resources());
         let core = document(&table, true);
         let resources = core["items"][0]["versions"][0]["resources"].as_array().unwrap();
-        let services = resources.iter().find(|resource| resource["resource"] == "services").unwrap();
-        assert_eq!((&services["shortNames"], &services["scope"], &services["categories"]), (&json!(["svc"]), &json!("Namespaced"), &json!(["all"])));
+        let services = resources
+            .iter()
+            .find(|resource| resource["resource"] == "services")
+            .unwrap();
+        assert_eq!(
+            (&services["shortNames"], &services["scope"], &services["categories"]),
+            (&json!(["svc"]), &json!("Namespaced"), &json!(["all"]))
+        );
         assert!(services["verbs"].as_array().unwrap().contains(&json!("watch")));
         let groups = document(&table, false);
-        let names: Vec<&Value> = groups["items"].as_array().unwrap().iter().map(|item| &item["metadata"]["name"]).collect();
+        let names: Vec<&Value> = groups["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| &item["metadata"]["name"])
+            .collect();
         assert_eq!(names, [&json!("autoscaling"), &json!("batch"), &json!("extensions")]);
     }
 }

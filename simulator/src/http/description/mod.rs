@@ -43,7 +43,9 @@ impl Descriptions {
             all.extend(openapi::documents(table));
             all.insert(format!("/api {AGGREGATED}"), aggregated::document(table, true));
             all.insert(format!("/apis {AGGREGATED}"), aggregated::document(table, false));
-            all.into_iter().map(|(path, document)| (path, Bytes::from(document.to_string()))).collect()
+            all.into_iter()
+                .map(|(path, document)| (path, Bytes::from(document.to_string())))
+                .collect()
         });
         all.get(path.trim_end_matches('/')).cloned()
     }
@@ -55,6 +57,8 @@ impl Descriptions {
 
     /// OpenAPI 2, as protobuf.
     pub(crate) fn protobuf(&self, table: &Table) -> Bytes {
-        self.protobuf.get_or_init(|| protobuf::encode(&openapi::second(table))).clone()
+        self.protobuf
+            .get_or_init(|| protobuf::encode(&openapi::second(table)))
+            .clone()
     }
 }

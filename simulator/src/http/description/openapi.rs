@@ -19,7 +19,10 @@ pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
     let mut documents = Vec::new();
     for version in table.versions() {
         let (name, document) = (base(version), third(version));
-        paths.insert(name.trim_start_matches('/').to_owned(), json!({"serverRelativeURL": format!("/openapi/v3{name}")}));
+        paths.insert(
+            name.trim_start_matches('/').to_owned(),
+            json!({"serverRelativeURL": format!("/openapi/v3{name}")}),
+        );
         documents.push((format!("/openapi/v3{name}"), document));
     }
     documents.push(("/openapi/v3".to_owned(), json!({"paths": paths})));
@@ -35,15 +38,19 @@ pub(super) fn second(table: &Table) -> Value {
     for version in table.versions() {
         for operation in operations(version) {
             let mut described = describe(version, &operation);
-            let mut parameters: Vec<Value> =
-                operation.parameters.iter().map(|p| parameter(p.name, p.place, p.description, json!({"type": p.kind}), true)).collect();
+            let mut parameters: Vec<Value> = operation
+                .parameters
+                .iter()
+                .map(|p| parameter(p.name, p.place, p.description, json!({"type": p.kind}), true))
+                .collect();
             if let Some(body) = &operation.body {
                 parameters.push(json!({"name": "body", "in": "body", "required": true, "schema": {"$ref": format!("#/definitions/{body}")}}));
             }
             described["consumes"] = json!(operation.consumes);
             described["produces"] = json!(operation.produces);
             described["parameters"] = parameters.into();
-            described["responses"] = json!({"200": {"description": "OK", "schema": result(&operation, "#/definitions/")}});
+            described["responses"] =
+                json!({"200": {"description": "OK", "schema": result(&operation, "#/definitions/")}});
             put(&mut paths, &operation, described);
         }
         definitions.extend(Models::of(version, Style::OpenApi("#/definitions/")).found);
@@ -58,14 +65,23 @@ fn third(version: &GroupVersion) -> Value {
     for operation in operations(version) {
         let mut described = describe(version, &operation);
         let content = |media_types: &[&str], schema: Value| -> Value {
-            media_types.iter().map(|media_type| ((*media_type).to_owned(), json!({"schema": schema.clone()}))).collect::<Map<_, _>>().into()
+            media_types
+                .iter()
+                .map(|media_type| ((*media_type).to_owned(), json!({"schema": schema.clone()})))
+                .collect::<Map<_, _>>()
+                .into()
         };
-        let parameters: Vec<Value> = operation.parameters.iter().map(|p| parameter(p.name, p.place, p.description, json!({"type": p.kind}), false)).collect();
+        let parameters: Vec<Value> = operation
+            .parameters
+            .iter()
+            .map(|p| parameter(p.name, p.place, p.description, json!({"type": p.kind}), false))
+            .collect();
         described["parameters"] = parameters.into();
         if let Some(body) = &operation.body {
             described["requestBody"] = json!({"required": true, "content": content(operation.consumes, json!({"$ref": format!("{AT}{body}")}))});
         }
-        described["responses"] = json!({"200": {"description": "OK", "content": content(operation.produces, result(&operation, AT))}});
+        described["responses"] =
+            json!({"200": {"description": "OK", "content": content(operation.produces, result(&operation, AT))}});
         put(&mut paths, &operation, described);
     }
     let schemas = Models::of(version, Style::OpenApi(AT)).found;
@@ -76,9 +92,18 @@ fn third(version: &GroupVersion) -> Value {
 fn describe(version: &GroupVersion, operation: &Operation) -> Value {
     let title = |text: &str| -> String {
         let mut letters = text.chars();
-        letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+        letters
+            .next()
+            .map(|first| first.to_ascii_uppercase())
+            .into_iter()
+            .chain(letters)
+            .collect()
     };
-    let group = if version.group.is_empty() { "Core".to_owned() } else { title(version.group) };
+    let group = if version.group.is_empty() {
+        "Core".to_owned()
+    } else {
+        title(version.group)
+    };
     json!({
         "operationId": format!("{}{group}{}{}", operation.verb, title(version.version), operation.of),
         "description": format!("{} {}", operation.action, operation.kind),
@@ -89,7 +114,8 @@ fn describe(version: &GroupVersion, operation: &Operation) -> Value {
 
 fn parameter(name: &str, place: Place, description: &str, schema: Value, flat: bool) -> Value {
     let path = place == Place::Path;
-    let mut out = json!({"name": name, "in": if path { "path" } else { "query" }, "description": description, "required": path});
+    let mut out =
+        json!({"name": name, "in": if path { "path" } else { "query" }, "description": description, "required": path});
     match schema {
         Value::Object(fields) if flat => fields.into_iter().for_each(|(key, value)| out[key] = value),
         schema => out["schema"] = schema,
@@ -98,7 +124,11 @@ fn parameter(name: &str, place: Place, description: &str, schema: Value, flat: b
 }
 
 fn result(operation: &Operation, at: &str) -> Value {
-    if operation.result == "string" { json!({"type": "string"}) } else { json!({"$ref": format!("{at}{}", operation.result)}) }
+    if operation.result == "string" {
+        json!({"type": "string"})
+    } else {
+        json!({"$ref": format!("{at}{}", operation.result)})
+    }
 }
 
 fn put(paths: &mut Map<String, Value>, operation: &Operation, described: Value) {

@@ -73,7 +73,11 @@ fn schema(out: &mut Message, value: &Value) {
             "$ref" => out.text(1, text(value)),
             "format" => out.text(2, text(value)),
             "description" => out.text(4, text(value)),
-            "required" => value.as_array().into_iter().flatten().for_each(|name| out.text(19, text(name))),
+            "required" => value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|name| out.text(19, text(name))),
             "additionalProperties" => out.message(21, |item| item.message(1, |out| schema(out, value))),
             "type" => out.message(22, |item| item.text(1, text(value))),
             "items" => out.message(23, |item| item.message(1, |out| schema(out, value))),
@@ -97,8 +101,12 @@ mod tests {
     #[test]
     fn a_document_is_written_field_by_field() {
         let document = json!({"swagger": "2.0", "info": {"title": "T", "version": "V"}, "definitions": {"A": {"type": "object", "required": ["b"]}}});
-        let expected =
-            [&b"\x0a\x032.0"[..], b"\x12\x06\x0a\x01T\x12\x01V", b"\x42\x00", b"\x4a\x16\x0a\x14\x0a\x01A\x12\x0f\xb2\x01\x08\x0a\x06object\x9a\x01\x01b"];
+        let expected = [
+            &b"\x0a\x032.0"[..],
+            b"\x12\x06\x0a\x01T\x12\x01V",
+            b"\x42\x00",
+            b"\x4a\x16\x0a\x14\x0a\x01A\x12\x0f\xb2\x01\x08\x0a\x06object\x9a\x01\x01b",
+        ];
         assert_eq!(encode(&document), expected.concat());
     }
 }

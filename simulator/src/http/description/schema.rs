@@ -41,8 +41,16 @@ pub(super) struct Models {
 impl Models {
     /// The models of a group version, and of everything that they are made of.
     pub(super) fn of(version: &GroupVersion, style: Style) -> Self {
-        let mut models = Self { style, version: version.version.to_owned(), found: BTreeMap::new() };
-        let group_version = version.resources().next().map(Resource::group_version).unwrap_or_default();
+        let mut models = Self {
+            style,
+            version: version.version.to_owned(),
+            found: BTreeMap::new(),
+        };
+        let group_version = version
+            .resources()
+            .next()
+            .map(Resource::group_version)
+            .unwrap_or_default();
         for resource in version.resources() {
             models.add(resource);
             for (_, kind) in &resource.subresources {
@@ -56,9 +64,15 @@ impl Models {
     }
 
     fn add(&mut self, resource: &'static Resource) {
-        let Shape::Struct(of) = resource.type_ref().shape() else { return };
+        let Shape::Struct(of) = resource.type_ref().shape() else {
+            return;
+        };
         let name = format!("{}.{}", resource.version, resource.kind);
-        let (group, version, kind) = (resource.group.as_str(), resource.version.as_str(), resource.kind.as_str());
+        let (group, version, kind) = (
+            resource.group.as_str(),
+            resource.version.as_str(),
+            resource.kind.as_str(),
+        );
         let mut schema = self.structure(of);
         self.name_kind(&mut schema, group, version, kind);
         self.found.insert(name.clone(), self.finish(&name, schema));
@@ -80,8 +94,14 @@ impl Models {
         let int = |format: &str| json!({"type": "integer", "format": format});
         let cause = self.style.reference("unversioned.StatusCause");
         let common = [
-            ("unversioned.ListMeta", json!({"selfLink": text(), "resourceVersion": text()})),
-            ("unversioned.StatusCause", json!({"reason": text(), "message": text(), "field": text()})),
+            (
+                "unversioned.ListMeta",
+                json!({"selfLink": text(), "resourceVersion": text()}),
+            ),
+            (
+                "unversioned.StatusCause",
+                json!({"reason": text(), "message": text(), "field": text()}),
+            ),
             (
                 "unversioned.StatusDetails",
                 json!({"name": text(), "group": text(), "kind": text(), "causes": {"type": "array", "items": cause}, "retryAfterSeconds": int("int32")}),
@@ -91,12 +111,18 @@ impl Models {
                 json!({"kind": text(), "apiVersion": text(), "metadata": self.style.reference("unversioned.ListMeta"), "status": text(), "message": text(),
                        "reason": text(), "details": self.style.reference("unversioned.StatusDetails"), "code": int("int32")}),
             ),
-            ("v1.DeleteOptions", json!({"kind": text(), "apiVersion": text(), "gracePeriodSeconds": int("int64")})),
+            (
+                "v1.DeleteOptions",
+                json!({"kind": text(), "apiVersion": text(), "gracePeriodSeconds": int("int64")}),
+            ),
             ("unversioned.Patch", json!({})),
             ("json.WatchEvent", json!({"type": text(), "object": {"type": "object"}})),
         ];
         for (name, properties) in common {
-            self.found.insert(name.to_owned(), self.finish(name, json!({"type": "object", "properties": properties})));
+            self.found.insert(
+                name.to_owned(),
+                self.finish(name, json!({"type": "object", "properties": properties})),
+            );
         }
     }
 
@@ -167,12 +193,19 @@ impl Models {
 
     /// A type's name, with its version: that of the core group for what the core group has too.
     fn name(&self, of: &'static Struct) -> String {
-        if core_has(of) { format!("v1.{}", of.name) } else { format!("{}.{}", self.version, of.name) }
+        if core_has(of) {
+            format!("v1.{}", of.name)
+        } else {
+            format!("{}.{}", self.version, of.name)
+        }
     }
 }
 
 fn head() -> Map<String, Value> {
-    ["kind", "apiVersion"].into_iter().map(|name| (name.to_owned(), json!({"type": "string"}))).collect()
+    ["kind", "apiVersion"]
+        .into_iter()
+        .map(|name| (name.to_owned(), json!({"type": "string"})))
+        .collect()
 }
 
 /// Whether an object of the core group is made of this type.
@@ -190,7 +223,11 @@ fn core_has(of: &'static Struct) -> bool {
     }
     let core = CORE.get_or_init(|| {
         let mut found = Vec::new();
-        for resource in Scheme::builtin().resources().iter().filter(|resource| resource.group.is_empty()) {
+        for resource in Scheme::builtin()
+            .resources()
+            .iter()
+            .filter(|resource| resource.group.is_empty())
+        {
             walk(resource.type_ref().shape(), &mut found);
         }
         found

@@ -12,9 +12,15 @@ use crate::http::route::Table;
 
 /// The documents, by path.
 pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
-    let apis: Vec<Value> = table.versions().iter().map(|version| json!({"path": base(version), "description": "API at this version"})).collect();
-    let mut documents =
-        vec![("/swaggerapi".to_owned(), json!({"swaggerVersion": "1.2", "apis": apis, "apiVersion": "", "info": {"title": "", "description": ""}}))];
+    let apis: Vec<Value> = table
+        .versions()
+        .iter()
+        .map(|version| json!({"path": base(version), "description": "API at this version"}))
+        .collect();
+    let mut documents = vec![(
+        "/swaggerapi".to_owned(),
+        json!({"swaggerVersion": "1.2", "apis": apis, "apiVersion": "", "info": {"title": "", "description": ""}}),
+    )];
     for version in table.versions() {
         let path = base(version);
         let document = json!({
@@ -40,7 +46,9 @@ fn apis_of(operations: &[Operation]) -> Vec<Value> {
             None => apis.push((operation.path.clone(), vec![described])),
         }
     }
-    apis.into_iter().map(|(path, operations)| json!({"path": path, "description": "API at this version", "operations": operations})).collect()
+    apis.into_iter()
+        .map(|(path, operations)| json!({"path": path, "description": "API at this version", "operations": operations}))
+        .collect()
 }
 
 fn describe(operation: &Operation) -> Value {

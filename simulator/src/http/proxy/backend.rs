@@ -66,7 +66,10 @@ pub(super) fn serve(backend: Arc<dyn Backend>) -> DuplexStream {
             async move { Ok::<_, Infallible>(answer.await) }
         });
         // How the connection ends is its client's business.
-        let _ = http1::Builder::new().serve_connection(TokioIo::new(far), service).with_upgrades().await;
+        let _ = http1::Builder::new()
+            .serve_connection(TokioIo::new(far), service)
+            .with_upgrades()
+            .await;
     });
     near
 }

@@ -14,16 +14,26 @@ pub(super) fn asks_for(address: &ProxyAddress, query: &str, profile: Profile) ->
     let at_root = matches!(address.path.as_deref(), None | Some("/")) && !address.old && address.resource == "services";
     if at_root && profile.proxy_path_parameter() {
         let is_path = |pair: &&str| pair.split('=').next() == Some("path");
-        let asked = path::parameters(query).find(|(key, _)| key == "path").map(|(_, value)| value);
+        let asked = path::parameters(query)
+            .find(|(key, _)| key == "path")
+            .map(|(_, value)| value);
         if let Some(asked) = asked.filter(|asked| !asked.is_empty()) {
             let (path, own) = asked.split_once('?').unwrap_or((&asked, ""));
-            let own: Vec<&str> = own.split('&').chain(query.split('&').filter(|pair| !is_path(pair))).filter(|pair| !pair.is_empty()).collect();
+            let own: Vec<&str> = own
+                .split('&')
+                .chain(query.split('&').filter(|pair| !is_path(pair)))
+                .filter(|pair| !pair.is_empty())
+                .collect();
             let joined = path::join("/", &path::unescape(path).unwrap_or_else(|| path.to_owned()));
             let slash = if path.ends_with('/') && joined != "/" { "/" } else { "" };
             return (format!("{joined}{slash}"), own.join("&"));
         }
     }
-    let query = if address.old { path::normalize_query(query) } else { query.to_owned() };
+    let query = if address.old {
+        path::normalize_query(query)
+    } else {
+        query.to_owned()
+    };
     (address.path.clone().unwrap_or_default(), query)
 }
 
@@ -36,10 +46,26 @@ mod tests {
     #[rstest]
     #[case("services", false, None, "path=/echo", Profile::Kubernetes12, "", "path=/echo")]
     #[case("services", false, None, "path=/echo", Profile::Documented, "/echo", "")]
-    #[case("services", false, None, "path=_search%3Fq%3Da%26size%3D1&pretty=true", Profile::Documented, "/_search", "q=a&size=1&pretty=true")]
+    #[case(
+        "services",
+        false,
+        None,
+        "path=_search%3Fq%3Da%26size%3D1&pretty=true",
+        Profile::Documented,
+        "/_search",
+        "q=a&size=1&pretty=true"
+    )]
     #[case("services", false, Some("/"), "x=1&path=a/b/", Profile::Documented, "/a/b/", "x=1")]
     #[case("services", false, None, "path=/", Profile::Documented, "/", "")]
-    #[case("services", false, Some("/sub"), "path=/echo", Profile::Documented, "/sub", "path=/echo")]
+    #[case(
+        "services",
+        false,
+        Some("/sub"),
+        "path=/echo",
+        Profile::Documented,
+        "/sub",
+        "path=/echo"
+    )]
     #[case("services", true, None, "path=/echo", Profile::Documented, "", "path=%2Fecho")]
     #[case("pods", false, None, "path=/echo", Profile::Documented, "", "path=/echo")]
     #[case("pods", false, Some("/e"), "w=a%20b&q", Profile::Documented, "/e", "w=a%20b&q")]
@@ -53,7 +79,14 @@ mod tests {
         #[case] asked: &str,
         #[case] with: &str,
     ) {
-        let address = ProxyAddress { resource, namespace: "a".to_owned(), name: "w".to_owned(), path: path.map(str::to_owned), root: "/r".to_owned(), old };
+        let address = ProxyAddress {
+            resource,
+            namespace: "a".to_owned(),
+            name: "w".to_owned(),
+            path: path.map(str::to_owned),
+            root: "/r".to_owned(),
+            old,
+        };
         assert_eq!(asks_for(&address, query, profile), (asked.to_owned(), with.to_owned()));
     }
 }

@@ -56,14 +56,27 @@ enum Decoder {
 impl Decoder {
     fn push(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
         if let (Self::Undecided, Some(first)) = (&self, piece.first()) {
-            *self = if first & 0x0f == 8 { Self::Zlib(ZlibDecoder::new(Vec::new())) } else { Self::Raw(DeflateDecoder::new(Vec::new())) };
+            *self = if first & 0x0f == 8 {
+                Self::Zlib(ZlibDecoder::new(Vec::new()))
+            } else {
+                Self::Raw(DeflateDecoder::new(Vec::new()))
+            };
         }
         match self {
             Self::Identity => Ok(piece.to_vec()),
             Self::Undecided => Ok(Vec::new()),
-            Self::Gzip(decoder) => decoder.write_all(piece).and_then(|()| decoder.flush()).map(|()| std::mem::take(decoder.get_mut())),
-            Self::Raw(decoder) => decoder.write_all(piece).and_then(|()| decoder.flush()).map(|()| std::mem::take(decoder.get_mut())),
-            Self::Zlib(decoder) => decoder.write_all(piece).and_then(|()| decoder.flush()).map(|()| std::mem::take(decoder.get_mut())),
+            Self::Gzip(decoder) => decoder
+                .write_all(piece)
+                .and_then(|()| decoder.flush())
+                .map(|()| std::mem::take(decoder.get_mut())),
+            Self::Raw(decoder) => decoder
+                .write_all(piece)
+                .and_then(|()| decoder.flush())
+                .map(|()| std::mem::take(decoder.get_mut())),
+            Self::Zlib(decoder) => decoder
+                .write_all(piece)
+                .and_then(|()| decoder.flush())
+                .map(|()| std::mem::take(decoder.get_mut())),
         }
     }
 
@@ -119,12 +132,20 @@ pub(crate) struct Change {
 impl Change {
     /// Rewrites the links of a page that stays in its `coding`.
     pub(crate) fn links(coding: Coding, page: Page) -> Self {
-        Self { encoder: None, page: Some(page), ..Self::decode(coding) }
+        Self {
+            encoder: None,
+            page: Some(page),
+            ..Self::decode(coding)
+        }
     }
 
     /// Takes a body out of its `coding`, rewriting its links where it is a `page`.
     pub(crate) fn plain(coding: Coding, page: Option<Page>) -> Self {
-        Self { encoder: Some(Encoder::Identity), page, ..Self::decode(coding) }
+        Self {
+            encoder: Some(Encoder::Identity),
+            page,
+            ..Self::decode(coding)
+        }
     }
 
     fn decode(coding: Coding) -> Self {
@@ -133,7 +154,12 @@ impl Change {
             Coding::Gzip => Decoder::Gzip(MultiGzDecoder::new(Vec::new())),
             Coding::Deflate => Decoder::Undecided,
         };
-        Self { coding, decoder, page: None, encoder: None }
+        Self {
+            coding,
+            decoder,
+            page: None,
+            encoder: None,
+        }
     }
 
     /// The encoder; it is chosen when the decoder has seen which form the body has.
@@ -182,7 +208,11 @@ pub(crate) struct Changed {
 impl Changed {
     /// `inner`, with `change` done to it.
     pub(crate) fn new(inner: Body, change: Change) -> Self {
-        Self { inner, input: Bytes::new(), change: Some(change) }
+        Self {
+            inner,
+            input: Bytes::new(),
+            change: Some(change),
+        }
     }
 }
 
@@ -190,7 +220,10 @@ impl hyper::body::Body for Changed {
     type Data = Bytes;
     type Error = BodyError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
         loop {
             if let (Some(change), false) = (&mut this.change, this.input.is_empty()) {
@@ -205,7 +238,9 @@ impl hyper::body::Body for Changed {
                 // Trailers, a body's last frame, are dropped: what is still held would have to go before them.
                 Some(frame) => this.input = frame?.into_data().unwrap_or_default(),
                 None => {
-                    let Some(change) = this.change.take() else { return Poll::Ready(None) };
+                    let Some(change) = this.change.take() else {
+                        return Poll::Ready(None);
+                    };
                     let out = change.end()?;
                     if !out.is_empty() {
                         return Poll::Ready(Some(Ok(Frame::data(out.into()))));
@@ -232,19 +267,29 @@ mod tests {
     }
 
     async fn through(encoded: &[u8], change: Change) -> Result<Vec<u8>, BodyError> {
-        let pieces: Vec<_> = encoded.chunks(7).map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece)))).collect();
+        let pieces: Vec<_> = encoded
+            .chunks(7)
+            .map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece))))
+            .collect();
         let body = StreamBody::new(futures::stream::iter(pieces)).boxed_unsync();
         Ok(Changed::new(body, change).collect().await?.to_bytes().to_vec())
     }
 
     fn page() -> Page {
-        Page::new(Links { prefix: "/p".to_owned(), host: String::new() }).unwrap()
+        Page::new(Links {
+            prefix: "/p".to_owned(),
+            host: String::new(),
+        })
+        .unwrap()
     }
 
     #[rstest]
     #[case(Coding::Identity, Encoder::Identity)]
     #[case(Coding::Gzip, Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::default())))]
-    #[case(Coding::Deflate, Encoder::Raw(DeflateEncoder::new(Vec::new(), Compression::default())))]
+    #[case(
+        Coding::Deflate,
+        Encoder::Raw(DeflateEncoder::new(Vec::new(), Compression::default()))
+    )]
     #[case(Coding::Deflate, Encoder::Zlib(ZlibEncoder::new(Vec::new(), Compression::default())))]
     #[tokio::test]
     async fn a_page_is_rewritten_within_its_coding(#[case] coding: Coding, #[case] encoder: Encoder) {
@@ -257,7 +302,15 @@ mod tests {
     #[tokio::test]
     async fn a_body_cut_short_is_an_error() {
         let encoded = encode(Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::default())));
-        assert!(through(&encoded[..encoded.len() - 6], Change::plain(Coding::Gzip, None)).await.is_err());
-        assert!(through(b"no gzip at all", Change::plain(Coding::Gzip, None)).await.is_err());
+        assert!(
+            through(&encoded[..encoded.len() - 6], Change::plain(Coding::Gzip, None))
+                .await
+                .is_err()
+        );
+        assert!(
+            through(b"no gzip at all", Change::plain(Coding::Gzip, None))
+                .await
+                .is_err()
+        );
     }
 }

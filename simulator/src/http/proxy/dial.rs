@@ -63,7 +63,10 @@ impl FromStr for Redial {
             _ => Err(format!("{address:?} is no HOST:PORT")),
         };
         let (from, to) = text.split_once('=').ok_or_else(|| format!("{text:?} is no FROM=TO"))?;
-        Ok(Self { from: address(from)?, to: address(to)? })
+        Ok(Self {
+            from: address(from)?,
+            to: address(to)?,
+        })
     }
 }
 
@@ -96,7 +99,11 @@ impl Connector {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(algorithms)))
             .with_no_client_auth();
-        Ok(Self { dial: Arc::new(dial), tls: TlsConnector::from(Arc::new(config)), timeout })
+        Ok(Self {
+            dial: Arc::new(dial),
+            tls: TlsConnector::from(Arc::new(config)),
+            timeout,
+        })
     }
 
     /// A connection to `address`, `HOST:PORT`, wherever that is sent.
@@ -120,7 +127,10 @@ impl Connector {
         }
         let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(name).map_err(|error| DialError(format!("tls: {error}")))?;
-        let opening = Opening { stream, first: Vec::new() };
+        let opening = Opening {
+            stream,
+            first: Vec::new(),
+        };
         match tokio::time::timeout(self.timeout, self.tls.connect(name, opening).into_fallible()).await {
             Err(_) => Err(DialError("net/http: TLS handshake timeout".to_owned())),
             Ok(Err((error, opening))) => Err(DialError(mishap(&error, &opening.first))),
@@ -183,7 +193,11 @@ pub(crate) struct Opening {
 const FIRST: usize = 5;
 
 impl AsyncRead for Opening {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
         let missing = FIRST.saturating_sub(self.first.len());

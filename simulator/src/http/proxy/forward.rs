@@ -48,7 +48,12 @@ pub(crate) struct Settings {
 impl Settings {
     /// Nothing is sent elsewhere, nothing runs in this process, and connections have [`TIMEOUT`].
     pub(crate) fn new(profile: Profile) -> Self {
-        Self { dial: Dial::default(), backends: Backends::default(), profile, connect_timeout: TIMEOUT }
+        Self {
+            dial: Dial::default(),
+            backends: Backends::default(),
+            profile,
+            connect_timeout: TIMEOUT,
+        }
     }
 }
 
@@ -68,8 +73,17 @@ impl Proxy {
     /// Where the cryptography offers no usable protocol version.
     pub(crate) fn new(settings: Settings) -> Result<Self, BodyError> {
         let connector = Connector::new(settings.dial, settings.connect_timeout)?;
-        let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(Duration::from_secs(90)).build(connector.clone());
-        Ok(Self { client, connector, resolver: Resolver::default(), backends: settings.backends, profile: settings.profile })
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(90))
+            .build(connector.clone());
+        Ok(Self {
+            client,
+            connector,
+            resolver: Resolver::default(),
+            backends: settings.backends,
+            profile: settings.profile,
+        })
     }
 
     /// Answers a request for what `address` names, made by `client`.
@@ -89,9 +103,17 @@ impl Proxy {
     {
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
         let resource = Resource::named(address.resource).ok_or_else(Status::no_such_path)?;
-        let server = self.resolver.resolve(lookup, resource, &address.namespace, &address.name).await?;
+        let server = self
+            .resolver
+            .resolve(lookup, resource, &address.namespace, &address.name)
+            .await?;
         let (path, query) = call::asks_for(address, request.uri().query().unwrap_or_default(), self.profile);
-        let target = Target { server, path, query, prefix: address.root.clone() };
+        let target = Target {
+            server,
+            path,
+            query,
+            prefix: address.root.clone(),
+        };
         target.check_port()?;
         if websocket::upgrades(request.headers()) {
             return self.upgrade(request, &target).await;
@@ -116,29 +138,58 @@ impl Proxy {
         headers::strip(request.headers_mut());
         headers::forwarded(request.headers_mut(), client, &target.forwarded_uri());
         // A client that names no coding gets none; between here and the server there may be one all the same.
-        let unpack = !head && !request.headers().contains_key(header::ACCEPT_ENCODING) && !request.headers().contains_key(header::RANGE);
+        let unpack = !head
+            && !request.headers().contains_key(header::ACCEPT_ENCODING)
+            && !request.headers().contains_key(header::RANGE);
         if unpack {
-            request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+            request
+                .headers_mut()
+                .insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
         let response = match self.send(request, target).await {
             Ok(response) => response,
             Err(message) => {
-                let mut response = Response::new(whole(format!("Error: '{message}'\nTrying to reach: '{}'", target.url())));
+                let mut response = Response::new(whole(format!(
+                    "Error: '{message}'\nTrying to reach: '{}'",
+                    target.url()
+                )));
                 *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+                response.headers_mut().insert(
+                    header::CONTENT_TYPE,
+                    HeaderValue::from_static("text/plain; charset=utf-8"),
+                );
                 return response;
             }
         };
         let (mut parts, body) = response.into_parts();
         headers::strip(&mut parts.headers);
-        let links = Links { prefix: target.prefix.clone(), host: target.server.host.clone() };
-        let coding = Coding::named(parts.headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default());
-        let location = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).filter(|location| !location.is_empty());
+        let links = Links {
+            prefix: target.prefix.clone(),
+            host: target.server.host.clone(),
+        };
+        let coding = Coding::named(
+            parts
+                .headers
+                .get(header::CONTENT_ENCODING)
+                .and_then(|value| value.to_str().ok())
+                .unwrap_or_default(),
+        );
+        let location = parts
+            .headers
+            .get(header::LOCATION)
+            .and_then(|value| value.to_str().ok())
+            .filter(|location| !location.is_empty());
         let led_elsewhere = location.is_some();
-        if let Some(rewritten) = location.and_then(|location| links.rewrite(location)).and_then(|link| HeaderValue::try_from(link).ok()) {
+        if let Some(rewritten) = location
+            .and_then(|location| links.rewrite(location))
+            .and_then(|link| HeaderValue::try_from(link).ok())
+        {
             parts.headers.insert(header::LOCATION, rewritten);
         }
-        let empty = head || parts.status == StatusCode::NO_CONTENT || parts.status == StatusCode::NOT_MODIFIED || hyper::body::Body::is_end_stream(&body);
+        let empty = head
+            || parts.status == StatusCode::NO_CONTENT
+            || parts.status == StatusCode::NOT_MODIFIED
+            || hyper::body::Body::is_end_stream(&body);
         let page = !led_elsewhere && !empty && is_html(&parts.headers) && coding.is_some();
         let page = if page { Page::new(links).ok() } else { None };
         let change = match (coding, page) {
@@ -166,7 +217,10 @@ impl Proxy {
             parts.extensions.insert(near.clone());
         }
         let asked = Request::from_parts(parts, Empty::new().map_err(|never| match never {}).boxed_unsync());
-        let mut response = self.send(asked, target).await.map_err(|message| Status::new(Reason::Unknown, message))?;
+        let mut response = self
+            .send(asked, target)
+            .await
+            .map_err(|message| Status::new(Reason::Unknown, message))?;
         if response.status() == StatusCode::SWITCHING_PROTOCOLS && !in_process {
             let far = hyper::upgrade::on(&mut response);
             if let Some(near) = near {
@@ -210,8 +264,16 @@ struct Target {
 
 impl Target {
     fn path_and_query(&self) -> String {
-        let path = if self.path.is_empty() { "/".to_owned() } else { path::escape(&self.path) };
-        if self.query.is_empty() { path } else { format!("{path}?{}", self.query) }
+        let path = if self.path.is_empty() {
+            "/".to_owned()
+        } else {
+            path::escape(&self.path)
+        };
+        if self.query.is_empty() {
+            path
+        } else {
+            format!("{path}?{}", self.query)
+        }
     }
 
     fn url(&self) -> String {
@@ -226,7 +288,11 @@ impl Target {
     /// Host and port, the port of the scheme where none is given.
     fn address(&self) -> String {
         let Server { scheme, host } = &self.server;
-        if self.port().is_some() { host.clone() } else { format!("{host}:{}", if scheme == "https" { 443 } else { 80 }) }
+        if self.port().is_some() {
+            host.clone()
+        } else {
+            format!("{host}:{}", if scheme == "https" { 443 } else { 80 })
+        }
     }
 
     fn port(&self) -> Option<&str> {
@@ -239,7 +305,11 @@ impl Target {
     fn check_port(&self) -> Result<(), Status> {
         match self.port() {
             Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) => {
-                let message = format!("parse {:?}: invalid port {:?} after host", self.url(), format!(":{port}"));
+                let message = format!(
+                    "parse {:?}: invalid port {:?} after host",
+                    self.url(),
+                    format!(":{port}")
+                );
                 Err(Status::new(Reason::Unknown, message))
             }
             _ => Ok(()),
@@ -248,8 +318,14 @@ impl Target {
 }
 
 fn redirect(uri: &Uri) -> Response<Body> {
-    let path = path::unescape(uri.path()).filter(|path| path.chars().all(|c| c.is_ascii_graphic())).unwrap_or_else(|| uri.path().to_owned());
-    let query = uri.query().filter(|query| !query.is_empty()).map(|query| format!("?{query}")).unwrap_or_default();
+    let path = path::unescape(uri.path())
+        .filter(|path| path.chars().all(|c| c.is_ascii_graphic()))
+        .unwrap_or_else(|| uri.path().to_owned());
+    let query = uri
+        .query()
+        .filter(|query| !query.is_empty())
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
     let mut response = Response::new(whole(String::new()));
     *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
     if let Ok(location) = HeaderValue::try_from(format!("{path}/{query}")) {
@@ -259,12 +335,20 @@ fn redirect(uri: &Uri) -> Response<Body> {
 }
 
 fn is_html(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    media_type.split(';').next().is_some_and(|media_type| media_type.trim() == "text/html")
+    let media_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    media_type
+        .split(';')
+        .next()
+        .is_some_and(|media_type| media_type.trim() == "text/html")
 }
 
 fn whole(text: String) -> Body {
-    Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync()
+    Full::new(Bytes::from(text))
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }
 
 /// Lets both sides talk until one of them is done.

@@ -30,7 +30,11 @@ pub(super) fn strip(headers: &mut HeaderMap) {
         .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
         .collect();
     // That trailers are welcome is meant for the server too.
-    let trailers = headers.get_all(header::TE).iter().any(|value| value.to_str().is_ok_and(|value| value.split(',').any(|te| te.trim() == "trailers")));
+    let trailers = headers.get_all(header::TE).iter().any(|value| {
+        value
+            .to_str()
+            .is_ok_and(|value| value.split(',').any(|te| te.trim() == "trailers"))
+    });
     for name in named.iter().chain(&HOP_BY_HOP) {
         headers.remove(name);
     }
@@ -43,7 +47,12 @@ pub(super) fn strip(headers: &mut HeaderMap) {
 pub(super) fn forwarded(headers: &mut HeaderMap, client: Option<IpAddr>, uri: &str) {
     let name = HeaderName::from_static("x-forwarded-for");
     if let Some(client) = client {
-        let mut chain: Vec<String> = headers.get_all(&name).iter().filter_map(|value| value.to_str().ok()).map(str::to_owned).collect();
+        let mut chain: Vec<String> = headers
+            .get_all(&name)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .map(str::to_owned)
+            .collect();
         chain.push(client.to_string());
         if let Ok(value) = HeaderValue::try_from(chain.join(", ")) {
             headers.insert(name, value);
@@ -61,18 +70,30 @@ mod tests {
     #[test]
     fn what_is_about_one_connection_stays_behind() {
         let mut headers = HeaderMap::new();
-        for (name, value) in [("connection", "close, X-Own"), ("x-own", "1"), ("x-other", "2"), ("te", "gzip, trailers"), ("upgrade", "x"), ("keep-alive", "1")]
-        {
+        for (name, value) in [
+            ("connection", "close, X-Own"),
+            ("x-own", "1"),
+            ("x-other", "2"),
+            ("te", "gzip, trailers"),
+            ("upgrade", "x"),
+            ("keep-alive", "1"),
+        ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
         strip(&mut headers);
-        let left: Vec<(&str, &[u8])> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let left: Vec<(&str, &[u8])> = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
         assert_eq!(left, [("x-other", &b"2"[..]), ("te", b"trailers")]);
     }
 
     #[test]
     fn the_chain_of_clients_grows() {
-        let mut headers = HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-for"), HeaderValue::from_static("1.2.3.4"))]);
+        let mut headers = HeaderMap::from_iter([(
+            HeaderName::from_static("x-forwarded-for"),
+            HeaderValue::from_static("1.2.3.4"),
+        )]);
         forwarded(&mut headers, Some(IpAddr::from([127, 0, 0, 1])), "/p/x");
         assert_eq!(headers["x-forwarded-for"], "1.2.3.4, 127.0.0.1");
         assert_eq!(headers["x-forwarded-uri"], "/p/x");

@@ -71,12 +71,22 @@ impl Page {
             Ok(())
         };
         let settings = Settings::new_send()
-            .append_element_content_handler((std::borrow::Cow::Owned(every), ElementContentHandlers::default().element(handler)))
+            .append_element_content_handler((
+                std::borrow::Cow::Owned(every),
+                ElementContentHandlers::default().element(handler),
+            ))
             .with_encoding(bytes)
             .with_strict(false)
-            .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(MEMORY).with_graceful_bail_out_on_memory_limit_exceeded(true));
+            .with_memory_settings(
+                MemorySettings::new()
+                    .with_max_allowed_memory_usage(MEMORY)
+                    .with_graceful_bail_out_on_memory_limit_exceeded(true),
+            );
         let output = Arc::new(Mutex::new(BytesMut::new()));
-        Ok(Self { rewriter: Some(HtmlRewriter::new(settings, Output(Arc::clone(&output)))), output })
+        Ok(Self {
+            rewriter: Some(HtmlRewriter::new(settings, Output(Arc::clone(&output)))),
+            output,
+        })
     }
 
     /// Takes a piece of the page and gives what of it can be sent on.
@@ -113,7 +123,11 @@ fn start_tag(element: &mut Element<'_, '_>, links: &Links) -> String {
         let value = to_bytes(&raw);
         let value = std::str::from_utf8(&value).map(|text| {
             let text = decode_html_entities(text);
-            let link = if rewritten.contains(&key.as_str()) { links.rewrite(&text) } else { None };
+            let link = if rewritten.contains(&key.as_str()) {
+                links.rewrite(&text)
+            } else {
+                None
+            };
             carry(&escape(link.as_deref().unwrap_or(&text)))
         });
         out.push(' ');
@@ -148,12 +162,21 @@ fn escape(text: &str) -> String {
 const CARRIER: u32 = 0xf700;
 
 fn to_bytes(carried: &str) -> Vec<u8> {
-    carried.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or_else(|_| u32::from(c).wrapping_sub(CARRIER) as u8)).collect()
+    carried
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)).unwrap_or_else(|_| u32::from(c).wrapping_sub(CARRIER) as u8))
+        .collect()
 }
 
 fn carry(text: &str) -> String {
     text.bytes()
-        .map(|byte| if byte.is_ascii() { char::from(byte) } else { char::from_u32(CARRIER + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER) })
+        .map(|byte| {
+            if byte.is_ascii() {
+                char::from(byte)
+            } else {
+                char::from_u32(CARRIER + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+        })
         .collect()
 }
 
@@ -164,7 +187,10 @@ mod tests {
     use super::*;
 
     fn rewrite(page: &[u8], piece: usize) -> Vec<u8> {
-        let links = Links { prefix: "/p".to_owned(), host: "h:1".to_owned() };
+        let links = Links {
+            prefix: "/p".to_owned(),
+            host: "h:1".to_owned(),
+        };
         let mut rewriter = Page::new(links).unwrap();
         let mut out = Vec::new();
         for part in page.chunks(piece) {
@@ -178,22 +204,35 @@ mod tests {
     #[case("<a HREF='/upper'>x</a>", "<a href=\"/p/upper\">x</a>")]
     #[case("<A  href=/x\n id=y>t</A>", "<a href=\"/p/x\" id=\"y\">t</A>")]
     #[case("<p data-x='/no'>/not &amp; here</p>", "<p data-x=\"/no\">/not &amp; here</p>")]
-    #[case("<img src=\"/a?b=1&amp;c=2\" longdesc='/d'/>", "<img src=\"/p/a?b=1&amp;c=2\" longdesc=\"/p/d\"/>")]
-    #[case("<script src='/s.js'>if (a < b) x = '<a href=\"/y\">';</script>", "<script src=\"/p/s.js\">if (a < b) x = '<a href=\"/y\">';</script>")]
+    #[case(
+        "<img src=\"/a?b=1&amp;c=2\" longdesc='/d'/>",
+        "<img src=\"/p/a?b=1&amp;c=2\" longdesc=\"/p/d\"/>"
+    )]
+    #[case(
+        "<script src='/s.js'>if (a < b) x = '<a href=\"/y\">';</script>",
+        "<script src=\"/p/s.js\">if (a < b) x = '<a href=\"/y\">';</script>"
+    )]
     #[case("<!-- <a href='/c'> --><!DOCTYPE html>", "<!-- <a href='/c'> --><!DOCTYPE html>")]
     #[case("<input disabled>", "<input disabled=\"\">")]
     #[case("<a title=\"it's <b>\" href=\"\">", "<a title=\"it&#39;s &lt;b&gt;\" href=\"\">")]
     #[case("<a href='/é' title='é'>é</a>", "<a href=\"/p/%C3%A9\" title=\"é\">é</a>")]
     fn start_tags_are_written_anew_and_the_rest_stays(#[case] page: &str, #[case] expected: &str) {
         for piece in [1, 3, 1000] {
-            assert_eq!(String::from_utf8(rewrite(page.as_bytes(), piece)).unwrap(), expected, "in pieces of {piece}");
+            assert_eq!(
+                String::from_utf8(rewrite(page.as_bytes(), piece)).unwrap(),
+                expected,
+                "in pieces of {piece}"
+            );
         }
     }
 
     #[test]
     fn bytes_of_another_encoding_survive() {
         let page = b"<p title=\"caf\xe9\">caf\xe9</p><a href='/x'>\xff</a>";
-        assert_eq!(rewrite(page, 5), b"<p title=\"caf\xe9\">caf\xe9</p><a href=\"/p/x\">\xff</a>");
+        assert_eq!(
+            rewrite(page, 5),
+            b"<p title=\"caf\xe9\">caf\xe9</p><a href=\"/p/x\">\xff</a>"
+        );
     }
 
     #[test]

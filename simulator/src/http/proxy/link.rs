@@ -27,14 +27,19 @@ impl Links {
         let after_scheme = match rest.find([':', '/']) {
             Some(at) if rest[at..].starts_with(':') => {
                 let scheme = &rest[..at];
-                if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)) {
+                if !scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                    || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+                {
                     return None;
                 }
                 &rest[at + 1..]
             }
             _ => rest,
         };
-        let raw = match after_scheme.strip_prefix("//").filter(|_| !after_scheme.starts_with("///")) {
+        let raw = match after_scheme
+            .strip_prefix("//")
+            .filter(|_| !after_scheme.starts_with("///"))
+        {
             Some(authority) => {
                 let end = authority.find('/').unwrap_or(authority.len());
                 if authority[..end] != self.host {
@@ -60,7 +65,8 @@ impl Links {
 }
 
 fn split(text: &str, mark: char) -> (&str, Option<&str>) {
-    text.split_once(mark).map_or((text, None), |(before, after)| (before, Some(after)))
+    text.split_once(mark)
+        .map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
 #[cfg(test)]
@@ -91,7 +97,10 @@ mod tests {
     #[case("/bad%zz", None)]
     #[case("/line\nbreak", None)]
     fn only_rooted_links_of_the_same_host_are_led_through_the_proxy(#[case] link: &str, #[case] written: Option<&str>) {
-        let links = Links { prefix: "/p/x".to_owned(), host: "10.0.0.1:80".to_owned() };
+        let links = Links {
+            prefix: "/p/x".to_owned(),
+            host: "10.0.0.1:80".to_owned(),
+        };
         assert_eq!(links.rewrite(link).as_deref(), written);
     }
 }

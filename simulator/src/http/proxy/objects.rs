@@ -13,11 +13,25 @@ use crate::{
 pub(crate) struct Objects<'r>(pub(crate) &'r Registry);
 
 impl Lookup for Objects<'_> {
-    fn find<'a>(&'a self, resource: &'a str, namespace: &'a str, name: &'a str) -> BoxFuture<'a, Option<Map<String, Value>>> {
+    fn find<'a>(
+        &'a self,
+        resource: &'a str,
+        namespace: &'a str,
+        name: &'a str,
+    ) -> BoxFuture<'a, Option<Map<String, Value>>> {
         Box::pin(async move {
             let resource = Scheme::builtin().resource("", "v1", resource)?;
-            let namespace = if namespace.is_empty() { None } else { Some(namespace.to_owned()) };
-            let address = Address { resource, namespace, name: Some(name.to_owned()), subresource: None };
+            let namespace = if namespace.is_empty() {
+                None
+            } else {
+                Some(namespace.to_owned())
+            };
+            let address = Address {
+                resource,
+                namespace,
+                name: Some(name.to_owned()),
+                subresource: None,
+            };
             let found = self.0.get(&address, &ReadOptions::default()).await.ok()?;
             serde_json::from_slice(&found.body).ok()
         })

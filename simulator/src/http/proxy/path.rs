@@ -9,11 +9,19 @@ use std::fmt::Write;
 
 /// Decodes percent escapes; `None` where one is malformed or the bytes are no UTF-8.
 pub(crate) fn unescape(text: &str) -> Option<String> {
-    let malformed = text.match_indices('%').any(|(at, _)| !text.as_bytes().get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)));
+    let malformed = text.match_indices('%').any(|(at, _)| {
+        !text
+            .as_bytes()
+            .get(at + 1..at + 3)
+            .is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
+    });
     if malformed {
         return None;
     }
-    percent_encoding::percent_decode_str(text).decode_utf8().ok().map(Into::into)
+    percent_encoding::percent_decode_str(text)
+        .decode_utf8()
+        .ok()
+        .map(Into::into)
 }
 
 fn write_escaped(out: &mut String, text: &str, keep: fn(u8) -> bool) {
@@ -77,10 +85,13 @@ pub(crate) fn normalize_query(query: &str) -> String {
 
 /// The readable parameters of a query, in order, decoded.
 pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (String, String)> {
-    query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        Some((unescape(&key.replace('+', " "))?, unescape(&value.replace('+', " "))?))
-    })
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.contains(';'))
+        .filter_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((unescape(&key.replace('+', " "))?, unescape(&value.replace('+', " "))?))
+        })
 }
 
 #[cfg(test)]
@@ -111,7 +122,10 @@ mod tests {
 
     #[test]
     fn a_path_keeps_the_reserved_characters_that_may_stand_in_it() {
-        assert_eq!(escape("/a b/c?d=e&f+g,h;i:j@k$l(m)é"), "/a%20b/c%3Fd=e&f+g,h;i:j@k$l%28m%29%C3%A9");
+        assert_eq!(
+            escape("/a b/c?d=e&f+g,h;i:j@k$l(m)é"),
+            "/a%20b/c%3Fd=e&f+g,h;i:j@k$l%28m%29%C3%A9"
+        );
         assert_eq!(unescape("/a%2Fb"), Some("/a/b".to_owned()));
         assert_eq!(unescape("/a%2"), None);
     }

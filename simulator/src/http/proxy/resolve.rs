@@ -20,7 +20,12 @@ pub(crate) const NODE_AGENT_PORT: u64 = 10_250;
 /// Reads the objects that say where a request goes.
 pub(crate) trait Lookup: Send + Sync {
     /// The object's fields; `None` where it is not there. `namespace` is empty for a node.
-    fn find<'a>(&'a self, resource: &'a str, namespace: &'a str, name: &'a str) -> BoxFuture<'a, Option<Map<String, Value>>>;
+    fn find<'a>(
+        &'a self,
+        resource: &'a str,
+        namespace: &'a str,
+        name: &'a str,
+    ) -> BoxFuture<'a, Option<Map<String, Value>>>;
 }
 
 /// What can be proxied to.
@@ -71,7 +76,10 @@ fn split(resource: Resource, id: &str) -> Result<(&str, &str, &str), Status> {
         [name, port] if !name.is_empty() => Ok(("http", name, port)),
         ["", name, port] if !name.is_empty() => Ok(("http", name, port)),
         [scheme @ ("http" | "https"), name, port] if !name.is_empty() => Ok((scheme, name, port)),
-        _ => Err(Status::new(Reason::BadRequest, format!("invalid {} request {id:?}", resource.singular()))),
+        _ => Err(Status::new(
+            Reason::BadRequest,
+            format!("invalid {} request {id:?}", resource.singular()),
+        )),
     }
 }
 
@@ -86,48 +94,101 @@ const TURNS: usize = 4096;
 
 impl Resolver {
     /// The server that the name `id` of a `resource` stands for.
-    pub(crate) async fn resolve(&self, lookup: &dyn Lookup, resource: Resource, namespace: &str, id: &str) -> Result<Server, Status> {
+    pub(crate) async fn resolve(
+        &self,
+        lookup: &dyn Lookup,
+        resource: Resource,
+        namespace: &str,
+        id: &str,
+    ) -> Result<Server, Status> {
         let (scheme, name, port) = split(resource, id)?;
         match resource {
             Resource::Service => self.service(lookup, namespace, id, (scheme, name, port)).await,
             Resource::Pod => {
-                let pod = lookup.find("pods", namespace, name).await.ok_or_else(|| Status::not_found("", "pods", name))?;
+                let pod = lookup
+                    .find("pods", namespace, name)
+                    .await
+                    .ok_or_else(|| Status::not_found("", "pods", name))?;
                 let pod = Value::Object(pod);
-                let first = items(&pod["spec"]["containers"]).iter().flat_map(|c| items(&c["ports"])).find_map(|p| p["containerPort"].as_u64());
-                let port = if port.is_empty() { first.map(|p| p.to_string()) } else { Some(port.to_owned()) };
+                let first = items(&pod["spec"]["containers"])
+                    .iter()
+                    .flat_map(|c| items(&c["ports"]))
+                    .find_map(|p| p["containerPort"].as_u64());
+                let port = if port.is_empty() {
+                    first.map(|p| p.to_string())
+                } else {
+                    Some(port.to_owned())
+                };
                 let address = pod["status"]["podIP"].as_str().unwrap_or_default();
                 let host = port.map_or_else(|| address.to_owned(), |port| with_port(address, &port));
-                Ok(Server { scheme: scheme.to_owned(), host })
+                Ok(Server {
+                    scheme: scheme.to_owned(),
+                    host,
+                })
             }
             Resource::Node => {
-                let node = lookup.find("nodes", "", name).await.ok_or_else(|| Status::not_found("", "nodes", name))?;
+                let node = lookup
+                    .find("nodes", "", name)
+                    .await
+                    .ok_or_else(|| Status::not_found("", "nodes", name))?;
                 let node = Value::Object(node);
                 let addresses = items(&node["status"]["addresses"]);
-                let address = ["LegacyHostIP", "InternalIP"].iter().find_map(|kind| addresses.iter().find(|a| a["type"] == **kind));
+                let address = ["LegacyHostIP", "InternalIP"]
+                    .iter()
+                    .find_map(|kind| addresses.iter().find(|a| a["type"] == **kind));
                 let Some(address) = address.and_then(|a| a["address"].as_str()) else {
-                    let known: Vec<String> = addresses.iter().map(|a| format!("{{{} {}}}", text(&a["type"]), text(&a["address"]))).collect();
-                    return Err(Status::new(Reason::Unknown, format!("host IP unknown; known addresses: [{}]", known.join(" "))));
+                    let known: Vec<String> = addresses
+                        .iter()
+                        .map(|a| format!("{{{} {}}}", text(&a["type"]), text(&a["address"])))
+                        .collect();
+                    return Err(Status::new(
+                        Reason::Unknown,
+                        format!("host IP unknown; known addresses: [{}]", known.join(" ")),
+                    ));
                 };
                 if !port.is_empty() && port != NODE_AGENT_PORT.to_string() {
-                    return Ok(Server { scheme: scheme.to_owned(), host: with_port(address, port) });
+                    return Ok(Server {
+                        scheme: scheme.to_owned(),
+                        host: with_port(address, port),
+                    });
                 }
-                let agent = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"].as_u64().filter(|port| *port > 0);
-                Ok(Server { scheme: "https".to_owned(), host: with_port(address, &agent.unwrap_or(NODE_AGENT_PORT).to_string()) })
+                let agent = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+                    .as_u64()
+                    .filter(|port| *port > 0);
+                Ok(Server {
+                    scheme: "https".to_owned(),
+                    host: with_port(address, &agent.unwrap_or(NODE_AGENT_PORT).to_string()),
+                })
             }
         }
     }
 
-    async fn service(&self, lookup: &dyn Lookup, namespace: &str, id: &str, (scheme, name, port): (&str, &str, &str)) -> Result<Server, Status> {
+    async fn service(
+        &self,
+        lookup: &dyn Lookup,
+        namespace: &str,
+        id: &str,
+        (scheme, name, port): (&str, &str, &str),
+    ) -> Result<Server, Status> {
         let unavailable = |message: String| Status::new(Reason::ServiceUnavailable, message);
         let mut wanted = port.to_owned();
         if let Ok(number) = port.parse::<i64>() {
-            let service = lookup.find("services", namespace, name).await.ok_or_else(|| Status::not_found("", "services", name))?;
+            let service = lookup
+                .find("services", namespace, name)
+                .await
+                .ok_or_else(|| Status::not_found("", "services", name))?;
             let service = Value::Object(service);
-            let named = items(&service["spec"]["ports"]).iter().find(|p| p["port"].as_i64() == Some(number));
-            let named = named.ok_or_else(|| unavailable(format!("no service port {number} found for service {name:?}")))?;
+            let named = items(&service["spec"]["ports"])
+                .iter()
+                .find(|p| p["port"].as_i64() == Some(number));
+            let named =
+                named.ok_or_else(|| unavailable(format!("no service port {number} found for service {name:?}")))?;
             wanted = text(&named["name"]).to_owned();
         }
-        let endpoints = lookup.find("endpoints", namespace, name).await.ok_or_else(|| Status::not_found("", "endpoints", name))?;
+        let endpoints = lookup
+            .find("endpoints", namespace, name)
+            .await
+            .ok_or_else(|| Status::not_found("", "endpoints", name))?;
         let endpoints = Value::Object(endpoints);
         let subsets = items(&endpoints["subsets"]);
         if subsets.is_empty() {
@@ -135,13 +196,28 @@ impl Resolver {
         }
         let mut choices = Vec::new();
         for subset in subsets {
-            let Some(port) = items(&subset["ports"]).iter().find(|p| text(&p["name"]) == wanted).and_then(|p| p["port"].as_u64()) else { continue };
-            choices.extend(items(&subset["addresses"]).iter().filter_map(|a| a["ip"].as_str()).map(|ip| with_port(ip, &port.to_string())));
+            let Some(port) = items(&subset["ports"])
+                .iter()
+                .find(|p| text(&p["name"]) == wanted)
+                .and_then(|p| p["port"].as_u64())
+            else {
+                continue;
+            };
+            choices.extend(
+                items(&subset["addresses"])
+                    .iter()
+                    .filter_map(|a| a["ip"].as_str())
+                    .map(|ip| with_port(ip, &port.to_string())),
+            );
         }
         let turn = self.turn(&format!("{namespace}/{name}:{wanted}"));
-        let host =
-            choices.get(turn.checked_rem(choices.len()).unwrap_or(0)).ok_or_else(|| unavailable(format!("no endpoints available for service {id:?}")))?;
-        Ok(Server { scheme: scheme.to_owned(), host: host.clone() })
+        let host = choices
+            .get(turn.checked_rem(choices.len()).unwrap_or(0))
+            .ok_or_else(|| unavailable(format!("no endpoints available for service {id:?}")))?;
+        Ok(Server {
+            scheme: scheme.to_owned(),
+            host: host.clone(),
+        })
     }
 
     fn turn(&self, key: &str) -> usize {
@@ -164,7 +240,11 @@ fn text(value: &Value) -> &str {
 }
 
 fn with_port(host: &str, port: &str) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
 }
 
 #[cfg(test)]
@@ -177,8 +257,17 @@ mod tests {
     struct Objects(Value);
 
     impl Lookup for Objects {
-        fn find<'a>(&'a self, resource: &'a str, namespace: &'a str, name: &'a str) -> BoxFuture<'a, Option<Map<String, Value>>> {
-            let found = self.0.pointer(&format!("/{resource}/{namespace}~1{name}")).and_then(Value::as_object).cloned();
+        fn find<'a>(
+            &'a self,
+            resource: &'a str,
+            namespace: &'a str,
+            name: &'a str,
+        ) -> BoxFuture<'a, Option<Map<String, Value>>> {
+            let found = self
+                .0
+                .pointer(&format!("/{resource}/{namespace}~1{name}"))
+                .and_then(Value::as_object)
+                .cloned();
             Box::pin(async move { found })
         }
     }
@@ -227,7 +316,10 @@ mod tests {
     #[case(Resource::Node, "agent", "https://10.2.0.1:10255")]
     #[tokio::test]
     async fn a_name_stands_for_a_server(#[case] resource: Resource, #[case] id: &str, #[case] server: &str) {
-        let found = Resolver::default().resolve(&objects(), resource, "a", id).await.unwrap();
+        let found = Resolver::default()
+            .resolve(&objects(), resource, "a", id)
+            .await
+            .unwrap();
         assert_eq!(format!("{}://{}", found.scheme, found.host), server);
     }
 
@@ -242,12 +334,30 @@ mod tests {
     #[case(Resource::Service, "none:x", 503, "no endpoints available for service \"none\"")]
     #[case(Resource::Service, "unready", 503, "no endpoints available for service \"unready\"")]
     #[case(Resource::Service, "multi", 503, "no endpoints available for service \"multi\"")]
-    #[case(Resource::Service, "multi:nope", 503, "no endpoints available for service \"multi:nope\"")]
+    #[case(
+        Resource::Service,
+        "multi:nope",
+        503,
+        "no endpoints available for service \"multi:nope\""
+    )]
     #[case(Resource::Pod, "absent", 404, "pods \"absent\" not found")]
-    #[case(Resource::Node, "lost", 500, "host IP unknown; known addresses: [{ExternalIP 1.2.3.4}]")]
+    #[case(
+        Resource::Node,
+        "lost",
+        500,
+        "host IP unknown; known addresses: [{ExternalIP 1.2.3.4}]"
+    )]
     #[tokio::test]
-    async fn a_name_that_stands_for_nothing_is_refused(#[case] resource: Resource, #[case] id: &str, #[case] code: u16, #[case] message: &str) {
-        let status = Resolver::default().resolve(&objects(), resource, "a", id).await.unwrap_err();
+    async fn a_name_that_stands_for_nothing_is_refused(
+        #[case] resource: Resource,
+        #[case] id: &str,
+        #[case] code: u16,
+        #[case] message: &str,
+    ) {
+        let status = Resolver::default()
+            .resolve(&objects(), resource, "a", id)
+            .await
+            .unwrap_err();
         assert_eq!((status.code, status.message.as_str()), (code, message));
     }
 
@@ -259,6 +369,13 @@ mod tests {
             let server = resolver.resolve(&objects, Resource::Service, "a", "web").await.unwrap();
             *counts.entry(server.host).or_insert(0) += 1;
         }
-        assert_eq!(counts, HashMap::from([("10.0.0.1:99".to_owned(), 10), ("10.0.0.2:99".to_owned(), 10), ("10.0.0.3:98".to_owned(), 10)]));
+        assert_eq!(
+            counts,
+            HashMap::from([
+                ("10.0.0.1:99".to_owned(), 10),
+                ("10.0.0.2:99".to_owned(), 10),
+                ("10.0.0.3:98".to_owned(), 10)
+            ])
+        );
     }
 }

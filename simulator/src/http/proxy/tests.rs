@@ -27,8 +27,15 @@ struct OnePod;
 
 impl Lookup for OnePod {
     fn find<'a>(&'a self, resource: &'a str, _: &'a str, name: &'a str) -> BoxFuture<'a, Option<Map<String, Value>>> {
-        let pod = json!({"spec": {"containers": [{"ports": [{"containerPort": 80}]}]}, "status": {"podIP": "10.9.9.9"}});
-        Box::pin(async move { if (resource, name) == ("pods", "p") { pod.as_object().cloned() } else { None } })
+        let pod =
+            json!({"spec": {"containers": [{"ports": [{"containerPort": 80}]}]}, "status": {"podIP": "10.9.9.9"}});
+        Box::pin(async move {
+            if (resource, name) == ("pods", "p") {
+                pod.as_object().cloned()
+            } else {
+                None
+            }
+        })
     }
 }
 
@@ -45,7 +52,11 @@ where
                 let answer = answer(request);
                 async move { Ok::<_, Infallible>(answer.await) }
             });
-            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service).with_upgrades());
+            tokio::spawn(
+                http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service)
+                    .with_upgrades(),
+            );
         }
     });
     address
@@ -55,7 +66,12 @@ where
 async fn front(behind: Option<SocketAddr>, backends: Backends) -> SocketAddr {
     let mut settings = Settings::new(Profile::Documented);
     if let Some(behind) = behind {
-        settings.dial = [Redial { from: "10.9.9.9:80".to_owned(), to: behind.to_string() }].into_iter().collect();
+        settings.dial = [Redial {
+            from: "10.9.9.9:80".to_owned(),
+            to: behind.to_string(),
+        }]
+        .into_iter()
+        .collect();
     }
     settings.backends = backends;
     front_with(settings).await
@@ -66,7 +82,15 @@ async fn front_with(settings: Settings) -> SocketAddr {
     serve(move |request| {
         let proxy = Arc::clone(&proxy);
         Box::pin(async move {
-            match proxy.answer(&OnePod, &address(request.uri().path()), request, Some([127, 0, 0, 1].into())).await {
+            match proxy
+                .answer(
+                    &OnePod,
+                    &address(request.uri().path()),
+                    request,
+                    Some([127, 0, 0, 1].into()),
+                )
+                .await
+            {
                 Ok(response) => response,
                 Err(status) => {
                     let mut response = Response::new(full(&status.to_value().to_string()));
@@ -83,20 +107,35 @@ async fn front_with(settings: Settings) -> SocketAddr {
 fn address(path: &str) -> ProxyAddress {
     let old = path.starts_with("/api/v1/proxy/");
     let root: String = path.split_inclusive('/').take(8).collect();
-    let rest = path.get(root.trim_end_matches('/').len()..).filter(|rest| !rest.is_empty());
+    let rest = path
+        .get(root.trim_end_matches('/').len()..)
+        .filter(|rest| !rest.is_empty());
     let name = path.split('/').nth(if old { 7 } else { 6 }).unwrap();
     let rest = rest.map(|rest| path::unescape(rest).unwrap());
-    ProxyAddress { resource: "pods", namespace: "a".to_owned(), name: name.to_owned(), path: rest, root: root.trim_end_matches('/').to_owned(), old }
+    ProxyAddress {
+        resource: "pods",
+        namespace: "a".to_owned(),
+        name: name.to_owned(),
+        path: rest,
+        root: root.trim_end_matches('/').to_owned(),
+        old,
+    }
 }
 
 fn full(text: &str) -> Body {
-    Full::new(Bytes::copy_from_slice(text.as_bytes())).map_err(|never| match never {}).boxed_unsync()
+    Full::new(Bytes::copy_from_slice(text.as_bytes()))
+        .map_err(|never| match never {})
+        .boxed_unsync()
 }
 
 fn client() -> reqwest::Client {
     // What the whole workspace is built with may leave the choice of one open.
     let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap()
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .build()
+        .unwrap()
 }
 
 const POD: &str = "/api/v1/namespaces/a/pods/p/proxy";
@@ -108,15 +147,27 @@ const POD: &str = "/api/v1/namespaces/a/pods/p/proxy";
 async fn a_server_that_is_not_there_is_a_503_in_words(#[case] scheme: &str, #[case] why: &str) {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let front = front(Some(gone), Backends::default()).await;
-    let answer = client().get(format!("http://{front}/api/v1/proxy/namespaces/a/pods/{scheme}:p:80/echo?b=1&a=2")).send().await.unwrap();
+    let answer = client()
+        .get(format!(
+            "http://{front}/api/v1/proxy/namespaces/a/pods/{scheme}:p:80/echo?b=1&a=2"
+        ))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(answer.status(), 503);
     assert_eq!(answer.headers()["content-type"], "text/plain; charset=utf-8");
-    assert_eq!(answer.text().await.unwrap(), format!("Error: '{why}'\nTrying to reach: '{scheme}://10.9.9.9:80/echo?a=2&b=1'"));
+    assert_eq!(
+        answer.text().await.unwrap(),
+        format!("Error: '{why}'\nTrying to reach: '{scheme}://10.9.9.9:80/echo?a=2&b=1'")
+    );
 }
 
 #[rstest]
 #[case(b"nonsense\r\n\r\n", "tls: first record does not look like a TLS handshake")]
-#[case(b"HTTP/1.0 400 Bad Request\r\n\r\n", "http: server gave HTTP response to HTTPS client")]
+#[case(
+    b"HTTP/1.0 400 Bad Request\r\n\r\n",
+    "http: server gave HTTP response to HTTPS client"
+)]
 #[case(b"", "EOF")]
 #[tokio::test]
 async fn a_server_that_speaks_no_tls_is_told_apart(#[case] says: &'static [u8], #[case] why: &str) {
@@ -130,46 +181,89 @@ async fn a_server_that_speaks_no_tls_is_told_apart(#[case] says: &'static [u8], 
         let _ = stream.shutdown().await;
         let _ = stream.read(&mut hello).await;
     });
-    let answer = client().get(format!("http://{front}/api/v1/namespaces/a/pods/https:p:80/proxy/echo")).send().await.unwrap();
-    assert_eq!((answer.status().as_u16(), answer.text().await.unwrap()), (503, format!("Error: '{why}'\nTrying to reach: 'https://10.9.9.9:80/echo'")));
+    let answer = client()
+        .get(format!("http://{front}/api/v1/namespaces/a/pods/https:p:80/proxy/echo"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        (answer.status().as_u16(), answer.text().await.unwrap()),
+        (
+            503,
+            format!("Error: '{why}'\nTrying to reach: 'https://10.9.9.9:80/echo'")
+        )
+    );
 }
 
 #[tokio::test]
 async fn a_server_that_keeps_silent_is_given_up() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut settings = Settings::new(Profile::Documented);
-    settings.dial = [Redial { from: "10.9.9.9:80".to_owned(), to: silent.local_addr().unwrap().to_string() }].into_iter().collect();
+    settings.dial = [Redial {
+        from: "10.9.9.9:80".to_owned(),
+        to: silent.local_addr().unwrap().to_string(),
+    }]
+    .into_iter()
+    .collect();
     settings.connect_timeout = Duration::from_millis(50);
     let front = front_with(settings).await;
-    let answer = client().get(format!("http://{front}/api/v1/namespaces/a/pods/https:p:80/proxy/echo")).send().await.unwrap();
+    let answer = client()
+        .get(format!("http://{front}/api/v1/namespaces/a/pods/https:p:80/proxy/echo"))
+        .send()
+        .await
+        .unwrap();
     let text = "Error: 'net/http: TLS handshake timeout'\nTrying to reach: 'https://10.9.9.9:80/echo'";
-    assert_eq!((answer.status().as_u16(), answer.text().await.unwrap().as_str()), (503, text));
+    assert_eq!(
+        (answer.status().as_u16(), answer.text().await.unwrap().as_str()),
+        (503, text)
+    );
 }
 
 #[tokio::test]
 async fn a_port_that_is_no_number_is_refused() {
     let front = front(None, Backends::default()).await;
-    let answer = client().get(format!("http://{front}/api/v1/namespaces/a/pods/p:web/proxy/echo")).send().await.unwrap();
+    let answer = client()
+        .get(format!("http://{front}/api/v1/namespaces/a/pods/p:web/proxy/echo"))
+        .send()
+        .await
+        .unwrap();
     let status: Value = answer.json().await.unwrap();
-    assert_eq!((&status["code"], &status["message"]), (&json!(500), &json!("parse \"http://10.9.9.9:web/echo\": invalid port \":web\" after host")));
+    assert_eq!(
+        (&status["code"], &status["message"]),
+        (
+            &json!(500),
+            &json!("parse \"http://10.9.9.9:web/echo\": invalid port \":web\" after host")
+        )
+    );
 }
 
 #[tokio::test]
 async fn the_root_without_a_slash_redirects_to_the_one_with_it() {
     let front = front(None, Backends::default()).await;
     let answer = client().get(format!("http://{front}{POD}?q=1")).send().await.unwrap();
-    assert_eq!((answer.status().as_u16(), answer.headers()["location"].to_str().unwrap()), (301, "/api/v1/namespaces/a/pods/p/proxy/?q=1"));
+    assert_eq!(
+        (answer.status().as_u16(), answer.headers()["location"].to_str().unwrap()),
+        (301, "/api/v1/namespaces/a/pods/p/proxy/?q=1")
+    );
     assert_eq!(answer.content_length(), Some(0));
 }
 
 #[tokio::test]
 async fn request_and_response_stream_while_both_are_under_way() {
-    let behind = serve(|request| Box::pin(async move { Response::new(request.into_body().map_err(Into::into).boxed_unsync()) })).await;
+    let behind =
+        serve(|request| Box::pin(async move { Response::new(request.into_body().map_err(Into::into).boxed_unsync()) }))
+            .await;
     let front = front(Some(behind), Backends::default()).await;
     let (sender, receiver) = futures::channel::mpsc::unbounded::<Result<Bytes, Infallible>>();
-    let asked = client().post(format!("http://{front}{POD}/echo")).body(reqwest::Body::wrap_stream(receiver)).send();
+    let asked = client()
+        .post(format!("http://{front}{POD}/echo"))
+        .body(reqwest::Body::wrap_stream(receiver))
+        .send();
     sender.unbounded_send(Ok(Bytes::from_static(b"one"))).unwrap();
-    let mut answer = tokio::time::timeout(Duration::from_secs(20), asked).await.unwrap().unwrap();
+    let mut answer = tokio::time::timeout(Duration::from_secs(20), asked)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(answer.chunk().await.unwrap().unwrap(), "one");
     sender.unbounded_send(Ok(Bytes::from_static(b"two"))).unwrap();
     assert_eq!(answer.chunk().await.unwrap().unwrap(), "two");
@@ -181,19 +275,30 @@ async fn request_and_response_stream_while_both_are_under_way() {
 async fn a_page_is_rewritten_as_it_streams() {
     let behind = serve(|_| {
         let (sender, receiver) = futures::channel::mpsc::unbounded::<Bytes>();
-        sender.unbounded_send(Bytes::from_static(b"<a href='/x'>first</a>")).unwrap();
+        sender
+            .unbounded_send(Bytes::from_static(b"<a href='/x'>first</a>"))
+            .unwrap();
         // The page never ends: the first of it has to arrive all the same.
         let body = StreamBody::new(receiver.map(|piece| Ok(Frame::data(piece)))).boxed_unsync();
         tokio::spawn(async move {
             futures::future::pending::<()>().await;
             drop(sender);
         });
-        Box::pin(async move { Response::builder().header("content-type", "text/html; charset=utf-8").body(body).unwrap() })
+        Box::pin(async move {
+            Response::builder()
+                .header("content-type", "text/html; charset=utf-8")
+                .body(body)
+                .unwrap()
+        })
     })
     .await;
     let front = front(Some(behind), Backends::default()).await;
     let mut answer = client().get(format!("http://{front}{POD}/page")).send().await.unwrap();
-    let first = tokio::time::timeout(Duration::from_secs(20), answer.chunk()).await.unwrap().unwrap().unwrap();
+    let first = tokio::time::timeout(Duration::from_secs(20), answer.chunk())
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert_eq!(first, format!("<a href=\"{POD}/x\">first</a>"));
 }
 
@@ -208,7 +313,13 @@ async fn an_upgrade_passes_through_in_both_directions() {
                 stream.read_exact(&mut heard).await.unwrap();
                 stream.write_all(&heard.to_ascii_uppercase()).await.unwrap();
             });
-            Response::builder().status(101).header("connection", "upgrade").header("upgrade", "shout").header("x-path", path).body(full("")).unwrap()
+            Response::builder()
+                .status(101)
+                .header("connection", "upgrade")
+                .header("upgrade", "shout")
+                .header("x-path", path)
+                .body(full(""))
+                .unwrap()
         })
     }
     let backends = Backends::default();
@@ -225,24 +336,38 @@ async fn an_upgrade_passes_through_in_both_directions() {
                         stream.read_exact(&mut heard).await.unwrap();
                         stream.write_all(&heard.to_ascii_uppercase()).await.unwrap();
                     });
-                    Response::builder().status(101).header("connection", "upgrade").header("upgrade", "shout").header("x-path", path).body(full("")).unwrap()
+                    Response::builder()
+                        .status(101)
+                        .header("connection", "upgrade")
+                        .header("upgrade", "shout")
+                        .header("x-path", path)
+                        .body(full(""))
+                        .unwrap()
                 })
             };
             backends.insert("10.9.9.9:80", Arc::new(within));
         }
         let front = front(Some(behind), backends.clone()).await;
         let mut stream = TcpStream::connect(front).await.unwrap();
-        let asked = format!("GET {POD}/talk?a=1 HTTP/1.1\r\nhost: x\r\nconnection: keep-alive, Upgrade\r\nupgrade: shout\r\n\r\n");
+        let asked = format!(
+            "GET {POD}/talk?a=1 HTTP/1.1\r\nhost: x\r\nconnection: keep-alive, Upgrade\r\nupgrade: shout\r\n\r\n"
+        );
         stream.write_all(asked.as_bytes()).await.unwrap();
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(stream.read_u8().await.unwrap());
         }
         let head = String::from_utf8(head).unwrap();
-        assert!(head.starts_with("HTTP/1.1 101 ") && head.contains("x-path: /talk?a=1\r\n"), "{head}");
+        assert!(
+            head.starts_with("HTTP/1.1 101 ") && head.contains("x-path: /talk?a=1\r\n"),
+            "{head}"
+        );
         stream.write_all(b"hello").await.unwrap();
         let mut heard = [0; 5];
-        tokio::time::timeout(Duration::from_secs(20), stream.read_exact(&mut heard)).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(20), stream.read_exact(&mut heard))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(&heard, b"HELLO");
     }
 }
@@ -252,13 +377,25 @@ async fn a_server_in_this_process_answers_without_a_connection() {
     let backends = Backends::default();
     let answer: fn(Request<Body>) -> BoxFuture<'static, Response<Body>> = |request| {
         Box::pin(async move {
-            let told = format!("{} {} {}", request.method(), request.uri(), request.headers()["x-forwarded-uri"].to_str().unwrap());
-            Response::builder().header("location", "/next").body(full(&told)).unwrap()
+            let told = format!(
+                "{} {} {}",
+                request.method(),
+                request.uri(),
+                request.headers()["x-forwarded-uri"].to_str().unwrap()
+            );
+            Response::builder()
+                .header("location", "/next")
+                .body(full(&told))
+                .unwrap()
         })
     };
     backends.insert("10.9.9.9:80", Arc::new(answer));
     let front = front(None, backends).await;
-    let answer = client().delete(format!("http://{front}{POD}/a%20b/?x=%20")).send().await.unwrap();
+    let answer = client()
+        .delete(format!("http://{front}{POD}/a%20b/?x=%20"))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(answer.headers()["location"], format!("{POD}/next").as_str());
     assert_eq!(answer.text().await.unwrap(), format!("DELETE /a%20b/?x=%20 {POD}/a b/"));
 }

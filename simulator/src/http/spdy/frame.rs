@@ -69,7 +69,11 @@ impl Head {
         let (first, rest) = (bytes.get_u32(), bytes.get_u32());
         let (flags, length) = ((rest >> 24) as u8, (rest & 0x00ff_ffff) as usize);
         if first & !ID == 0 {
-            return Ok(Self::Data { stream: first, flags, length });
+            return Ok(Self::Data {
+                stream: first,
+                flags,
+                length,
+            });
         }
         let version = ((first & ID) >> 16) as u16;
         if version != VERSION {
@@ -78,7 +82,11 @@ impl Head {
         if length > CONTROL {
             return Err(FrameError::Long(length));
         }
-        Ok(Self::Control { kind: first as u16, flags, length })
+        Ok(Self::Control {
+            kind: first as u16,
+            flags,
+            length,
+        })
     }
 }
 
@@ -119,22 +127,45 @@ impl Control {
                     return Err(FrameError::Short);
                 }
                 payload.advance(6);
-                Self::SynStream { stream, flags, headers: payload }
+                Self::SynStream {
+                    stream,
+                    flags,
+                    headers: payload,
+                }
             }
-            2 => Self::SynReply { stream: number(&mut payload)? & ID, flags, headers: payload },
-            3 => Self::Reset { stream: number(&mut payload)? & ID, status: number(&mut payload)? },
+            2 => Self::SynReply {
+                stream: number(&mut payload)? & ID,
+                flags,
+                headers: payload,
+            },
+            3 => Self::Reset {
+                stream: number(&mut payload)? & ID,
+                status: number(&mut payload)?,
+            },
             4 => {
                 let count = number(&mut payload)? as usize;
                 if payload.len() / 8 < count {
                     return Err(FrameError::Short);
                 }
-                let entries: Result<_, _> = (0..count).map(|_| Ok((number(&mut payload)? & 0x00ff_ffff, number(&mut payload)?))).collect();
+                let entries: Result<_, _> = (0..count)
+                    .map(|_| Ok((number(&mut payload)? & 0x00ff_ffff, number(&mut payload)?)))
+                    .collect();
                 Self::Settings(entries?)
             }
             6 => Self::Ping(number(&mut payload)?),
-            7 => Self::GoAway { last: number(&mut payload)? & ID, status: number(&mut payload)? },
-            8 => Self::Headers { stream: number(&mut payload)? & ID, flags, headers: payload },
-            9 => Self::WindowUpdate { stream: number(&mut payload)? & ID, delta: number(&mut payload)? & ID },
+            7 => Self::GoAway {
+                last: number(&mut payload)? & ID,
+                status: number(&mut payload)?,
+            },
+            8 => Self::Headers {
+                stream: number(&mut payload)? & ID,
+                flags,
+                headers: payload,
+            },
+            9 => Self::WindowUpdate {
+                stream: number(&mut payload)? & ID,
+                delta: number(&mut payload)? & ID,
+            },
             other => Self::Unknown(other),
         })
     }
@@ -166,9 +197,18 @@ impl Control {
                 payload.put_u32(*id);
                 (6, 0)
             }
-            Self::Reset { stream: first, status: second }
-            | Self::GoAway { last: first, status: second }
-            | Self::WindowUpdate { stream: first, delta: second } => {
+            Self::Reset {
+                stream: first,
+                status: second,
+            }
+            | Self::GoAway {
+                last: first,
+                status: second,
+            }
+            | Self::WindowUpdate {
+                stream: first,
+                delta: second,
+            } => {
                 payload.put_u32(*first);
                 payload.put_u32(*second);
                 let kind = match self {
@@ -207,9 +247,21 @@ mod tests {
         let bytes = || proptest::collection::vec(any::<u8>(), 0..200).prop_map(Bytes::from);
         let id = || 0..=ID;
         prop_oneof![
-            (id(), any::<u8>(), bytes()).prop_map(|(stream, flags, headers)| Control::SynStream { stream, flags, headers }),
-            (id(), any::<u8>(), bytes()).prop_map(|(stream, flags, headers)| Control::SynReply { stream, flags, headers }),
-            (id(), any::<u8>(), bytes()).prop_map(|(stream, flags, headers)| Control::Headers { stream, flags, headers }),
+            (id(), any::<u8>(), bytes()).prop_map(|(stream, flags, headers)| Control::SynStream {
+                stream,
+                flags,
+                headers
+            }),
+            (id(), any::<u8>(), bytes()).prop_map(|(stream, flags, headers)| Control::SynReply {
+                stream,
+                flags,
+                headers
+            }),
+            (id(), any::<u8>(), bytes()).prop_map(|(stream, flags, headers)| Control::Headers {
+                stream,
+                flags,
+                headers
+            }),
             (id(), any::<u32>()).prop_map(|(stream, status)| Control::Reset { stream, status }),
             (id(), any::<u32>()).prop_map(|(last, status)| Control::GoAway { last, status }),
             (id(), id()).prop_map(|(stream, delta)| Control::WindowUpdate { stream, delta }),
@@ -236,7 +288,14 @@ mod tests {
 
     #[test]
     fn a_head_says_what_comes() {
-        assert_eq!(Head::parse(data_head(5, FIN, 70_000)), Ok(Head::Data { stream: 5, flags: FIN, length: 70_000 }));
+        assert_eq!(
+            Head::parse(data_head(5, FIN, 70_000)),
+            Ok(Head::Data {
+                stream: 5,
+                flags: FIN,
+                length: 70_000
+            })
+        );
         assert_eq!(Head::parse([0x80, 2, 0, 1, 0, 0, 0, 0]), Err(FrameError::Version(2)));
         assert_eq!(Head::parse([0x80, 3, 0, 1, 0, 1, 0, 1]), Err(FrameError::Long(65_537)));
     }

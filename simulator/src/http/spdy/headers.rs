@@ -63,7 +63,9 @@ impl Packer {
         let mut rest = plain.as_slice();
         loop {
             let before = self.0.total_in();
-            self.0.compress_vec(rest, &mut out, FlushCompress::Sync).map_err(|_| FrameError::Headers)?;
+            self.0
+                .compress_vec(rest, &mut out, FlushCompress::Sync)
+                .map_err(|_| FrameError::Headers)?;
             rest = rest.get((self.0.total_in() - before) as usize..).unwrap_or_default();
             if rest.is_empty() && out.len() < out.capacity() {
                 return Ok(out.into());
@@ -164,7 +166,10 @@ mod tests {
 
     #[test]
     fn a_block_that_unfolds_to_too_much_is_an_error() {
-        let packed = Packer::new().unwrap().pack(&[("x".to_owned(), "y".repeat(2 * BLOCK))]).unwrap();
+        let packed = Packer::new()
+            .unwrap()
+            .pack(&[("x".to_owned(), "y".repeat(2 * BLOCK))])
+            .unwrap();
         assert!(packed.len() < 2000);
         assert_eq!(Unpacker::new().unpack(&packed), Err(FrameError::Headers));
     }

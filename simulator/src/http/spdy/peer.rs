@@ -28,7 +28,14 @@ impl Peer {
     /// A peer, and the other end of its connection.
     pub(crate) fn new() -> (Self, DuplexStream) {
         let (io, far) = tokio::io::duplex(1 << 20);
-        (Self { io, packer: Packer::new().unwrap(), unpacker: Unpacker::new() }, far)
+        (
+            Self {
+                io,
+                packer: Packer::new().unwrap(),
+                unpacker: Unpacker::new(),
+            },
+            far,
+        )
     }
 
     pub(super) fn connect() -> (Self, Session) {
@@ -41,9 +48,17 @@ impl Peer {
     }
 
     pub(crate) async fn open_with(&mut self, stream: u32, headers: &[(&str, &str)]) {
-        let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let headers: Vec<_> = headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         let headers = self.packer.pack(&headers).unwrap();
-        self.control(Control::SynStream { stream, flags: 0, headers }).await;
+        self.control(Control::SynStream {
+            stream,
+            flags: 0,
+            headers,
+        })
+        .await;
     }
 
     pub(crate) async fn control(&mut self, control: Control) {
@@ -51,18 +66,28 @@ impl Peer {
     }
 
     pub(crate) async fn data(&mut self, stream: u32, fin: bool, bytes: &[u8]) {
-        self.io.write_all(&frame::data_head(stream, u8::from(fin), bytes.len() as u32)).await.unwrap();
+        self.io
+            .write_all(&frame::data_head(stream, u8::from(fin), bytes.len() as u32))
+            .await
+            .unwrap();
         self.io.write_all(bytes).await.unwrap();
     }
 
     pub(crate) async fn next(&mut self) -> Seen {
         let mut head = [0; frame::HEAD];
-        tokio::time::timeout(Duration::from_secs(20), self.io.read_exact(&mut head)).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(20), self.io.read_exact(&mut head))
+            .await
+            .unwrap()
+            .unwrap();
         match Head::parse(head).unwrap() {
             Head::Data { stream, flags, length } => {
                 let mut bytes = vec![0; length];
                 self.io.read_exact(&mut bytes).await.unwrap();
-                Seen::Data { stream, fin: flags & frame::FIN != 0, bytes }
+                Seen::Data {
+                    stream,
+                    fin: flags & frame::FIN != 0,
+                    bytes,
+                }
             }
             Head::Control { kind, flags, length } => {
                 let mut payload = vec![0; length];

@@ -68,7 +68,11 @@ struct Shared {
 impl Shared {
     /// Forgets a stream that both sides are done with.
     fn tidy(state: &mut State, stream: u32) {
-        if state.streams.get(&stream).is_some_and(|entry| entry.done && entry.inbox.is_none()) {
+        if state
+            .streams
+            .get(&stream)
+            .is_some_and(|entry| entry.done && entry.inbox.is_none())
+        {
             state.streams.remove(&stream);
         }
     }
@@ -103,7 +107,10 @@ pub(crate) struct Stream {
 impl Stream {
     /// The value of a header; empty where there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
+        self.headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map_or("", |(_, value)| value)
     }
 }
 
@@ -124,7 +131,10 @@ impl Reader {
             let delta = std::mem::take(&mut self.read);
             for stream in [self.stream, 0] {
                 // Where the connection is closed there is nobody to tell.
-                let _ = self.commands.send(Command::Control(Control::WindowUpdate { stream, delta })).await;
+                let _ = self
+                    .commands
+                    .send(Command::Control(Control::WindowUpdate { stream, delta }))
+                    .await;
             }
         }
         Some(bytes)
@@ -148,7 +158,14 @@ impl Writer {
         while !bytes.is_empty() {
             let room = self.room(bytes.len().min(PIECE)).await?;
             let piece = bytes.split_to(room);
-            self.commands.send(Command::Data { stream: self.stream, fin: false, bytes: piece }).await.map_err(closed)?;
+            self.commands
+                .send(Command::Data {
+                    stream: self.stream,
+                    fin: false,
+                    bytes: piece,
+                })
+                .await
+                .map_err(closed)?;
         }
         Ok(())
     }
@@ -157,11 +174,20 @@ impl Writer {
     pub(crate) async fn finish(self) -> io::Result<()> {
         {
             let mut state = self.shared.state.lock();
-            let Some(entry) = state.streams.get_mut(&self.stream) else { return Err(closed(())) };
+            let Some(entry) = state.streams.get_mut(&self.stream) else {
+                return Err(closed(()));
+            };
             entry.done = true;
             Shared::tidy(&mut state, self.stream);
         }
-        self.commands.send(Command::Data { stream: self.stream, fin: true, bytes: Bytes::new() }).await.map_err(closed)
+        self.commands
+            .send(Command::Data {
+                stream: self.stream,
+                fin: true,
+                bytes: Bytes::new(),
+            })
+            .await
+            .map_err(closed)
     }
 
     /// How much of `wanted` may be sent now, taken from the windows.
@@ -172,10 +198,19 @@ impl Writer {
             opened.as_mut().enable();
             {
                 let mut state = self.shared.state.lock();
-                let State { streams, window, windowed, .. } = &mut *state;
+                let State {
+                    streams,
+                    window,
+                    windowed,
+                    ..
+                } = &mut *state;
                 let entry = streams.get_mut(&self.stream).ok_or_else(|| closed(()))?;
                 let wanted = i64::try_from(wanted).unwrap_or(WINDOW);
-                let room = if *windowed { wanted.min(*window).min(entry.window) } else { wanted };
+                let room = if *windowed {
+                    wanted.min(*window).min(entry.window)
+                } else {
+                    wanted
+                };
                 if room > 0 {
                     entry.window -= room;
                     *window -= room;
@@ -193,9 +228,24 @@ impl Session {
         let (read, write) = tokio::io::split(io);
         let (accept, incoming) = mpsc::channel(QUEUE);
         let (commands, queue) = mpsc::channel(QUEUE);
-        let state = State { streams: HashMap::new(), window: WINDOW, initial: WINDOW, windowed: false, closed: false };
-        let shared = Arc::new(Shared { state: Mutex::new(state), opened: Notify::new() });
-        let receiving = Receiving { shared: Arc::clone(&shared), commands: commands.downgrade(), accept, unpacker: Unpacker::new(), last: 0 };
+        let state = State {
+            streams: HashMap::new(),
+            window: WINDOW,
+            initial: WINDOW,
+            windowed: false,
+            closed: false,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            opened: Notify::new(),
+        });
+        let receiving = Receiving {
+            shared: Arc::clone(&shared),
+            commands: commands.downgrade(),
+            accept,
+            unpacker: Unpacker::new(),
+            last: 0,
+        };
         let reader = tokio::spawn(async move {
             let shared = Arc::clone(&receiving.shared);
             receiving.run(BufReader::new(read)).await;
@@ -206,7 +256,12 @@ impl Session {
             let _ = send(queue, BufWriter::new(write)).await;
             shared.close();
         });
-        Self { incoming, commands, reader, writer }
+        Self {
+            incoming,
+            commands,
+            reader,
+            writer,
+        }
     }
 
     /// The next stream that the peer opens; it has been told that it is open. `None` when there are no more.
@@ -216,7 +271,12 @@ impl Session {
 
     /// Sends what is still to be sent, says goodbye, and lets the peer read to the end.
     pub(crate) async fn close(self) {
-        let Self { incoming, commands, mut reader, writer } = self;
+        let Self {
+            incoming,
+            commands,
+            mut reader,
+            writer,
+        } = self;
         drop(incoming);
         if commands.send(Command::Close).await.is_ok() {
             let _ = tokio::time::timeout(LINGER, writer).await;
@@ -238,7 +298,13 @@ struct Receiving {
 impl Receiving {
     async fn run(mut self, mut io: impl AsyncRead + Unpin) {
         match self.receive(&mut io).await {
-            Err(Ended::Wrong) => self.tell(Control::GoAway { last: self.last, status: 1 }).await,
+            Err(Ended::Wrong) => {
+                self.tell(Control::GoAway {
+                    last: self.last,
+                    status: 1,
+                })
+                .await
+            }
             Ok(()) | Err(Ended::Gone) => {}
         }
     }
@@ -314,14 +380,20 @@ impl Receiving {
     async fn open(&mut self, stream: u32, flags: u8, packed: &[u8]) -> Result<(), Ended> {
         let headers = self.unpacker.unpack(packed)?;
         if stream == self.last && stream != 0 {
-            self.tell(Control::Reset { stream, status: Reset::InUse as u32 }).await;
+            self.tell(Control::Reset {
+                stream,
+                status: Reset::InUse as u32,
+            })
+            .await;
             return Ok(());
         }
         if stream.is_multiple_of(2) || stream < self.last {
             return Err(FrameError::Number(stream).into());
         }
         self.last = stream;
-        let Some(commands) = self.commands.upgrade() else { return Err(Ended::Gone) };
+        let Some(commands) = self.commands.upgrade() else {
+            return Err(Ended::Gone);
+        };
         let (inbox, outbox) = mpsc::channel(QUEUE);
         let refused = {
             let mut state = self.shared.state.lock();
@@ -331,31 +403,68 @@ impl Receiving {
             let refused = state.streams.len() >= STREAMS;
             if !refused {
                 let inbox = if flags & frame::FIN == 0 { Some(inbox) } else { None };
-                let entry = Entry { inbox, window: state.initial, done: flags & frame::UNIDIRECTIONAL != 0 };
+                let entry = Entry {
+                    inbox,
+                    window: state.initial,
+                    done: flags & frame::UNIDIRECTIONAL != 0,
+                };
                 state.streams.insert(stream, entry);
                 Shared::tidy(&mut state, stream);
             }
             refused
         };
         if refused {
-            self.tell(Control::Reset { stream, status: Reset::Refused as u32 }).await;
+            self.tell(Control::Reset {
+                stream,
+                status: Reset::Refused as u32,
+            })
+            .await;
             return Ok(());
         }
         // Told before anybody can write to it: the answer has to be the first that the peer sees of the stream.
         if flags & frame::UNIDIRECTIONAL == 0 {
             let _ = commands.send(Command::Reply(stream)).await;
         }
-        let writer = Writer { stream, commands: commands.clone(), shared: Arc::clone(&self.shared) };
-        let opened = Stream { headers, reader: Reader { stream, inbox: outbox, commands, read: 0 }, writer };
+        let writer = Writer {
+            stream,
+            commands: commands.clone(),
+            shared: Arc::clone(&self.shared),
+        };
+        let opened = Stream {
+            headers,
+            reader: Reader {
+                stream,
+                inbox: outbox,
+                commands,
+                read: 0,
+            },
+            writer,
+        };
         if self.accept.send(opened).await.is_err() {
             self.shared.state.lock().streams.remove(&stream);
-            self.tell(Control::Reset { stream, status: Reset::Refused as u32 }).await;
+            self.tell(Control::Reset {
+                stream,
+                status: Reset::Refused as u32,
+            })
+            .await;
         }
         Ok(())
     }
 
-    async fn data(&mut self, io: &mut (impl AsyncRead + Unpin), stream: u32, flags: u8, length: usize) -> Result<(), Ended> {
-        let inbox = self.shared.state.lock().streams.get(&stream).map(|entry| entry.inbox.clone());
+    async fn data(
+        &mut self,
+        io: &mut (impl AsyncRead + Unpin),
+        stream: u32,
+        flags: u8,
+        length: usize,
+    ) -> Result<(), Ended> {
+        let inbox = self
+            .shared
+            .state
+            .lock()
+            .streams
+            .get(&stream)
+            .map(|entry| entry.inbox.clone());
         let mut left = length;
         while left > 0 {
             let mut piece = BytesMut::zeroed(left.min(PIECE));
@@ -371,8 +480,20 @@ impl Receiving {
             }
         }
         match inbox {
-            None => self.tell(Control::Reset { stream, status: Reset::Invalid as u32 }).await,
-            Some(None) => self.tell(Control::Reset { stream, status: Reset::Protocol as u32 }).await,
+            None => {
+                self.tell(Control::Reset {
+                    stream,
+                    status: Reset::Invalid as u32,
+                })
+                .await
+            }
+            Some(None) => {
+                self.tell(Control::Reset {
+                    stream,
+                    status: Reset::Protocol as u32,
+                })
+                .await
+            }
             Some(Some(_)) if flags & frame::FIN != 0 => self.finish(stream),
             Some(Some(_)) => {}
         }
@@ -415,11 +536,20 @@ async fn send(mut queue: mpsc::Receiver<Command>, mut io: impl AsyncWrite + Unpi
                 Command::Control(control) => io.write_all(&control.encode()).await?,
                 Command::Reply(stream) => {
                     let headers = packer.pack(&[]).map_err(io::Error::other)?;
-                    io.write_all(&Control::SynReply { stream, flags: 0, headers }.encode()).await?;
+                    io.write_all(
+                        &Control::SynReply {
+                            stream,
+                            flags: 0,
+                            headers,
+                        }
+                        .encode(),
+                    )
+                    .await?;
                 }
                 Command::Data { stream, fin, bytes } => {
                     let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-                    io.write_all(&frame::data_head(stream, if fin { frame::FIN } else { 0 }, length)).await?;
+                    io.write_all(&frame::data_head(stream, if fin { frame::FIN } else { 0 }, length))
+                        .await?;
                     io.write_all(&bytes).await?;
                 }
                 Command::Close => {

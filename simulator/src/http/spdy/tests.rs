@@ -18,7 +18,11 @@ async fn streams_are_opened_talked_on_and_ended() {
     for (id, kind) in [(1, "error"), (3, "stdin")] {
         peer.open(id, kind).await;
         peer.reply(id).await;
-        let Stream { headers, mut reader, writer } = session.accept().await.unwrap();
+        let Stream {
+            headers,
+            mut reader,
+            writer,
+        } = session.accept().await.unwrap();
         assert_eq!(headers, [("streamtype".to_owned(), kind.to_owned())]);
         peer.data(id, false, b"to").await;
         peer.data(id, true, b"gether").await;
@@ -27,15 +31,32 @@ async fn streams_are_opened_talked_on_and_ended() {
         assert_eq!(reader.read().await, None);
         writer.write(Bytes::from_static(b"answer")).await.unwrap();
         writer.finish().await.unwrap();
-        assert_eq!(peer.next().await, Seen::Data { stream: id, fin: false, bytes: b"answer".to_vec() });
-        assert_eq!(peer.next().await, Seen::Data { stream: id, fin: true, bytes: vec![0; 0] });
+        assert_eq!(
+            peer.next().await,
+            Seen::Data {
+                stream: id,
+                fin: false,
+                bytes: b"answer".to_vec()
+            }
+        );
+        assert_eq!(
+            peer.next().await,
+            Seen::Data {
+                stream: id,
+                fin: true,
+                bytes: vec![0; 0]
+            }
+        );
     }
     peer.control(Control::Ping(7)).await;
     assert_eq!(peer.next().await, Seen::Control(Control::Ping(7)));
     let closing = tokio::spawn(session.close());
     assert_eq!(peer.next().await, Seen::Control(Control::GoAway { last: 0, status: 0 }));
     drop(peer);
-    tokio::time::timeout(Duration::from_secs(20), closing).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(20), closing)
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
@@ -46,11 +67,25 @@ async fn a_peer_with_windows_is_sent_no_more_than_they_hold() {
     peer.reply(1).await;
     let stream = session.accept().await.unwrap();
     let writing = tokio::spawn(async move { stream.writer.write(Bytes::from_static(&[0; 25])).await });
-    assert_eq!(peer.next().await, Seen::Data { stream: 1, fin: false, bytes: vec![0; 10] });
+    assert_eq!(
+        peer.next().await,
+        Seen::Data {
+            stream: 1,
+            fin: false,
+            bytes: vec![0; 10]
+        }
+    );
     peer.control(Control::Ping(9)).await;
     assert_eq!(peer.next().await, Seen::Control(Control::Ping(9)));
     peer.control(Control::WindowUpdate { stream: 1, delta: 15 }).await;
-    assert_eq!(peer.next().await, Seen::Data { stream: 1, fin: false, bytes: vec![0; 15] });
+    assert_eq!(
+        peer.next().await,
+        Seen::Data {
+            stream: 1,
+            fin: false,
+            bytes: vec![0; 15]
+        }
+    );
     writing.await.unwrap().unwrap();
 }
 
@@ -63,7 +98,9 @@ async fn a_peer_without_windows_is_sent_everything() {
     stream.writer.write(Bytes::from(vec![0; 300_000])).await.unwrap();
     let mut got = 0;
     while got < 300_000 {
-        let Seen::Data { bytes, .. } = peer.next().await else { panic!("no data") };
+        let Seen::Data { bytes, .. } = peer.next().await else {
+            panic!("no data")
+        };
         got += bytes.len();
     }
     assert_eq!(got, 300_000);
@@ -78,7 +115,13 @@ async fn what_is_read_is_told_to_the_peer() {
     peer.data(1, true, &[0; UPDATE as usize]).await;
     while stream.reader.read().await.is_some() {}
     for id in [1, 0] {
-        assert_eq!(peer.next().await, Seen::Control(Control::WindowUpdate { stream: id, delta: UPDATE }));
+        assert_eq!(
+            peer.next().await,
+            Seen::Control(Control::WindowUpdate {
+                stream: id,
+                delta: UPDATE
+            })
+        );
     }
 }
 
@@ -86,7 +129,13 @@ async fn what_is_read_is_told_to_the_peer() {
 async fn what_cannot_be_is_reset_or_ends_the_connection() {
     let (mut peer, mut session) = Peer::connect();
     peer.data(5, false, b"lost").await;
-    assert_eq!(peer.next().await, Seen::Control(Control::Reset { stream: 5, status: Reset::Invalid as u32 }));
+    assert_eq!(
+        peer.next().await,
+        Seen::Control(Control::Reset {
+            stream: 5,
+            status: Reset::Invalid as u32
+        })
+    );
     peer.open(7, "stdin").await;
     peer.reply(7).await;
     let stream = session.accept().await.unwrap();
@@ -110,7 +159,13 @@ async fn too_many_streams_are_refused() {
     }
     let next = STREAMS as u32 * 2 + 1;
     peer.open(next, "data").await;
-    assert_eq!(peer.next().await, Seen::Control(Control::Reset { stream: next, status: Reset::Refused as u32 }));
+    assert_eq!(
+        peer.next().await,
+        Seen::Control(Control::Reset {
+            stream: next,
+            status: Reset::Refused as u32
+        })
+    );
 }
 
 proptest! {

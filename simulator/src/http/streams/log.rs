@@ -53,14 +53,25 @@ impl LogOptions {
         let limit = at_least("limitBytes", 1, "must be greater than 0")?;
         let seconds = at_least("sinceSeconds", 1, "must be greater than 0")?;
         let time = query.get("sinceTime").filter(|time| !time.is_empty());
-        let time = time.map(|time| time.parse::<Timestamp>().map_err(|error| profile.mistake(400, format!("{time:?} is no time: {error}")))).transpose()?;
+        let time = time
+            .map(|time| {
+                time.parse::<Timestamp>()
+                    .map_err(|error| profile.mistake(400, format!("{time:?} is no time: {error}")))
+            })
+            .transpose()?;
         if time.is_some() && seconds.is_some() {
-            errors.push(FieldError::forbidden(&Path::default(), "at most one of `sinceTime` or `sinceSeconds` may be specified"));
+            errors.push(FieldError::forbidden(
+                &Path::default(),
+                "at most one of `sinceTime` or `sinceSeconds` may be specified",
+            ));
         }
         if !errors.is_empty() {
             return Err(Status::invalid("", "PodLogOptions", name, &errors));
         }
-        let ago = |seconds: usize| now.saturating_sub(SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))).unwrap_or(Timestamp::MIN);
+        let ago = |seconds: usize| {
+            now.saturating_sub(SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX)))
+                .unwrap_or(Timestamp::MIN)
+        };
         Ok(Self {
             container: query.get("container").unwrap_or_default().into_owned(),
             follow: flag(query, "follow", false, profile)?,
@@ -83,8 +94,15 @@ impl LogOptions {
 }
 
 /// The text of a log that has so far these lines, and `live` ones to come.
-pub(crate) fn text(options: LogOptions, past: Vec<Line>, live: broadcast::Receiver<Line>) -> impl Stream<Item = Bytes> + Send + 'static {
-    let past: Vec<Line> = past.into_iter().filter(|line| options.since.is_none_or(|since| line.at >= since)).collect();
+pub(crate) fn text(
+    options: LogOptions,
+    past: Vec<Line>,
+    live: broadcast::Receiver<Line>,
+) -> impl Stream<Item = Bytes> + Send + 'static {
+    let past: Vec<Line> = past
+        .into_iter()
+        .filter(|line| options.since.is_none_or(|since| line.at >= since))
+        .collect();
     let skipped = options.tail.map_or(0, |tail| past.len().saturating_sub(tail));
     let live = if options.follow { Some(live) } else { None };
     let live = stream::unfold(live, |live| async {
@@ -99,7 +117,9 @@ pub(crate) fn text(options: LogOptions, past: Vec<Line>, live: broadcast::Receiv
         }
     });
     let limit = options.limit.unwrap_or(usize::MAX);
-    let lines = stream::iter(past.into_iter().skip(skipped)).chain(live).map(move |line| options.write(&line));
+    let lines = stream::iter(past.into_iter().skip(skipped))
+        .chain(live)
+        .map(move |line| options.write(&line));
     lines.scan(limit, |left, text| {
         let text = text.slice(..text.len().min(*left));
         *left -= text.len();
@@ -117,7 +137,11 @@ mod tests {
 
     fn line(second: i64) -> Line {
         let at = Timestamp::from_second(NOW.parse::<Timestamp>().unwrap().as_second() - 10 + second).unwrap();
-        Line { at, output: Output::Stdout, text: format!("line {second}\n").into() }
+        Line {
+            at,
+            output: Output::Stdout,
+            text: format!("line {second}\n").into(),
+        }
     }
 
     async fn read(query: &str) -> Result<String, Status> {
@@ -137,15 +161,24 @@ mod tests {
     #[case("sinceTime=2016-03-17T00:00:09Z", "line 9\n")]
     #[case("limitBytes=10", "line 0\nlin")]
     #[case("tailLines=1&timestamps=true", "2016-03-17T00:00:09Z line 9\n")]
-    #[case("sinceSeconds=99999999999999", "line 0\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\n")]
+    #[case(
+        "sinceSeconds=99999999999999",
+        "line 0\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\n"
+    )]
     #[tokio::test]
     async fn of_a_log_comes_what_is_asked_for(#[case] query: &str, #[case] text: &str) {
         assert_eq!(read(query).await.unwrap(), text);
     }
 
     #[rstest]
-    #[case("tailLines=-1", "PodLogOptions \"p\" is invalid: tailLines: Invalid value: -1: must be greater than or equal to 0")]
-    #[case("limitBytes=0", "PodLogOptions \"p\" is invalid: limitBytes: Invalid value: 0: must be greater than 0")]
+    #[case(
+        "tailLines=-1",
+        "PodLogOptions \"p\" is invalid: tailLines: Invalid value: -1: must be greater than or equal to 0"
+    )]
+    #[case(
+        "limitBytes=0",
+        "PodLogOptions \"p\" is invalid: limitBytes: Invalid value: 0: must be greater than 0"
+    )]
     #[case("tailLines=x", "strconv.ParseInt: parsing \"x\": invalid syntax")]
     #[tokio::test]
     async fn what_is_out_of_range_is_refused(#[case] query: &str, #[case] message: &str) {

@@ -29,13 +29,21 @@ impl Ask {
             tty: flag(query, "tty", false, profile)?,
         };
         if !(attachment.stdin || attachment.stdout || attachment.stderr) {
-            return Err(Status::bad_request("you must specify at least 1 of stdin, stdout, stderr"));
+            return Err(Status::bad_request(
+                "you must specify at least 1 of stdin, stdout, stderr",
+            ));
         }
         if part != "exec" {
             return Ok(Self::Attach(attachment));
         }
         let command: Vec<String> = query.all("command").map(std::borrow::Cow::into_owned).collect();
-        if command.is_empty() { Err(Status::bad_request("you must specify at least 1 command for the container")) } else { Ok(Self::Exec(attachment, command)) }
+        if command.is_empty() {
+            Err(Status::bad_request(
+                "you must specify at least 1 command for the container",
+            ))
+        } else {
+            Ok(Self::Exec(attachment, command))
+        }
     }
 
     /// The streams that are asked for.
@@ -48,7 +56,11 @@ impl Ask {
 
 /// A flag that is `default` where it is absent.
 pub(crate) fn flag(query: Query<'_>, name: &str, default: bool, profile: Profile) -> Result<bool, Status> {
-    if query.get(name).is_none() { Ok(default) } else { query.flag(name, profile) }
+    if query.get(name).is_none() {
+        Ok(default)
+    } else {
+        query.flag(name, profile)
+    }
 }
 
 /// The name of the container of `pod` that is `asked` for: the one that there is where none is.
@@ -58,14 +70,28 @@ pub(crate) fn flag(query: Query<'_>, name: &str, default: bool, profile: Profile
 pub(crate) fn container(pod: &Map<String, Value>, asked: &str) -> Result<String, Status> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text(pod.get("metadata").and_then(|metadata| metadata.get("name")));
-    let containers = pod.get("spec").and_then(|spec| spec.get("containers")).and_then(Value::as_array);
-    let names: Vec<String> = containers.into_iter().flatten().map(|container| text(container.get("name"))).collect();
+    let containers = pod
+        .get("spec")
+        .and_then(|spec| spec.get("containers"))
+        .and_then(Value::as_array);
+    let names: Vec<String> = containers
+        .into_iter()
+        .flatten()
+        .map(|container| text(container.get("name")))
+        .collect();
     match names.as_slice() {
         _ if !asked.is_empty() && names.iter().any(|name| name == asked) => Ok(asked.to_owned()),
-        _ if !asked.is_empty() => Err(Status::bad_request(format!("container {asked} is not valid for pod {name}"))),
+        _ if !asked.is_empty() => Err(Status::bad_request(format!(
+            "container {asked} is not valid for pod {name}"
+        ))),
         [only] => Ok(only.clone()),
-        [] => Err(Status::bad_request(format!("a container name must be specified for pod {name}"))),
-        several => Err(Status::bad_request(format!("a container name must be specified for pod {name}, choose one of: [{}]", several.join(" ")))),
+        [] => Err(Status::bad_request(format!(
+            "a container name must be specified for pod {name}"
+        ))),
+        several => Err(Status::bad_request(format!(
+            "a container name must be specified for pod {name}, choose one of: [{}]",
+            several.join(" ")
+        ))),
     }
 }
 
@@ -80,14 +106,32 @@ mod tests {
     #[case("", Some((false, true, true, false)))]
     #[case("stdin=true&tty=1&stderr=false", Some((true, true, false, true)))]
     #[case("stdin=0&stdout=false&stderr=0", None)]
-    fn output_and_errors_are_wanted_unless_said_otherwise(#[case] query: &str, #[case] streams: Option<(bool, bool, bool, bool)>) {
-        let asked = Ask::parse("attach", Query::new(query), Profile::Kubernetes12).ok().map(|ask| ask.attachment());
-        assert_eq!(asked, streams.map(|(stdin, stdout, stderr, tty)| Attachment { stdin, stdout, stderr, tty }));
+    fn output_and_errors_are_wanted_unless_said_otherwise(
+        #[case] query: &str,
+        #[case] streams: Option<(bool, bool, bool, bool)>,
+    ) {
+        let asked = Ask::parse("attach", Query::new(query), Profile::Kubernetes12)
+            .ok()
+            .map(|ask| ask.attachment());
+        assert_eq!(
+            asked,
+            streams.map(|(stdin, stdout, stderr, tty)| Attachment {
+                stdin,
+                stdout,
+                stderr,
+                tty
+            })
+        );
     }
 
     #[test]
     fn a_command_comes_word_by_word() {
-        let asked = Ask::parse("exec", Query::new("command=echo&command=a%20b&stdout=true"), Profile::Documented).unwrap();
+        let asked = Ask::parse(
+            "exec",
+            Query::new("command=echo&command=a%20b&stdout=true"),
+            Profile::Documented,
+        )
+        .unwrap();
         assert!(matches!(asked, Ask::Exec(_, command) if command == ["echo", "a b"]));
         assert!(Ask::parse("exec", Query::new("stdout=true"), Profile::Documented).is_err());
     }

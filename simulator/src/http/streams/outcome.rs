@@ -46,10 +46,19 @@ mod tests {
     #[test]
     fn only_newer_versions_tell_of_success_and_of_codes() {
         assert_eq!(message(&Exit::Code(0), false), None);
-        assert_eq!(message(&Exit::Code(0), true).unwrap(), r#"{"metadata":{},"status":"Success"}"#);
-        assert_eq!(message(&Exit::Code(3), false).unwrap(), "command terminated with non-zero exit code: 3");
+        assert_eq!(
+            message(&Exit::Code(0), true).unwrap(),
+            r#"{"metadata":{},"status":"Success"}"#
+        );
+        assert_eq!(
+            message(&Exit::Code(3), false).unwrap(),
+            "command terminated with non-zero exit code: 3"
+        );
         let status: serde_json::Value = serde_json::from_slice(&message(&Exit::Code(3), true).unwrap()).unwrap();
-        assert_eq!(status["details"]["causes"][0], json!({"reason": "ExitCode", "message": "3"}));
+        assert_eq!(
+            status["details"]["causes"][0],
+            json!({"reason": "ExitCode", "message": "3"})
+        );
         assert_eq!(message(&Exit::Failed("gone".to_owned()), false).unwrap(), "gone");
     }
 }

@@ -49,7 +49,11 @@ pub(crate) async fn forward_ports(io: impl AsyncRead + AsyncWrite + Send + 'stat
                 halves.insert(id, (stream, now));
             }
             Some((other, _)) => {
-                let (error, data) = if stream.header("streamtype") == "data" { (other, stream) } else { (stream, other) };
+                let (error, data) = if stream.header("streamtype") == "data" {
+                    (other, stream)
+                } else {
+                    (stream, other)
+                };
                 connections.spawn(forward(error, data, Arc::clone(&connect)));
             }
         }
@@ -59,9 +63,14 @@ pub(crate) async fn forward_ports(io: impl AsyncRead + AsyncWrite + Send + 'stat
 }
 
 async fn forward(error: Stream, data: Stream, connect: Connect) {
-    let port = data.header("port").parse::<u16>().map_err(|_| format!("unable to parse port {:?}", data.header("port")));
+    let port = data
+        .header("port")
+        .parse::<u16>()
+        .map_err(|_| format!("unable to parse port {:?}", data.header("port")));
     let connected = match port {
-        Ok(port) => connect(port).await.map_err(|why| format!("an error occurred forwarding {port}: {why}")),
+        Ok(port) => connect(port)
+            .await
+            .map_err(|why| format!("an error occurred forwarding {port}: {why}")),
         Err(why) => Err(why),
     };
     let complaint = match connected {
@@ -93,7 +102,9 @@ async fn talk(data: Stream, far: Box<dyn Duplex>) -> std::io::Result<()> {
             if read == 0 {
                 return writer.finish().await;
             }
-            writer.write(Bytes::copy_from_slice(piece.get(..read).unwrap_or_default())).await?;
+            writer
+                .write(Bytes::copy_from_slice(piece.get(..read).unwrap_or_default()))
+                .await?;
         }
     };
     // When the server has said all, the client has nothing to wait for.
@@ -127,20 +138,35 @@ mod tests {
         let (mut peer, far) = Peer::new();
         tokio::spawn(forward_ports(far, connect));
         for (stream, port) in [(1, "80"), (3, "81")] {
-            peer.open_with(stream, &[("streamtype", "error"), ("port", port), ("requestID", port)]).await;
+            peer.open_with(stream, &[("streamtype", "error"), ("port", port), ("requestID", port)])
+                .await;
             peer.reply(stream).await;
         }
-        let data = |stream, text: &str| Seen::Data { stream, fin: false, bytes: text.into() };
-        let end = |stream| Seen::Data { stream, fin: true, bytes: Vec::new() };
-        peer.open_with(5, &[("streamtype", "data"), ("port", "80"), ("requestID", "80")]).await;
+        let data = |stream, text: &str| Seen::Data {
+            stream,
+            fin: false,
+            bytes: text.into(),
+        };
+        let end = |stream| Seen::Data {
+            stream,
+            fin: true,
+            bytes: Vec::new(),
+        };
+        peer.open_with(5, &[("streamtype", "data"), ("port", "80"), ("requestID", "80")])
+            .await;
         peer.reply(5).await;
         peer.data(5, false, b"ping").await;
         for seen in [data(5, "pong"), end(5), end(1)] {
             assert_eq!(peer.next().await, seen);
         }
-        peer.open_with(7, &[("streamtype", "data"), ("port", "81"), ("requestID", "81")]).await;
+        peer.open_with(7, &[("streamtype", "data"), ("port", "81"), ("requestID", "81")])
+            .await;
         peer.reply(7).await;
-        for seen in [end(7), data(3, "an error occurred forwarding 81: nothing listens on 81"), end(3)] {
+        for seen in [
+            end(7),
+            data(3, "an error occurred forwarding 81: nothing listens on 81"),
+            end(3),
+        ] {
             assert_eq!(peer.next().await, seen);
         }
     }

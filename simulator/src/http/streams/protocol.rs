@@ -11,13 +11,24 @@ use crate::{
 };
 
 /// The versions of the remote-command protocol over SPDY, newest first.
-const SPDY_VERSIONS: [&str; 4] = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
+const SPDY_VERSIONS: [&str; 4] = [
+    "v4.channel.k8s.io",
+    "v3.channel.k8s.io",
+    "v2.channel.k8s.io",
+    "channel.k8s.io",
+];
 
 /// The version of the port-forwarding protocol.
 const PORT_FORWARD: &str = "portforward.k8s.io";
 
 /// The sub-protocols over WebSocket.
-const WEBSOCKET_PROTOCOLS: [&str; 5] = ["v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io", "channel.k8s.io", "base64.channel.k8s.io"];
+const WEBSOCKET_PROTOCOLS: [&str; 5] = [
+    "v5.channel.k8s.io",
+    "v4.channel.k8s.io",
+    "v4.base64.channel.k8s.io",
+    "channel.k8s.io",
+    "base64.channel.k8s.io",
+];
 
 /// How the channels of one connection are told apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,20 +58,47 @@ impl Upgrade {
             let asked = listed(headers, &header::SEC_WEBSOCKET_PROTOCOL);
             // What a port is asked for over WebSocket is told by newer clients in a way of its own, which they do without where it is not spoken.
             let known: &[&str] = if ports { &[] } else { &WEBSOCKET_PROTOCOLS };
-            let protocol = if asked.is_empty() && !ports { Some("") } else { pick(&asked, known) };
-            let refused =
-                || Status::new(Reason::Forbidden, format!("requested protocol(s) are not supported: [{}]; supports [{}]", asked.join(" "), known.join(" ")));
-            return protocol.map(|protocol| Self::WebSocket { protocol }).ok_or_else(refused);
+            let protocol = if asked.is_empty() && !ports {
+                Some("")
+            } else {
+                pick(&asked, known)
+            };
+            let refused = || {
+                Status::new(
+                    Reason::Forbidden,
+                    format!(
+                        "requested protocol(s) are not supported: [{}]; supports [{}]",
+                        asked.join(" "),
+                        known.join(" ")
+                    ),
+                )
+            };
+            return protocol
+                .map(|protocol| Self::WebSocket { protocol })
+                .ok_or_else(refused);
         }
-        if !negotiation::header(headers, header::UPGRADE).is_some_and(|upgrade| upgrade.eq_ignore_ascii_case("SPDY/3.1")) {
-            return Err(Status::bad_request("unable to upgrade: missing upgrade headers in request: the protocols are SPDY/3.1 and websocket"));
+        if !negotiation::header(headers, header::UPGRADE)
+            .is_some_and(|upgrade| upgrade.eq_ignore_ascii_case("SPDY/3.1"))
+        {
+            return Err(Status::bad_request(
+                "unable to upgrade: missing upgrade headers in request: the protocols are SPDY/3.1 and websocket",
+            ));
         }
         let asked = listed(headers, &PROTOCOL_VERSION);
         let known: &[&'static str] = if ports { &[PORT_FORWARD] } else { &SPDY_VERSIONS };
-        let version = if asked.is_empty() { Some("") } else { pick(&asked, known) };
+        let version = if asked.is_empty() {
+            Some("")
+        } else {
+            pick(&asked, known)
+        };
         let refused = || {
             let (client, server) = (asked.join(" "), known.join(" "));
-            Status::new(Reason::Forbidden, format!("unable to upgrade: unable to negotiate protocol: client supports [{client}], server accepts [{server}]"))
+            Status::new(
+                Reason::Forbidden,
+                format!(
+                    "unable to upgrade: unable to negotiate protocol: client supports [{client}], server accepts [{server}]"
+                ),
+            )
         };
         version.map(|version| Self::Spdy { version }).ok_or_else(refused)
     }
@@ -87,7 +125,9 @@ impl Upgrade {
                 fields.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
                 fields.insert(
                     header::SEC_WEBSOCKET_ACCEPT,
-                    accept.ok_or_else(|| Status::bad_request("a malformed WebSocket handshake: version 13 and a key are needed"))?,
+                    accept.ok_or_else(|| {
+                        Status::bad_request("a malformed WebSocket handshake: version 13 and a key are needed")
+                    })?,
                 );
                 if !protocol.is_empty() {
                     fields.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
@@ -101,12 +141,22 @@ impl Upgrade {
 static PROTOCOL_VERSION: header::HeaderName = header::HeaderName::from_static("x-stream-protocol-version");
 
 fn listed<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Vec<&'a str> {
-    headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim).filter(|p| !p.is_empty()).collect()
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .filter(|p| !p.is_empty())
+        .collect()
 }
 
 /// The first of the client's protocols that is known.
 fn pick(asked: &[&str], known: &[&'static str]) -> Option<&'static str> {
-    asked.iter().find_map(|asked| known.iter().find(|known| *known == asked)).copied()
+    asked
+        .iter()
+        .find_map(|asked| known.iter().find(|known| *known == asked))
+        .copied()
 }
 
 #[cfg(test)]
@@ -116,7 +166,15 @@ mod tests {
     use super::*;
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (header::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| {
+                (
+                    header::HeaderName::from_static(name),
+                    HeaderValue::from_str(value).unwrap(),
+                )
+            })
+            .collect()
     }
 
     #[rstest]
@@ -130,24 +188,45 @@ mod tests {
     #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "x, base64.channel.k8s.io")], false, Ok(Upgrade::WebSocket { protocol: "base64.channel.k8s.io" }))]
     #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "v5.channel.k8s.io, v4.channel.k8s.io")], false, Ok(Upgrade::WebSocket { protocol: "v5.channel.k8s.io" }))]
     #[case(&[("upgrade", "websocket"), ("sec-websocket-protocol", "SPDY/3.1+portforward.k8s.io")], true, Err((403, "requested protocol(s) are not supported: [SPDY/3.1+portforward.k8s.io]; supports []")))]
-    fn the_first_that_is_known_is_spoken(#[case] pairs: &[(&'static str, &str)], #[case] ports: bool, #[case] spoken: Result<Upgrade, (u16, &str)>) {
+    fn the_first_that_is_known_is_spoken(
+        #[case] pairs: &[(&'static str, &str)],
+        #[case] ports: bool,
+        #[case] spoken: Result<Upgrade, (u16, &str)>,
+    ) {
         let mut headers = headers(pairs);
         if !pairs.is_empty() {
             headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         }
         let negotiated = Upgrade::negotiate(&headers, ports).map_err(|status| (status.code, status.message));
-        assert_eq!(negotiated.as_ref().map_err(|(code, text)| (*code, text.as_str())), spoken.as_ref().map_err(|refusal| *refusal));
+        assert_eq!(
+            negotiated.as_ref().map_err(|(code, text)| (*code, text.as_str())),
+            spoken.as_ref().map_err(|refusal| *refusal)
+        );
     }
 
     #[test]
     fn the_answer_names_what_is_spoken() {
-        let asked = headers(&[("sec-websocket-version", "13"), ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")]);
-        let accepted = Upgrade::WebSocket { protocol: "v4.channel.k8s.io" }.accept(&asked).unwrap();
+        let asked = headers(&[
+            ("sec-websocket-version", "13"),
+            ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ]);
+        let accepted = Upgrade::WebSocket {
+            protocol: "v4.channel.k8s.io",
+        }
+        .accept(&asked)
+        .unwrap();
         assert_eq!(accepted.status(), 101);
-        assert_eq!(accepted.headers()["sec-websocket-accept"], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(
+            accepted.headers()["sec-websocket-accept"],
+            "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+        );
         assert_eq!(accepted.headers()["sec-websocket-protocol"], "v4.channel.k8s.io");
         assert!(Upgrade::WebSocket { protocol: "" }.accept(&HeaderMap::new()).is_err());
-        let accepted = Upgrade::Spdy { version: "v4.channel.k8s.io" }.accept(&HeaderMap::new()).unwrap();
+        let accepted = Upgrade::Spdy {
+            version: "v4.channel.k8s.io",
+        }
+        .accept(&HeaderMap::new())
+        .unwrap();
         assert_eq!(accepted.headers()["x-stream-protocol-version"], "v4.channel.k8s.io");
     }
 }

@@ -23,7 +23,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SIZE: usize = 4096;
 
 /// Joins a process, or what is to be said of one that could not be had, with a client over an upgraded connection.
-pub(crate) async fn run(io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, upgrade: Upgrade, attachment: Attachment, process: Result<Process, String>) {
+pub(crate) async fn run(
+    io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    upgrade: Upgrade,
+    attachment: Attachment,
+    process: Result<Process, String>,
+) {
     match upgrade {
         Upgrade::Spdy { version } => {
             let mut session = Session::start(io);
@@ -51,7 +56,12 @@ impl Streams {
     /// Waits for the streams that there have to be.
     async fn accept(session: &mut Session, version: &str, attachment: Attachment) -> Option<Self> {
         let resizes = attachment.tty && matches!(version, "v3.channel.k8s.io" | "v4.channel.k8s.io");
-        let wanted = [attachment.stdin, attachment.stdout, attachment.stderr && !attachment.tty, resizes];
+        let wanted = [
+            attachment.stdin,
+            attachment.stdout,
+            attachment.stderr && !attachment.tty,
+            resizes,
+        ];
         let expected = 1 + wanted.into_iter().filter(|wanted| *wanted).count();
         let mut streams = Self::default();
         for _ in 0..expected {
@@ -70,18 +80,42 @@ impl Streams {
     }
 }
 
-async fn over_spdy(session: &mut Session, version: &str, attachment: Attachment, process: Result<Process, String>) -> io::Result<()> {
+async fn over_spdy(
+    session: &mut Session,
+    version: &str,
+    attachment: Attachment,
+    process: Result<Process, String>,
+) -> io::Result<()> {
     let accepted = tokio::time::timeout(PATIENCE, Streams::accept(session, version, attachment)).await;
-    let Ok(Some(streams)) = accepted else { return Err(io::ErrorKind::TimedOut.into()) };
-    let Streams { stdin, stdout, stderr, error, resize } = streams;
+    let Ok(Some(streams)) = accepted else {
+        return Err(io::ErrorKind::TimedOut.into());
+    };
+    let Streams {
+        stdin,
+        stdout,
+        stderr,
+        error,
+        resize,
+    } = streams;
     let exit = match process {
         Err(why) => Exit::Failed(why),
-        Ok(Process { stdin: input, stdout: output, stderr: errors, resize: sizes, exit }) => {
+        Ok(Process {
+            stdin: input,
+            stdout: output,
+            stderr: errors,
+            resize: sizes,
+            exit,
+        }) => {
             let talk = async {
                 let stdin = stdin.map(|stream| tokio::spawn(feed(stream.reader, input)));
                 let resize = resize.map(|stream| tokio::spawn(resize_to(stream.reader, sizes)));
-                let (out, err) = tokio::join!(drain(output, stdout.map(|s| s.writer)), drain(errors, stderr.map(|s| s.writer)));
-                let exit = exit.await.unwrap_or_else(|_| Exit::Failed("the container is gone".to_owned()));
+                let (out, err) = tokio::join!(
+                    drain(output, stdout.map(|s| s.writer)),
+                    drain(errors, stderr.map(|s| s.writer))
+                );
+                let exit = exit
+                    .await
+                    .unwrap_or_else(|_| Exit::Failed("the container is gone".to_owned()));
                 for task in stdin.into_iter().chain(resize) {
                     task.abort();
                 }
@@ -156,14 +190,27 @@ mod tests {
     use super::*;
     use crate::http::spdy::peer::{Peer, Seen};
 
-    const ALL: Attachment = Attachment { stdin: true, stdout: true, stderr: true, tty: false };
+    const ALL: Attachment = Attachment {
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        tty: false,
+    };
 
     fn data(stream: u32, text: &str) -> Seen {
-        Seen::Data { stream, fin: false, bytes: text.into() }
+        Seen::Data {
+            stream,
+            fin: false,
+            bytes: text.into(),
+        }
     }
 
     fn end(stream: u32) -> Seen {
-        Seen::Data { stream, fin: true, bytes: Vec::new() }
+        Seen::Data {
+            stream,
+            fin: true,
+            bytes: Vec::new(),
+        }
     }
 
     #[rstest]
@@ -173,16 +220,31 @@ mod tests {
     #[case("v4.channel.k8s.io", Some("{\"metadata\":{},\"status\":\"Success\"}"))]
     #[tokio::test]
     async fn every_stream_carries_its_part(#[case] version: &'static str, #[case] outcome: Option<&str>) {
-        let ((stdin, mut input), (out, stdout), (err, stderr), (resize, _sizes)) = (mpsc::channel(4), mpsc::channel(4), mpsc::channel(4), mpsc::channel(4));
+        let ((stdin, mut input), (out, stdout), (err, stderr), (resize, _sizes)) =
+            (mpsc::channel(4), mpsc::channel(4), mpsc::channel(4), mpsc::channel(4));
         let (ended, exit) = oneshot::channel();
         let (mut peer, far) = Peer::new();
-        tokio::spawn(run(far, Upgrade::Spdy { version }, ALL, Ok(Process { stdin, stdout, stderr, resize, exit })));
+        tokio::spawn(run(
+            far,
+            Upgrade::Spdy { version },
+            ALL,
+            Ok(Process {
+                stdin,
+                stdout,
+                stderr,
+                resize,
+                exit,
+            }),
+        ));
         for (stream, kind) in [(1, "error"), (3, "stdin"), (5, "stdout"), (7, "stderr")] {
             peer.open(stream, kind).await;
             peer.reply(stream).await;
         }
         peer.data(3, true, b"in").await;
-        assert_eq!((input.recv().await.unwrap(), input.recv().await), (Bytes::from_static(b"in"), None));
+        assert_eq!(
+            (input.recv().await.unwrap(), input.recv().await),
+            (Bytes::from_static(b"in"), None)
+        );
         out.send(Bytes::from_static(b"out")).await.unwrap();
         assert_eq!(peer.next().await, data(5, "out"));
         err.send(Bytes::from_static(b"err")).await.unwrap();
@@ -201,8 +263,18 @@ mod tests {
     #[tokio::test]
     async fn a_container_that_cannot_be_had_is_told_on_the_error_stream() {
         let (mut peer, far) = Peer::new();
-        let wanted = Attachment { stdout: true, ..Attachment::default() };
-        tokio::spawn(run(far, Upgrade::Spdy { version: "v2.channel.k8s.io" }, wanted, Err("gone".to_owned())));
+        let wanted = Attachment {
+            stdout: true,
+            ..Attachment::default()
+        };
+        tokio::spawn(run(
+            far,
+            Upgrade::Spdy {
+                version: "v2.channel.k8s.io",
+            },
+            wanted,
+            Err("gone".to_owned()),
+        ));
         for (stream, kind) in [(1, "error"), (3, "stdout")] {
             peer.open(stream, kind).await;
             peer.reply(stream).await;

@@ -43,7 +43,10 @@ pub(crate) struct Tickers {
 impl Tickers {
     /// No containers, on this clock.
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, known: Mutex::default() }
+        Self {
+            clock,
+            known: Mutex::default(),
+        }
     }
 
     /// The container `name` of the pod with this `uid`, which runs since `started`.
@@ -52,7 +55,11 @@ impl Tickers {
         if known.len() >= CONTAINERS {
             known.retain(|_, ticker| Arc::strong_count(ticker) > 1);
         }
-        Arc::clone(known.entry(format!("{uid}/{name}")).or_insert_with(|| Arc::new(Ticker::new(self.clock.clone(), started))))
+        Arc::clone(
+            known
+                .entry(format!("{uid}/{name}"))
+                .or_insert_with(|| Arc::new(Ticker::new(self.clock.clone(), started))),
+        )
     }
 }
 
@@ -63,7 +70,10 @@ impl Containers for Tickers {
         if text("status", "phase") != Some("Running") || text("spec", "nodeName").is_none_or(str::is_empty) {
             return None;
         }
-        let started = text("status", "startTime").or_else(|| text("metadata", "creationTimestamp"))?.parse().ok()?;
+        let started = text("status", "startTime")
+            .or_else(|| text("metadata", "creationTimestamp"))?
+            .parse()
+            .ok()?;
         Some(Arc::new(self.container(text("metadata", "uid")?, name, started)))
     }
 }
@@ -84,7 +94,12 @@ struct Written {
 
 impl Ticker {
     fn new(clock: Clock, started: Timestamp) -> Self {
-        Self { clock, started, written: Mutex::default(), live: broadcast::channel(1024).0 }
+        Self {
+            clock,
+            started,
+            written: Mutex::default(),
+            live: broadcast::channel(1024).0,
+        }
     }
 
     /// Writes the lines of the seconds that have passed.
@@ -92,18 +107,32 @@ impl Ticker {
         let passed = self.clock.now().duration_since(self.started).as_secs();
         let mut written = self.written.lock();
         // Lines that would be dropped at once are not written.
-        written.ticks = written.ticks.max(passed.saturating_sub(i64::try_from(KEPT).unwrap_or(i64::MAX)));
+        written.ticks = written
+            .ticks
+            .max(passed.saturating_sub(i64::try_from(KEPT).unwrap_or(i64::MAX)));
         while written.ticks < passed {
             written.ticks += 1;
-            let at = Timestamp::from_second(self.started.as_second().saturating_add(written.ticks)).unwrap_or(self.started);
+            let at =
+                Timestamp::from_second(self.started.as_second().saturating_add(written.ticks)).unwrap_or(self.started);
             let text = format!("tick {}\n", written.ticks).into();
-            self.write(&mut written, Line { at, output: Output::Stdout, text });
+            self.write(
+                &mut written,
+                Line {
+                    at,
+                    output: Output::Stdout,
+                    text,
+                },
+            );
         }
     }
 
     fn echo(&self, text: Bytes) {
         self.tick();
-        let line = Line { at: self.clock.now(), output: Output::Stdout, text };
+        let line = Line {
+            at: self.clock.now(),
+            output: Output::Stdout,
+            text,
+        };
         self.write(&mut self.written.lock(), line);
     }
 
@@ -126,14 +155,39 @@ struct Inside {
 
 /// A process, and the container's ends of it; it has nothing to say on standard error.
 fn process() -> (Process, Inside) {
-    let ((stdin, input), (out, stdout), (_, stderr), (resize, _)) = (mpsc::channel(QUEUE), mpsc::channel(QUEUE), mpsc::channel(1), mpsc::channel(1));
+    let ((stdin, input), (out, stdout), (_, stderr), (resize, _)) = (
+        mpsc::channel(QUEUE),
+        mpsc::channel(QUEUE),
+        mpsc::channel(1),
+        mpsc::channel(1),
+    );
     let (ended, exit) = oneshot::channel();
-    (Process { stdin, stdout, stderr, resize, exit }, Inside { stdin: input, stdout: out, exit: ended })
+    (
+        Process {
+            stdin,
+            stdout,
+            stderr,
+            resize,
+            exit,
+        },
+        Inside {
+            stdin: input,
+            stdout: out,
+            exit: ended,
+        },
+    )
 }
 
 impl Container for Arc<Ticker> {
     fn attach(&self, _: Attachment) -> Result<Process, String> {
-        let (process, Inside { mut stdin, stdout, exit }) = process();
+        let (
+            process,
+            Inside {
+                mut stdin,
+                stdout,
+                exit,
+            },
+        ) = process();
         self.tick();
         let (ticker, mut live) = (Arc::clone(self), self.live.subscribe());
         tokio::spawn(async move {
@@ -170,7 +224,14 @@ impl Container for Arc<Ticker> {
             _ => return Err(format!("exec: {name:?}: executable file not found in $PATH")),
         };
         let reads = attachment.stdin && name.ends_with("cat");
-        let (process, Inside { mut stdin, stdout, exit }) = process();
+        let (
+            process,
+            Inside {
+                mut stdin,
+                stdout,
+                exit,
+            },
+        ) = process();
         tokio::spawn(async move {
             // A client that is gone hears nothing more.
             if !says.is_empty() {
@@ -246,7 +307,10 @@ mod tests {
         let (clock, ticker) = ticker();
         clock.step(Duration::from_secs(1_000_000));
         let (lines, _) = ticker.log();
-        assert_eq!((lines.len(), lines.last().unwrap().text.as_ref()), (KEPT, &b"tick 1000000\n"[..]));
+        assert_eq!(
+            (lines.len(), lines.last().unwrap().text.as_ref()),
+            (KEPT, &b"tick 1000000\n"[..])
+        );
     }
 
     #[test]
@@ -266,12 +330,37 @@ mod tests {
         let (_, ticker) = ticker();
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let mut process = ticker.exec(&words("/bin/echo a b"), Attachment::default()).unwrap();
-        assert_eq!((process.stdout.recv().await.unwrap(), process.exit.await.unwrap()), (Bytes::from_static(b"a b\n"), Exit::Code(0)));
-        assert_eq!(ticker.exec(&words("false"), Attachment::default()).unwrap().exit.await.unwrap(), Exit::Code(1));
-        assert_eq!(ticker.exec(&words("vi"), Attachment::default()).unwrap_err(), "exec: \"vi\": executable file not found in $PATH");
-        let mut process = ticker.exec(&words("cat"), Attachment { stdin: true, ..Attachment::default() }).unwrap();
+        assert_eq!(
+            (process.stdout.recv().await.unwrap(), process.exit.await.unwrap()),
+            (Bytes::from_static(b"a b\n"), Exit::Code(0))
+        );
+        assert_eq!(
+            ticker
+                .exec(&words("false"), Attachment::default())
+                .unwrap()
+                .exit
+                .await
+                .unwrap(),
+            Exit::Code(1)
+        );
+        assert_eq!(
+            ticker.exec(&words("vi"), Attachment::default()).unwrap_err(),
+            "exec: \"vi\": executable file not found in $PATH"
+        );
+        let mut process = ticker
+            .exec(
+                &words("cat"),
+                Attachment {
+                    stdin: true,
+                    ..Attachment::default()
+                },
+            )
+            .unwrap();
         process.stdin.send(Bytes::from_static(b"x")).await.unwrap();
         drop(process.stdin);
-        assert_eq!((process.stdout.recv().await.unwrap(), process.exit.await.unwrap()), (Bytes::from_static(b"x"), Exit::Code(0)));
+        assert_eq!(
+            (process.stdout.recv().await.unwrap(), process.exit.await.unwrap()),
+            (Bytes::from_static(b"x"), Exit::Code(0))
+        );
     }
 }

@@ -49,7 +49,11 @@ struct Framing {
 impl Framing {
     fn of(protocol: &str) -> Self {
         let newer = protocol.starts_with("v4.") || protocol.starts_with("v5.");
-        Self { base64: protocol.ends_with("base64.channel.k8s.io"), status: newer, closes: protocol.starts_with("v5.") }
+        Self {
+            base64: protocol.ends_with("base64.channel.k8s.io"),
+            status: newer,
+            closes: protocol.starts_with("v5."),
+        }
     }
 
     fn write(self, channel: u8, bytes: &[u8]) -> Message {
@@ -79,10 +83,19 @@ impl Framing {
 }
 
 /// Joins a process with a client that has finished its handshake on `io`.
-pub(super) async fn run(io: impl AsyncRead + AsyncWrite + Unpin, protocol: &str, wanted: Attachment, process: Result<Process, String>) -> io::Result<()> {
-    let config = WebSocketConfig::default().max_message_size(Some(MESSAGE)).max_frame_size(Some(MESSAGE));
+pub(super) async fn run(
+    io: impl AsyncRead + AsyncWrite + Unpin,
+    protocol: &str,
+    wanted: Attachment,
+    process: Result<Process, String>,
+) -> io::Result<()> {
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(MESSAGE))
+        .max_frame_size(Some(MESSAGE));
     let framing = Framing::of(protocol);
-    let (mut sink, mut incoming) = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await.split();
+    let (mut sink, mut incoming) = WebSocketStream::from_raw_socket(io, Role::Server, Some(config))
+        .await
+        .split();
     let first = match wanted {
         Attachment { stdout: true, .. } => STDOUT,
         Attachment { stderr: true, .. } => STDERR,
@@ -91,14 +104,22 @@ pub(super) async fn run(io: impl AsyncRead + AsyncWrite + Unpin, protocol: &str,
     sink.send(framing.write(first, b"")).await.map_err(io::Error::other)?;
     let exit = match process {
         Err(why) => Exit::Failed(why),
-        Ok(Process { stdin, mut stdout, mut stderr, resize, exit }) => {
+        Ok(Process {
+            stdin,
+            mut stdout,
+            mut stderr,
+            resize,
+            exit,
+        }) => {
             let client = async {
                 let mut stdin = wanted.stdin.then_some(stdin);
                 while let Some(Ok(message)) = incoming.next().await {
                     if message.is_close() {
                         return;
                     }
-                    let Some((channel, bytes)) = framing.read(message) else { continue };
+                    let Some((channel, bytes)) = framing.read(message) else {
+                        continue;
+                    };
                     take(framing, channel, bytes, &mut stdin, &resize).await;
                 }
             };
@@ -112,11 +133,17 @@ pub(super) async fn run(io: impl AsyncRead + AsyncWrite + Unpin, protocol: &str,
                     match piece {
                         None if channel == STDOUT => output = false,
                         None => errors = false,
-                        Some(piece) if wanted => sink.send(framing.write(channel, &piece)).await.map_err(io::Error::other)?,
+                        Some(piece) if wanted => sink
+                            .send(framing.write(channel, &piece))
+                            .await
+                            .map_err(io::Error::other)?,
                         Some(_) => {}
                     }
                 }
-                Ok::<_, io::Error>(exit.await.unwrap_or_else(|_| Exit::Failed("the container is gone".to_owned())))
+                Ok::<_, io::Error>(
+                    exit.await
+                        .unwrap_or_else(|_| Exit::Failed("the container is gone".to_owned())),
+                )
             };
             tokio::select! {
                 exit = container => exit?,
@@ -125,16 +152,27 @@ pub(super) async fn run(io: impl AsyncRead + AsyncWrite + Unpin, protocol: &str,
         }
     };
     if let Some(message) = outcome::message(&exit, framing.status) {
-        sink.send(framing.write(ERROR, &message)).await.map_err(io::Error::other)?;
+        sink.send(framing.write(ERROR, &message))
+            .await
+            .map_err(io::Error::other)?;
     }
     // Clients take an end without a code for a failure. The client may have gone already.
-    let normal = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+    let normal = CloseFrame {
+        code: CloseCode::Normal,
+        reason: "".into(),
+    };
     let _ = sink.send(Message::Close(Some(normal))).await;
     let _ = sink.close().await;
     Ok(())
 }
 
-async fn take(framing: Framing, channel: u8, bytes: Bytes, stdin: &mut Option<mpsc::Sender<Bytes>>, resize: &mpsc::Sender<Size>) {
+async fn take(
+    framing: Framing,
+    channel: u8,
+    bytes: Bytes,
+    stdin: &mut Option<mpsc::Sender<Bytes>>,
+    resize: &mpsc::Sender<Size>,
+) {
     match channel {
         STDIN if !bytes.is_empty() => {
             if let Some(open) = stdin {
@@ -169,12 +207,33 @@ mod tests {
     }
 
     fn process() -> (Process, Inside) {
-        let ((stdin, input), (out, stdout), (err, stderr), (resize, sizes)) = (mpsc::channel(4), mpsc::channel(4), mpsc::channel(4), mpsc::channel(4));
+        let ((stdin, input), (out, stdout), (err, stderr), (resize, sizes)) =
+            (mpsc::channel(4), mpsc::channel(4), mpsc::channel(4), mpsc::channel(4));
         let (ended, exit) = oneshot::channel();
-        (Process { stdin, stdout, stderr, resize, exit }, Inside { stdin: input, stdout: out, stderr: err, resize: sizes, exit: ended })
+        (
+            Process {
+                stdin,
+                stdout,
+                stderr,
+                resize,
+                exit,
+            },
+            Inside {
+                stdin: input,
+                stdout: out,
+                stderr: err,
+                resize: sizes,
+                exit: ended,
+            },
+        )
     }
 
-    const ALL: Attachment = Attachment { stdin: true, stdout: true, stderr: true, tty: false };
+    const ALL: Attachment = Attachment {
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        tty: false,
+    };
 
     async fn client(protocol: &'static str, process: Result<Process, String>) -> WebSocketStream<DuplexStream> {
         let (near, far) = tokio::io::duplex(1 << 16);
@@ -183,7 +242,11 @@ mod tests {
     }
 
     fn frame(base64: bool, channel: u8, text: &str) -> Message {
-        if base64 { Message::text(format!("{channel}{}", BASE64_STANDARD.encode(text))) } else { Message::binary([&[channel], text.as_bytes()].concat()) }
+        if base64 {
+            Message::text(format!("{channel}{}", BASE64_STANDARD.encode(text)))
+        } else {
+            Message::binary([&[channel], text.as_bytes()].concat())
+        }
     }
 
     #[rstest]
@@ -200,7 +263,10 @@ mod tests {
         assert_eq!(client.next().await.unwrap().unwrap(), frame(base64, 1, ""));
         client.send(frame(base64, 0, "in")).await.unwrap();
         assert_eq!(inside.stdin.recv().await.unwrap(), "in");
-        client.send(frame(base64, 4, r#"{"Width":80,"Height":24}"#)).await.unwrap();
+        client
+            .send(frame(base64, 4, r#"{"Width":80,"Height":24}"#))
+            .await
+            .unwrap();
         assert_eq!(inside.resize.recv().await.unwrap(), Size { width: 80, height: 24 });
         inside.stdout.send(Bytes::from_static(b"out")).await.unwrap();
         assert_eq!(client.next().await.unwrap().unwrap(), frame(base64, 1, "out"));
@@ -209,9 +275,14 @@ mod tests {
         inside.exit.send(Exit::Code(0)).unwrap();
         drop((inside.stdout, inside.stderr));
         if protocol.starts_with('v') {
-            assert_eq!(client.next().await.unwrap().unwrap(), frame(base64, 3, r#"{"metadata":{},"status":"Success"}"#));
+            assert_eq!(
+                client.next().await.unwrap().unwrap(),
+                frame(base64, 3, r#"{"metadata":{},"status":"Success"}"#)
+            );
         }
-        let Message::Close(Some(close)) = client.next().await.unwrap().unwrap() else { panic!("no close") };
+        let Message::Close(Some(close)) = client.next().await.unwrap().unwrap() else {
+            panic!("no close")
+        };
         assert_eq!(close.code, CloseCode::Normal);
     }
 
@@ -232,7 +303,10 @@ mod tests {
     async fn a_container_that_cannot_be_had_is_told_on_the_error_channel() {
         let mut client = client("channel.k8s.io", Err("container not found".to_owned())).await;
         assert_eq!(client.next().await.unwrap().unwrap(), frame(false, 1, ""));
-        assert_eq!(client.next().await.unwrap().unwrap(), frame(false, 3, "container not found"));
+        assert_eq!(
+            client.next().await.unwrap().unwrap(),
+            frame(false, 3, "container not found")
+        );
     }
 
     #[tokio::test]

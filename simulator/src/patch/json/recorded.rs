@@ -22,7 +22,11 @@ impl<'a> Operation<'a> {
     fn path(&self, member: &str) -> Result<Path<'a>, PatchError> {
         let text = self.text(member)?;
         let tokens: Vec<&str> = text.split('/').skip(1).collect();
-        if tokens.is_empty() { Err(PatchError::Crash) } else { Ok(Path { text, tokens }) }
+        if tokens.is_empty() {
+            Err(PatchError::Crash)
+        } else {
+            Ok(Path { text, tokens })
+        }
     }
 
     fn value(&self) -> Value {
@@ -46,25 +50,36 @@ impl<'a> Path<'a> {
                 Value::Object(map) => map.get_mut(*token).ok_or_else(missing)?,
                 Value::Array(items) => {
                     let at: i64 = token.parse().map_err(|_| missing())?;
-                    usize::try_from(at).ok().and_then(|at| items.get_mut(at)).ok_or(PatchError::Crash)?
+                    usize::try_from(at)
+                        .ok()
+                        .and_then(|at| items.get_mut(at))
+                        .ok_or(PatchError::Crash)?
                 }
                 _ => return Err(missing()),
             };
         }
-        if container.is_object() || container.is_array() { Ok((container, last)) } else { Err(missing()) }
+        if container.is_object() || container.is_array() {
+            Ok((container, last))
+        } else {
+            Err(missing())
+        }
     }
 }
 
 /// An index of list of `len` items; `Err` as v1.2's conversion of numbers fails.
 fn index(token: &str, len: usize) -> Result<usize, PatchError> {
-    let at: i64 = token.parse().map_err(|_| PatchError::Inapplicable(format!("strconv.ParseInt: parsing {token:?}: invalid syntax")))?;
+    let at: i64 = token
+        .parse()
+        .map_err(|_| PatchError::Inapplicable(format!("strconv.ParseInt: parsing {token:?}: invalid syntax")))?;
     usize::try_from(at).ok().filter(|at| *at < len).ok_or(PatchError::Crash)
 }
 
 pub(super) fn apply(mut document: Value, operations: &[Value]) -> Result<Value, PatchError> {
     if let Some(other) = operations.iter().find(|o| !o.is_object() && !o.is_null()) {
         let kind = json_kind(other);
-        return Err(PatchError::Malformed(format!("json: cannot unmarshal {kind} into Go value of type jsonpatch.operation")));
+        return Err(PatchError::Malformed(format!(
+            "json: cannot unmarshal {kind} into Go value of type jsonpatch.operation"
+        )));
     }
     let empty = Map::new();
     let mut depth = DepthBound::of(&document);
@@ -98,7 +113,9 @@ pub(super) fn apply(mut document: Value, operations: &[Value]) -> Result<Value, 
             }
             _ => {
                 let (container, name) = path.container(&mut document)?;
-                let found = get(container, name)?.filter(|v| !v.is_null()).ok_or(PatchError::Crash)?;
+                let found = get(container, name)?
+                    .filter(|v| !v.is_null())
+                    .ok_or(PatchError::Crash)?;
                 if !equal(found, operation.0.get("value"))? {
                     return Err(PatchError::Inapplicable(format!("Testing value {} failed", path.text)));
                 }

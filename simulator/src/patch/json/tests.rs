@@ -19,10 +19,21 @@ fn patched(document: &Value, patch: &Value, profile: Profile) -> Result<Value, P
 
 #[test]
 fn the_examples_of_rfc_6902_hold() {
-    let examples: Vec<Example> = serde_json::from_str(include_str!("../../../../fixtures/patches/rfc6902.json")).unwrap();
+    let examples: Vec<Example> =
+        serde_json::from_str(include_str!("../../../../fixtures/patches/rfc6902.json")).unwrap();
     assert_eq!(examples.len(), 16);
-    for Example { section, document, patch, result } in examples {
-        assert_eq!(apply(document, patch.as_bytes(), Profile::Documented).ok(), result, "{section}");
+    for Example {
+        section,
+        document,
+        patch,
+        result,
+    } in examples
+    {
+        assert_eq!(
+            apply(document, patch.as_bytes(), Profile::Documented).ok(),
+            result,
+            "{section}"
+        );
     }
 }
 
@@ -35,7 +46,10 @@ fn the_examples_of_rfc_6902_hold() {
 #[case::numbers_are_compared_by_value(json!([{"op": "test", "path": "/a/b/0", "value": 1.0}]), json!({"a": {"b": [1, 2]}, "k/k": 3}))]
 #[case::names_in_any_order(json!([{"op": "test", "path": "", "value": {"k/k": 3, "a": {"b": [1, 2]}}}]), json!({"a": {"b": [1, 2]}, "k/k": 3}))]
 fn the_documented_profile_knows_all_operations(#[case] patch: Value, #[case] expected: Value) {
-    assert_eq!(patched(&json!({"a": {"b": [1, 2]}, "k/k": 3}), &patch, Profile::Documented), Ok(expected));
+    assert_eq!(
+        patched(&json!({"a": {"b": [1, 2]}, "k/k": 3}), &patch, Profile::Documented),
+        Ok(expected)
+    );
 }
 
 #[rstest]
@@ -88,7 +102,10 @@ fn what_is_no_patch_is_refused(#[case] patch: Value) {
 #[case::null(json!(null), json!({"o": {"q": 1}, "a": [1, 2]}))]
 fn the_recorded_server_operates_its_own_way(#[case] patch: Value, #[case] expected: Value) {
     let document = json!({"o": {"q": 1}, "a": [1, 2]});
-    assert_eq!(patched(&document, &patch, Profile::Kubernetes12).unwrap().to_string(), expected.to_string());
+    assert_eq!(
+        patched(&document, &patch, Profile::Kubernetes12).unwrap().to_string(),
+        expected.to_string()
+    );
 }
 
 #[rstest]
@@ -108,7 +125,12 @@ fn the_recorded_server_operates_its_own_way(#[case] patch: Value, #[case] expect
 #[case(json!([{"op": "remove", "path": "/a/2"}]), "an error on the server has prevented the request from succeeding")]
 fn the_recorded_server_refuses_in_its_own_words(#[case] patch: Value, #[case] error: &str) {
     let document = json!({"o": {"q": 1}, "a": [1, 2]});
-    assert_eq!(patched(&document, &patch, Profile::Kubernetes12).unwrap_err().to_string(), error);
+    assert_eq!(
+        patched(&document, &patch, Profile::Kubernetes12)
+            .unwrap_err()
+            .to_string(),
+        error
+    );
 }
 
 #[rstest]
@@ -118,7 +140,10 @@ fn the_recorded_server_refuses_in_its_own_words(#[case] patch: Value, #[case] er
 #[case("[] x", "invalid character 'x' after top-level value")]
 fn what_is_not_json_is_refused_in_the_recorded_words(#[case] patch: &str, #[case] error: &str) {
     for profile in Profile::ALL {
-        assert_eq!(apply(json!({}), patch.as_bytes(), profile), Err(PatchError::Malformed(error.to_owned())));
+        assert_eq!(
+            apply(json!({}), patch.as_bytes(), profile),
+            Err(PatchError::Malformed(error.to_owned()))
+        );
     }
 }
 
@@ -133,7 +158,9 @@ fn copies_do_not_grow_without_bound() {
 #[test]
 fn a_document_does_not_nest_without_bound() {
     let deeper = json!([{"op": "add", "path": "/b", "value": {}}, {"op": "move", "from": "/a", "path": "/b/c"}, {"op": "move", "from": "/b", "path": "/a"}]);
-    let patch: Vec<Value> = std::iter::repeat_n(deeper.as_array().unwrap().clone(), 1000).flatten().collect();
+    let patch: Vec<Value> = std::iter::repeat_n(deeper.as_array().unwrap().clone(), 1000)
+        .flatten()
+        .collect();
     for profile in Profile::ALL {
         let refused = patched(&json!({"a": 1}), &Value::from(patch.clone()), profile);
         assert!(refused.unwrap_err().to_string().contains("deeper than 512"));
@@ -142,9 +169,17 @@ fn a_document_does_not_nest_without_bound() {
 
 fn any_patch() -> impl Strategy<Value = Value> {
     let path = || "(/(items|tags|labels|inner|name|-|0|1|~0|a)){0,3}|x";
-    let kind = prop_oneof![Just("add"), Just("remove"), Just("replace"), Just("move"), Just("copy"), Just("test"), Just("bogus")];
-    let operation =
-        (kind, path(), path(), strategic::tests::any_thing()).prop_map(|(op, path, from, value)| json!({"op": op, "path": path, "from": from, "value": value}));
+    let kind = prop_oneof![
+        Just("add"),
+        Just("remove"),
+        Just("replace"),
+        Just("move"),
+        Just("copy"),
+        Just("test"),
+        Just("bogus")
+    ];
+    let operation = (kind, path(), path(), strategic::tests::any_thing())
+        .prop_map(|(op, path, from, value)| json!({"op": op, "path": path, "from": from, "value": value}));
     prop::collection::vec(operation, 0..6).prop_map(Value::from)
 }
 

@@ -14,12 +14,25 @@ struct Example {
 
 #[test]
 fn the_examples_of_rfc_7386_hold() {
-    let examples: Vec<Example> = serde_json::from_str(include_str!("../../../../fixtures/patches/rfc7386.json")).unwrap();
+    let examples: Vec<Example> =
+        serde_json::from_str(include_str!("../../../../fixtures/patches/rfc7386.json")).unwrap();
     assert_eq!(examples.len(), 16);
-    for Example { document, patch, result } in examples {
-        assert_eq!(merge(document.clone(), patch.clone()), result, "{document} with {patch}");
+    for Example {
+        document,
+        patch,
+        result,
+    } in examples
+    {
+        assert_eq!(
+            merge(document.clone(), patch.clone()),
+            result,
+            "{document} with {patch}"
+        );
         if document.is_object() && patch.is_object() {
-            assert_eq!(apply(document, patch.to_string().as_bytes(), Profile::Documented), Ok(result));
+            assert_eq!(
+                apply(document, patch.to_string().as_bytes(), Profile::Documented),
+                Ok(result)
+            );
         }
     }
 }
@@ -43,7 +56,10 @@ fn the_recorded_server_merges_its_own_way(#[case] document: Value, #[case] patch
 #[case("1")]
 fn what_is_no_document_is_refused(#[case] patch: &str) {
     for profile in Profile::ALL {
-        assert_eq!(apply(json!({}), patch.as_bytes(), profile), Err(PatchError::Malformed("Invalid JSON Patch".to_owned())));
+        assert_eq!(
+            apply(json!({}), patch.as_bytes(), profile),
+            Err(PatchError::Malformed("Invalid JSON Patch".to_owned()))
+        );
     }
 }
 

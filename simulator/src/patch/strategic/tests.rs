@@ -52,7 +52,12 @@ impl Schema for Type {
 }
 
 fn patched(document: &Value, patch: &Value) -> Result<Value, PatchError> {
-    apply(document.clone(), patch.to_string().as_bytes(), Type::Thing, Profile::Documented)
+    apply(
+        document.clone(),
+        patch.to_string().as_bytes(),
+        Type::Thing,
+        Profile::Documented,
+    )
 }
 
 #[rstest]
@@ -101,12 +106,31 @@ fn what_is_no_object_is_refused(#[case] patch: &str) {
 }
 
 pub(in crate::patch) fn any_thing() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(json!("x")), Just(json!(1)), Just(json!(null)), Just(json!("delete")), Just(json!("replace"))];
+    let leaf = prop_oneof![
+        Just(json!("x")),
+        Just(json!(1)),
+        Just(json!(null)),
+        Just(json!("delete")),
+        Just(json!("replace"))
+    ];
     leaf.prop_recursive(4, 24, 3, |inner| {
-        let name = prop_oneof![Just("items"), Just("tags"), Just("plain"), Just("labels"), Just("inner"), Just("name"), Just("image"), Just("$patch")];
+        let name = prop_oneof![
+            Just("items"),
+            Just("tags"),
+            Just("plain"),
+            Just("labels"),
+            Just("inner"),
+            Just("name"),
+            Just("image"),
+            Just("$patch")
+        ];
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-            prop::collection::vec((name, inner), 0..4).prop_map(|entries| entries.into_iter().map(|(k, v)| (k.to_owned(), v)).collect::<Map<_, _>>().into()),
+            prop::collection::vec((name, inner), 0..4).prop_map(|entries| entries
+                .into_iter()
+                .map(|(k, v)| (k.to_owned(), v))
+                .collect::<Map<_, _>>()
+                .into()),
         ]
     })
 }

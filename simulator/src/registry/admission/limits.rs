@@ -28,8 +28,12 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &mut Object
         return Ok(());
     }
     for (_, range) in of_namespace(registry, at, "limitranges").await? {
-        let limits: Vec<Object> =
-            meta::lookup(&range, "spec.limits").and_then(Value::as_array).into_iter().flatten().filter_map(|l| l.as_object().cloned()).collect();
+        let limits: Vec<Object> = meta::lookup(&range, "spec.limits")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(|l| l.as_object().cloned())
+            .collect();
         complete(object, &limits);
         let wrong: Vec<String> = limits.iter().flat_map(|limit| check(object, limit)).collect();
         if !wrong.is_empty() {
@@ -40,21 +44,39 @@ pub(super) async fn admit(registry: &Registry, at: &Address, object: &mut Object
 }
 
 fn containers(pod: &Object) -> impl Iterator<Item = &Object> {
-    meta::lookup(pod, "spec.containers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
+    meta::lookup(pod, "spec.containers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object)
 }
 
 fn amounts(holder: &Object, path: &str) -> Amounts {
-    meta::lookup(holder, path).and_then(Value::as_object).cloned().unwrap_or_default()
+    meta::lookup(holder, path)
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// Sets what a container leaves open to the defaults.
 fn complete(pod: &mut Object, limits: &[Object]) {
-    let defaults = |field: &str| -> Amounts { limits.iter().filter(|l| meta::text(l, "type") == "Container").flat_map(|l| amounts(l, field)).collect() };
+    let defaults = |field: &str| -> Amounts {
+        limits
+            .iter()
+            .filter(|l| meta::text(l, "type") == "Container")
+            .flat_map(|l| amounts(l, field))
+            .collect()
+    };
     let mut set = Vec::new();
-    let list = meta::child(pod, "spec").get_mut("containers").and_then(Value::as_array_mut);
+    let list = meta::child(pod, "spec")
+        .get_mut("containers")
+        .and_then(Value::as_array_mut);
     for container in list.into_iter().flatten().filter_map(Value::as_object_mut) {
         let name = meta::text(container, "name").to_owned();
-        for (field, word, given) in [("requests", "request", defaults("defaultRequest")), ("limits", "limit", defaults("default"))] {
+        for (field, word, given) in [
+            ("requests", "request", defaults("defaultRequest")),
+            ("limits", "limit", defaults("default")),
+        ] {
             let held = amounts(container, &format!("resources.{field}"));
             let mut missing: Vec<_> = given.into_iter().filter(|(k, _)| !held.contains_key(k)).collect();
             missing.sort_by(|a, b| a.0.cmp(&b.0));
@@ -67,15 +89,25 @@ fn complete(pod: &mut Object, limits: &[Object]) {
     }
     if !set.is_empty() {
         let annotations = meta::child(meta::metadata(pod), "annotations");
-        annotations.insert(ANNOTATION.to_owned(), format!("LimitRanger plugin set: {}", set.join("; ")).into());
+        annotations.insert(
+            ANNOTATION.to_owned(),
+            format!("LimitRanger plugin set: {}", set.join("; ")).into(),
+        );
     }
 }
 
 /// What of `pod` lies outside `limit`.
 fn check(pod: &Object, limit: &Object) -> Vec<String> {
-    let of = |container: &Object| (amounts(container, "resources.requests"), amounts(container, "resources.limits"));
+    let of = |container: &Object| {
+        (
+            amounts(container, "resources.requests"),
+            amounts(container, "resources.limits"),
+        )
+    };
     match meta::text(limit, "type") {
-        "Container" => containers(pod).flat_map(|c| bounds(limit, "Container", &of(c))).collect(),
+        "Container" => containers(pod)
+            .flat_map(|c| bounds(limit, "Container", &of(c)))
+            .collect(),
         "Pod" => {
             let (requests, limits): (Vec<Amounts>, Vec<Amounts>) = containers(pod).map(of).unzip();
             bounds(limit, "Pod", &(sum(&requests), sum(&limits)))
@@ -86,7 +118,11 @@ fn check(pod: &Object, limit: &Object) -> Vec<String> {
 
 /// The sums of what every container names.
 fn sum(parts: &[Amounts]) -> Amounts {
-    let named = parts.first().into_iter().flat_map(Amounts::keys).filter(|k| parts.iter().all(|p| p.contains_key(*k)));
+    let named = parts
+        .first()
+        .into_iter()
+        .flat_map(Amounts::keys)
+        .filter(|k| parts.iter().all(|p| p.contains_key(*k)));
     named
         .map(|name| {
             let all = parts.iter().filter_map(|p| quantity(p.get(name)?));
@@ -111,7 +147,12 @@ fn bounds(limit: &Object, what: &str, (requests, limits): &(Amounts, Amounts)) -
         bounds.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, bound) in bounds {
             if let Some(bound) = quantity(&bound) {
-                wrong.extend(test(&name, bound, requests.get(&name).and_then(quantity), limits.get(&name).and_then(quantity)));
+                wrong.extend(test(
+                    &name,
+                    bound,
+                    requests.get(&name).and_then(quantity),
+                    limits.get(&name).and_then(quantity),
+                ));
             }
         }
     };
@@ -140,7 +181,8 @@ fn bounds(limit: &Object, what: &str, (requests, limits): &(Amounts, Amounts)) -
             (_, None | Some(0)) => Some(format!("{said}, but no limit is specified or limit is 0.")),
             (Some(request), Some(limit)) => {
                 let ratio = limit as f64 / request as f64;
-                (ratio * 1000.0 > most.milli_value() as f64).then(|| format!("{said}, but provided ratio is {ratio:.6}."))
+                (ratio * 1000.0 > most.milli_value() as f64)
+                    .then(|| format!("{said}, but provided ratio is {ratio:.6}."))
             }
         }
     });

@@ -33,16 +33,25 @@ pub(super) async fn admit_update(registry: &Registry, at: &Address, object: &mut
 
 /// The namespace of `at`, which has to be there; none for cluster-wide kinds.
 pub(super) async fn namespace_exists(registry: &Registry, at: &Address) -> Result<Option<Arc<Record>>, Status> {
-    let Some(namespace) = at.namespace.as_deref().filter(|_| at.resource.namespaced) else { return Ok(None) };
+    let Some(namespace) = at.namespace.as_deref().filter(|_| at.resource.namespaced) else {
+        return Ok(None);
+    };
     let record = registry.store.get(&Key::new("namespaces", "", namespace)).await?;
-    record.map(Some).ok_or_else(|| Status::not_found("", "namespaces", namespace))
+    record
+        .map(Some)
+        .ok_or_else(|| Status::not_found("", "namespaces", namespace))
 }
 
 /// Whether the namespace is there and takes new content, here one that refusals call `name`.
 pub(super) async fn namespace_accepts(registry: &Registry, at: &Address, name: &str) -> Result<(), Status> {
-    let Some(namespace) = namespace_exists(registry, at).await? else { return Ok(()) };
+    let Some(namespace) = namespace_exists(registry, at).await? else {
+        return Ok(());
+    };
     if meta::text(&parse(namespace.bytes())?, "status.phase") == "Terminating" {
-        let why = format!("Unable to create new content in namespace {} because it is being terminated.", namespace.key().name);
+        let why = format!(
+            "Unable to create new content in namespace {} because it is being terminated.",
+            namespace.key().name
+        );
         return Err(Status::forbidden(&at.resource.group, &at.resource.plural, name, &why));
     }
     Ok(())
@@ -56,11 +65,24 @@ pub(super) fn name(object: &Object) -> &str {
 
 /// The objects of a core kind in the namespace of `at`.
 async fn of_namespace(registry: &Registry, at: &Address, plural: &str) -> Result<Vec<(Address, Object)>, Status> {
-    let (Some(namespace), Some(resource)) = (&at.namespace, Scheme::builtin().resource("", "v1", plural)) else { return Ok(Vec::new()) };
-    let place = Address { resource, namespace: Some(namespace.clone()), name: None, subresource: None };
+    let (Some(namespace), Some(resource)) = (&at.namespace, Scheme::builtin().resource("", "v1", plural)) else {
+        return Ok(Vec::new());
+    };
+    let place = Address {
+        resource,
+        namespace: Some(namespace.clone()),
+        name: None,
+        subresource: None,
+    };
     let mut found = Vec::new();
     for record in registry.listing(&place).await?.records {
-        found.push((Address { name: Some(record.key().name.to_string()), ..place.clone() }, parse(record.bytes())?));
+        found.push((
+            Address {
+                name: Some(record.key().name.to_string()),
+                ..place.clone()
+            },
+            parse(record.bytes())?,
+        ));
     }
     Ok(found)
 }

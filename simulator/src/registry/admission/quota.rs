@@ -20,10 +20,23 @@ use crate::{
 type Usage = BTreeMap<String, Quantity>;
 
 /// What quotas can limit of pods.
-const OF_PODS: [&str; 7] = ["cpu", "limits.cpu", "limits.memory", "memory", "pods", "requests.cpu", "requests.memory"];
+const OF_PODS: [&str; 7] = [
+    "cpu",
+    "limits.cpu",
+    "limits.memory",
+    "memory",
+    "pods",
+    "requests.cpu",
+    "requests.memory",
+];
 
 /// Admits a new object, or one in place of `old`, if the quotas of the namespace have room for it, and books what it uses.
-pub(super) async fn admit(registry: &Registry, at: &Address, object: &Object, old: Option<&Object>) -> Result<(), Status> {
+pub(super) async fn admit(
+    registry: &Registry,
+    at: &Address,
+    object: &Object,
+    old: Option<&Object>,
+) -> Result<(), Status> {
     let plural = at.resource.plural.as_str();
     let quotas = concerned(registry, at, object).await?;
     let before = old.map(|old| usage(plural, old)).unwrap_or_default();
@@ -66,7 +79,11 @@ fn refusal(at: &Address, object: &Object, why: &str) -> Status {
 /// The quotas that limit what `object` uses, which says all that they want to know and whose usage is known.
 async fn concerned(registry: &Registry, at: &Address, object: &Object) -> Result<Vec<(Address, Object)>, Status> {
     let limitable = limitable(&at.resource.plural);
-    let mut quotas = if limitable.is_empty() { Vec::new() } else { of_namespace(registry, at, "resourcequotas").await? };
+    let mut quotas = if limitable.is_empty() {
+        Vec::new()
+    } else {
+        of_namespace(registry, at, "resourcequotas").await?
+    };
     quotas.retain(|(_, quota)| {
         let limited = listed(quota, "status.hard");
         limited.keys().any(|k| limitable.contains(&k.as_str())) && in_scope(quota, &at.resource.plural, object)
@@ -75,7 +92,8 @@ async fn concerned(registry: &Registry, at: &Address, object: &Object) -> Result
         let (limited, used) = (listed(quota, "status.hard"), listed(quota, "status.used"));
         let name = meta::text(quota, "metadata.name");
         if at.resource.plural == "pods" {
-            says_enough(object, &limited).map_err(|why| refusal(at, object, &format!("Failed quota: {name}: {why}")))?;
+            says_enough(object, &limited)
+                .map_err(|why| refusal(at, object, &format!("Failed quota: {name}: {why}")))?;
         }
         if !limited.keys().all(|k| used.contains_key(k)) {
             return Err(refusal(at, object, &format!("Status unknown for quota: {name}")));
@@ -93,10 +111,20 @@ fn says_enough(pod: &Object, limited: &Usage) -> Result<(), String> {
     let missing: BTreeSet<&str> = containers(pod)
         .flat_map(|container| {
             let used = usage_of_containers(std::iter::once(container));
-            limited.keys().map(String::as_str).filter(move |k| OF_PODS.contains(k) && *k != "pods" && !used.contains_key(*k))
+            limited
+                .keys()
+                .map(String::as_str)
+                .filter(move |k| OF_PODS.contains(k) && *k != "pods" && !used.contains_key(*k))
         })
         .collect();
-    if missing.is_empty() { Ok(()) } else { Err(format!("must specify {}", missing.into_iter().collect::<Vec<_>>().join(","))) }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
+            "must specify {}",
+            missing.into_iter().collect::<Vec<_>>().join(",")
+        ))
+    }
 }
 
 /// What is used of `quota` once `change` is booked, if it has room.
@@ -106,15 +134,35 @@ fn booked(at: &Address, object: &Object, quota: &Object, change: &Usage) -> Resu
     asked.retain(|k, _| limited.contains_key(k));
     let mut used = before.clone();
     for (what, amount) in &asked {
-        used.entry(what.clone()).and_modify(|u| *u = u.plus(*amount)).or_insert(*amount);
+        used.entry(what.clone())
+            .and_modify(|u| *u = u.plus(*amount))
+            .or_insert(*amount);
     }
-    let over: Vec<&String> = used.iter().filter(|(k, total)| limited.get(*k).is_some_and(|limit| *total > limit)).map(|(k, _)| k).collect();
+    let over: Vec<&String> = used
+        .iter()
+        .filter(|(k, total)| limited.get(*k).is_some_and(|limit| *total > limit))
+        .map(|(k, _)| k)
+        .collect();
     if over.is_empty() {
         return Ok(used);
     }
-    let show = |of: &Usage| over.iter().filter_map(|k| Some(format!("{k}={}", of.get(*k)?))).collect::<Vec<_>>().join(",");
+    let show = |of: &Usage| {
+        over.iter()
+            .filter_map(|k| Some(format!("{k}={}", of.get(*k)?)))
+            .collect::<Vec<_>>()
+            .join(",")
+    };
     let name = meta::text(quota, "metadata.name");
-    Err(refusal(at, object, &format!("Exceeded quota: {name}, requested: {}, used: {}, limited: {}", show(&asked), show(&before), show(&limited))))
+    Err(refusal(
+        at,
+        object,
+        &format!(
+            "Exceeded quota: {name}, requested: {}, used: {}, limited: {}",
+            show(&asked),
+            show(&before),
+            show(&limited)
+        ),
+    ))
 }
 
 /// `usage` without `before`; below zero where there was more of something.
@@ -127,8 +175,13 @@ fn less(mut usage: Usage, before: &Usage) -> Usage {
 }
 
 fn listed(object: &Object, path: &str) -> Usage {
-    let amounts = meta::lookup(object, path).and_then(Value::as_object).into_iter().flatten();
-    amounts.filter_map(|(k, v)| Some((k.clone(), v.as_str()?.parse().ok()?))).collect()
+    let amounts = meta::lookup(object, path)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    amounts
+        .filter_map(|(k, v)| Some((k.clone(), v.as_str()?.parse().ok()?)))
+        .collect()
 }
 
 /// What quotas can limit of a kind.
@@ -146,16 +199,25 @@ fn limitable(plural: &str) -> &'static [&'static str] {
 }
 
 fn containers(pod: &Object) -> impl Iterator<Item = &Value> + Clone {
-    meta::lookup(pod, "spec.containers").and_then(Value::as_array).into_iter().flatten()
+    meta::lookup(pod, "spec.containers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 /// What an object of a kind uses. A pod that has ended uses nothing.
 fn usage(plural: &str, object: &Object) -> Usage {
     if plural == "pods" {
         let ended = matches!(meta::text(object, "status.phase"), "Failed" | "Succeeded");
-        return if ended { Usage::new() } else { with_one("pods", usage_of_containers(containers(object))) };
+        return if ended {
+            Usage::new()
+        } else {
+            with_one("pods", usage_of_containers(containers(object)))
+        };
     }
-    limitable(plural).iter().fold(Usage::new(), |used, what| with_one(what, used))
+    limitable(plural)
+        .iter()
+        .fold(Usage::new(), |used, what| with_one(what, used))
 }
 
 fn with_one(what: &str, mut used: Usage) -> Usage {
@@ -166,10 +228,18 @@ fn with_one(what: &str, mut used: Usage) -> Usage {
 fn usage_of_containers<'a>(containers: impl Iterator<Item = &'a Value> + Clone) -> Usage {
     let mut used = Usage::new();
     for (field, short) in [("requests", true), ("limits", false)] {
-        let amounts = containers.clone().filter_map(|c| c.get("resources")?.get(field)?.as_object()).flatten();
+        let amounts = containers
+            .clone()
+            .filter_map(|c| c.get("resources")?.get(field)?.as_object())
+            .flatten();
         for (name, amount) in amounts.filter(|(k, _)| matches!(k.as_str(), "cpu" | "memory")) {
-            let Some(amount) = amount.as_str().and_then(|a| a.parse::<Quantity>().ok()) else { continue };
-            for key in [Some(format!("{field}.{name}")), short.then(|| name.clone())].into_iter().flatten() {
+            let Some(amount) = amount.as_str().and_then(|a| a.parse::<Quantity>().ok()) else {
+                continue;
+            };
+            for key in [Some(format!("{field}.{name}")), short.then(|| name.clone())]
+                .into_iter()
+                .flatten()
+            {
                 used.entry(key).and_modify(|u| *u = u.plus(amount)).or_insert(amount);
             }
         }
@@ -179,8 +249,16 @@ fn usage_of_containers<'a>(containers: impl Iterator<Item = &'a Value> + Clone) 
 
 /// Whether an object is of a quota's scopes; only pods are of any.
 fn in_scope(quota: &Object, plural: &str, object: &Object) -> bool {
-    let mut scopes = meta::lookup(quota, "spec.scopes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let bounded = || meta::lookup(object, "spec.activeDeadlineSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds >= 0);
+    let mut scopes = meta::lookup(quota, "spec.scopes")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let bounded = || {
+        meta::lookup(object, "spec.activeDeadlineSeconds")
+            .and_then(Value::as_i64)
+            .is_some_and(|seconds| seconds >= 0)
+    };
     scopes.all(|scope| match scope {
         _ if plural != "pods" => false,
         "Terminating" => bounded(),
@@ -194,10 +272,23 @@ fn in_scope(quota: &Object, plural: &str, object: &Object) -> bool {
 /// Whether some container of `pod` leaves open how much of something it wants.
 fn is_best_effort(pod: &Object) -> bool {
     containers(pod).any(|container| {
-        let resources = |field: &str| container.get("resources").and_then(|r| r.get(field)).and_then(Value::as_object).into_iter().flatten();
-        let named = ["cpu", "memory"].into_iter().chain(resources("requests").chain(resources("limits")).map(|(name, _)| name.as_str()));
+        let resources = |field: &str| {
+            container
+                .get("resources")
+                .and_then(|r| r.get(field))
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+        };
+        let named = ["cpu", "memory"].into_iter().chain(
+            resources("requests")
+                .chain(resources("limits"))
+                .map(|(name, _)| name.as_str()),
+        );
         named.into_iter().any(|what| {
-            let asked = resources("requests").find(|(name, _)| *name == what).and_then(|(_, amount)| amount.as_str()?.parse::<Quantity>().ok());
+            let asked = resources("requests")
+                .find(|(name, _)| *name == what)
+                .and_then(|(_, amount)| amount.as_str()?.parse::<Quantity>().ok());
             asked.is_none_or(|amount| amount.value() == 0)
         })
     })

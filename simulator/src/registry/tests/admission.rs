@@ -7,7 +7,13 @@ use super::{Rig, pod};
 
 /// A quota whose controller has counted `used`.
 async fn quota(rig: &Rig, spec: Value, used: Value) {
-    let mut made = rig.done("POST", "ns/resourcequotas", json!({"metadata": {"name": "q"}, "spec": spec})).await;
+    let mut made = rig
+        .done(
+            "POST",
+            "ns/resourcequotas",
+            json!({"metadata": {"name": "q"}, "spec": spec}),
+        )
+        .await;
     made["status"] = json!({"hard": made["spec"]["hard"], "used": used});
     rig.done("PUT", "ns/resourcequotas/q/status", made).await;
 }
@@ -26,15 +32,25 @@ async fn used(rig: &Rig) -> Value {
 #[case("DELETE", "nowhere/configmaps/c", Value::Null)]
 #[case("DELETE", "nowhere/configmaps", Value::Null)]
 #[tokio::test]
-async fn nothing_is_changed_in_a_namespace_that_is_not_there(#[case] method: &str, #[case] path: &str, #[case] body: Value) {
+async fn nothing_is_changed_in_a_namespace_that_is_not_there(
+    #[case] method: &str,
+    #[case] path: &str,
+    #[case] body: Value,
+) {
     let rig = Rig::new().await;
-    assert_eq!(rig.refused(method, path, body).await, (404, "namespaces \"nowhere\" not found".to_owned()));
+    assert_eq!(
+        rig.refused(method, path, body).await,
+        (404, "namespaces \"nowhere\" not found".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn a_patch_misses_the_object_before_its_namespace() {
     let rig = Rig::new().await;
-    assert_eq!(rig.refused("PATCH", "nowhere/configmaps/c", json!({})).await, (404, "configmaps \"c\" not found".to_owned()));
+    assert_eq!(
+        rig.refused("PATCH", "nowhere/configmaps/c", json!({})).await,
+        (404, "configmaps \"c\" not found".to_owned())
+    );
 }
 
 #[rstest]
@@ -46,7 +62,8 @@ async fn a_patch_misses_the_object_before_its_namespace() {
 async fn a_namespace_that_ends_takes_nothing_in(#[case] path: &str, #[case] body: Value, #[case] named: &str) {
     let rig = Rig::new().await;
     rig.done("DELETE", "namespaces/ns", Value::Null).await;
-    let want = format!("{named} is forbidden: Unable to create new content in namespace ns because it is being terminated.");
+    let want =
+        format!("{named} is forbidden: Unable to create new content in namespace ns because it is being terminated.");
     assert_eq!(rig.refused("POST", path, body).await, (403, want));
 }
 
@@ -60,27 +77,57 @@ async fn a_namespace_that_ends_takes_nothing_in(#[case] path: &str, #[case] body
 #[tokio::test]
 async fn a_quota_refuses(#[case] second: Value, #[case] why: &str) {
     let rig = Rig::new().await;
-    quota(&rig, json!({"hard": {"cpu": "2", "limits.memory": "1Gi", "pods": "5"}}), json!({"cpu": "1", "limits.memory": "0", "pods": "1"})).await;
-    let asked = pod("p", &[json!({"requests": {"cpu": "1"}, "limits": {"memory": "1Mi"}}), second]);
-    assert_eq!(rig.refused("POST", "ns/pods", asked).await, (403, format!("pods \"p\" is forbidden: {why}")));
+    quota(
+        &rig,
+        json!({"hard": {"cpu": "2", "limits.memory": "1Gi", "pods": "5"}}),
+        json!({"cpu": "1", "limits.memory": "0", "pods": "1"}),
+    )
+    .await;
+    let asked = pod(
+        "p",
+        &[json!({"requests": {"cpu": "1"}, "limits": {"memory": "1Mi"}}), second],
+    );
+    assert_eq!(
+        rig.refused("POST", "ns/pods", asked).await,
+        (403, format!("pods \"p\" is forbidden: {why}"))
+    );
     assert_eq!(used(&rig).await, json!({"cpu": "1", "limits.memory": "0", "pods": "1"}));
 }
 
 #[tokio::test]
 async fn what_is_over_refuses_what_is_not() {
     let rig = Rig::new().await;
-    quota(&rig, json!({"hard": {"pods": "1", "secrets": "9"}}), json!({"pods": "2", "secrets": "0"})).await;
+    quota(
+        &rig,
+        json!({"hard": {"pods": "1", "secrets": "9"}}),
+        json!({"pods": "2", "secrets": "0"}),
+    )
+    .await;
     let why = "secrets \"s\" is forbidden: Exceeded quota: q, requested: , used: pods=2, limited: pods=1";
-    assert_eq!(rig.refused("POST", "ns/secrets", json!({"metadata": {"name": "s"}})).await, (403, why.to_owned()));
+    assert_eq!(
+        rig.refused("POST", "ns/secrets", json!({"metadata": {"name": "s"}}))
+            .await,
+        (403, why.to_owned())
+    );
 }
 
 #[tokio::test]
 async fn a_quota_whose_usage_is_unknown_refuses_what_it_limits() {
     let rig = Rig::new().await;
-    quota(&rig, json!({"hard": {"pods": "1", "secrets": "9"}}), json!({"secrets": "0"})).await;
+    quota(
+        &rig,
+        json!({"hard": {"pods": "1", "secrets": "9"}}),
+        json!({"secrets": "0"}),
+    )
+    .await;
     let why = "secrets \"s\" is forbidden: Status unknown for quota: q";
-    assert_eq!(rig.refused("POST", "ns/secrets", json!({"metadata": {"name": "s"}})).await, (403, why.to_owned()));
-    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "c"}})).await;
+    assert_eq!(
+        rig.refused("POST", "ns/secrets", json!({"metadata": {"name": "s"}}))
+            .await,
+        (403, why.to_owned())
+    );
+    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "c"}}))
+        .await;
 }
 
 #[rstest]
@@ -94,7 +141,12 @@ async fn a_quota_whose_usage_is_unknown_refuses_what_it_limits() {
 #[tokio::test]
 async fn a_quota_counts_the_pods_of_its_scope(#[case] resources: Value, #[case] scope: Value, #[case] counted: bool) {
     let rig = Rig::new().await;
-    quota(&rig, json!({"hard": {"pods": "1"}, "scopes": [scope]}), json!({"pods": "0"})).await;
+    quota(
+        &rig,
+        json!({"hard": {"pods": "1"}, "scopes": [scope]}),
+        json!({"pods": "0"}),
+    )
+    .await;
     rig.done("POST", "ns/pods", pod("p", &[resources])).await;
     assert_eq!(used(&rig).await["pods"], if counted { "1" } else { "0" });
 }
@@ -104,7 +156,8 @@ async fn a_pod_that_is_changed_is_not_counted_again_but_judged_again() {
     let rig = Rig::new().await;
     rig.done("POST", "ns/pods", pod("old", &[json!({})])).await;
     quota(&rig, json!({"hard": {"cpu": "2"}}), json!({"cpu": "0"})).await;
-    rig.done("POST", "ns/pods", pod("new", &[json!({"requests": {"cpu": "1"}})])).await;
+    rig.done("POST", "ns/pods", pod("new", &[json!({"requests": {"cpu": "1"}})]))
+        .await;
     let label = json!({"metadata": {"labels": {"a": "b"}}});
     rig.done("PATCH", "ns/pods/new", label.clone()).await;
     assert_eq!(used(&rig).await, json!({"cpu": "1"}));

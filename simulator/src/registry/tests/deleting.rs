@@ -9,7 +9,12 @@ async fn a_service_takes_its_endpoints_with_it() {
     let rig = Rig::new().await;
     for kind in ["services", "endpoints"] {
         for name in ["a", "b"] {
-            rig.done("POST", &format!("ns/{kind}"), json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}})).await;
+            rig.done(
+                "POST",
+                &format!("ns/{kind}"),
+                json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}}),
+            )
+            .await;
         }
     }
     rig.done("DELETE", "ns/services/a", Value::Null).await;
@@ -29,7 +34,12 @@ async fn the_pods_of_a_collection_share_the_grace_period_of_the_first() {
     }
     rig.done("DELETE", "ns/pods", Value::Null).await;
     let left = rig.done("GET", "ns/pods", Value::Null).await;
-    let left: Vec<_> = left["items"].as_array().unwrap().iter().map(|p| (&p["metadata"]["name"], &p["metadata"]["deletionGracePeriodSeconds"])).collect();
+    let left: Vec<_> = left["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| (&p["metadata"]["name"], &p["metadata"]["deletionGracePeriodSeconds"]))
+        .collect();
     assert_eq!(left, [(&json!("a"), &json!(9)), (&json!("b"), &json!(9))]);
 }
 
@@ -41,6 +51,11 @@ async fn the_delete_options_of_a_collection_are_those_of_all_in_it() {
     rig.done("POST", "ns/pods", made).await;
     let wrong = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": "soon"});
     assert_eq!(rig.ask("DELETE", "ns/pods", wrong).await.0, 500);
-    rig.done("DELETE", "ns/pods", json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})).await;
+    rig.done(
+        "DELETE",
+        "ns/pods",
+        json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}),
+    )
+    .await;
     assert_eq!(rig.done("GET", "ns/pods", Value::Null).await["items"], json!([]));
 }

@@ -37,25 +37,41 @@ impl Rig {
         let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
         let rig = Self(Registry::in_memory(settings, clock, Arc::new(Chance::seeded(7))));
         rig.0.bootstrap().await.unwrap();
-        rig.done("POST", "namespaces", json!({"metadata": {"name": "ns"}})).await;
+        rig.done("POST", "namespaces", json!({"metadata": {"name": "ns"}}))
+            .await;
         rig
     }
 
     /// Asks for `path` below `/api/v1`, or below `/apis` where it begins with a slash; a path of one or two segments is of what is in no namespace, and `ns/`
     /// stands for the namespace. Gives the code and the answer.
     pub(super) async fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
-        let body = Body { bytes: if body.is_null() { String::new() } else { body.to_string() }.into(), syntax: Syntax::Json };
+        let body = Body {
+            bytes: if body.is_null() {
+                String::new()
+            } else {
+                body.to_string()
+            }
+            .into(),
+            syntax: Syntax::Json,
+        };
         let at = address(path);
         let reply = match (method, &at.name) {
             ("POST", _) => self.0.create(&at, &body).await,
             ("PUT", _) => self.0.replace(&at, &body).await,
             ("PATCH", _) => self.0.patch(&at, Language::Merge, &body.bytes).await,
             ("DELETE", Some(_)) => self.0.delete(&at, Some(&body)).await,
-            ("DELETE", None) => self.0.delete_collection(&at, &ListOptions::default(), Some(&body)).await,
+            ("DELETE", None) => {
+                self.0
+                    .delete_collection(&at, &ListOptions::default(), Some(&body))
+                    .await
+            }
             (_, Some(_)) => self.0.get(&at, &ReadOptions::default()).await,
             (_, None) => self.0.list(&at, &ListOptions::default()).await,
         };
-        let Reply { code, body } = reply.unwrap_or_else(|status: Status| Reply { code: status.code, body: status.to_value().to_string().into() });
+        let Reply { code, body } = reply.unwrap_or_else(|status: Status| Reply {
+            code: status.code,
+            body: status.to_value().to_string().into(),
+        });
         (code, serde_json::from_slice(&body).unwrap())
     }
 
@@ -82,14 +98,28 @@ fn address(path: &str) -> Address {
             (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap())
         }
     };
-    let mut segments = path.split('/').map(str::to_owned).collect::<std::collections::VecDeque<_>>();
-    let namespace = ["ns", "nowhere"].contains(&segments[0].as_str()).then(|| segments.pop_front()).flatten();
+    let mut segments = path
+        .split('/')
+        .map(str::to_owned)
+        .collect::<std::collections::VecDeque<_>>();
+    let namespace = ["ns", "nowhere"]
+        .contains(&segments[0].as_str())
+        .then(|| segments.pop_front())
+        .flatten();
     let resource = Scheme::builtin().resource(group, version, &segments[0]).unwrap();
-    Address { resource, namespace, name: segments.get(1).cloned(), subresource: segments.get(2).cloned() }
+    Address {
+        resource,
+        namespace,
+        name: segments.get(1).cloned(),
+        subresource: segments.get(2).cloned(),
+    }
 }
 
 /// A pod of containers with these resources.
 pub(super) fn pod(name: &str, resources: &[Value]) -> Value {
-    let containers = resources.iter().enumerate().map(|(n, r)| json!({"name": format!("c{n}"), "image": "x", "resources": r}));
+    let containers = resources
+        .iter()
+        .enumerate()
+        .map(|(n, r)| json!({"name": format!("c{n}"), "image": "x", "resources": r}));
     json!({"metadata": {"name": name}, "spec": {"containers": containers.collect::<Vec<_>>()}})
 }

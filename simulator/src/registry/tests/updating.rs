@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::Rig;
 
 const NO_NUMBER: &str = "strconv.ParseUint: parsing \"x\": invalid syntax";
-const OVERTAKEN: &str = "cannot be updated: the object has been modified; please apply your changes to the latest version and try again";
+const OVERTAKEN: &str =
+    "cannot be updated: the object has been modified; please apply your changes to the latest version and try again";
 
 fn map(version: &str) -> Value {
     json!({"metadata": {"name": "a", "resourceVersion": version}})
@@ -30,9 +31,15 @@ async fn a_replacement_asks_for_a_version(#[case] version: &str, #[case] refusal
 #[tokio::test]
 async fn a_version_that_is_no_number_is_refused_before_the_object_is_missed() {
     let rig = Rig::new().await;
-    assert_eq!(rig.refused("PUT", "ns/configmaps/a", map("x")).await, (500, NO_NUMBER.to_owned()));
+    assert_eq!(
+        rig.refused("PUT", "ns/configmaps/a", map("x")).await,
+        (500, NO_NUMBER.to_owned())
+    );
     let service = json!({"metadata": {"name": "a", "resourceVersion": "x"}, "spec": {"ports": [{"port": 80}]}});
-    assert_eq!(rig.refused("PUT", "ns/services/a", service).await, (404, "services \"a\" not found".to_owned()));
+    assert_eq!(
+        rig.refused("PUT", "ns/services/a", service).await,
+        (404, "services \"a\" not found".to_owned())
+    );
 }
 
 #[rstest]
@@ -43,8 +50,14 @@ async fn a_version_that_is_no_number_is_refused_before_the_object_is_missed() {
 async fn what_is_posted_has_no_version(#[case] version: &str, #[case] refusal: Option<&str>) {
     let rig = Rig::new().await;
     match refusal {
-        Some(why) => assert_eq!(rig.refused("POST", "ns/configmaps", map(version)).await, (500, why.to_owned())),
-        None => assert_ne!(rig.done("POST", "ns/configmaps", map(version)).await["metadata"]["resourceVersion"], version),
+        Some(why) => assert_eq!(
+            rig.refused("POST", "ns/configmaps", map(version)).await,
+            (500, why.to_owned())
+        ),
+        None => assert_ne!(
+            rig.done("POST", "ns/configmaps", map(version)).await["metadata"]["resourceVersion"],
+            version
+        ),
     }
 }
 
@@ -57,14 +70,20 @@ async fn what_a_replacement_creates_may_say_a_version() {
 #[tokio::test]
 async fn a_service_is_judged_before_its_version() {
     let rig = Rig::new().await;
-    let service =
-        |version: &str, port: u16| json!({"metadata": {"name": "a", "resourceVersion": version}, "spec": {"clusterIP": "10.0.0.9", "ports": [{"port": port}]}});
+    let service = |version: &str, port: u16| json!({"metadata": {"name": "a", "resourceVersion": version}, "spec": {"clusterIP": "10.0.0.9", "ports": [{"port": port}]}});
     rig.done("POST", "ns/services", service("", 80)).await;
     assert_eq!(rig.ask("PUT", "ns/services/a", service("1", 0)).await.0, 422);
-    assert_eq!(rig.refused("PUT", "ns/services/a", service("1", 81)).await, (409, format!("services \"a\" {OVERTAKEN}")));
+    assert_eq!(
+        rig.refused("PUT", "ns/services/a", service("1", 81)).await,
+        (409, format!("services \"a\" {OVERTAKEN}"))
+    );
     rig.done("PUT", "ns/services/a", service("0", 81)).await;
-    let why = "Service \"a\" is invalid: metadata.resourceVersion: Invalid value: \"\": must be specified for an update";
-    assert_eq!(rig.refused("PUT", "ns/services/a", service("", 81)).await, (422, why.to_owned()));
+    let why =
+        "Service \"a\" is invalid: metadata.resourceVersion: Invalid value: \"\": must be specified for an update";
+    assert_eq!(
+        rig.refused("PUT", "ns/services/a", service("", 81)).await,
+        (422, why.to_owned())
+    );
 }
 
 #[tokio::test]
@@ -82,14 +101,31 @@ async fn a_scale_is_judged_before_its_object_is_missed() {
 async fn a_replication_controller_has_a_scale_in_both_groups() {
     let rig = Rig::new().await;
     let template = json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}});
-    rig.done("POST", "ns/replicationcontrollers", json!({"metadata": {"name": "a"}, "spec": {"replicas": 2, "template": template}})).await;
+    rig.done(
+        "POST",
+        "ns/replicationcontrollers",
+        json!({"metadata": {"name": "a"}, "spec": {"replicas": 2, "template": template}}),
+    )
+    .await;
     let path = "/extensions/v1beta1/ns/replicationcontrollers/a/scale";
     let shown = rig.done("GET", path, Value::Null).await;
-    assert_eq!(shown["metadata"]["selfLink"], "/apis/extensions/v1beta1/namespaces/ns/replicationcontrollers/a/scale");
-    assert_eq!(shown["status"], json!({"replicas": 0, "selector": {"app": "w"}, "targetSelector": "app=w"}));
+    assert_eq!(
+        shown["metadata"]["selfLink"],
+        "/apis/extensions/v1beta1/namespaces/ns/replicationcontrollers/a/scale"
+    );
+    assert_eq!(
+        shown["status"],
+        json!({"replicas": 0, "selector": {"app": "w"}, "targetSelector": "app=w"})
+    );
     rig.done("PATCH", path, json!({"spec": {"replicas": 4}})).await;
-    assert_eq!(rig.done("GET", "ns/replicationcontrollers/a", Value::Null).await["spec"]["replicas"], 4);
-    assert_eq!(rig.refused("PUT", path, shown).await, (409, format!("replicationcontrollers \"a\" {OVERTAKEN}")));
+    assert_eq!(
+        rig.done("GET", "ns/replicationcontrollers/a", Value::Null).await["spec"]["replicas"],
+        4
+    );
+    assert_eq!(
+        rig.refused("PUT", path, shown).await,
+        (409, format!("replicationcontrollers \"a\" {OVERTAKEN}"))
+    );
 }
 
 #[tokio::test]

@@ -10,18 +10,34 @@ const KEY: &str = "scheduler.alpha.kubernetes.io/affinity";
 
 const REQUIREMENT: Type = Type::Struct(
     "api.NodeSelectorRequirement",
-    &[("key", &Type::Text("string")), ("operator", &Type::Text("api.NodeSelectorOperator")), ("values", &Type::List(&Type::Text("string")))],
+    &[
+        ("key", &Type::Text("string")),
+        ("operator", &Type::Text("api.NodeSelectorOperator")),
+        ("values", &Type::List(&Type::Text("string"))),
+    ],
 );
-const TERM: Type = Type::Struct("api.NodeSelectorTerm", &[("matchExpressions", &Type::List(&REQUIREMENT))]);
+const TERM: Type = Type::Struct(
+    "api.NodeSelectorTerm",
+    &[("matchExpressions", &Type::List(&REQUIREMENT))],
+);
 const REQUIRED: Type = Type::Struct("api.NodeSelector", &[("nodeSelectorTerms", &Type::List(&TERM))]);
-const PREFERRED: Type = Type::Struct("api.PreferredSchedulingTerm", &[("weight", &Type::Int), ("preference", &TERM)]);
+const PREFERRED: Type = Type::Struct(
+    "api.PreferredSchedulingTerm",
+    &[("weight", &Type::Int), ("preference", &TERM)],
+);
 const AFFINITY: Type = Type::Struct(
     "api.Affinity",
     &[(
         "nodeAffinity",
         &Type::Struct(
             "api.NodeAffinity",
-            &[("requiredDuringSchedulingIgnoredDuringExecution", &REQUIRED), ("preferredDuringSchedulingIgnoredDuringExecution", &Type::List(&PREFERRED))],
+            &[
+                ("requiredDuringSchedulingIgnoredDuringExecution", &REQUIRED),
+                (
+                    "preferredDuringSchedulingIgnoredDuringExecution",
+                    &Type::List(&PREFERRED),
+                ),
+            ],
         ),
     )],
 );
@@ -62,5 +78,7 @@ fn term(at: &Cursor, errors: &mut Errors) {
     if requirements.is_empty() {
         errors.push(requirements.required("must have at least one node selector requirement"));
     }
-    requirements.items().for_each(|at| selector::requirement_is_sound(&at, &["Gt", "Lt"], errors));
+    requirements
+        .items()
+        .for_each(|at| selector::requirement_is_sound(&at, &["Gt", "Lt"], errors));
 }

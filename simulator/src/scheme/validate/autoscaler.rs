@@ -9,7 +9,10 @@ use super::{forms, internal, meta};
 use crate::api::FieldError;
 
 const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
-const TARGET: Type = Type::Struct("extensions.CustomMetricTarget", &[("name", &Type::Text("string")), ("value", &Type::Quantity)]);
+const TARGET: Type = Type::Struct(
+    "extensions.CustomMetricTarget",
+    &[("name", &Type::Text("string")), ("value", &Type::Quantity)],
+);
 const TARGET_LIST: Type = Type::Struct("extensions.CustomMetricTargetList", &[("items", &Type::List(&TARGET))]);
 
 /// Judges an autoscaler that is about to be made, in the face of `group`.
@@ -30,7 +33,10 @@ pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     meta::update(&new.at("metadata"), &old.at("metadata"), errors);
     let status = new.at("status");
     status.at("currentReplicas").require_nonnegative(errors);
-    status.at("desiredReplicas").shown_as(status.path(), "desiredReplicasa").require_nonnegative(errors);
+    status
+        .at("desiredReplicas")
+        .shown_as(status.path(), "desiredReplicasa")
+        .require_nonnegative(errors);
 }
 
 fn spec(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
@@ -38,7 +44,9 @@ fn spec(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
     let (least, most) = (at.at("minReplicas"), at.at("maxReplicas"));
     let utilization = match at.at("cpuUtilization") {
         older if older.is_set() => older.at("targetPercentage"),
-        _ => at.at("targetCPUUtilizationPercentage").shown_as(at.path(), "cpuUtilization.targetPercentage"),
+        _ => at
+            .at("targetCPUUtilizationPercentage")
+            .shown_as(at.path(), "cpuUtilization.targetPercentage"),
     };
     positive(&least, least.optional_int(), errors);
     positive(&most, Some(most.int()), errors);
@@ -66,7 +74,11 @@ fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
 
 /// Judges what is scaled. The newer face has no field for the sub-resource; it always means `scale`.
 fn target(spec: &Cursor, is_newer: bool, errors: &mut Errors) {
-    let reference = if is_newer { spec.at("scaleTargetRef").shown_as(spec.path(), "scaleRef") } else { spec.at("scaleRef") };
+    let reference = if is_newer {
+        spec.at("scaleTargetRef").shown_as(spec.path(), "scaleRef")
+    } else {
+        spec.at("scaleRef")
+    };
     let before = errors.len();
     for field in ["kind", "name"] {
         segment(&reference.at(field), errors);
@@ -91,9 +103,14 @@ fn segment(at: &Cursor, errors: &mut Errors) {
 
 /// Judges the targets for custom metrics, which are JSON in one of the annotations at `at`.
 fn custom_metrics(at: &Cursor, errors: &mut Errors) {
-    let Some(text) = at.member(TARGETS).and_then(Value::as_str) else { return };
+    let Some(text) = at.member(TARGETS).and_then(Value::as_str) else {
+        return;
+    };
     let Ok(targets) = json::decode(&TARGET_LIST, text.as_bytes()) else {
-        errors.push(at.invalid(internal::show(&forms::LABELS, at.value()), "failed to parse custom metrics target annotation"));
+        errors.push(at.invalid(
+            internal::show(&forms::LABELS, at.value()),
+            "failed to parse custom metrics target annotation",
+        ));
         return;
     };
     let items = Cursor::new(at.path().child("items"), targets.get("items"));
@@ -102,11 +119,18 @@ fn custom_metrics(at: &Cursor, errors: &mut Errors) {
     }
     for item in items.items() {
         if item.at("name").text().is_empty() {
-            errors.push(FieldError::required(&items.path().child("name"), "missing custom metric target name"));
+            errors.push(FieldError::required(
+                &items.path().child("name"),
+                "missing custom metric target name",
+            ));
         }
         let value = internal::amount(item.at("value").value());
         if value.milli_value() <= 0 {
-            errors.push(FieldError::invalid(&items.path().child("value"), value.to_string(), "custom metric target value must be greater than 0"));
+            errors.push(FieldError::invalid(
+                &items.path().child("value"),
+                value.to_string(),
+                "custom metric target value must be greater than 0",
+            ));
         }
     }
 }

@@ -63,7 +63,8 @@ fn one(at: &Cursor, volumes: &BTreeSet<&str>, errors: &mut Errors) {
     ports(&at.at("ports"), errors);
     environment(&at.at("env"), errors);
     mounts(&at.at("volumeMounts"), volumes, errors);
-    at.at("imagePullPolicy").require_one_of(&["Always", "IfNotPresent", "Never"], errors);
+    at.at("imagePullPolicy")
+        .require_one_of(&["Always", "IfNotPresent", "Never"], errors);
     resources::requirements(&at.at("resources"), errors);
     security(&at.at("securityContext"), errors);
 }
@@ -191,7 +192,13 @@ fn probe(at: &Cursor, errors: &mut Errors) {
         return;
     }
     handler(at, errors);
-    for name in ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"] {
+    for name in [
+        "initialDelaySeconds",
+        "timeoutSeconds",
+        "periodSeconds",
+        "successThreshold",
+        "failureThreshold",
+    ] {
         at.at(name).require_nonnegative(errors);
     }
 }

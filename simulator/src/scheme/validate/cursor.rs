@@ -67,25 +67,39 @@ pub(super) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// The whole of `object`, at the empty path.
     pub(super) fn root(object: &'a Object) -> Self {
-        Self { path: Path::default(), value: None, members: Some(object) }
+        Self {
+            path: Path::default(),
+            value: None,
+            members: Some(object),
+        }
     }
 
     /// `value`, at `path`.
     pub(super) fn new(path: Path, value: Option<&'a Value>) -> Self {
         let value = value.filter(|v| !v.is_null());
-        Self { path, value, members: value.and_then(Value::as_object) }
+        Self {
+            path,
+            value,
+            members: value.and_then(Value::as_object),
+        }
     }
 
     /// The field `name`, or the one at the dotted path `name`, below this one.
     pub(super) fn at(&self, name: &str) -> Self {
         let mut parts = name.split('.');
         let first = parts.next().and_then(|part| self.member(part));
-        Self::new(self.path.child(name), parts.fold(first, |value, part| value.and_then(|v| v.get(part))))
+        Self::new(
+            self.path.child(name),
+            parts.fold(first, |value, part| value.and_then(|v| v.get(part))),
+        )
     }
 
     /// This value, reported as the field `name` below the path `parent`.
     pub(super) fn shown_as(&self, parent: &Path, name: &str) -> Self {
-        Self { path: parent.child(name), ..self.clone() }
+        Self {
+            path: parent.child(name),
+            ..self.clone()
+        }
     }
 
     /// The value of the member `key`, without a path.
@@ -135,7 +149,9 @@ impl<'a> Cursor<'a> {
 
     /// How many items a list, or entries a map has here.
     pub(super) fn len(&self) -> usize {
-        self.value.and_then(Value::as_array).map_or_else(|| self.members.map_or(0, Object::len), Vec::len)
+        self.value
+            .and_then(Value::as_array)
+            .map_or_else(|| self.members.map_or(0, Object::len), Vec::len)
     }
 
     /// Whether there is nothing in the list or map here.
@@ -146,12 +162,18 @@ impl<'a> Cursor<'a> {
     /// The items of the list here, each at its index.
     pub(super) fn items(&self) -> impl Iterator<Item = Self> + use<'a> {
         let path = self.path.clone();
-        self.values().iter().enumerate().map(move |(index, value)| Self::new(path.index(index), Some(value)))
+        self.values()
+            .iter()
+            .enumerate()
+            .map(move |(index, value)| Self::new(path.index(index), Some(value)))
     }
 
     /// The items of the list here.
     pub(super) fn values(&self) -> &'a [Value] {
-        self.value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+        self.value
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     /// The strings in the list here.
@@ -161,7 +183,12 @@ impl<'a> Cursor<'a> {
 
     /// The entries of the map here, in the order of their keys, each at the map's path with its key.
     pub(super) fn entries(&self) -> Vec<(&'a str, Self)> {
-        let mut entries: Vec<_> = self.members.into_iter().flatten().map(|(k, v)| (k.as_str(), Self::new(self.path.key(k), Some(v)))).collect();
+        let mut entries: Vec<_> = self
+            .members
+            .into_iter()
+            .flatten()
+            .map(|(k, v)| (k.as_str(), Self::new(self.path.key(k), Some(v))))
+            .collect();
         entries.sort_by_key(|(key, _)| *key);
         entries
     }

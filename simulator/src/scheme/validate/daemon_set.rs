@@ -32,7 +32,10 @@ fn spec(at: &Cursor, errors: &mut Errors) {
         errors.push(pod_spec::mismatch(&template));
     }
     if wanted.is_set() && selector::is_blank(&wanted) {
-        errors.push(replica_set::shown(&wanted, "empty selector is not valid for daemonset."));
+        errors.push(replica_set::shown(
+            &wanted,
+            "empty selector is not valid for daemonset.",
+        ));
     }
     pod_spec::template(&template, errors);
     volumes::shared_disks_are_read_only(&template.at("spec.volumes"), errors);

@@ -21,7 +21,13 @@ pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
 /// Judges a change of status.
 pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    for name in ["observedGeneration", "replicas", "updatedReplicas", "availableReplicas", "unavailableReplicas"] {
+    for name in [
+        "observedGeneration",
+        "replicas",
+        "updatedReplicas",
+        "availableReplicas",
+        "unavailableReplicas",
+    ] {
         new.at("status").at(name).require_nonnegative(errors);
     }
 }
@@ -33,7 +39,10 @@ pub(super) fn rollback(request: &Cursor, errors: &mut Errors) {
     if own.text().is_empty() {
         errors.push(own.required("name is required"));
     }
-    request.at("rollbackTo.revision").shown_as(request.path(), "rollback.version").require_nonnegative(errors);
+    request
+        .at("rollbackTo.revision")
+        .shown_as(request.path(), "rollback.version")
+        .require_nonnegative(errors);
 }
 
 fn spec(at: &Cursor, errors: &mut Errors) {
@@ -41,7 +50,9 @@ fn spec(at: &Cursor, errors: &mut Errors) {
     strategy(&at.at("strategy"), errors);
     at.at("minReadySeconds").require_nonnegative(errors);
     at.at("revisionHistoryLimit").require_nonnegative(errors);
-    at.at("rollbackTo.revision").shown_as(at.path(), "rollback.version").require_nonnegative(errors);
+    at.at("rollbackTo.revision")
+        .shown_as(at.path(), "rollback.version")
+        .require_nonnegative(errors);
 }
 
 fn strategy(at: &Cursor, errors: &mut Errors) {

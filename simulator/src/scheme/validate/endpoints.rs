@@ -8,7 +8,10 @@ use super::name::{self, NameRule};
 use super::{container, meta, service};
 
 const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
-const RECORDS: Type = Type::Map(&Type::Struct("endpoints.HostRecord", &[("HostName", &Type::Text("string"))]));
+const RECORDS: Type = Type::Map(&Type::Struct(
+    "endpoints.HostRecord",
+    &[("HostName", &Type::Text("string"))],
+));
 
 /// Judges endpoints that are about to be made.
 pub(super) fn create(endpoints: &Cursor, errors: &mut Errors) {
@@ -61,7 +64,14 @@ fn port_name(at: &Cursor, required: bool, errors: &mut Errors) {
 
 /// Judges the names of the hosts behind the addresses, which are JSON in an annotation.
 fn host_names(endpoints: &Cursor, errors: &mut Errors) {
-    let Some(text) = endpoints.at("metadata").at("annotations").member(HOST_NAMES).and_then(Value::as_str) else { return };
+    let Some(text) = endpoints
+        .at("metadata")
+        .at("annotations")
+        .member(HOST_NAMES)
+        .and_then(Value::as_str)
+    else {
+        return;
+    };
     if !json::decode(&RECORDS, text.as_bytes()).is_ok_and(|records| are_host_names(&records)) {
         let want = r#"must be a valid json representation of map[string(IP)][HostRecord] e.g. "{"10.245.1.6":{"HostName":"my-webserver"}}""#;
         errors.push(endpoints.at("annotations").invalid(HOST_NAMES, want));

@@ -5,7 +5,10 @@ use super::name;
 
 /// Judges an event that is about to be made or changed. Nothing is asked of its metadata here.
 pub(super) fn create(event: &Cursor, errors: &mut Errors) {
-    let (own, namespace) = (event.at("metadata.namespace").text(), event.at("involvedObject.namespace"));
+    let (own, namespace) = (
+        event.at("metadata.namespace").text(),
+        event.at("involvedObject.namespace"),
+    );
     if event.at("involvedObject.kind").text() == "Node" {
         // A node has no namespace; older clients put its events into the default one.
         if !["", "default"].contains(&own) {

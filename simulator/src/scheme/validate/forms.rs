@@ -9,16 +9,31 @@ use Shape::{Bool, Int, IntOrText, List, Map, Optional, Quantity, Struct, Text, T
 
 /// A field that is shown even when it is zero.
 const fn always(name: &'static str, shape: Shape) -> Member {
-    Member { sent: name, shown: name, omit_empty: false, shape }
+    Member {
+        sent: name,
+        shown: name,
+        omit_empty: false,
+        shape,
+    }
 }
 
 /// A field that is left out when it is zero.
 const fn maybe(name: &'static str, shape: Shape) -> Member {
-    Member { sent: name, shown: name, omit_empty: true, shape }
+    Member {
+        sent: name,
+        shown: name,
+        omit_empty: true,
+        shape,
+    }
 }
 
 /// The name in a reference to an object of the same namespace, which has no name of its own for it.
-const REFERENCE_NAME: Member = Member { sent: "name", shown: "Name", omit_empty: false, shape: Text };
+const REFERENCE_NAME: Member = Member {
+    sent: "name",
+    shown: "Name",
+    omit_empty: false,
+    shape: Text,
+};
 
 const TEXTS: Shape = List(&Text);
 const TEXT_MAP: Shape = Map(&Text);
@@ -53,26 +68,95 @@ const VOLUME: Shape = Struct(&[
     always("name", Text),
     maybe("hostPath", Optional(&Struct(&[always("path", Text)]))),
     maybe("emptyDir", Optional(&Struct(&[maybe("medium", Text)]))),
-    maybe("gcePersistentDisk", Optional(&Struct(&[always("pdName", Text), FS_TYPE, maybe("partition", Int), READ_ONLY]))),
-    maybe("awsElasticBlockStore", Optional(&Struct(&[always("volumeID", Text), FS_TYPE, maybe("partition", Int), READ_ONLY]))),
-    maybe("gitRepo", Optional(&Struct(&[always("repository", Text), maybe("revision", Text), maybe("directory", Text)]))),
+    maybe(
+        "gcePersistentDisk",
+        Optional(&Struct(&[
+            always("pdName", Text),
+            FS_TYPE,
+            maybe("partition", Int),
+            READ_ONLY,
+        ])),
+    ),
+    maybe(
+        "awsElasticBlockStore",
+        Optional(&Struct(&[
+            always("volumeID", Text),
+            FS_TYPE,
+            maybe("partition", Int),
+            READ_ONLY,
+        ])),
+    ),
+    maybe(
+        "gitRepo",
+        Optional(&Struct(&[
+            always("repository", Text),
+            maybe("revision", Text),
+            maybe("directory", Text),
+        ])),
+    ),
     maybe("secret", Optional(&Struct(&[maybe("secretName", Text)]))),
-    maybe("nfs", Optional(&Struct(&[always("server", Text), always("path", Text), READ_ONLY]))),
+    maybe(
+        "nfs",
+        Optional(&Struct(&[always("server", Text), always("path", Text), READ_ONLY])),
+    ),
     maybe("iscsi", Optional(&ISCSI)),
-    maybe("glusterfs", Optional(&Struct(&[always("endpoints", Text), always("path", Text), READ_ONLY]))),
-    maybe("persistentVolumeClaim", Optional(&Struct(&[always("claimName", Text), READ_ONLY]))),
+    maybe(
+        "glusterfs",
+        Optional(&Struct(&[always("endpoints", Text), always("path", Text), READ_ONLY])),
+    ),
+    maybe(
+        "persistentVolumeClaim",
+        Optional(&Struct(&[always("claimName", Text), READ_ONLY])),
+    ),
     maybe("rbd", Optional(&RBD)),
     maybe("flexVolume", Optional(&FLEX_VOLUME)),
-    maybe("cinder", Optional(&Struct(&[always("volumeID", Text), FS_TYPE, READ_ONLY]))),
+    maybe(
+        "cinder",
+        Optional(&Struct(&[always("volumeID", Text), FS_TYPE, READ_ONLY])),
+    ),
     maybe("cephfs", Optional(&CEPHFS)),
     maybe("flocker", Optional(&Struct(&[always("datasetName", Text)]))),
-    maybe("downwardAPI", Optional(&Struct(&[maybe("items", List(&Struct(&[always("path", Text), always("fieldRef", FIELD_REFERENCE)])))]))),
-    maybe("fc", Optional(&Struct(&[always("targetWWNs", TEXTS), always("lun", Optional(&Int)), FS_TYPE, READ_ONLY]))),
-    maybe("azureFile", Optional(&Struct(&[always("secretName", Text), always("shareName", Text), READ_ONLY]))),
-    maybe("configMap", Optional(&Struct(&[REFERENCE_NAME, maybe("items", List(&Struct(&[always("key", Text), always("path", Text)])))]))),
+    maybe(
+        "downwardAPI",
+        Optional(&Struct(&[maybe(
+            "items",
+            List(&Struct(&[always("path", Text), always("fieldRef", FIELD_REFERENCE)])),
+        )])),
+    ),
+    maybe(
+        "fc",
+        Optional(&Struct(&[
+            always("targetWWNs", TEXTS),
+            always("lun", Optional(&Int)),
+            FS_TYPE,
+            READ_ONLY,
+        ])),
+    ),
+    maybe(
+        "azureFile",
+        Optional(&Struct(&[
+            always("secretName", Text),
+            always("shareName", Text),
+            READ_ONLY,
+        ])),
+    ),
+    maybe(
+        "configMap",
+        Optional(&Struct(&[
+            REFERENCE_NAME,
+            maybe("items", List(&Struct(&[always("key", Text), always("path", Text)]))),
+        ])),
+    ),
 ]);
 
-const ISCSI: Shape = Struct(&[maybe("targetPortal", Text), maybe("iqn", Text), maybe("lun", Int), maybe("iscsiInterface", Text), FS_TYPE, READ_ONLY]);
+const ISCSI: Shape = Struct(&[
+    maybe("targetPortal", Text),
+    maybe("iqn", Text),
+    maybe("lun", Int),
+    maybe("iscsiInterface", Text),
+    FS_TYPE,
+    READ_ONLY,
+]);
 const RBD: Shape = Struct(&[
     always("monitors", TEXTS),
     always("image", Text),
@@ -83,7 +167,13 @@ const RBD: Shape = Struct(&[
     always("secretRef", Optional(&LOCAL_REFERENCE)),
     READ_ONLY,
 ]);
-const FLEX_VOLUME: Shape = Struct(&[always("driver", Text), FS_TYPE, maybe("secretRef", Optional(&LOCAL_REFERENCE)), READ_ONLY, maybe("options", TEXT_MAP)]);
+const FLEX_VOLUME: Shape = Struct(&[
+    always("driver", Text),
+    FS_TYPE,
+    maybe("secretRef", Optional(&LOCAL_REFERENCE)),
+    READ_ONLY,
+    maybe("options", TEXT_MAP),
+]);
 const CEPHFS: Shape = Struct(&[
     always("monitors", TEXTS),
     maybe("path", Text),
@@ -101,7 +191,10 @@ const HTTP_GET: Member = maybe(
         maybe("port", IntOrText),
         maybe("host", Text),
         maybe("scheme", Text),
-        maybe("httpHeaders", List(&Struct(&[always("name", Text), always("value", Text)]))),
+        maybe(
+            "httpHeaders",
+            List(&Struct(&[always("name", Text), always("value", Text)])),
+        ),
     ])),
 );
 const TCP_SOCKET: Member = maybe("tcpSocket", Optional(&Struct(&[maybe("port", IntOrText)])));
@@ -117,9 +210,17 @@ const PROBE: Shape = Struct(&[
     maybe("failureThreshold", Int),
 ]);
 
-const SE_LINUX: Shape = Struct(&[maybe("user", Text), maybe("role", Text), maybe("type", Text), maybe("level", Text)]);
+const SE_LINUX: Shape = Struct(&[
+    maybe("user", Text),
+    maybe("role", Text),
+    maybe("type", Text),
+    maybe("level", Text),
+]);
 const SECURITY_CONTEXT: Shape = Struct(&[
-    maybe("capabilities", Optional(&Struct(&[maybe("add", TEXTS), maybe("drop", TEXTS)]))),
+    maybe(
+        "capabilities",
+        Optional(&Struct(&[maybe("add", TEXTS), maybe("drop", TEXTS)])),
+    ),
     maybe("privileged", Optional(&Bool)),
     maybe("seLinuxOptions", Optional(&SE_LINUX)),
     maybe("runAsUser", Optional(&Int)),
@@ -139,8 +240,13 @@ const ENV: Shape = Struct(&[
         ])),
     ),
 ]);
-const CONTAINER_PORT: Shape =
-    Struct(&[maybe("name", Text), maybe("hostPort", Int), always("containerPort", Int), maybe("protocol", Text), maybe("hostIP", Text)]);
+const CONTAINER_PORT: Shape = Struct(&[
+    maybe("name", Text),
+    maybe("hostPort", Int),
+    always("containerPort", Int),
+    maybe("protocol", Text),
+    maybe("hostIP", Text),
+]);
 
 const CONTAINER: Shape = Struct(&[
     always("name", Text),
@@ -151,10 +257,19 @@ const CONTAINER: Shape = Struct(&[
     maybe("ports", List(&CONTAINER_PORT)),
     maybe("env", List(&ENV)),
     maybe("resources", RESOURCE_REQUIREMENTS),
-    maybe("volumeMounts", List(&Struct(&[always("name", Text), READ_ONLY, always("mountPath", Text)]))),
+    maybe(
+        "volumeMounts",
+        List(&Struct(&[always("name", Text), READ_ONLY, always("mountPath", Text)])),
+    ),
     maybe("livenessProbe", Optional(&PROBE)),
     maybe("readinessProbe", Optional(&PROBE)),
-    maybe("lifecycle", Optional(&Struct(&[maybe("postStart", Optional(&HANDLER)), maybe("preStop", Optional(&HANDLER))]))),
+    maybe(
+        "lifecycle",
+        Optional(&Struct(&[
+            maybe("postStart", Optional(&HANDLER)),
+            maybe("preStop", Optional(&HANDLER)),
+        ])),
+    ),
     maybe("terminationMessagePath", Text),
     always("imagePullPolicy", Text),
     maybe("securityContext", Optional(&SECURITY_CONTEXT)),
@@ -199,7 +314,14 @@ pub(super) const POD_TEMPLATE: Shape = Struct(&[maybe("metadata", METADATA), may
 /// A label selector, or none.
 pub(super) const LABEL_SELECTOR: Shape = Optional(&Struct(&[
     maybe("matchLabels", TEXT_MAP),
-    maybe("matchExpressions", List(&Struct(&[always("key", Text), always("operator", Text), maybe("values", TEXTS)]))),
+    maybe(
+        "matchExpressions",
+        List(&Struct(&[
+            always("key", Text),
+            always("operator", Text),
+            maybe("values", TEXTS),
+        ])),
+    ),
 ]));
 
 /// Labels or annotations.
@@ -212,8 +334,13 @@ pub(super) const STRINGS: Shape = TEXTS;
 pub(super) const OPTIONAL_INT: Shape = Optional(&Int);
 
 /// The ports of a service.
-pub(super) const SERVICE_PORTS: Shape =
-    List(&Struct(&[always("name", Text), always("protocol", Text), always("port", Int), always("targetPort", IntOrText), always("nodePort", Int)]));
+pub(super) const SERVICE_PORTS: Shape = List(&Struct(&[
+    always("name", Text),
+    always("protocol", Text),
+    always("port", Int),
+    always("targetPort", IntOrText),
+    always("nodePort", Int),
+]));
 
 /// An address of a node.
 pub(super) const NODE_ADDRESS: Shape = Struct(&[always("type", Text), always("address", Text)]);
@@ -222,14 +349,25 @@ pub(super) const NODE_ADDRESS: Shape = Struct(&[always("type", Text), always("ad
 pub(super) const NODE_IDENTITY: Shape = Struct(&[maybe("externalID", Text), maybe("providerID", Text)]);
 
 /// The specification of a claim to a volume.
-pub(super) const CLAIM_SPEC: Shape = Struct(&[maybe("accessModes", TEXTS), maybe("resources", RESOURCE_REQUIREMENTS), maybe("volumeName", Text)]);
+pub(super) const CLAIM_SPEC: Shape = Struct(&[
+    maybe("accessModes", TEXTS),
+    maybe("resources", RESOURCE_REQUIREMENTS),
+    maybe("volumeName", Text),
+]);
 
 /// The pod specification `sent`, with the fields where they are inside.
 pub(super) fn internal_spec(sent: &Value) -> Value {
     let mut spec = sent.clone();
     let Value::Object(fields) = &mut spec else { return spec };
-    let moved: Vec<_> = HOST_NAMESPACES.iter().filter_map(|name| Some((*name, fields.shift_remove(*name)?))).collect();
-    if fields.get("serviceAccountName").and_then(Value::as_str).unwrap_or_default().is_empty()
+    let moved: Vec<_> = HOST_NAMESPACES
+        .iter()
+        .filter_map(|name| Some((*name, fields.shift_remove(*name)?)))
+        .collect();
+    if fields
+        .get("serviceAccountName")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .is_empty()
         && let Some(account) = fields.shift_remove("serviceAccount")
     {
         fields.insert("serviceAccountName".to_owned(), account);
@@ -248,7 +386,9 @@ pub(super) fn internal_spec(sent: &Value) -> Value {
 pub(super) fn with_internal_spec(sent: &Value) -> Value {
     let mut template = sent.clone();
     if let Value::Object(fields) = &mut template {
-        let spec = fields.get("spec").map_or_else(|| Value::Object(serde_json::Map::new()), Clone::clone);
+        let spec = fields
+            .get("spec")
+            .map_or_else(|| Value::Object(serde_json::Map::new()), Clone::clone);
         fields.insert("spec".to_owned(), internal_spec(&spec));
     }
     template

@@ -106,14 +106,21 @@ pub(super) fn same(shape: &Shape, one: &Value, other: &Value) -> bool {
         }
         Shape::Map(item) => {
             let count = |v: &Value| v.as_object().map_or(0, Map::len);
-            count(one) == count(other) && one.as_object().into_iter().flatten().all(|(key, a)| other.get(key).is_some_and(|b| same(item, a, b)))
+            count(one) == count(other)
+                && one
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .all(|(key, a)| other.get(key).is_some_and(|b| same(item, a, b)))
         }
         Shape::Struct(members) => members.iter().all(|m| {
             let field = |v: &'_ Value| v.get(m.sent).cloned().unwrap_or_default();
             same(&m.shape, &field(one), &field(other))
         }),
         Shape::Quantity => amount(one) == amount(other),
-        Shape::Text | Shape::Int | Shape::Bool | Shape::Time | Shape::IntOrText => show(shape, one) == show(shape, other),
+        Shape::Text | Shape::Int | Shape::Bool | Shape::Time | Shape::IntOrText => {
+            show(shape, one) == show(shape, other)
+        }
     }
 }
 
@@ -139,7 +146,10 @@ mod tests {
             r#""env":[{"name":"E","valueFrom":{"configMapKeyRef":{"Name":"c","key":"k"}}}],"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"imagePullPolicy":""}],"#,
             r#""serviceAccountName":"","securityContext":{"hostNetwork":true},"imagePullSecrets":[{"Name":"s"}]}}"#
         );
-        assert_eq!(show(&forms::POD_TEMPLATE, &forms::with_internal_spec(&sent)).to_string(), want);
+        assert_eq!(
+            show(&forms::POD_TEMPLATE, &forms::with_internal_spec(&sent)).to_string(),
+            want
+        );
     }
 
     #[rstest]

@@ -19,9 +19,27 @@ pub(super) fn update(new: &Cursor, old: &Cursor, group: &str, errors: &mut Error
     meta::update(&old.at("metadata"), &new.at("metadata"), errors);
     let (now, before) = (new.at("spec"), old.at("spec"));
     spec(&now, errors);
-    immutable(&now.at("completions"), &before.at("completions"), &forms::OPTIONAL_INT, Value::clone, errors);
-    immutable(&now.at("selector"), &before.at("selector"), &forms::LABEL_SELECTOR, Value::clone, errors);
-    immutable(&now.at("template"), &before.at("template"), &forms::POD_TEMPLATE, forms::with_internal_spec, errors);
+    immutable(
+        &now.at("completions"),
+        &before.at("completions"),
+        &forms::OPTIONAL_INT,
+        Value::clone,
+        errors,
+    );
+    immutable(
+        &now.at("selector"),
+        &before.at("selector"),
+        &forms::LABEL_SELECTOR,
+        Value::clone,
+        errors,
+    );
+    immutable(
+        &now.at("template"),
+        &before.at("template"),
+        &forms::POD_TEMPLATE,
+        forms::with_internal_spec,
+        errors,
+    );
 }
 
 fn immutable(new: &Cursor, old: &Cursor, shape: &internal::Shape, convert: fn(&Value) -> Value, errors: &mut Errors) {
@@ -44,7 +62,11 @@ fn is_manual(job: &Cursor, group: &str) -> bool {
     let spec = job.at("spec");
     let version = job.at("apiVersion");
     let extensions = version.text().starts_with("extensions/") || (version.text().is_empty() && group == "extensions");
-    if extensions { !spec.at("autoSelector").is_true() } else { spec.at("manualSelector").is_true() }
+    if extensions {
+        !spec.at("autoSelector").is_true()
+    } else {
+        spec.at("manualSelector").is_true()
+    }
 }
 
 /// Requires a selector that is not the user's to be the one that is generated from uid and name.
@@ -63,12 +85,18 @@ fn generated_selector(job: &Cursor, group: &str, errors: &mut Errors) {
         match labels.member(key) {
             None => errors.push(labels.required(&format!("{key}={value}"))),
             Some(found) if found.as_str() != Some(value) => {
-                errors.push(labels.invalid(internal::show(&forms::LABELS, labels.value()), format!("expected {key}={value}")));
+                errors.push(labels.invalid(
+                    internal::show(&forms::LABELS, labels.value()),
+                    format!("expected {key}={value}"),
+                ));
             }
             Some(_) => {}
         }
     }
-    let expected: Map<String, Value> = generated.iter().map(|(k, v)| ((*k).to_owned(), Value::from(*v))).collect();
+    let expected: Map<String, Value> = generated
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), Value::from(*v)))
+        .collect();
     if selector::matches(&wanted, &Cursor::root(&expected)) == Some(false) {
         errors.push(replica_set::shown(&wanted, "`selector` not auto-generated"));
     }

@@ -57,11 +57,16 @@ impl Type {
             (Self::Int, Value::Number(number)) => Err(self.mismatch(&format!("number {number}"))),
             (Self::Quantity, value @ (Value::String(_) | Value::Number(_))) => {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                text.parse::<Quantity>().map(|_| value).map_err(|error| error.to_string())
+                text.parse::<Quantity>()
+                    .map(|_| value)
+                    .map_err(|error| error.to_string())
             }
             (Self::List(item), Value::Array(items)) => items.into_iter().map(|v| item.fit(v)).collect(),
             (Self::Map(item), Value::Object(entries)) => {
-                let fitted: Result<Map<_, _>, _> = entries.into_iter().map(|(key, v)| Ok::<_, String>((key, item.fit(v)?))).collect();
+                let fitted: Result<Map<_, _>, _> = entries
+                    .into_iter()
+                    .map(|(key, v)| Ok::<_, String>((key, item.fit(v)?)))
+                    .collect();
                 fitted.map(Value::Object)
             }
             (Self::Struct(_, fields), Value::Object(entries)) => {
@@ -95,7 +100,14 @@ mod tests {
 
     use super::*;
 
-    const POINT: Type = Type::Struct("api.Point", &[("x", &Type::Int), ("names", &Type::List(&Type::Text("string"))), ("size", &Type::Quantity)]);
+    const POINT: Type = Type::Struct(
+        "api.Point",
+        &[
+            ("x", &Type::Int),
+            ("names", &Type::List(&Type::Text("string"))),
+            ("size", &Type::Quantity),
+        ],
+    );
 
     #[rstest]
     #[case(r#"{"X": 1, "names": ["a"], "other": {}}"#, json!({"x": 1, "names": ["a"]}))]
@@ -113,7 +125,10 @@ mod tests {
     #[case(r#"{"names": [1]}"#, "json: cannot unmarshal number into Go value of type string")]
     #[case(r#"{"x": 1.5}"#, "json: cannot unmarshal number 1.5 into Go value of type int")]
     #[case(r#"{"x": {}}"#, "json: cannot unmarshal object into Go value of type int")]
-    #[case(r#"{"size": "1Q"}"#, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
+    #[case(
+        r#"{"size": "1Q"}"#,
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    )]
     fn what_does_not_fit_is_refused(#[case] text: &str, #[case] want: &str) {
         assert_eq!(decode(&POINT, text.as_bytes()), Err(want.to_owned()));
     }
@@ -121,6 +136,9 @@ mod tests {
     #[test]
     fn a_map_of_anything_wants_a_map() {
         assert!(decode(&OBJECT, br#"{"a": [1, {}]}"#).is_ok());
-        assert_eq!(decode(&OBJECT, b"[]"), Err("json: cannot unmarshal array into Go value of type map[string]interface {}".to_owned()));
+        assert_eq!(
+            decode(&OBJECT, b"[]"),
+            Err("json: cannot unmarshal array into Go value of type map[string]interface {}".to_owned())
+        );
     }
 }

@@ -52,7 +52,8 @@ fn item(limit: &Cursor, errors: &mut Errors) {
             seen.insert(resource);
         }
     }
-    seen.into_iter().for_each(|resource| bounds(limit, resource, is_pod, errors));
+    seen.into_iter()
+        .for_each(|resource| bounds(limit, resource, is_pod, errors));
 }
 
 /// Requires the bounds that `limit` sets for `resource` to be in order.
@@ -65,9 +66,24 @@ fn bounds(limit: &Cursor, resource: &str, is_pod: bool, errors: &mut Errors) {
     // Each: the field that is reported, the value that is shown, and the two that are out of order with their names.
     let orders = [
         ("min", min, ("min value", min), ("max value", max)),
-        ("defaultRequest", request, ("min value", min), ("default request value", request)),
-        ("defaultRequest", request, ("default request value", request), ("max value", max)),
-        ("defaultRequest", request, ("default request value", request), ("default limit value", default)),
+        (
+            "defaultRequest",
+            request,
+            ("min value", min),
+            ("default request value", request),
+        ),
+        (
+            "defaultRequest",
+            request,
+            ("default request value", request),
+            ("max value", max),
+        ),
+        (
+            "defaultRequest",
+            request,
+            ("default request value", request),
+            ("default limit value", default),
+        ),
         ("default", min, ("min value", min), ("default value", default)),
         ("default", max, ("default value", default), ("max value", max)),
     ];
@@ -76,19 +92,35 @@ fn bounds(limit: &Cursor, resource: &str, is_pod: bool, errors: &mut Errors) {
             && low > high
         {
             let text = format!("{low_name} {low} is greater than {high_name} {high}");
-            errors.push(FieldError::invalid(&limit.at(field).path().key(resource), shown.to_string(), text));
+            errors.push(FieldError::invalid(
+                &limit.at(field).path().key(resource),
+                shown.to_string(),
+                text,
+            ));
         }
     }
     let Some(ratio) = ratio else { return };
     let path = limit.at("maxLimitRequestRatio").path().key(resource);
     if ratio < Quantity::new(1, Format::DecimalSi) {
-        errors.push(FieldError::invalid(&path, ratio.to_string(), format!("ratio {ratio} is less than 1")));
+        errors.push(FieldError::invalid(
+            &path,
+            ratio.to_string(),
+            format!("ratio {ratio} is less than 1"),
+        ));
     }
     if let (Some(min), Some(max)) = (min, max) {
         let (ratio_value, most) = ratios(ratio, min, max);
         if ratio_value > most {
-            let most = if most.is_infinite() { "-Inf".to_owned() } else { format!("{most:.6}") };
-            errors.push(FieldError::invalid(&path, ratio.to_string(), format!("ratio {ratio} is greater than max/min = {most}")));
+            let most = if most.is_infinite() {
+                "-Inf".to_owned()
+            } else {
+                format!("{most:.6}")
+            };
+            errors.push(FieldError::invalid(
+                &path,
+                ratio.to_string(),
+                format!("ratio {ratio} is greater than max/min = {most}"),
+            ));
         }
     }
 }
@@ -97,7 +129,10 @@ fn bounds(limit: &Cursor, resource: &str, is_pod: bool, errors: &mut Errors) {
 fn ratios(ratio: Quantity, min: Quantity, max: Quantity) -> (f64, f64) {
     const LARGEST_MILLI: i64 = i64::MAX / 1000;
     if [ratio, min, max].iter().all(|q| q.value() < LARGEST_MILLI) {
-        (ratio.milli_value() as f64 / 1000.0, max.milli_value() as f64 / min.milli_value() as f64)
+        (
+            ratio.milli_value() as f64 / 1000.0,
+            max.milli_value() as f64 / min.milli_value() as f64,
+        )
     } else {
         (ratio.value() as f64, max.value() as f64 / min.value() as f64)
     }

@@ -44,8 +44,10 @@ fn namespace(at: &Cursor, namespaced: bool, errors: &mut Errors) {
 /// (Some kinds ask with the two exchanged, after the repair, so an empty uid on either side is no change.)
 pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     let grace = new.at("deletionGracePeriodSeconds");
-    if let (Some(now), Some(before)) = (grace.optional_int(), old.at("deletionGracePeriodSeconds").optional_int())
-        && now != before
+    if let (Some(now), Some(before)) = (
+        grace.optional_int(),
+        old.at("deletionGracePeriodSeconds").optional_int(),
+    ) && now != before
     {
         errors.push(grace.invalid(now, "field is immutable; may only be changed via deletion"));
     }

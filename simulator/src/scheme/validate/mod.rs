@@ -87,7 +87,12 @@ pub fn create(kind: &str, group: &str, object: &Object) -> Vec<FieldError> {
         _ => {}
     }
     if errors.is_empty() {
-        meta::create(&at.at("metadata"), !is_cluster_wide(kind), NameRule::PathSegment, &mut errors);
+        meta::create(
+            &at.at("metadata"),
+            !is_cluster_wide(kind),
+            NameRule::PathSegment,
+            &mut errors,
+        );
     }
     errors.into()
 }

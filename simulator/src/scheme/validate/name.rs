@@ -9,13 +9,16 @@ use crate::api::labels;
 /// `Ok`, or what is expected, in words.
 pub type Verdict = Result<(), &'static str>;
 
-const DNS_LABEL: &str = "must be a DNS label (at most 63 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
+const DNS_LABEL: &str =
+    "must be a DNS label (at most 63 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
 const DNS_SUBDOMAIN: &str = "must be a DNS subdomain (at most 253 characters, \
     matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*): e.g. \"example.com\"";
-const DNS_952_LABEL: &str = "must be a DNS 952 label (at most 24 characters, matching regex [a-z]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
+const DNS_952_LABEL: &str =
+    "must be a DNS 952 label (at most 24 characters, matching regex [a-z]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
 const PORT_NAME: &str = "must be an IANA_SVC_NAME (at most 15 characters, matching regex [a-z0-9]([a-z0-9-]*[a-z0-9])*, \
     it must contain at least one letter [a-z], and hyphens cannot be adjacent to other hyphens): e.g. \"http\"";
-const C_IDENTIFIER: &str = "must be a C identifier (matching regex [A-Za-z_][A-Za-z0-9_]*): e.g. \"my_name\" or \"MyName\"";
+const C_IDENTIFIER: &str =
+    "must be a C identifier (matching regex [A-Za-z_][A-Za-z0-9_]*): e.g. \"my_name\" or \"MyName\"";
 const DATA_KEY: &str = "must have at most 253 characters and match regex \\.?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 const HTTP_HEADER_NAME: &str = "name must match [-A-Za-z0-9]+";
 const PORT: &str = "must be between 1 and 65535, inclusive";
@@ -27,7 +30,8 @@ fn verdict(holds: bool, otherwise: &'static str) -> Verdict {
 /// Whether `text` is not empty, consists of `inner` characters, and begins and ends with one of `outer`.
 fn framed(text: &str, outer: fn(u8) -> bool, inner: fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
-    matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if outer(*first) && outer(*last)) && bytes.iter().all(|b| inner(*b))
+    matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if outer(*first) && outer(*last))
+        && bytes.iter().all(|b| inner(*b))
 }
 
 fn lower_or_digit(byte: u8) -> bool {
@@ -54,7 +58,10 @@ pub fn dns_subdomain(text: &str) -> Verdict {
 
 /// A DNS label as of RFC 952: short, beginning with a letter.
 pub fn dns_952_label(text: &str) -> Verdict {
-    verdict(text.len() <= 24 && label_shaped(text) && text.starts_with(|c: char| c.is_ascii_lowercase()), DNS_952_LABEL)
+    verdict(
+        text.len() <= 24 && label_shaped(text) && text.starts_with(|c: char| c.is_ascii_lowercase()),
+        DNS_952_LABEL,
+    )
 }
 
 /// A word, with an optional DNS subdomain and a slash before it: the key of a label, the name of a resource or finalizer.
@@ -70,23 +77,35 @@ pub fn label_value(text: &str) -> Verdict {
 /// The name of a port.
 pub fn port_name(text: &str) -> Verdict {
     let has_letter = text.bytes().any(|b| b.is_ascii_lowercase());
-    verdict(text.len() <= 15 && label_shaped(text) && has_letter && !text.contains("--"), PORT_NAME)
+    verdict(
+        text.len() <= 15 && label_shaped(text) && has_letter && !text.contains("--"),
+        PORT_NAME,
+    )
 }
 
 /// The name of an environment variable.
 pub fn c_identifier(text: &str) -> Verdict {
     let begins = text.bytes().next().is_some_and(|b| !b.is_ascii_digit());
-    verdict(begins && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'), C_IDENTIFIER)
+    verdict(
+        begins && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'),
+        C_IDENTIFIER,
+    )
 }
 
 /// A key in the data of a secret or config map: a DNS subdomain that may begin with a dot.
 pub fn data_key(text: &str) -> Verdict {
-    verdict(text.len() <= 253 && subdomain_shaped(text.strip_prefix('.').unwrap_or(text)), DATA_KEY)
+    verdict(
+        text.len() <= 253 && subdomain_shaped(text.strip_prefix('.').unwrap_or(text)),
+        DATA_KEY,
+    )
 }
 
 /// The name of an HTTP header.
 pub fn http_header_name(text: &str) -> Verdict {
-    verdict(!text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'), HTTP_HEADER_NAME)
+    verdict(
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'),
+        HTTP_HEADER_NAME,
+    )
 }
 
 /// A number of a port.
@@ -96,7 +115,10 @@ pub fn port(number: i64) -> Verdict {
 
 /// A number of a user or a group.
 pub fn user_or_group(number: i64) -> Verdict {
-    verdict((0..=i64::from(i32::MAX)).contains(&number), "must be between 0 and 2147483647, inclusive")
+    verdict(
+        (0..=i64::from(i32::MAX)).contains(&number),
+        "must be between 0 and 2147483647, inclusive",
+    )
 }
 
 /// An address of either family.
@@ -114,15 +136,22 @@ pub fn ipv4(text: &str) -> Option<Ipv4Addr> {
 
 /// A block of addresses: `10.0.0.0/8`.
 pub fn is_cidr(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else { return false };
+    let Some((address, bits)) = text.split_once('/') else {
+        return false;
+    };
     let Some(address) = ip(address) else { return false };
     let digits = !bits.is_empty() && bits.len() <= 3 && bits.bytes().all(|b| b.is_ascii_digit());
-    digits && bits.parse::<u8>().is_ok_and(|bits| bits <= if address.is_ipv4() { 32 } else { 128 })
+    digits
+        && bits
+            .parse::<u8>()
+            .is_ok_and(|bits| bits <= if address.is_ipv4() { 32 } else { 128 })
 }
 
 /// A whole number and a percent sign; gives the number, at most `i64::MAX`.
 pub fn percent(text: &str) -> Option<i64> {
-    let digits = text.strip_suffix('%').filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))?;
+    let digits = text
+        .strip_suffix('%')
+        .filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))?;
     Some(digits.parse().unwrap_or(i64::MAX))
 }
 
@@ -174,7 +203,9 @@ impl NameRule {
         if self == Self::PathSegment {
             return path_segment_prefix(prefix);
         }
-        let Some(stem) = prefix.strip_suffix('-') else { return self.name(prefix) };
+        let Some(stem) = prefix.strip_suffix('-') else {
+            return self.name(prefix);
+        };
         let mut stem = stem.to_owned();
         stem.pop();
         stem.push('a');
@@ -233,6 +264,9 @@ mod tests {
         assert!(ipv4("10.0.0.1").is_some() && ipv4("::ffff:10.0.0.1").is_some());
         assert!(ipv4("::1").is_none() && ip("::1").is_some() && ip("10.0.0").is_none());
         assert!(is_cidr("10.0.0.0/8") && !is_cidr("10.0.0.0/33") && !is_cidr("10.0.0.0") && is_cidr("::/0"));
-        assert_eq!((percent("30%"), percent("%"), percent("3"), percent("-3%")), (Some(30), None, None, None));
+        assert_eq!(
+            (percent("30%"), percent("%"), percent("3"), percent("-3%")),
+            (Some(30), None, None, None)
+        );
     }
 }

@@ -23,11 +23,15 @@ pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
 pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     meta::update(&new.at("metadata"), &old.at("metadata"), errors);
     let deleted = old.at("metadata.deletionTimestamp").is_set() || new.at("metadata.deletionTimestamp").is_set();
-    let phase = new.at("status.phase").shown_as(&new.at("status").path().clone(), "Phase");
+    let phase = new
+        .at("status.phase")
+        .shown_as(&new.at("status").path().clone(), "Phase");
     match phase.text() {
         "Active" if !deleted => {}
         "Terminating" if deleted => {}
-        text if deleted => errors.push(phase.invalid(text, "may only be 'Terminating' if `deletionTimestamp` is not empty")),
+        text if deleted => {
+            errors.push(phase.invalid(text, "may only be 'Terminating' if `deletionTimestamp` is not empty"))
+        }
         text => errors.push(phase.invalid(text, "may only be 'Active' if `deletionTimestamp` is empty")),
     }
 }
@@ -44,6 +48,9 @@ fn finalizer(at: &Cursor, text: &str, errors: &mut Errors) {
     if let Err(want) = name::qualified_name(text) {
         errors.push(at.invalid(text, want));
     } else if !text.contains('/') && text != "kubernetes" {
-        errors.push(at.invalid(text, "name is neither a standard finalizer name nor is it fully qualified"));
+        errors.push(at.invalid(
+            text,
+            "name is neither a standard finalizer name nor is it fully qualified",
+        ));
     }
 }

@@ -25,7 +25,10 @@ pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
     for address in new.at("status.addresses").items() {
         if !seen.insert((address.at("type").text(), address.at("address").text())) {
-            errors.push(FieldError::duplicate(address.path(), internal::show(&forms::NODE_ADDRESS, address.value())));
+            errors.push(FieldError::duplicate(
+                address.path(),
+                internal::show(&forms::NODE_ADDRESS, address.value()),
+            ));
         }
     }
     let (range, before) = (new.at("spec.podCIDR"), old.at("spec.podCIDR").text());
@@ -34,6 +37,9 @@ pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
         errors.push(range.forbidden("node updates may not change podCIDR except from \"\" to valid"));
     }
     if range_changed || !internal::same(&forms::NODE_IDENTITY, new.at("spec").value(), old.at("spec").value()) {
-        errors.push(FieldError::forbidden(&Path::new(""), "node updates may only change labels or capacity"));
+        errors.push(FieldError::forbidden(
+            &Path::new(""),
+            "node updates may only change labels or capacity",
+        ));
     }
 }

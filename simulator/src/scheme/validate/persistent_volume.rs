@@ -18,7 +18,11 @@ pub(super) fn create(volume: &Cursor, errors: &mut Errors) {
         errors.push(capacity.required(""));
     }
     if capacity.member("storage").is_none() || capacity.len() > 1 {
-        errors.push(FieldError::not_supported(capacity.path(), internal::show(&forms::RESOURCE_LIST, capacity.value()), &["storage"]));
+        errors.push(FieldError::not_supported(
+            capacity.path(),
+            internal::show(&forms::RESOURCE_LIST, capacity.value()),
+            &["storage"],
+        ));
     }
     for (_, entry) in capacity.entries() {
         resources::basic(&entry, errors);

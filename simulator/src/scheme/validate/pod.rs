@@ -25,10 +25,15 @@ pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
         return;
     }
     containers.items().for_each(|c| c.at("image").require_text(errors));
-    if deadline_only_shrinks(&new.at("spec").at("activeDeadlineSeconds"), &old.at("spec").at("activeDeadlineSeconds"), errors)
-        && !same_but_for_what_may_change(new.at("spec").value(), old.at("spec").value())
+    if deadline_only_shrinks(
+        &new.at("spec").at("activeDeadlineSeconds"),
+        &old.at("spec").at("activeDeadlineSeconds"),
+        errors,
+    ) && !same_but_for_what_may_change(new.at("spec").value(), old.at("spec").value())
     {
-        errors.push(new.at("spec").forbidden("pod updates may not change fields other than `containers[*].image` or `spec.activeDeadlineSeconds`"));
+        errors.push(new.at("spec").forbidden(
+            "pod updates may not change fields other than `containers[*].image` or `spec.activeDeadlineSeconds`",
+        ));
     }
 }
 
@@ -52,10 +57,19 @@ fn same_but_for_what_may_change(new: &Value, old: &Value) -> bool {
     let [mut new, old] = [new, old].map(forms::internal_spec);
     let taken = |from: &Value, key: &str| from.get(key).cloned().unwrap_or_default();
     let deadline = taken(&old, "activeDeadlineSeconds");
-    let images: Vec<Value> = old["containers"].as_array().into_iter().flatten().map(|c| taken(c, "image")).collect();
+    let images: Vec<Value> = old["containers"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|c| taken(c, "image"))
+        .collect();
     if let Value::Object(spec) = &mut new {
         spec.insert("activeDeadlineSeconds".to_owned(), deadline);
-        let containers = spec.get_mut("containers").and_then(Value::as_array_mut).into_iter().flatten();
+        let containers = spec
+            .get_mut("containers")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten();
         for (container, image) in containers.zip(images) {
             if let Value::Object(container) = container {
                 container.insert("image".to_owned(), image);
@@ -77,7 +91,11 @@ pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
 pub(super) fn binding(binding: &Cursor, errors: &mut Errors) {
     let kind = binding.at("target.kind");
     if !["", "Node"].contains(&kind.text()) {
-        errors.push(FieldError::not_supported(kind.path(), json!(kind.text()), &["Node", "<empty>"]));
+        errors.push(FieldError::not_supported(
+            kind.path(),
+            json!(kind.text()),
+            &["Node", "<empty>"],
+        ));
     }
     binding.at("target.name").require_text(errors);
 }

@@ -6,11 +6,24 @@ use crate::api::FieldError;
 /// What the environment can refer to.
 pub(super) const OF_ENVIRONMENT: &[&str] = &["metadata.name", "metadata.namespace", "status.podIP"];
 /// What volumes can refer to.
-pub(super) const OF_VOLUMES: &[&str] = &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace"];
+pub(super) const OF_VOLUMES: &[&str] = &[
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+];
 
 /// The fields of a pod by which v1 knows pods.
-const OF_V1: [&str; 8] =
-    ["metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "status.phase", "status.podIP", "spec.nodeName", "spec.restartPolicy"];
+const OF_V1: [&str; 8] = [
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.labels",
+    "metadata.annotations",
+    "status.phase",
+    "status.podIP",
+    "spec.nodeName",
+    "spec.restartPolicy",
+];
 /// Versions that know fields of some kind, but not of pods.
 const WITHOUT_PODS: [&str; 3] = ["extensions/v1beta1", "batch/v1", "autoscaling/v1"];
 
@@ -24,7 +37,9 @@ pub(super) fn reference(at: &Cursor, supported: &[&str], errors: &mut Errors) {
     } else {
         match internal(version.text(), field.text()) {
             Err(why) => errors.push(field.invalid(field.text(), format!("error converting fieldPath: {why}"))),
-            Ok(name) if !supported.contains(&name) => errors.push(FieldError::not_supported(field.path(), name, supported)),
+            Ok(name) if !supported.contains(&name) => {
+                errors.push(FieldError::not_supported(field.path(), name, supported))
+            }
             Ok(_) => {}
         }
     }
@@ -36,7 +51,11 @@ fn internal<'a>(version: &str, field: &'a str) -> Result<&'a str, String> {
         "v1" if field == "spec.host" => Ok("spec.nodeName"),
         "v1" if OF_V1.contains(&field) => Ok(field),
         "v1" => Err(format!("field label not supported: {field}")),
-        _ if WITHOUT_PODS.contains(&version) => Err(format!("No field label conversion function found for version {version} and kind Pod")),
-        _ => Err(format!("No field label conversion function found for version: {version}")),
+        _ if WITHOUT_PODS.contains(&version) => Err(format!(
+            "No field label conversion function found for version {version} and kind Pod"
+        )),
+        _ => Err(format!(
+            "No field label conversion function found for version: {version}"
+        )),
     }
 }

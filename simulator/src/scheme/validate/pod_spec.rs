@@ -7,7 +7,8 @@ use super::{affinity, container, meta, name, volumes};
 pub(super) fn validate(at: &Cursor, errors: &mut Errors) {
     let names = volumes::of_pod(&at.at("volumes"), errors);
     container::validate(&at.at("containers"), &names, errors);
-    at.at("restartPolicy").require_one_of(&["Always", "OnFailure", "Never"], errors);
+    at.at("restartPolicy")
+        .require_one_of(&["Always", "OnFailure", "Never"], errors);
     at.at("dnsPolicy").require_one_of(&["ClusterFirst", "Default"], errors);
     meta::labels(&at.at("nodeSelector"), errors);
     security(at, errors);
@@ -36,7 +37,9 @@ fn security(spec: &Cursor, errors: &mut Errors) {
         }
     }
     let context = spec.at("securityContext");
-    let numbers = [context.at("fsGroup"), context.at("runAsUser")].into_iter().chain(context.at("supplementalGroups").items());
+    let numbers = [context.at("fsGroup"), context.at("runAsUser")]
+        .into_iter()
+        .chain(context.at("supplementalGroups").items());
     for at in numbers {
         if let Some((number, Err(want))) = at.optional_int().map(|number| (number, name::user_or_group(number))) {
             errors.push(at.invalid(number, want));
@@ -48,7 +51,10 @@ fn security(spec: &Cursor, errors: &mut Errors) {
 pub(super) fn annotations(at: &Cursor, errors: &mut Errors) {
     affinity::validate(at, errors);
     for key in ["pod.beta.kubernetes.io/hostname", "pod.beta.kubernetes.io/subdomain"] {
-        if let Some(Err(want)) = at.member(key).map(|value| name::dns_label(value.as_str().unwrap_or_default())) {
+        if let Some(Err(want)) = at
+            .member(key)
+            .map(|value| name::dns_label(value.as_str().unwrap_or_default()))
+        {
             errors.push(at.invalid(key, want));
         }
     }
@@ -78,7 +84,10 @@ pub(super) fn replicated_template(at: &Cursor, matched: bool, replicas: i64, err
 /// That the labels of the template at `at` are not those that its controller selects.
 pub(super) fn mismatch(at: &Cursor) -> crate::api::FieldError {
     let labels = at.at("metadata.labels");
-    labels.invalid(super::internal::show(&super::forms::LABELS, labels.value()), "`selector` does not match template `labels`")
+    labels.invalid(
+        super::internal::show(&super::forms::LABELS, labels.value()),
+        "`selector` does not match template `labels`",
+    )
 }
 
 /// Requires the pods of the template at `at` to be restarted whenever they end.

@@ -6,12 +6,20 @@
 
 /// The most often that something can be repeated.
 const MOST_REPETITIONS: u32 = 1000;
-const CLASSES: [&str; 14] = ["alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word", "xdigit"];
+const CLASSES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
+    "xdigit",
+];
 
 /// Whether `pattern` is well formed.
 pub(super) fn is_valid(pattern: &str) -> bool {
     let last_class_end = pattern.rfind(":]").map(|at| pattern.len() - at);
-    Pattern { rest: pattern, last_class_end }.parse().is_some()
+    Pattern {
+        rest: pattern,
+        last_class_end,
+    }
+    .parse()
+    .is_some()
 }
 
 /// What is left of a pattern.
@@ -63,7 +71,9 @@ impl Pattern<'_> {
     /// Reads what follows a brace: `3}`, `3,}` or `3,5}`. Anything else leaves the brace to stand for itself.
     fn repetition(&mut self, operand: bool) -> Option<bool> {
         let mut ahead = *self;
-        let Some((least, most)) = ahead.counts() else { return Some(true) };
+        let Some((least, most)) = ahead.counts() else {
+            return Some(true);
+        };
         *self = ahead;
         let sound = least <= MOST_REPETITIONS && most.is_none_or(|most| most <= MOST_REPETITIONS && least <= most);
         (operand && sound).then_some(true)
@@ -110,7 +120,9 @@ impl Pattern<'_> {
     fn octal(&mut self, first: char) -> Option<char> {
         let mut code = first.to_digit(8)?;
         for _ in 0..2 {
-            let Some(digit) = self.peek().and_then(|c| c.to_digit(8)) else { break };
+            let Some(digit) = self.peek().and_then(|c| c.to_digit(8)) else {
+                break;
+            };
             code = code * 8 + digit;
             self.next();
         }
@@ -143,7 +155,9 @@ impl Pattern<'_> {
         loop {
             match self.next()? {
                 ']' if !first => return Some(true),
-                '[' if self.rest.starts_with(':') && self.last_class_end.is_some_and(|end| self.rest.len() > end) => self.named_class()?,
+                '[' if self.rest.starts_with(':') && self.last_class_end.is_some_and(|end| self.rest.len() > end) => {
+                    self.named_class()?
+                }
                 // A dash stands for itself only at either end.
                 '-' if !first && self.peek().is_some_and(|c| c != ']') => return None,
                 c => {
@@ -164,7 +178,13 @@ impl Pattern<'_> {
 
     /// Reads the rest of a range that begins with `low`, if one does.
     fn range(&mut self, low: char) -> Option<()> {
-        let Some(after) = self.rest.strip_prefix('-').filter(|after| !after.is_empty() && !after.starts_with(']')) else { return Some(()) };
+        let Some(after) = self
+            .rest
+            .strip_prefix('-')
+            .filter(|after| !after.is_empty() && !after.starts_with(']'))
+        else {
+            return Some(());
+        };
         self.rest = after;
         let high = match self.next()? {
             '\\' => self.escape()?,

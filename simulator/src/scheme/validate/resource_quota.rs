@@ -81,7 +81,9 @@ fn scopes(spec: &Cursor, errors: &mut Errors) {
 fn fits(scope: &str, resource: &str) -> bool {
     match scope {
         "BestEffort" => resource == "pods",
-        "Terminating" | "NotTerminating" | "NotBestEffort" => resource == "pods" || resources::is_compute_quota(resource),
+        "Terminating" | "NotTerminating" | "NotBestEffort" => {
+            resource == "pods" || resources::is_compute_quota(resource)
+        }
         _ => true,
     }
 }

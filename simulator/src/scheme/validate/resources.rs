@@ -7,7 +7,15 @@ use crate::api::quantity::Quantity;
 
 const COMPUTE: [&str; 2] = ["cpu", "memory"];
 const COMPUTE_QUOTA: [&str; 4] = ["requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
-const COUNTED: [&str; 7] = ["pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims"];
+const COUNTED: [&str; 7] = [
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+];
 
 /// What is counted in whole objects.
 pub(super) fn is_counted(resource: &str) -> bool {
@@ -45,12 +53,24 @@ pub(super) fn resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
 
 /// Judges the name of a resource of a container. Whatever is wrong with a name that has a prefix is let through.
 pub(super) fn container_resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
-    narrowed_name(at, resource, COMPUTE.contains(&resource), "must be a standard resource for containers", errors);
+    narrowed_name(
+        at,
+        resource,
+        COMPUTE.contains(&resource),
+        "must be a standard resource for containers",
+        errors,
+    );
 }
 
 /// Judges the name of a resource of a quota. Whatever is wrong with a name that has a prefix is let through.
 pub(super) fn quota_resource_name(at: &Cursor, resource: &str, errors: &mut Errors) {
-    narrowed_name(at, resource, is_quota(resource), "must be a standard resource for quota", errors);
+    narrowed_name(
+        at,
+        resource,
+        is_quota(resource),
+        "must be a standard resource for quota",
+        errors,
+    );
 }
 
 fn narrowed_name(at: &Cursor, resource: &str, fits: bool, want: &str, errors: &mut Errors) {

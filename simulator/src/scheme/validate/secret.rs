@@ -42,13 +42,17 @@ fn create_as(secret: &Cursor, kind: &str, errors: &mut Errors) {
         "kubernetes.io/dockerconfigjson" => json_under(&data, ".dockerconfigjson", errors),
         // The paths of the next two are v1.2's, format verb and all.
         "kubernetes.io/basic-auth" if ["username", "password"].iter().all(|key| data.member(key).is_none()) => {
-            errors.extend(["username", "password"].map(|key| FieldError::required(&Path::new("data[%s]").key(key), "")));
+            errors
+                .extend(["username", "password"].map(|key| FieldError::required(&Path::new("data[%s]").key(key), "")));
         }
         "kubernetes.io/ssh-auth" if data.member("ssh-privatekey").is_none_or(|key| bytes(key).is_empty()) => {
             errors.push(FieldError::required(&Path::new("data[%s]").key("ssh-privatekey"), ""));
         }
         "kubernetes.io/tls" => {
-            for key in ["tls.crt", "tls.key"].into_iter().filter(|key| data.member(key).is_none()) {
+            for key in ["tls.crt", "tls.key"]
+                .into_iter()
+                .filter(|key| data.member(key).is_none())
+            {
                 errors.push(FieldError::required(&data.path().key(key), ""));
             }
         }

@@ -31,7 +31,8 @@ pub(super) fn create(service: &Cursor, errors: &mut Errors) {
         }
         reachable(&external, errors);
     }
-    spec.at("type").require_one_of(&["ClusterIP", "LoadBalancer", "NodePort"], errors);
+    spec.at("type")
+        .require_one_of(&["ClusterIP", "LoadBalancer", "NodePort"], errors);
     match spec.at("type").text() {
         "LoadBalancer" => balanced_protocols(&spec.at("ports"), errors),
         "ClusterIP" => no_node_ports(&spec.at("ports"), errors),
@@ -67,7 +68,10 @@ fn ports(spec: &Cursor, errors: &mut Errors) {
     }
     if spec.at("type").text() == "LoadBalancer" {
         for port in ports.items().filter(|port| port.at("port").int() == NODE_AGENT_PORT) {
-            errors.push(port.invalid(NODE_AGENT_PORT, "may not expose port 10250 externally since it is used by kubelet"));
+            errors.push(port.invalid(
+                NODE_AGENT_PORT,
+                "may not expose port 10250 externally since it is used by kubelet",
+            ));
         }
     }
     let mut names = BTreeSet::new();
@@ -128,12 +132,19 @@ fn balanced_protocols(ports: &Cursor, errors: &mut Errors) {
         }
     }
     if found.len() > 1 {
-        errors.push(ports.invalid(internal::show(&forms::SERVICE_PORTS, ports.value()), "cannot create an external load balancer with mix protocols"));
+        errors.push(ports.invalid(
+            internal::show(&forms::SERVICE_PORTS, ports.value()),
+            "cannot create an external load balancer with mix protocols",
+        ));
     }
 }
 
 fn no_node_ports(ports: &Cursor, errors: &mut Errors) {
-    for node_port in ports.items().map(|port| port.at("nodePort")).filter(|node_port| node_port.int() != 0) {
+    for node_port in ports
+        .items()
+        .map(|port| port.at("nodePort"))
+        .filter(|node_port| node_port.int() != 0)
+    {
         errors.push(node_port.invalid(node_port.int(), "may not be used when `type` is 'ClusterIP'"));
     }
 }

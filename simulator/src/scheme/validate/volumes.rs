@@ -23,12 +23,26 @@ const ONE: &str = "may not specify more than 1 volume type";
 const ONE_MISSPELT: &str = "may not specifiy more than 1 volume type";
 
 const fn source(field: &'static str, check: fn(&Cursor, &mut Errors)) -> Source {
-    Source { field, reported_as: field, alone: Some((field, ONE)), check }
+    Source {
+        field,
+        reported_as: field,
+        alone: Some((field, ONE)),
+        check,
+    }
 }
 
-const GCE: Source = Source { reported_as: "persistentDisk", ..source("gcePersistentDisk", gce_persistent_disk) };
-const CEPHFS: Source = Source { alone: Some(("cephFS", ONE)), ..source("cephfs", monitors) };
-const AZURE_FILE: Source = Source { alone: None, ..source("azureFile", azure_file) };
+const GCE: Source = Source {
+    reported_as: "persistentDisk",
+    ..source("gcePersistentDisk", gce_persistent_disk)
+};
+const CEPHFS: Source = Source {
+    alone: Some(("cephFS", ONE)),
+    ..source("cephfs", monitors)
+};
+const AZURE_FILE: Source = Source {
+    alone: None,
+    ..source("azureFile", azure_file)
+};
 
 /// The kinds of volume a pod can have, in the order they are looked at.
 const OF_PODS: [Source; 19] = [
@@ -42,14 +56,25 @@ const OF_PODS: [Source; 19] = [
     source("iscsi", iscsi),
     source("glusterfs", glusterfs),
     source("flocker", flocker),
-    source("persistentVolumeClaim", |at, errors| at.at("claimName").require_text(errors)),
+    source("persistentVolumeClaim", |at, errors| {
+        at.at("claimName").require_text(errors)
+    }),
     source("rbd", rbd),
     source("cinder", cinder),
     CEPHFS,
-    Source { alone: Some(("downwarAPI", ONE)), ..source("downwardAPI", downward_api) },
+    Source {
+        alone: Some(("downwarAPI", ONE)),
+        ..source("downwardAPI", downward_api)
+    },
     source("fc", fibre_channel),
-    Source { alone: Some(("flexVolume", ONE_MISSPELT)), ..source("flexVolume", flex_volume) },
-    Source { alone: Some(("configMap", ONE_MISSPELT)), ..source("configMap", |at, errors| at.at("name").require_text(errors)) },
+    Source {
+        alone: Some(("flexVolume", ONE_MISSPELT)),
+        ..source("flexVolume", flex_volume)
+    },
+    Source {
+        alone: Some(("configMap", ONE_MISSPELT)),
+        ..source("configMap", |at, errors| at.at("name").require_text(errors))
+    },
     AZURE_FILE,
 ];
 
@@ -66,7 +91,10 @@ const PERSISTENT: [Source; 13] = [
     source("iscsi", iscsi),
     source("cinder", cinder),
     source("fc", fibre_channel),
-    Source { alone: None, ..source("flexVolume", flex_volume) },
+    Source {
+        alone: None,
+        ..source("flexVolume", flex_volume)
+    },
     AZURE_FILE,
 ];
 
@@ -200,7 +228,11 @@ fn downward_api(at: &Cursor, errors: &mut Errors) {
         let path = item.at("path").shown_as(at.path(), "path");
         path.require_text(errors);
         path_inside(&path, path.text(), errors);
-        pod_field::reference(&item.at("fieldRef").shown_as(at.path(), "fieldRef"), pod_field::OF_VOLUMES, errors);
+        pod_field::reference(
+            &item.at("fieldRef").shown_as(at.path(), "fieldRef"),
+            pod_field::OF_VOLUMES,
+            errors,
+        );
     }
 }
 
@@ -240,7 +272,8 @@ fn path_inside(at: &Cursor, path: &str, errors: &mut Errors) {
 
 /// Requires every disk among the volumes at `at` that only one machine can write to be mounted for reading.
 pub(super) fn shared_disks_are_read_only(at: &Cursor, errors: &mut Errors) {
-    const WANT: &str = "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only";
+    const WANT: &str =
+        "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only";
     for volume in at.items() {
         let disk = volume.at("gcePersistentDisk");
         if disk.is_set() && !disk.at("readOnly").is_true() {

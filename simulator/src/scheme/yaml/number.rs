@@ -11,9 +11,15 @@ pub(super) fn go_float(value: f64) -> String {
         return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
     }
     let scientific = format!("{value:e}");
-    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let Some((mantissa, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
     match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..6).contains(&exponent) => format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs()),
+        Ok(exponent) if !(-4..6).contains(&exponent) => format!(
+            "{mantissa}e{}{:02}",
+            if exponent < 0 { '-' } else { '+' },
+            exponent.abs()
+        ),
         _ => format!("{value}"),
     }
 }

@@ -48,7 +48,12 @@ pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
     let mut parser = Parser::new();
     parser.set_input_string(&mut input);
     let end = unended.then(|| String::from_utf8_lossy(bytes).chars().count() as u64);
-    let mut reader = Reader { parser, anchors: HashMap::new(), unfolded: 0, end };
+    let mut reader = Reader {
+        parser,
+        anchors: HashMap::new(),
+        unfolded: 0,
+        end,
+    };
     loop {
         match reader.event()? {
             EventData::StreamEnd => return Ok(Value::Null),
@@ -85,9 +90,10 @@ impl Node {
             Self::Word(_) => 1,
             Self::Text(text) => 1 + text.len(),
             Self::List(items) => items.iter().map(Self::size).fold(1, usize::saturating_add),
-            Self::Map(entries) => {
-                entries.iter().map(|(Key::Word(key) | Key::Text(key), value)| value.size().saturating_add(1 + key.len())).fold(1, usize::saturating_add)
-            }
+            Self::Map(entries) => entries
+                .iter()
+                .map(|(Key::Word(key) | Key::Text(key), value)| value.size().saturating_add(1 + key.len()))
+                .fold(1, usize::saturating_add),
         }
     }
 
@@ -128,7 +134,10 @@ fn json_float(value: f64) -> Outcome<Value> {
     let whole = go_float(value).parse::<i64>().ok();
     match whole.map(Number::from).or_else(|| Number::from_f64(value)) {
         Some(number) => Ok(Value::Number(number)),
-        None => Err(YamlError(format!("json: unsupported value: {}", if value.is_nan() { "NaN" } else { signed_infinity(value) }))),
+        None => Err(YamlError(format!(
+            "json: unsupported value: {}",
+            if value.is_nan() { "NaN" } else { signed_infinity(value) }
+        ))),
     }
 }
 
@@ -155,18 +164,41 @@ impl Reader<'_> {
         // The parser panics on some of what it does not expect; the reference has words for a failure without a name.
         match catch_unwind(AssertUnwindSafe(|| self.parser.parse())) {
             Err(_) => error("unknown problem parsing YAML content"),
-            Ok(Ok(Event { data: EventData::Scalar { mut value, anchor, tag, plain_implicit, quoted_implicit, style }, end_mark, .. })) => {
+            Ok(Ok(Event {
+                data:
+                    EventData::Scalar {
+                        mut value,
+                        anchor,
+                        tag,
+                        plain_implicit,
+                        quoted_implicit,
+                        style,
+                    },
+                end_mark,
+                ..
+            })) => {
                 // A text that ends with the document has no line break there but the added one.
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 if block && self.end.is_some_and(|end| end_mark.index > end) && value.ends_with('\n') {
                     value.pop();
                 }
-                Ok(EventData::Scalar { value, anchor, tag, plain_implicit, quoted_implicit, style })
+                Ok(EventData::Scalar {
+                    value,
+                    anchor,
+                    tag,
+                    plain_implicit,
+                    quoted_implicit,
+                    style,
+                })
             }
             Ok(Ok(event)) => Ok(event.data),
             Ok(Err(e)) => {
                 // The reference counts lines from 0, and leaves out line 0.
-                let line = [e.problem_mark(), e.context_mark()].into_iter().flatten().map(|mark| mark.line).find(|line| *line != 0);
+                let line = [e.problem_mark(), e.context_mark()]
+                    .into_iter()
+                    .flatten()
+                    .map(|mark| mark.line)
+                    .find(|line| *line != 0);
                 match line {
                     Some(line) => error(format_args!("line {line}: {}", e.problem())),
                     None => error(e.problem()),
@@ -196,14 +228,21 @@ impl Reader<'_> {
         }
         let anchor = match &event {
             EventData::Alias { anchor } => return self.alias(&anchor.clone()),
-            EventData::Scalar { anchor, .. } | EventData::SequenceStart { anchor, .. } | EventData::MappingStart { anchor, .. } => anchor.clone(),
+            EventData::Scalar { anchor, .. }
+            | EventData::SequenceStart { anchor, .. }
+            | EventData::MappingStart { anchor, .. } => anchor.clone(),
             _ => return error("did not find expected node content"),
         };
         if let Some(anchor) = &anchor {
             self.anchors.insert(anchor.clone(), None);
         }
         let node = match event {
-            EventData::Scalar { tag, value, plain_implicit, .. } => scalar(tag.as_deref(), value, plain_implicit)?,
+            EventData::Scalar {
+                tag,
+                value,
+                plain_implicit,
+                ..
+            } => scalar(tag.as_deref(), value, plain_implicit)?,
             EventData::SequenceStart { .. } => {
                 let mut items = Vec::new();
                 loop {
@@ -227,8 +266,14 @@ impl Reader<'_> {
             let event = self.event()?;
             let merges = match &event {
                 EventData::MappingEnd => return Ok(Node::Map(entries)),
-                EventData::Scalar { tag, value, plain_implicit, .. } => {
-                    value == "<<" && (*plain_implicit || tag.as_deref().and_then(|t| t.strip_prefix(TAG_PREFIX)) == Some("merge"))
+                EventData::Scalar {
+                    tag,
+                    value,
+                    plain_implicit,
+                    ..
+                } => {
+                    value == "<<"
+                        && (*plain_implicit || tag.as_deref().and_then(|t| t.strip_prefix(TAG_PREFIX)) == Some("merge"))
                 }
                 _ => false,
             };
@@ -288,7 +333,11 @@ fn scalar(tag: Option<&str>, text: String, plain: bool) -> Outcome<Node> {
     if !tag.is_empty() && tag != found {
         return error(format_args!("cannot decode !!{found} `{text}` as a !!{tag}"));
     }
-    Ok(if word == Scalar::Text { Node::Text(text) } else { Node::Word(word) })
+    Ok(if word == Scalar::Text {
+        Node::Text(text)
+    } else {
+        Node::Word(word)
+    })
 }
 
 #[cfg(test)]
@@ -339,7 +388,10 @@ mod tests {
 
     #[test]
     fn depth_is_bounded() {
-        assert_eq!(to_value("[".repeat(100_000).as_bytes()).unwrap_err().to_string(), "yaml: exceeded max depth");
+        assert_eq!(
+            to_value("[".repeat(100_000).as_bytes()).unwrap_err().to_string(),
+            "yaml: exceeded max depth"
+        );
     }
 
     #[test]
@@ -349,6 +401,9 @@ mod tests {
             let below = format!("*a{}", level - 1);
             text += &format!("a{level}: &a{level} [{below}, {below}, {below}, {below}]\n");
         }
-        assert_eq!(to_value(text.as_bytes()).unwrap_err().to_string(), "yaml: document contains excessive aliasing");
+        assert_eq!(
+            to_value(text.as_bytes()).unwrap_err().to_string(),
+            "yaml: document contains excessive aliasing"
+        );
     }
 }

@@ -18,7 +18,9 @@ pub(super) fn resolve(text: &str) -> Scalar {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => return Scalar::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => return Scalar::Bool(false),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            return Scalar::Bool(false);
+        }
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Scalar::Float(f64::INFINITY),
         "-.inf" | "-.Inf" | "-.INF" => return Scalar::Float(f64::NEG_INFINITY),
         ".nan" | ".NaN" | ".NAN" => return Scalar::Float(f64::NAN),
@@ -27,7 +29,11 @@ pub(super) fn resolve(text: &str) -> Scalar {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
         return Scalar::Text;
     }
-    if text.starts_with('.') { float(text) } else { number(&text.replace('_', "")) }
+    if text.starts_with('.') {
+        float(text)
+    } else {
+        number(&text.replace('_', ""))
+    }
 }
 
 fn number(text: &str) -> Scalar {
@@ -42,8 +48,12 @@ fn number(text: &str) -> Scalar {
 
 fn float(text: &str) -> Scalar {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let infinite = ["inf", "infinity"].iter().any(|word| unsigned.eq_ignore_ascii_case(word));
-    let digits = text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'+' | b'-' | b'.' | b'e' | b'E'));
+    let infinite = ["inf", "infinity"]
+        .iter()
+        .any(|word| unsigned.eq_ignore_ascii_case(word));
+    let digits = text
+        .bytes()
+        .all(|c| c.is_ascii_digit() || matches!(c, b'+' | b'-' | b'.' | b'e' | b'E'));
     match text.parse::<f64>() {
         Ok(value) if infinite || (digits && value.is_finite()) => Scalar::Float(value),
         _ => Scalar::Text,
@@ -65,7 +75,11 @@ fn digits(text: &str) -> (u32, &str) {
 
 fn unsigned(text: &str) -> Option<u64> {
     let (radix, digits) = digits(text);
-    if digits.starts_with(['+', '-']) { None } else { u64::from_str_radix(digits, radix).ok() }
+    if digits.starts_with(['+', '-']) {
+        None
+    } else {
+        u64::from_str_radix(digits, radix).ok()
+    }
 }
 
 fn signed(text: &str) -> Option<i64> {
@@ -75,7 +89,11 @@ fn signed(text: &str) -> Option<i64> {
         _ => (false, text),
     };
     let magnitude = unsigned(rest)?;
-    if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
+    if negative {
+        0i64.checked_sub_unsigned(magnitude)
+    } else {
+        i64::try_from(magnitude).ok()
+    }
 }
 
 #[cfg(test)]

@@ -82,7 +82,9 @@ fn is_base_60(given: &str) -> bool {
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
     let mut parts = whole.split(':');
     let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit() || c == b'_');
-    let first = parts.next().is_some_and(|first| first.starts_with(|c: char| c.is_ascii_digit()) && digits(first));
+    let first = parts
+        .next()
+        .is_some_and(|first| first.starts_with(|c: char| c.is_ascii_digit()) && digits(first));
     let mut rest = parts.peekable();
     let sexagesimal = |part: &str| match part.as_bytes() {
         [one] => one.is_ascii_digit(),
@@ -95,8 +97,12 @@ fn is_base_60(given: &str) -> bool {
 /// The order of keys: letters after everything else, runs of digits by their value.
 fn natural(left: &str, right: &str) -> Ordering {
     let (a, b): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
-    let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else { return a.len().cmp(&b.len()) };
-    let (Some(&one), Some(&other)) = (a.get(at), b.get(at)) else { return Ordering::Equal };
+    let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else {
+        return a.len().cmp(&b.len());
+    };
+    let (Some(&one), Some(&other)) = (a.get(at), b.get(at)) else {
+        return Ordering::Equal;
+    };
     match (one.is_alphabetic(), other.is_alphabetic()) {
         (true, true) => return one.cmp(&other),
         (true, false) => return Ordering::Greater,
@@ -105,7 +111,9 @@ fn natural(left: &str, right: &str) -> Ordering {
     }
     let run = |chars: &[char]| -> (i64, usize) {
         let digits = chars.iter().skip(at).map_while(|c| c.to_digit(10));
-        digits.fold((0i64, 0), |(value, count), digit| (value.wrapping_mul(10).wrapping_add(digit.into()), count + 1))
+        digits.fold((0i64, 0), |(value, count), digit| {
+            (value.wrapping_mul(10).wrapping_add(digit.into()), count + 1)
+        })
     };
     run(&a).cmp(&run(&b)).then(one.cmp(&other))
 }

@@ -21,20 +21,29 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
         "filter" => single(&filtered(scope, &aggregation.settings, matches)?),
         "missing" => {
             let field = field_of(aggregation)?;
-            let sources = matches.sets.iter().map(|set| Source::of(scope, set, field)).collect::<Result<Vec<_>>>()?;
+            let sources = matches
+                .sets
+                .iter()
+                .map(|set| Source::of(scope, set, field))
+                .collect::<Result<Vec<_>>>()?;
             single(&matches.filtered(|at, doc| sources.get(at).is_none_or(|source| source.is_missing(doc))))
         }
         "global" => single(&filtered(scope, &json!({"match_all": {}}), &everything(scope))?),
         _ => match aggregation.settings.get("filters") {
             Some(Value::Object(named)) => {
                 scope.spend(named.len())?;
-                let buckets =
-                    named.iter().map(|(name, filter)| Ok((name.clone(), single(&filtered(scope, filter, matches)?)?))).collect::<Result<Map<_, _>>>()?;
+                let buckets = named
+                    .iter()
+                    .map(|(name, filter)| Ok((name.clone(), single(&filtered(scope, filter, matches)?)?)))
+                    .collect::<Result<Map<_, _>>>()?;
                 Ok(json!({"buckets": buckets}))
             }
             Some(Value::Array(listed)) => {
                 scope.spend(listed.len())?;
-                let buckets = listed.iter().map(|filter| single(&filtered(scope, filter, matches)?)).collect::<Result<Vec<_>>>()?;
+                let buckets = listed
+                    .iter()
+                    .map(|filter| single(&filtered(scope, filter, matches)?))
+                    .collect::<Result<Vec<_>>>()?;
                 Ok(json!({"buckets": buckets}))
             }
             _ => Err(refuse(format!("Missing [filters] in [{}]", aggregation.name))),
@@ -68,7 +77,11 @@ fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches) -> Result<Matc
             Some((index, weight)) if *index == set.index => weight,
             _ => {
                 let mapping = searched.index.mapping.read();
-                let query = parse_body(&searched.index.context(&mapping, scope.now, limits.clauses), filter, limits.depth)?;
+                let query = parse_body(
+                    &searched.index.context(&mapping, scope.now, limits.clauses),
+                    filter,
+                    limits.depth,
+                )?;
                 let fresh = Weight::of(&query, &searched.view, &searched.index.shard)?;
                 &weight.insert((set.index, fresh)).1
             }

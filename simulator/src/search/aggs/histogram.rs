@@ -46,7 +46,9 @@ impl Cut {
 }
 
 fn interval(settings: &Value) -> Result<Width> {
-    let wanted = settings.get("interval").ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?;
+    let wanted = settings
+        .get("interval")
+        .ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?;
     let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
     Ok(match text.as_str() {
         "year" | "1y" => Width::Calendar(Unit::Year),
@@ -58,7 +60,8 @@ fn interval(settings: &Value) -> Result<Width> {
         "minute" | "1m" => Width::Calendar(Unit::Minute),
         "second" | "1s" => Width::Calendar(Unit::Second),
         other => {
-            let millis = crate::search::cluster::duration(other).map_or(0, |width| i64::try_from(width.as_millis()).unwrap_or(i64::MAX));
+            let millis = crate::search::cluster::duration(other)
+                .map_or(0, |width| i64::try_from(width.as_millis()).unwrap_or(i64::MAX));
             Width::Fixed(if millis > 0 {
                 millis
             } else {
@@ -76,7 +79,9 @@ fn cut(settings: &Value, dates: bool) -> Result<Cut> {
             .map(|width| width as i64)
             .filter(|width| *width > 0);
         return Ok(Cut {
-            width: Width::Fixed(width.ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?),
+            width: Width::Fixed(
+                width.ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?,
+            ),
             shift: 0,
             after: 0,
         });
@@ -99,7 +104,11 @@ fn cut(settings: &Value, dates: bool) -> Result<Cut> {
     let zone = offset("time_zone")? + offset("pre_zone")?;
     let width = interval(settings)?;
     // Units of up to a day used to be shifted only when told so; a zone that is given is meant.
-    Ok(Cut { width, shift: zone - length("offset") - length("pre_offset"), after: offset("post_zone")? + length("post_offset") })
+    Ok(Cut {
+        width,
+        shift: zone - length("offset") - length("pre_offset"),
+        after: offset("post_zone")? + length("post_offset"),
+    })
 }
 
 /// `histogram` and `date_histogram`.
@@ -128,7 +137,11 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         for (place, doc) in set.docs.iter().enumerate() {
             let mut previous = None;
             for value in values.of(*doc) {
-                let value = if kind.is_floating() { crate::search::mapping::unsortable(*value).floor() as i64 } else { *value };
+                let value = if kind.is_floating() {
+                    crate::search::mapping::unsortable(*value).floor() as i64
+                } else {
+                    *value
+                };
                 let key = match last {
                     Some((from, to, key)) if (from..to).contains(&value) => key,
                     _ => {
@@ -178,7 +191,11 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
             }
         })
         .collect::<Result<Vec<_>>>()?;
-    if let Some((by, direction)) = settings.get("order").and_then(Value::as_object).and_then(|order| order.iter().next()) {
+    if let Some((by, direction)) = settings
+        .get("order")
+        .and_then(Value::as_object)
+        .and_then(|order| order.iter().next())
+    {
         if by == "_count" {
             buckets.sort_by_key(|bucket| bucket.get("doc_count").and_then(Value::as_u64));
         }
@@ -188,8 +205,10 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     }
     if settings.get("keyed").is_some_and(crate::search::mapping::truth) {
         let named = buckets.into_iter().map(|bucket| {
-            let name =
-                bucket.get("key_as_string").and_then(Value::as_str).map_or_else(|| bucket.get("key").map(Value::to_string).unwrap_or_default(), str::to_owned);
+            let name = bucket.get("key_as_string").and_then(Value::as_str).map_or_else(
+                || bucket.get("key").map(Value::to_string).unwrap_or_default(),
+                str::to_owned,
+            );
             (name, bucket)
         });
         return Ok(json!({"buckets": named.collect::<Map<_, _>>()}));
@@ -233,8 +252,14 @@ fn fill(scope: &Scope<'_>, settings: &Value, cut: &Cut, shown: &Shown, counts: &
     };
     let ends = [counts.keys().next().copied(), counts.keys().next_back().copied()];
     let [first, last] = ends;
-    let from = [first, bound("min")?.map(|value| cut.key(value))].into_iter().flatten().min();
-    let to = [last, bound("max")?.map(|value| cut.key(value))].into_iter().flatten().max();
+    let from = [first, bound("min")?.map(|value| cut.key(value))]
+        .into_iter()
+        .flatten()
+        .min();
+    let to = [last, bound("max")?.map(|value| cut.key(value))]
+        .into_iter()
+        .flatten()
+        .max();
     let (Some(mut key), Some(to)) = (from, to) else {
         return Ok(());
     };

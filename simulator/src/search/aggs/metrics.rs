@@ -23,7 +23,10 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;
         if matches!(source, Source::Terms(_)) {
-            return Err(refuse(format!("Expected numeric type on field [{field}], but got text, in [{}]", aggregation.name)));
+            return Err(refuse(format!(
+                "Expected numeric type on field [{field}], but got text, in [{}]",
+                aggregation.name
+            )));
         }
         for doc in &set.docs {
             values.extend(source.numbers(*doc));
@@ -52,7 +55,8 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         "sum" => json!({"value": sum}),
         "percentiles" => percentiles(aggregation, values),
         kind => {
-            let mut answer = json!({"count": count, "min": some(min), "max": some(max), "avg": some(average), "sum": some(sum)});
+            let mut answer =
+                json!({"count": count, "min": some(min), "max": some(max), "avg": some(average), "sum": some(sum)});
             if count > 0 {
                 for (name, value) in [("min", min), ("max", max), ("avg", average), ("sum", sum)] {
                     if let Some(text) = shown.text(value) {
@@ -77,15 +81,25 @@ fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
         .settings
         .get("percents")
         .and_then(Value::as_array)
-        .map_or_else(|| vec![1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0], |percents| percents.iter().filter_map(Value::as_f64).collect());
+        .map_or_else(
+            || vec![1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0],
+            |percents| percents.iter().filter_map(Value::as_f64).collect(),
+        );
     values.sort_by(f64::total_cmp);
     let at = |percent: f64| {
         let place = percent.clamp(0.0, 100.0) / 100.0 * values.len().saturating_sub(1) as f64;
         let (low, high) = (values.get(place.floor() as usize)?, values.get(place.ceil() as usize)?);
         Some(low + (high - low) * place.fract())
     };
-    let shown: Map<String, Value> =
-        wanted.into_iter().map(|percent| (format!("{percent:?}"), at(percent).map_or_else(|| json!("NaN"), |value| json!(value)))).collect();
+    let shown: Map<String, Value> = wanted
+        .into_iter()
+        .map(|percent| {
+            (
+                format!("{percent:?}"),
+                at(percent).map_or_else(|| json!("NaN"), |value| json!(value)),
+            )
+        })
+        .collect();
     json!({"values": shown})
 }
 
@@ -126,7 +140,10 @@ pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &M
     }
     let request = SearchRequest::parse(&BTreeMap::new(), Some(&settings), &scope.cluster.options.limits)?;
     let (hits, best) = best_of(scope.searched, &request, matches)?;
-    let shown = hits.iter().map(|hit| render(&request, scope.searched, hit)).collect::<Result<Vec<_>>>()?;
+    let shown = hits
+        .iter()
+        .map(|hit| render(&request, scope.searched, hit))
+        .collect::<Result<Vec<_>>>()?;
     Ok(
         json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { best.map_or(Value::Null, crate::search::score::shown) } else { Value::Null }, "hits": shown}}),
     )

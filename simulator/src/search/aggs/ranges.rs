@@ -20,7 +20,10 @@ fn bound(scope: &Scope<'_>, shown: &Shown, range: &Value, key: &str) -> Result<O
     Ok(Some(match (value, shown) {
         (Value::Number(number), _) => number.as_f64().unwrap_or(f64::NAN),
         (Value::String(text), Shown::Date(format)) => parse_math(text, format, scope.now, Fill::Floor, 0)? as f64,
-        (Value::String(text), Shown::Ip) => f64::from(u32::from(text.parse::<std::net::Ipv4Addr>().map_err(|_| refuse(format!("[{text}] is no address")))?)),
+        (Value::String(text), Shown::Ip) => f64::from(u32::from(
+            text.parse::<std::net::Ipv4Addr>()
+                .map_err(|_| refuse(format!("[{text}] is no address")))?,
+        )),
         (Value::String(text), Shown::Number) => text.parse().map_err(|_| refuse(format!("[{text}] is no number")))?,
         (other, _) => return Err(refuse(format!("[{other}] is no bound"))),
     }))
@@ -31,8 +34,10 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     let settings = &aggregation.settings;
     let field = field_of(aggregation)?;
     let shown = shown(scope, aggregation);
-    let ranges =
-        settings.get("ranges").and_then(Value::as_array).ok_or_else(|| refuse(format!("Missing [ranges] in ranges aggregator [{}]", aggregation.name)))?;
+    let ranges = settings
+        .get("ranges")
+        .and_then(Value::as_array)
+        .ok_or_else(|| refuse(format!("Missing [ranges] in ranges aggregator [{}]", aggregation.name)))?;
     let mut bounds = ranges
         .iter()
         .map(|range| {
@@ -49,16 +54,27 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
     });
     scope.spend(bounds.len())?;
-    let sources = matches.sets.iter().map(|set| Source::of(scope, set, field)).collect::<Result<Vec<_>>>()?;
+    let sources = matches
+        .sets
+        .iter()
+        .map(|set| Source::of(scope, set, field))
+        .collect::<Result<Vec<_>>>()?;
     let mut buckets = Vec::new();
     for Bounds { key, from, to } in bounds {
         let inside = matches.filtered(|at, doc| {
             let Some(source) = sources.get(at) else {
                 return false;
             };
-            source.numbers(doc).any(|value| from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to))
+            source
+                .numbers(doc)
+                .any(|value| from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to))
         });
-        let text = |bound: Option<f64>| bound.map_or_else(|| "*".to_owned(), |bound| shown.text(bound).unwrap_or_else(|| format!("{bound:?}")));
+        let text = |bound: Option<f64>| {
+            bound.map_or_else(
+                || "*".to_owned(),
+                |bound| shown.text(bound).unwrap_or_else(|| format!("{bound:?}")),
+            )
+        };
         let key = key.unwrap_or_else(|| format!("{}-{}", text(from), text(to)));
         let mut head = Map::new();
         head.insert("key".to_owned(), json!(key));

@@ -56,11 +56,17 @@ fn orders(settings: &Value) -> Result<Vec<Order>> {
             .collect()
     };
     match settings.get("order") {
-        None => Ok(vec![Order { by: By::Count, descending: true }]),
+        None => Ok(vec![Order {
+            by: By::Count,
+            descending: true,
+        }]),
         Some(Value::Object(object)) => parse(object),
-        Some(Value::Array(items)) => {
-            items.iter().filter_map(Value::as_object).map(parse).collect::<Result<Vec<_>>>().map(|all| all.into_iter().flatten().collect())
-        }
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(Value::as_object)
+            .map(parse)
+            .collect::<Result<Vec<_>>>()
+            .map(|all| all.into_iter().flatten().collect()),
         Some(other) => Err(refuse(format!("Unexpected terms order [{other}]"))),
     }
 }
@@ -80,12 +86,21 @@ impl Names {
     fn parse(value: &Value) -> Result<Names> {
         let pattern = match value {
             Value::Array(items) => {
-                return Ok(Names::Listed(items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect()));
+                return Ok(Names::Listed(
+                    items
+                        .iter()
+                        .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                        .collect(),
+                ));
             }
             Value::Object(object) => object.get("pattern").and_then(Value::as_str).unwrap_or(""),
             other => other.as_str().unwrap_or(""),
         };
-        regex::RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(1 << 20).build().map(Names::Like).map_err(|error| refuse(error.to_string()))
+        regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
+            .size_limit(1 << 20)
+            .build()
+            .map(Names::Like)
+            .map_err(|error| refuse(error.to_string()))
     }
 
     fn has(&self, text: &str) -> bool {
@@ -98,7 +113,8 @@ impl Names {
 
 impl Allowed {
     fn accepts(&self, text: &str) -> bool {
-        self.include.as_ref().is_none_or(|names| names.has(text)) && !self.exclude.as_ref().is_some_and(|names| names.has(text))
+        self.include.as_ref().is_none_or(|names| names.has(text))
+            && !self.exclude.as_ref().is_some_and(|names| names.has(text))
     }
 }
 
@@ -106,13 +122,21 @@ impl Allowed {
 pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = field_of(aggregation)?;
-    let number = |key: &str, default: u64| settings.get(key).and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok())).unwrap_or(default);
+    let number = |key: &str, default: u64| {
+        settings
+            .get(key)
+            .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+            .unwrap_or(default)
+    };
     let size = match usize::try_from(number("size", 10)).unwrap_or(usize::MAX) {
         0 => usize::MAX,
         size => size,
     };
     let least = number("min_doc_count", 1);
-    let allowed = Allowed { include: settings.get("include").map(Names::parse).transpose()?, exclude: settings.get("exclude").map(Names::parse).transpose()? };
+    let allowed = Allowed {
+        include: settings.get("include").map(Names::parse).transpose()?,
+        exclude: settings.get("exclude").map(Names::parse).transpose()?,
+    };
     let orders = orders(settings)?;
     let shown = shown(scope, aggregation);
     let mut counts: HashMap<Key, u64> = HashMap::new();
@@ -122,7 +146,8 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     counts.retain(|key, count| *count >= least && allowed.accepts(&text(key, &shown)));
     let total: u64 = counts.values().sum();
     let nothing = Matches::default();
-    let mut buckets: Vec<(Key, u64, Option<Value>)> = counts.into_iter().map(|(key, count)| (key, count, None)).collect();
+    let mut buckets: Vec<(Key, u64, Option<Value>)> =
+        counts.into_iter().map(|(key, count)| (key, count, None)).collect();
     if orders.iter().any(|order| matches!(order.by, By::Under(..))) {
         // What orders the buckets has to be known of all of them.
         scope.spend(buckets.len())?;
@@ -137,7 +162,11 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
             let way = match &order.by {
                 By::Count => a_count.cmp(b_count),
                 By::Term => a.order(b),
-                By::Under(name, value) => metric(a_under.as_ref(), name, value.as_deref()).total_cmp(&metric(b_under.as_ref(), name, value.as_deref())),
+                By::Under(name, value) => metric(a_under.as_ref(), name, value.as_deref()).total_cmp(&metric(
+                    b_under.as_ref(),
+                    name,
+                    value.as_deref(),
+                )),
             };
             let way = if order.descending { way.reverse() } else { way };
             if way != Ordering::Equal {
@@ -148,7 +177,9 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     });
     buckets.truncate(size);
     scope.spend(buckets.len())?;
-    let wanted = buckets.iter().filter(|(_, _, under)| under.is_none() && !aggregation.under.is_empty());
+    let wanted = buckets
+        .iter()
+        .filter(|(_, _, under)| under.is_none() && !aggregation.under.is_empty());
     let groups = grouped(scope, matches, field, wanted.map(|(key, ..)| key))?;
     let kept: u64 = buckets.iter().map(|(_, count, _)| *count).sum();
     let buckets = buckets
@@ -160,7 +191,12 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
                 head.insert("doc_count".to_owned(), json!(count));
                 Ok(Value::Object(head))
             }
-            None => bucket(scope, &aggregation.under, head(&key, &shown), groups.get(&key).unwrap_or(&nothing)),
+            None => bucket(
+                scope,
+                &aggregation.under,
+                head(&key, &shown),
+                groups.get(&key).unwrap_or(&nothing),
+            ),
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(json!({"doc_count_error_upper_bound": 0, "sum_other_doc_count": total - kept, "buckets": buckets}))
@@ -170,14 +206,22 @@ fn metric(bucket: Option<&Value>, name: &str, value: Option<&str>) -> f64 {
     let Some(under) = bucket.and_then(|bucket| bucket.get(name)) else {
         return f64::NAN;
     };
-    under.get(value.unwrap_or("value")).or_else(|| under.get("doc_count")).and_then(Value::as_f64).unwrap_or(f64::NAN)
+    under
+        .get(value.unwrap_or("value"))
+        .or_else(|| under.get("doc_count"))
+        .and_then(Value::as_f64)
+        .unwrap_or(f64::NAN)
 }
 
 fn text(key: &Key, shown: &Shown) -> String {
     match key {
         Key::Text(text) => text.to_string(),
         Key::Number(encoded, floating) => {
-            let number = if *floating { unsortable(*encoded) } else { *encoded as f64 };
+            let number = if *floating {
+                unsortable(*encoded)
+            } else {
+                *encoded as f64
+            };
             shown.text(number).unwrap_or_else(|| plain(number).to_string())
         }
     }
@@ -226,11 +270,20 @@ fn count(scope: &Scope<'_>, set: &DocSet, field: &str, all: bool, counts: &mut H
 }
 
 fn distinct(values: &[i64]) -> impl Iterator<Item = i64> + '_ {
-    values.iter().enumerate().filter(|(at, value)| *at == 0 || values.get(at - 1) != Some(value)).map(|(_, value)| *value)
+    values
+        .iter()
+        .enumerate()
+        .filter(|(at, value)| *at == 0 || values.get(at - 1) != Some(value))
+        .map(|(_, value)| *value)
 }
 
 /// The documents of each of these terms, found in one pass.
-fn grouped<'a>(scope: &Scope<'_>, matches: &Matches, field: &str, keys: impl Iterator<Item = &'a Key>) -> Result<HashMap<Key, Matches>> {
+fn grouped<'a>(
+    scope: &Scope<'_>,
+    matches: &Matches,
+    field: &str,
+    keys: impl Iterator<Item = &'a Key>,
+) -> Result<HashMap<Key, Matches>> {
     let mut groups: HashMap<Key, Matches> = keys.map(|key| (key.clone(), Matches::default())).collect();
     for set in &matches.sets {
         match Source::of(scope, set, field)? {

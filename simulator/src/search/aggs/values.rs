@@ -27,12 +27,20 @@ pub(super) enum Shown {
 
 /// The name of the field that an aggregation is about.
 pub(super) fn field_of(aggregation: &Aggregation) -> Result<&str> {
-    aggregation.settings.get("field").and_then(Value::as_str).ok_or_else(|| refuse(format!("[{}] needs a field", aggregation.name)))
+    aggregation
+        .settings
+        .get("field")
+        .and_then(Value::as_str)
+        .ok_or_else(|| refuse(format!("[{}] needs a field", aggregation.name)))
 }
 
 impl Source {
     pub(super) fn of(scope: &Scope<'_>, set: &DocSet, field: &str) -> Result<Source> {
-        let Some((searched, view)) = scope.searched.get(set.index).and_then(|searched| Some((searched, searched.view.segments.get(set.segment)?))) else {
+        let Some((searched, view)) = scope
+            .searched
+            .get(set.index)
+            .and_then(|searched| Some((searched, searched.view.segments.get(set.segment)?)))
+        else {
             return Ok(Source::Nothing);
         };
         let mapping = searched.index.mapping.read();
@@ -44,7 +52,10 @@ impl Source {
         };
         let kind = field.field_type.kind;
         Ok(if kind.is_numeric() {
-            Source::Numbers { values: view.segment.values(field.ordinal)?, kind }
+            Source::Numbers {
+                values: view.segment.values(field.ordinal)?,
+                kind,
+            }
         } else {
             Source::Terms(view.segment.ordinals(field.ordinal)?)
         })
@@ -56,7 +67,9 @@ impl Source {
             Source::Numbers { values, kind } => (values.of(doc), kind.is_floating()),
             _ => (&[][..], false),
         };
-        values.iter().map(move |value| if floating { unsortable(*value) } else { *value as f64 })
+        values
+            .iter()
+            .map(move |value| if floating { unsortable(*value) } else { *value as f64 })
     }
 
     pub(super) fn is_missing(&self, doc: u32) -> bool {
@@ -70,7 +83,11 @@ impl Source {
 
 /// How the numbers of a field are shown: as the first index that has it says, or as the aggregation does.
 pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Shown {
-    let own = aggregation.settings.get("format").and_then(Value::as_str).map(DateFormat::new);
+    let own = aggregation
+        .settings
+        .get("format")
+        .and_then(Value::as_str)
+        .map(DateFormat::new);
     let Some(field) = aggregation.settings.get("field").and_then(Value::as_str) else {
         return Shown::Number;
     };
@@ -103,5 +120,9 @@ impl Shown {
 
 /// A whole number without a fraction, any other with one.
 pub(super) fn plain(number: f64) -> Value {
-    if number.fract() == 0.0 && number.abs() < 9e15 { json!(number as i64) } else { json!(number) }
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        json!(number as i64)
+    } else {
+        json!(number)
+    }
 }

@@ -45,7 +45,11 @@ pub struct Analyzer {
 impl Analyzer {
     fn new(tokenizer: Tokenizer, filters: Vec<Filter>) -> Analyzer {
         let plain = matches!(tokenizer, Tokenizer::Standard) && matches!(filters.as_slice(), [Filter::Lowercase]);
-        Analyzer { tokenizer, filters: filters.into(), plain }
+        Analyzer {
+            tokenizer,
+            filters: filters.into(),
+            plain,
+        }
     }
 
     /// The default: words in lower case, no stop words.
@@ -67,7 +71,10 @@ impl Analyzer {
             "whitespace" => Analyzer::new(Tokenizer::Whitespace, vec![]),
             "keyword" => Analyzer::keyword(),
             "stop" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase, english()]),
-            "pattern" => Analyzer::new(Tokenizer::Pattern(Arc::new(regex::Regex::new(r"\W+").ok()?)), vec![Filter::Lowercase]),
+            "pattern" => Analyzer::new(
+                Tokenizer::Pattern(Arc::new(regex::Regex::new(r"\W+").ok()?)),
+                vec![Filter::Lowercase],
+            ),
             _ => return None,
         })
     }
@@ -77,22 +84,32 @@ impl Analyzer {
     /// # Errors
     /// A sentence that says which part of the settings is not understood.
     pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
-        let own = analysis.and_then(|analysis| analysis.get("analyzer")).and_then(|analyzers| analyzers.get(name));
+        let own = analysis
+            .and_then(|analysis| analysis.get("analyzer"))
+            .and_then(|analyzers| analyzers.get(name));
         let Some(own) = own else {
             return Analyzer::named(name).ok_or_else(|| format!("Analyzer [{name}] not found"));
         };
         let kind = own.get("type").and_then(Value::as_str).unwrap_or("custom");
         match kind {
             "custom" => {
-                let tokenizer =
-                    own.get("tokenizer").and_then(Value::as_str).ok_or_else(|| format!("Custom Analyzer [{name}] must be configured with a tokenizer"))?;
+                let tokenizer = own
+                    .get("tokenizer")
+                    .and_then(Value::as_str)
+                    .ok_or_else(|| format!("Custom Analyzer [{name}] must be configured with a tokenizer"))?;
                 let tokenizer = tokenizer_of(tokenizer, analysis)?;
-                let filters = strings(own.get("filter")).iter().map(|filter| filter_of(filter, analysis)).collect::<Result<Vec<_>, _>>()?;
+                let filters = strings(own.get("filter"))
+                    .iter()
+                    .map(|filter| filter_of(filter, analysis))
+                    .collect::<Result<Vec<_>, _>>()?;
                 Ok(Analyzer::new(tokenizer, filters.into_iter().flatten().collect()))
             }
             "pattern" => {
                 let pattern = own.get("pattern").and_then(Value::as_str).unwrap_or(r"\W+");
-                Ok(Analyzer::new(Tokenizer::Pattern(compiled(pattern)?), vec![Filter::Lowercase]))
+                Ok(Analyzer::new(
+                    Tokenizer::Pattern(compiled(pattern)?),
+                    vec![Filter::Lowercase],
+                ))
             }
             "standard" | "stop" => {
                 let base = Analyzer::named(kind).ok_or_else(|| format!("Analyzer [{kind}] not found"))?;
@@ -100,7 +117,11 @@ impl Analyzer {
                     None => base,
                     Some(words) => {
                         let words = strings(Some(words));
-                        let words = if words == ["_english_"] { ENGLISH.iter().map(|word| (*word).to_owned()).collect() } else { words.into_iter().collect() };
+                        let words = if words == ["_english_"] {
+                            ENGLISH.iter().map(|word| (*word).to_owned()).collect()
+                        } else {
+                            words.into_iter().collect()
+                        };
                         Analyzer::new(base.tokenizer, vec![Filter::Lowercase, Filter::Stop(Arc::new(words))])
                     }
                 })
@@ -113,9 +134,16 @@ impl Analyzer {
     ///
     /// # Errors
     /// A sentence that names the tokenizer or filter that is not there.
-    pub fn assembled(tokenizer: &str, filters: &[&str], analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
+    pub fn assembled(
+        tokenizer: &str,
+        filters: &[&str],
+        analysis: Option<&Map<String, Value>>,
+    ) -> Result<Analyzer, String> {
         let tokenizer = tokenizer_of(tokenizer, analysis)?;
-        let filters = filters.iter().map(|filter| filter_of(filter, analysis)).collect::<Result<Vec<_>, _>>()?;
+        let filters = filters
+            .iter()
+            .map(|filter| filter_of(filter, analysis))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(Analyzer::new(tokenizer, filters.into_iter().flatten().collect()))
     }
 
@@ -134,7 +162,12 @@ impl Analyzer {
             } else if !self.filters.iter().all(|filter| filter.apply(&mut buffer)) {
                 return;
             }
-            sink(Token { text: &buffer, position, start, end });
+            sink(Token {
+                text: &buffer,
+                position,
+                start,
+                end,
+            });
         };
         match &self.tokenizer {
             Tokenizer::Standard => each_word(text, |word| emit(word.start, word.end, word.position)),
@@ -147,7 +180,11 @@ impl Analyzer {
             Tokenizer::Pattern(pattern) => {
                 let mut position = 0;
                 let mut start = 0;
-                for (from, to) in pattern.find_iter(text).map(|found| (found.start(), found.end())).chain([(text.len(), text.len())]) {
+                for (from, to) in pattern
+                    .find_iter(text)
+                    .map(|found| (found.start(), found.end()))
+                    .chain([(text.len(), text.len())])
+                {
                     if from > start {
                         emit(start, from, position);
                         position += 1;
@@ -194,31 +231,49 @@ fn runs(text: &str, belongs: impl Fn(char) -> bool, emit: &mut impl FnMut(usize,
 }
 
 fn compiled(pattern: &str) -> Result<Arc<regex::Regex>, String> {
-    regex::RegexBuilder::new(pattern).size_limit(1 << 20).build().map(Arc::new).map_err(|error| format!("pattern [{pattern}]: {error}"))
+    regex::RegexBuilder::new(pattern)
+        .size_limit(1 << 20)
+        .build()
+        .map(Arc::new)
+        .map_err(|error| format!("pattern [{pattern}]: {error}"))
 }
 
 fn section<'a>(analysis: Option<&'a Map<String, Value>>, kind: &str, name: &str) -> Option<&'a Value> {
-    analysis.and_then(|analysis| analysis.get(kind)).and_then(|section| section.get(name))
+    analysis
+        .and_then(|analysis| analysis.get(kind))
+        .and_then(|section| section.get(name))
 }
 
 fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tokenizer, String> {
     let own = section(analysis, "tokenizer", name);
-    let kind = own.and_then(|own| own.get("type")).and_then(Value::as_str).unwrap_or(name);
+    let kind = own
+        .and_then(|own| own.get("type"))
+        .and_then(Value::as_str)
+        .unwrap_or(name);
     Ok(match kind {
         "standard" | "uax_url_email" | "classic" => Tokenizer::Standard,
         "letter" | "lowercase" => Tokenizer::Letter,
         "whitespace" => Tokenizer::Whitespace,
         "keyword" => Tokenizer::Keyword,
-        "pattern" => Tokenizer::Pattern(compiled(own.and_then(|own| own.get("pattern")).and_then(Value::as_str).unwrap_or(r"\W+"))?),
+        "pattern" => Tokenizer::Pattern(compiled(
+            own.and_then(|own| own.get("pattern"))
+                .and_then(Value::as_str)
+                .unwrap_or(r"\W+"),
+        )?),
         other => return Err(format!("failed to find tokenizer under [{other}]")),
     })
 }
 
 fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Filter>, String> {
     let own = section(analysis, "filter", name);
-    let kind = own.and_then(|own| own.get("type")).and_then(Value::as_str).unwrap_or(name);
+    let kind = own
+        .and_then(|own| own.get("type"))
+        .and_then(Value::as_str)
+        .unwrap_or(name);
     let number = |key: &str, default: usize| {
-        own.and_then(|own| own.get(key)).and_then(Value::as_u64).map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX))
+        own.and_then(|own| own.get(key))
+            .and_then(Value::as_u64)
+            .map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX))
     };
     Ok(match kind {
         "lowercase" => vec![Filter::Lowercase],
@@ -228,11 +283,18 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
         "trim" => vec![Filter::Trim],
         "reverse" => vec![Filter::Reverse],
         "truncate" => vec![Filter::Truncate(number("length", 10))],
-        "length" => vec![Filter::Length { min: number("min", 0), max: number("max", usize::MAX) }],
+        "length" => vec![Filter::Length {
+            min: number("min", 0),
+            max: number("max", usize::MAX),
+        }],
         "stop" => {
             let words = strings(own.and_then(|own| own.get("stopwords")));
             let english = words.is_empty() || words == ["_english_"];
-            vec![Filter::Stop(Arc::new(if english { ENGLISH.iter().map(|word| (*word).to_owned()).collect() } else { words.into_iter().collect() }))]
+            vec![Filter::Stop(Arc::new(if english {
+                ENGLISH.iter().map(|word| (*word).to_owned()).collect()
+            } else {
+                words.into_iter().collect()
+            }))]
         }
         other => return Err(format!("failed to find token filter under [{other}]")),
     })
@@ -242,7 +304,10 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
 fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
-        Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
         _ => vec![],
     }
 }
@@ -261,13 +326,21 @@ mod tests {
     #[case("stop", "the Fox and dog", &["fox", "dog"])]
     #[case("pattern", "a-b C", &["a", "b", "c"])]
     fn built_in_analyzers_cut_as_named(#[case] name: &str, #[case] text: &str, #[case] expected: &[&str]) {
-        let terms: Vec<String> = Analyzer::named(name).unwrap().terms(text).into_iter().map(|(_, term)| term).collect();
+        let terms: Vec<String> = Analyzer::named(name)
+            .unwrap()
+            .terms(text)
+            .into_iter()
+            .map(|(_, term)| term)
+            .collect();
         assert_eq!(terms, expected);
     }
 
     #[test]
     fn a_stop_word_leaves_a_gap_in_the_positions() {
-        assert_eq!(Analyzer::named("stop").unwrap().terms("quick and brown"), [(0, "quick".to_owned()), (2, "brown".to_owned())]);
+        assert_eq!(
+            Analyzer::named("stop").unwrap().terms("quick and brown"),
+            [(0, "quick".to_owned()), (2, "brown".to_owned())]
+        );
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub(super) enum Filter {
 
 /// The stop words of the `stop` analyzer.
 pub(super) const ENGLISH: [&str; 33] = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on", "or", "such", "that", "the",
-    "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
+    "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
 ];
 
 impl Filter {
@@ -52,13 +52,20 @@ fn lowercase_in_place(text: &mut String) {
     if text.is_ascii() {
         text.make_ascii_lowercase();
     } else {
-        *text = text.chars().map(|c| if c == 'İ' { 'i' } else { single(c, c.to_lowercase()) }).collect();
+        *text = text
+            .chars()
+            .map(|c| if c == 'İ' { 'i' } else { single(c, c.to_lowercase()) })
+            .collect();
     }
 }
 
 /// The mapping of a character when it is one character, else the character.
 fn single(c: char, mut mapped: impl ExactSizeIterator<Item = char>) -> char {
-    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
+    if mapped.len() == 1 {
+        mapped.next().unwrap_or(c)
+    } else {
+        c
+    }
 }
 
 fn fold(text: &mut String) {

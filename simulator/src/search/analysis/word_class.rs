@@ -81,8 +81,14 @@ fn table() -> &'static [Range] {
 /// The classes in order of precedence: what an earlier one claims, a later one does not get.
 const SOURCES: [(&str, WordClass); 16] = [
     (r"[\u{2027}\u{FE13}\u{FE55}\u{FF1A}\u{00B7}\u{0387}\u{05F4}]", MidLetter),
-    (r"[\u{202F}\u{02C2}-\u{02C5}\u{02D2}-\u{02D7}\u{02DE}\u{02DF}\u{02E5}-\u{02EB}\u{02ED}\u{02EF}-\u{02FF}]", Other),
-    (r"[\p{wb=Extend}\p{wb=Format}\p{wb=ZWJ}&&[^\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}]]", Extend),
+    (
+        r"[\u{202F}\u{02C2}-\u{02C5}\u{02D2}-\u{02D7}\u{02DE}\u{02DF}\u{02E5}-\u{02EB}\u{02ED}\u{02EF}-\u{02FF}]",
+        Other,
+    ),
+    (
+        r"[\p{wb=Extend}\p{wb=Format}\p{wb=ZWJ}&&[^\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}]]",
+        Extend,
+    ),
     (r"\p{sc=Han}", Han),
     (r"\p{sc=Hiragana}", Hiragana),
     (r"\p{wb=Hebrew_Letter}", Hebrew),
@@ -93,7 +99,10 @@ const SOURCES: [(&str, WordClass); 16] = [
     (r"\p{wb=MidNumLet}", MidNumLet),
     (r"\p{wb=Single_Quote}", SingleQuote),
     (r"\p{wb=ExtendNumLet}", ExtendNumLet),
-    (r"[\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}&&[\p{L}\p{M}]]", SoutheastAsian),
+    (
+        r"[\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}&&[\p{L}\p{M}]]",
+        SoutheastAsian,
+    ),
     (r"[\u{FF10}-\u{FF19}]", Numeric),
     (r"\p{wb=ALetter}", Letter),
 ];
@@ -101,8 +110,11 @@ const SOURCES: [(&str, WordClass); 16] = [
 fn build() -> Vec<Range> {
     let mut taken: Vec<Range> = Vec::new();
     for (pattern, class) in SOURCES {
-        let fresh: Vec<Range> =
-            ranges(pattern).into_iter().flat_map(|(start, end)| gaps(&taken, start, end)).map(|(start, end)| Range { start, end, class }).collect();
+        let fresh: Vec<Range> = ranges(pattern)
+            .into_iter()
+            .flat_map(|(start, end)| gaps(&taken, start, end))
+            .map(|(start, end)| Range { start, end, class })
+            .collect();
         taken.extend(fresh);
         taken.sort_by_key(|range| range.start);
     }
@@ -132,8 +144,14 @@ fn ranges(pattern: &str) -> Vec<(u32, u32)> {
     };
     match hir.kind() {
         // A class of one character is a literal.
-        HirKind::Literal(literal) => std::str::from_utf8(&literal.0).map(|text| text.chars().map(|c| (c as u32, c as u32)).collect()).unwrap_or_default(),
-        HirKind::Class(HirClass::Unicode(class)) => class.ranges().iter().map(|range| (range.start() as u32, range.end() as u32)).collect(),
+        HirKind::Literal(literal) => std::str::from_utf8(&literal.0)
+            .map(|text| text.chars().map(|c| (c as u32, c as u32)).collect())
+            .unwrap_or_default(),
+        HirKind::Class(HirClass::Unicode(class)) => class
+            .ranges()
+            .iter()
+            .map(|range| (range.start() as u32, range.end() as u32))
+            .collect(),
         _ => Vec::new(),
     }
 }

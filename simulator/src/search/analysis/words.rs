@@ -21,7 +21,11 @@ pub(crate) fn each_word(text: &str, mut sink: impl FnMut(Word)) -> u32 {
     let mut scanner = Scanner { text, at: 0 };
     let mut position = 0;
     while let Some((start, end)) = scanner.next_word() {
-        if end - start <= LONGEST || text.get(start..end).is_some_and(|word| word.encode_utf16().count() <= LONGEST) {
+        if end - start <= LONGEST
+            || text
+                .get(start..end)
+                .is_some_and(|word| word.encode_utf16().count() <= LONGEST)
+        {
             sink(Word { start, end, position });
         }
         position += 1;
@@ -59,7 +63,11 @@ impl Scanner<'_> {
             let end = match class {
                 WordClass::Han | WordClass::Hiragana => Some(self.after_extenders(start + len)),
                 WordClass::SoutheastAsian => Some(self.run_end(start)),
-                WordClass::Letter | WordClass::Hebrew | WordClass::Numeric | WordClass::Katakana | WordClass::ExtendNumLet => self.word_end(start),
+                WordClass::Letter
+                | WordClass::Hebrew
+                | WordClass::Numeric
+                | WordClass::Katakana
+                | WordClass::ExtendNumLet => self.word_end(start),
                 _ => None,
             };
             if let Some(end) = end {
@@ -93,9 +101,14 @@ impl Scanner<'_> {
                 ExtendNumLet => true,
                 MidLetter | MidNumLet | SingleQuote | MidNum | DoubleQuote => {
                     let next = self.class_at(after).map(|(class, _)| class);
-                    let between_letters = class != MidNum && class != DoubleQuote && matches!(last, Letter | Hebrew) && matches!(next, Some(Letter | Hebrew));
-                    let between_digits = !matches!(class, MidLetter | DoubleQuote) && last == Numeric && next == Some(Numeric);
-                    let hebrew = last == Hebrew && (class == SingleQuote || class == DoubleQuote && next == Some(Hebrew));
+                    let between_letters = class != MidNum
+                        && class != DoubleQuote
+                        && matches!(last, Letter | Hebrew)
+                        && matches!(next, Some(Letter | Hebrew));
+                    let between_digits =
+                        !matches!(class, MidLetter | DoubleQuote) && last == Numeric && next == Some(Numeric);
+                    let hebrew =
+                        last == Hebrew && (class == SingleQuote || class == DoubleQuote && next == Some(Hebrew));
                     if !(between_letters || between_digits || hebrew) {
                         break;
                     }

@@ -13,16 +13,30 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         None => String::from_utf8(request.body.to_vec()).map_err(|_| SearchError::illegal("the text is no UTF-8"))?,
     };
     if text.is_empty() {
-        return Err(SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: text is missing;"));
+        return Err(SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: text is missing;",
+        ));
     }
-    let named = index.map(|index| shared.cluster.named(index, request.expand())).transpose()?.and_then(|indices| indices.into_iter().next());
+    let named = index
+        .map(|index| shared.cluster.named(index, request.expand()))
+        .transpose()?
+        .and_then(|indices| indices.into_iter().next());
     let mapping = named.as_ref().map(|index| index.mapping.read());
     let settings = mapping.as_ref().and_then(|mapping| mapping.analysis());
     let field = request.param("field").and_then(|field| mapping.as_ref()?.field(field));
-    let filters = request.param("filters").or(request.param("token_filters")).map(|text| text.split(',').collect::<Vec<_>>()).unwrap_or_default();
+    let filters = request
+        .param("filters")
+        .or(request.param("token_filters"))
+        .map(|text| text.split(',').collect::<Vec<_>>())
+        .unwrap_or_default();
     let analyzer = match (request.param("analyzer"), request.param("tokenizer"), field) {
-        (Some(name), _, _) => Analyzer::configured(name, settings).map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
-        (None, Some(tokenizer), _) => Analyzer::assembled(tokenizer, &filters, settings).map_err(SearchError::illegal)?,
+        (Some(name), _, _) => Analyzer::configured(name, settings)
+            .map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
+        (None, Some(tokenizer), _) => {
+            Analyzer::assembled(tokenizer, &filters, settings).map_err(SearchError::illegal)?
+        }
         (None, None, Some(field)) => field.index_analyzer.clone(),
         (None, None, None) => Analyzer::configured("default", settings).map_err(SearchError::illegal)?,
     };

@@ -15,8 +15,19 @@ use crate::search::http::{Answer, RestRequest, Shared};
 
 /// `2.3mb`.
 fn size(bytes: u64, request: &RestRequest) -> String {
-    let units = [("b", 0), ("k", 10), ("kb", 10), ("m", 20), ("mb", 20), ("g", 30), ("gb", 30)];
-    if let Some((_, shift)) = request.param("bytes").and_then(|wanted| units.iter().find(|(name, _)| *name == wanted)) {
+    let units = [
+        ("b", 0),
+        ("k", 10),
+        ("kb", 10),
+        ("m", 20),
+        ("mb", 20),
+        ("g", 30),
+        ("gb", 30),
+    ];
+    if let Some((_, shift)) = request
+        .param("bytes")
+        .and_then(|wanted| units.iter().find(|(name, _)| *name == wanted))
+    {
         return (bytes >> shift).to_string();
     }
     let (shift, unit) = match bytes {
@@ -26,19 +37,35 @@ fn size(bytes: u64, request: &RestRequest) -> String {
         _ => (30, "gb"),
     };
     let value = bytes as f64 / f64::from(1u32 << shift);
-    if value.fract() < 0.05 { format!("{value:.0}{unit}") } else { format!("{value:.1}{unit}") }
+    if value.fract() < 0.05 {
+        format!("{value:.0}{unit}")
+    } else {
+        format!("{value:.1}{unit}")
+    }
 }
 
 fn time(shared: &Shared) -> [String; 2] {
     let now = shared.cluster.now();
     let seconds = now.div_euclid(1000);
     let of_day = seconds.rem_euclid(86_400);
-    [seconds.to_string(), format!("{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60)]
+    [
+        seconds.to_string(),
+        format!("{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60),
+    ]
 }
 
 /// `GET /_cat/what[/indices]`.
 pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Option<&str>) -> Result<Answer> {
-    let named = || shared.cluster.named(rest.unwrap_or(""), Expand { closed: what == "indices", forbid_closed: false, ..request.expand() });
+    let named = || {
+        shared.cluster.named(
+            rest.unwrap_or(""),
+            Expand {
+                closed: what == "indices",
+                forbid_closed: false,
+                ..request.expand()
+            },
+        )
+    };
     let nodes = || (0u32..).zip(&shared.cluster.options.nodes);
     let table = match what {
         "indices" => indices(shared, request, &named()?),
@@ -81,7 +108,12 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
             let count: u32 = named()?
                 .iter()
                 .map(|index| {
-                    index.refresh_if_due((shared.cluster.options.ticks)(), shared.cluster.options.refresh_interval).map(|()| index.shard.view().alive())
+                    index
+                        .refresh_if_due(
+                            (shared.cluster.options.ticks)(),
+                            shared.cluster.options.refresh_interval,
+                        )
+                        .map(|()| index.shard.view().alive())
                 })
                 .sum::<Result<u32>>()?;
             let mut table = Table::new(&["epoch|t", "timestamp|ts", "count|dc"]);
@@ -91,7 +123,16 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
         }
         "shards" => shards(shared, request, &named()?),
         "nodes" => {
-            let mut table = Table::new(&["host|h", "ip|i", ">heap.percent|hp", ">ram.percent|rp", ">load|l", "node.role|r", "master|m", "name|n"]);
+            let mut table = Table::new(&[
+                "host|h",
+                "ip|i",
+                ">heap.percent|hp",
+                ">ram.percent|rp",
+                ">load|l",
+                "node.role|r",
+                "master|m",
+                "name|n",
+            ]);
             for (place, name) in nodes() {
                 table.row([
                     name.clone(),
@@ -114,14 +155,20 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
             table
         }
         "aliases" => {
-            let mut table = Table::new(&["alias|a", "index|i", "filter|f", "routing.index|ri", "routing.search|rs"]);
+            let mut table = Table::new(&[
+                "alias|a",
+                "index|i",
+                "filter|f",
+                "routing.index|ri",
+                "routing.search|rs",
+            ]);
             for index in shared.cluster.indices() {
-                for (name, alias) in index
-                    .aliases
-                    .read()
-                    .iter()
-                    .filter(|(name, _)| rest.is_none_or(|rest| rest.split(',').any(|wanted| crate::search::pattern::matches(wanted, name))))
-                {
+                for (name, alias) in index.aliases.read().iter().filter(|(name, _)| {
+                    rest.is_none_or(|rest| {
+                        rest.split(',')
+                            .any(|wanted| crate::search::pattern::matches(wanted, name))
+                    })
+                }) {
                     let shown = alias.describe();
                     let routing = |key: &str| shown.get(key).and_then(Value::as_str).unwrap_or("-").to_owned();
                     table.row([
@@ -136,11 +183,35 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
             table
         }
         "allocation" => {
-            let mut table = Table::new(&[">shards|s", ">disk.used|du", ">disk.avail|da", ">disk.total|dt", ">disk.percent|dp", "host|h", "ip|i", "node|n"]);
-            let copies: Vec<Value> = shared.cluster.indices().iter().flat_map(|index| routing(shared, index)).flat_map(|(_, copies)| copies).collect();
+            let mut table = Table::new(&[
+                ">shards|s",
+                ">disk.used|du",
+                ">disk.avail|da",
+                ">disk.total|dt",
+                ">disk.percent|dp",
+                "host|h",
+                "ip|i",
+                "node|n",
+            ]);
+            let copies: Vec<Value> = shared
+                .cluster
+                .indices()
+                .iter()
+                .flat_map(|index| routing(shared, index))
+                .flat_map(|(_, copies)| copies)
+                .collect();
             for (place, name) in nodes() {
                 let own = copies.iter().filter(|copy| copy["node"] == json!(id_of(place))).count();
-                table.row([own.to_string(), String::new(), String::new(), String::new(), String::new(), name.clone(), address(place), name.clone()]);
+                table.row([
+                    own.to_string(),
+                    String::new(),
+                    String::new(),
+                    String::new(),
+                    String::new(),
+                    name.clone(),
+                    address(place),
+                    name.clone(),
+                ]);
             }
             table
         }
@@ -186,10 +257,26 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
         "pending_tasks" => Table::new(&[">insertOrder|o", ">timeInQueue|t", "priority|p", "source|s"]),
         "plugins" => Table::new(&["name|n", "component|c", "version|v", "type|t", "url|u"]),
         "recovery" => {
-            let mut table = Table::new(&["index|i", ">shard|s", ">time|t", "type|ty", "stage|st", "source_host|shost", "target_host|thost"]);
+            let mut table = Table::new(&[
+                "index|i",
+                ">shard|s",
+                ">time|t",
+                "type|ty",
+                "stage|st",
+                "source_host|shost",
+                "target_host|thost",
+            ]);
             for index in named()? {
                 for shard in 0..index.shards() {
-                    table.row([index.name.clone(), shard.to_string(), "0".to_owned(), "gateway".to_owned(), "done".to_owned(), address(0), address(0)]);
+                    table.row([
+                        index.name.clone(),
+                        shard.to_string(),
+                        "0".to_owned(),
+                        "gateway".to_owned(),
+                        "done".to_owned(),
+                        address(0),
+                        address(0),
+                    ]);
                 }
             }
             table
@@ -209,20 +296,36 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                 ">search.rejected|sr",
             ]);
             for (place, name) in nodes() {
-                table.row([name.clone(), address(place)].into_iter().chain(std::iter::repeat_n("0".to_owned(), 9)));
+                table.row(
+                    [name.clone(), address(place)]
+                        .into_iter()
+                        .chain(std::iter::repeat_n("0".to_owned(), 9)),
+                );
             }
             table
         }
         other => {
-            return Err(SearchError::illegal(format!("No handler found for uri [/_cat/{other}] and method [{}]", request.method)));
+            return Err(SearchError::illegal(format!(
+                "No handler found for uri [/_cat/{other}] and method [{}]",
+                request.method
+            )));
         }
     };
     table.answer(request)
 }
 
 fn indices(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Table {
-    let mut table =
-        Table::new(&["health|h", "status|s", "index|i", ">pri|p", ">rep|r", ">docs.count|dc", ">docs.deleted|dd", ">store.size|ss", ">pri.store.size|pss"]);
+    let mut table = Table::new(&[
+        "health|h",
+        "status|s",
+        "index|i",
+        ">pri|p",
+        ">rep|r",
+        ">docs.count|dc",
+        ">docs.deleted|dd",
+        ">store.size|ss",
+        ">pri.store.size|pss",
+    ]);
     for index in named {
         if index.is_closed() {
             table.row(["".to_owned(), "close".to_owned(), index.name.clone()]);
@@ -248,15 +351,34 @@ fn indices(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Tabl
 }
 
 fn shards(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Table {
-    let mut table = Table::new(&["index|i", ">shard|s", "prirep|p", "state|st", ">docs|d", ">store|sto", "ip", "node|n"]);
+    let mut table = Table::new(&[
+        "index|i",
+        ">shard|s",
+        "prirep|p",
+        "state|st",
+        ">docs|d",
+        ">store|sto",
+        "ip",
+        "node|n",
+    ]);
     for index in named {
         let view = index.shard.view();
         for (shard, copies) in routing(shared, index) {
             for copy in copies {
-                let place = (0u32..).zip(&shared.cluster.options.nodes).find(|(place, _)| copy["node"] == json!(id_of(*place)));
+                let place = (0u32..)
+                    .zip(&shared.cluster.options.nodes)
+                    .find(|(place, _)| copy["node"] == json!(id_of(*place)));
                 // The first shard has everything.
-                let (docs, bytes) = if shard == 0 { (view.alive(), bytes(index)) } else { (0, 0) };
-                let (docs, bytes) = if place.is_some() { (docs.to_string(), size(bytes, request)) } else { (String::new(), String::new()) };
+                let (docs, bytes) = if shard == 0 {
+                    (view.alive(), bytes(index))
+                } else {
+                    (0, 0)
+                };
+                let (docs, bytes) = if place.is_some() {
+                    (docs.to_string(), size(bytes, request))
+                } else {
+                    (String::new(), String::new())
+                };
                 let kind = if copy["primary"] == json!(true) { "p" } else { "r" };
                 let state = copy["state"].as_str().unwrap_or("").to_owned();
                 table.row([
@@ -298,5 +420,9 @@ pub(crate) fn list() -> Answer {
         "thread_pool",
         "plugins",
     ];
-    Answer::text(std::iter::once("=^.^=\n".to_owned()).chain(names.iter().map(|name| format!("/_cat/{name}\n"))).collect())
+    Answer::text(
+        std::iter::once("=^.^=\n".to_owned())
+            .chain(names.iter().map(|name| format!("/_cat/{name}\n")))
+            .collect(),
+    )
 }

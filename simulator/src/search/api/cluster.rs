@@ -54,7 +54,13 @@ impl Health {
 
 /// `GET /_cluster/health[/indices]`.
 pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices.unwrap_or(""), Expand { ignore_unavailable: true, ..request.expand() })?;
+    let named = shared.cluster.named(
+        indices.unwrap_or(""),
+        Expand {
+            ignore_unavailable: true,
+            ..request.expand()
+        },
+    )?;
     let health = Health::of(shared, &named);
     // What is waited for is there already, or never will be.
     let rank = |status: &str| match status {
@@ -75,7 +81,11 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
             _ => nodes >= number,
         }
     });
-    let timed_out = missing || !enough_nodes || request.param("wait_for_status").is_some_and(|wanted| rank(wanted) > rank(health.status()));
+    let timed_out = missing
+        || !enough_nodes
+        || request
+            .param("wait_for_status")
+            .is_some_and(|wanted| rank(wanted) > rank(health.status()));
     let status = if missing { "red" } else { health.status() };
     let mut shown = json!({
         "cluster_name": shared.cluster.options.cluster_name,
@@ -92,7 +102,9 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     });
     let level = request.param("level").unwrap_or("cluster");
     if matches!(level, "indices" | "shards") {
-        let by_index = named.iter().map(|index| (index.name.clone(), index_health(shared, index, level == "shards")));
+        let by_index = named
+            .iter()
+            .map(|index| (index.name.clone(), index_health(shared, index, level == "shards")));
         shown["indices"] = by_index.collect::<Map<_, _>>().into();
     }
     Ok(Answer::json(if timed_out { 408 } else { 200 }, shown))
@@ -127,7 +139,10 @@ pub(crate) fn stats(shared: &Shared) -> Answer {
     let health = Health::of(shared, &all);
     let nodes = shared.cluster.options.nodes.len();
     let documents: u32 = all.iter().map(|index| index.shard.view().alive()).sum();
-    let dead: u32 = all.iter().map(|index| index.shard.view().max_doc() - index.shard.view().alive()).sum();
+    let dead: u32 = all
+        .iter()
+        .map(|index| index.shard.view().max_doc() - index.shard.view().alive())
+        .sum();
     let bytes: u64 = all.iter().map(|index| super::stats::bytes(index)).sum();
     Answer::ok(json!({
         "timestamp": shared.cluster.now(),

@@ -26,11 +26,28 @@ fn refresh(shared: &Shared, request: &RestRequest, index: &str) -> Result<()> {
 }
 
 /// `PUT|POST /index/type[/id[/_create]]`.
-pub(crate) fn index(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: Option<&str>, create: bool) -> Result<Answer> {
-    let done = write::index_document(shared, index, type_name, id, request.body_or_source(), condition(request, create)?)?;
+pub(crate) fn index(
+    shared: &Shared,
+    request: &RestRequest,
+    index: &str,
+    type_name: &str,
+    id: Option<&str>,
+    create: bool,
+) -> Result<Answer> {
+    let done = write::index_document(
+        shared,
+        index,
+        type_name,
+        id,
+        request.body_or_source(),
+        condition(request, create)?,
+    )?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 201 } else { 200 };
-    Ok(Answer::json(status, json!({"_index": done.index, "_type": type_name, "_id": done.id, "_version": done.written.version, "created": done.written.fresh})))
+    Ok(Answer::json(
+        status,
+        json!({"_index": done.index, "_type": type_name, "_id": done.id, "_version": done.written.version, "created": done.written.fresh}),
+    ))
 }
 
 /// `DELETE /index/type/id`.
@@ -38,17 +55,27 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
     let done = write::delete_document(shared, index, type_name, id, condition(request, false)?)?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 200 } else { 404 };
-    Ok(Answer::json(status, json!({"found": done.written.fresh, "_index": done.index, "_type": type_name, "_id": id, "_version": done.written.version})))
+    Ok(Answer::json(
+        status,
+        json!({"found": done.written.fresh, "_index": done.index, "_type": type_name, "_id": id, "_version": done.written.version}),
+    ))
 }
 
 /// `POST /index/type/id/_update`.
 pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: script or doc is missing;"))?;
+    let body = request.json()?.ok_or_else(|| {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: script or doc is missing;",
+        )
+    })?;
     let retries = request.count("retry_on_conflict")?.unwrap_or(0);
     let done = write::update(shared, index, type_name, id, &body, request.count("version")?, retries)?;
     refresh(shared, request, &done.indexed.index)?;
     let status = if done.indexed.written.fresh { 201 } else { 200 };
-    let mut shown = json!({"_index": done.indexed.index, "_type": type_name, "_id": id, "_version": done.indexed.written.version});
+    let mut shown =
+        json!({"_index": done.indexed.index, "_type": type_name, "_id": id, "_version": done.indexed.written.version});
     if let Some(fields) = request.param("fields") {
         let mut get = json!({"found": true});
         if fields.split(',').any(|field| field == "_source") {
@@ -66,11 +93,17 @@ fn find(shared: &Shared, index: &str, type_name: &str, id: &str) -> Result<(Stri
     let index = match indices.as_slice() {
         [only] => only,
         _ => {
-            return Err(SearchError::illegal(format!("Alias [{index}] has more than one indices associated with it, can't execute a single index op")));
+            return Err(SearchError::illegal(format!(
+                "Alias [{index}] has more than one indices associated with it, can't execute a single index op"
+            )));
         }
     };
     index.counters.got.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let types: Vec<String> = if type_name == "_all" { index.mapping.read().type_names().map(str::to_owned).collect() } else { vec![type_name.to_owned()] };
+    let types: Vec<String> = if type_name == "_all" {
+        index.mapping.read().type_names().map(str::to_owned).collect()
+    } else {
+        vec![type_name.to_owned()]
+    };
     for type_name in &types {
         if let Some(found) = index.shard.get(type_name, id)? {
             return Ok((index.name.clone(), Some(found)));
@@ -80,12 +113,20 @@ fn find(shared: &Shared, index: &str, type_name: &str, id: &str) -> Result<(Stri
 }
 
 /// A document as it is read: its source filtered, its fields taken out.
-fn shown(index: &str, type_name: &str, id: &str, found: Option<(u64, Stored)>, filter: Option<&SourceFilter>, fields: Option<&[String]>) -> Result<Value> {
+fn shown(
+    index: &str,
+    type_name: &str,
+    id: &str,
+    found: Option<(u64, Stored)>,
+    filter: Option<&SourceFilter>,
+    fields: Option<&[String]>,
+) -> Result<Value> {
     let Some((version, stored)) = found else {
         return Ok(json!({"_index": index, "_type": type_name, "_id": id, "found": false}));
     };
     let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
-    let mut shown = json!({"_index": index, "_type": stored.type_name(), "_id": id, "_version": version, "found": true});
+    let mut shown =
+        json!({"_index": index, "_type": stored.type_name(), "_id": id, "_version": version, "found": true});
     let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source")) || filter.is_some();
     match filter {
         Some(filter) if filter.enabled => shown["_source"] = filter.apply(&source),
@@ -96,7 +137,12 @@ fn shown(index: &str, type_name: &str, id: &str, found: Option<(u64, Stored)>, f
         let taken: Map<String, Value> = fields
             .iter()
             .filter(|field| *field != "_source")
-            .map(|field| (field.clone(), extract(&source, field).into_iter().cloned().collect::<Vec<Value>>()))
+            .map(|field| {
+                (
+                    field.clone(),
+                    extract(&source, field).into_iter().cloned().collect::<Vec<Value>>(),
+                )
+            })
             .filter(|(_, values)| !values.is_empty())
             .map(|(field, values)| (field, values.into()))
             .collect();
@@ -108,7 +154,11 @@ fn shown(index: &str, type_name: &str, id: &str, found: Option<(u64, Stored)>, f
 }
 
 fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
-    let list = |name: [&str; 2]| name.iter().find_map(|name| request.param(name)).map(|text| names(&json!(text)));
+    let list = |name: [&str; 2]| {
+        name.iter()
+            .find_map(|name| request.param(name))
+            .map(|text| names(&json!(text)))
+    };
     let mut filter = request.param("_source").map(|text| SourceFilter::parse(&json!(text)));
     if let Some(include) = list(["_source_include", "_source_includes"]) {
         filter.get_or_insert_default().include = include;
@@ -133,7 +183,17 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
     }
     let status = if found.is_some() { 200 } else { 404 };
     let fields = request.param("fields").map(|text| names(&json!(text)));
-    Ok(Answer::json(status, shown(&index, type_name, id, found, source_filter(request).as_ref(), fields.as_deref())?))
+    Ok(Answer::json(
+        status,
+        shown(
+            &index,
+            type_name,
+            id,
+            found,
+            source_filter(request).as_ref(),
+            fields.as_deref(),
+        )?,
+    ))
 }
 
 /// `GET|HEAD /index/type/id/_source`.
@@ -143,30 +203,70 @@ pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_n
         return Ok(Answer::exists(false));
     };
     let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
-    Ok(Answer::ok(source_filter(request).map_or_else(|| source.clone(), |filter| filter.apply(&source))))
+    Ok(Answer::ok(
+        source_filter(request).map_or_else(|| source.clone(), |filter| filter.apply(&source)),
+    ))
 }
 
 /// `_mget`.
-pub(crate) fn mget(shared: &Shared, request: &RestRequest, index: Option<&str>, type_name: Option<&str>) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: no documents to get;"))?;
-    let items: Vec<Value> = match (body.get("docs").and_then(Value::as_array), body.get("ids").and_then(Value::as_array)) {
+pub(crate) fn mget(
+    shared: &Shared,
+    request: &RestRequest,
+    index: Option<&str>,
+    type_name: Option<&str>,
+) -> Result<Answer> {
+    let body = request.json()?.ok_or_else(|| {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: no documents to get;",
+        )
+    })?;
+    let items: Vec<Value> = match (
+        body.get("docs").and_then(Value::as_array),
+        body.get("ids").and_then(Value::as_array),
+    ) {
         (Some(docs), _) => docs.clone(),
         (None, Some(ids)) => ids.iter().map(|id| json!({"_id": id})).collect(),
         _ => {
-            return Err(SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: no documents to get;"));
+            return Err(SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                "Validation Failed: 1: no documents to get;",
+            ));
         }
     };
     let filter = source_filter(request);
     let docs = items.iter().map(|item| {
-        let text = |key: &str| item.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        let missing = |what: &str| SearchError::new(400, "ActionRequestValidationException", format!("Validation Failed: 1: {what} is missing;"));
-        let index = text("_index").or_else(|| index.map(str::to_owned)).ok_or_else(|| missing("index"))?;
-        let type_name = text("_type").or_else(|| type_name.map(str::to_owned)).unwrap_or_else(|| "_all".to_owned());
+        let text = |key: &str| {
+            item.get(key)
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        };
+        let missing = |what: &str| {
+            SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                format!("Validation Failed: 1: {what} is missing;"),
+            )
+        };
+        let index = text("_index")
+            .or_else(|| index.map(str::to_owned))
+            .ok_or_else(|| missing("index"))?;
+        let type_name = text("_type")
+            .or_else(|| type_name.map(str::to_owned))
+            .unwrap_or_else(|| "_all".to_owned());
         let id = text("_id").ok_or_else(|| missing("id"))?;
         let own = item.get("_source").map(SourceFilter::parse);
         let fields = item.get("fields").map(names);
         match find(shared, &index, &type_name, &id) {
-            Ok((index, found)) => shown(&index, &type_name, &id, found, own.as_ref().or(filter.as_ref()), fields.as_deref()),
+            Ok((index, found)) => shown(
+                &index,
+                &type_name,
+                &id,
+                found,
+                own.as_ref().or(filter.as_ref()),
+                fields.as_deref(),
+            ),
             Err(error) => Ok(json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()})),
         }
     });
@@ -174,24 +274,47 @@ pub(crate) fn mget(shared: &Shared, request: &RestRequest, index: Option<&str>, 
 }
 
 /// `_bulk`.
-pub(crate) fn bulk(shared: &Shared, request: &RestRequest, index: Option<&str>, type_name: Option<&str>) -> Result<Answer> {
+pub(crate) fn bulk(
+    shared: &Shared,
+    request: &RestRequest,
+    index: Option<&str>,
+    type_name: Option<&str>,
+) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
     let done = write::bulk(shared, index, type_name, request.body_or_source())?;
     for index in &done.touched {
         refresh(shared, request, index)?;
     }
     let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
-    Ok(Answer { status: 200, content: Content::Written(done.answer(took)) })
+    Ok(Answer {
+        status: 200,
+        content: Content::Written(done.answer(took)),
+    })
 }
 
 /// `DELETE .../_query`: every document that a query matches.
-pub(crate) fn delete_by_query(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
+pub(crate) fn delete_by_query(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: &str,
+    types: Option<&str>,
+) -> Result<Answer> {
     let body = request.json()?;
-    let body = body.map(|body| if body.get("query").is_some() { body } else { json!({"query": body}) });
+    let body = body.map(|body| {
+        if body.get("query").is_some() {
+            body
+        } else {
+            json!({"query": body})
+        }
+    });
     let limits = &shared.cluster.options.limits;
     let mut wanted = crate::search::find::SearchRequest::parse(&request.params, body.as_ref(), limits)?;
     if matches!(wanted.query, crate::search::find::QuerySource::All) {
-        return Err(SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: source is missing;"));
+        return Err(SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: source is missing;",
+        ));
     }
     (wanted.from, wanted.size, wanted.types) = (0, limits.window, super::search::types_of(types));
     let named = shared.cluster.named(indices, request.expand())?;
@@ -206,10 +329,20 @@ pub(crate) fn delete_by_query(shared: &Shared, request: &RestRequest, indices: &
             continue;
         };
         let stored = view.segment.stored(hit.doc)?;
-        searched.index.shard.delete(stored.type_name(), stored.id(), Condition::default(), now)?;
+        searched
+            .index
+            .shard
+            .delete(stored.type_name(), stored.id(), Condition::default(), now)?;
     }
-    let shown: Map<String, Value> =
-        named.iter().map(|index| (index.name.clone(), json!({"_shards": {"total": index.shards(), "successful": index.shards(), "failed": 0}}))).collect();
+    let shown: Map<String, Value> = named
+        .iter()
+        .map(|index| {
+            (
+                index.name.clone(),
+                json!({"_shards": {"total": index.shards(), "successful": index.shards(), "failed": 0}}),
+            )
+        })
+        .collect();
     named.iter().try_for_each(|index| index.shard.refresh())?;
     Ok(Answer::ok(json!({"_indices": shown})))
 }

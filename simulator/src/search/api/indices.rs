@@ -18,7 +18,14 @@ pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Res
 /// `DELETE /index`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     // An alias cannot be deleted so, but closed indices can.
-    let named = shared.cluster.named(indices, Expand { closed: true, forbid_closed: false, ..request.expand() })?;
+    let named = shared.cluster.named(
+        indices,
+        Expand {
+            closed: true,
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
     if named.is_empty() && !indices.contains('*') && indices != "_all" && !indices.is_empty() {
         return Err(SearchError::index_missing(indices));
     }
@@ -30,18 +37,33 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
 
 /// `HEAD /index`.
 pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str) -> Answer {
-    let expand = Expand { allow_no_indices: false, forbid_closed: false, ..request.expand() };
+    let expand = Expand {
+        allow_no_indices: false,
+        forbid_closed: false,
+        ..request.expand()
+    };
     Answer::exists(shared.cluster.named(indices, expand).is_ok())
 }
 
 fn settings_json(index: &Index, request: &RestRequest) -> Value {
     let settings = index.settings.read();
-    if request.flag("flat_settings") { settings.flat() } else { settings.nested() }
+    if request.flag("flat_settings") {
+        settings.flat()
+    } else {
+        settings.nested()
+    }
 }
 
 /// `GET /index[/_settings,_mappings,...]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, features: &[&str]) -> Result<Answer> {
-    let named = shared.cluster.named(indices, Expand { allow_no_indices: false, forbid_closed: false, ..request.expand() })?;
+    let named = shared.cluster.named(
+        indices,
+        Expand {
+            allow_no_indices: false,
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
     let wants = |names: [&str; 2]| features.is_empty() || features.iter().any(|feature| names.contains(feature));
     let mut shown = Map::new();
     for index in named {
@@ -65,7 +87,13 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, feature
 
 /// `GET [/index]/_settings[/name]`.
 pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, name: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices, Expand { forbid_closed: false, ..request.expand() })?;
+    let named = shared.cluster.named(
+        indices,
+        Expand {
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
     let mut shown = Map::new();
     for index in named {
         let mut settings = settings_json(&index, request);
@@ -75,10 +103,18 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
                 .as_object()
                 .into_iter()
                 .flatten()
-                .filter(|(key, _)| wanted.split(',').any(|wanted| crate::search::pattern::matches(wanted, key)))
+                .filter(|(key, _)| {
+                    wanted
+                        .split(',')
+                        .any(|wanted| crate::search::pattern::matches(wanted, key))
+                })
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect();
-            settings = if request.flag("flat_settings") { kept.into() } else { Settings::parse(&kept.into()).nested() };
+            settings = if request.flag("flat_settings") {
+                kept.into()
+            } else {
+                Settings::parse(&kept.into()).nested()
+            };
         }
         shown.insert(index.name.clone(), json!({"settings": settings}));
     }
@@ -87,11 +123,26 @@ pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, na
 
 /// `PUT [/index]/_settings`.
 pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: no settings to update;"))?;
+    let body = request.json()?.ok_or_else(|| {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: no settings to update;",
+        )
+    })?;
     let fresh = Settings::parse(&body);
-    for index in shared.cluster.named(indices, Expand { forbid_closed: false, ..request.expand() })? {
+    for index in shared.cluster.named(
+        indices,
+        Expand {
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )? {
         if fresh.get("index.number_of_shards").is_some() {
-            return Err(SearchError::illegal(format!("can't change the number of shards for an index: [{}]", index.name)));
+            return Err(SearchError::illegal(format!(
+                "can't change the number of shards for an index: [{}]",
+                index.name
+            )));
         }
         index.settings.write().extend(&fresh);
     }
@@ -101,7 +152,14 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
 
 /// `POST /index/_open` and `_close`.
 pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, closed: bool) -> Result<Answer> {
-    for index in shared.cluster.named(indices, Expand { closed: true, forbid_closed: false, ..request.expand() })? {
+    for index in shared.cluster.named(
+        indices,
+        Expand {
+            closed: true,
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )? {
         index.closed.store(closed, Ordering::Relaxed);
     }
     shared.cluster.changed();
@@ -110,7 +168,10 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
 
 /// The `_shards` of what was done to some indices: every shard and its copies that are somewhere.
 pub(crate) fn shards(shared: &Shared, indices: &[Arc<Index>]) -> Value {
-    let total: u32 = indices.iter().map(|index| index.shards() * (index.replicas() + 1)).sum();
+    let total: u32 = indices
+        .iter()
+        .map(|index| index.shards() * (index.replicas() + 1))
+        .sum();
     let done: u32 = indices.iter().map(|index| super::state::assigned(shared, index)).sum();
     json!({"total": total, "successful": done, "failed": 0})
 }

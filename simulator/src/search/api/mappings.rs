@@ -8,22 +8,36 @@ use crate::search::http::{Answer, RestRequest, Shared};
 use crate::search::pattern;
 
 fn fits(list: &str, name: &str) -> bool {
-    list.split(',').any(|wanted| wanted == "_all" || pattern::matches(wanted, name))
+    list.split(',')
+        .any(|wanted| wanted == "_all" || pattern::matches(wanted, name))
 }
 
 /// `GET [/index]/_mapping[/type]`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices, Expand { forbid_closed: false, ..request.expand() })?;
+    let named = shared.cluster.named(
+        indices,
+        Expand {
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
     let mut shown = Map::new();
     for index in named {
         let all = index.mapping.read().describe();
-        let kept: Map<String, Value> = all.into_iter().filter(|(name, _)| types.is_none_or(|types| fits(types, name))).collect();
+        let kept: Map<String, Value> = all
+            .into_iter()
+            .filter(|(name, _)| types.is_none_or(|types| fits(types, name)))
+            .collect();
         if !kept.is_empty() || types.is_none() && !indices.is_empty() {
             shown.insert(index.name.clone(), json!({"mappings": kept}));
         }
     }
     if shown.is_empty() && types.is_some() {
-        return Err(SearchError::new(404, "TypeMissingException", format!("[_all] type[[{}]] missing", types.unwrap_or(""))));
+        return Err(SearchError::new(
+            404,
+            "TypeMissingException",
+            format!("[_all] type[[{}]] missing", types.unwrap_or("")),
+        ));
     }
     Ok(Answer::ok(shown.into()))
 }
@@ -33,14 +47,34 @@ pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str,
     let Ok(named) = shared.cluster.named(indices, request.expand()) else {
         return Answer::exists(false);
     };
-    let has = |name: &str| named.iter().all(|index| index.mapping.read().type_names().any(|type_name| pattern::matches(name, type_name)));
+    let has = |name: &str| {
+        named.iter().all(|index| {
+            index
+                .mapping
+                .read()
+                .type_names()
+                .any(|type_name| pattern::matches(name, type_name))
+        })
+    };
     Answer::exists(!named.is_empty() && types.split(',').all(has))
 }
 
 /// `PUT /index/_mapping/type`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_name: &str) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: mapping source is missing;"))?;
-    for index in shared.cluster.named(indices, Expand { allow_no_indices: false, ..request.expand() })? {
+    let body = request.json()?.ok_or_else(|| {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: mapping source is missing;",
+        )
+    })?;
+    for index in shared.cluster.named(
+        indices,
+        Expand {
+            allow_no_indices: false,
+            ..request.expand()
+        },
+    )? {
         index.mapping.write().put(type_name, &body)?;
     }
     shared.cluster.changed();
@@ -52,7 +86,13 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
     let now = (shared.cluster.options.ticks)();
     let mut met = false;
     for index in shared.cluster.named(indices, request.expand())? {
-        let names: Vec<String> = index.mapping.read().type_names().filter(|name| fits(types, name)).map(str::to_owned).collect();
+        let names: Vec<String> = index
+            .mapping
+            .read()
+            .type_names()
+            .filter(|name| fits(types, name))
+            .map(str::to_owned)
+            .collect();
         for name in names {
             met |= index.mapping.write().remove_type(&name);
             index.shard.delete_where(|type_name, _| type_name == name, now);
@@ -60,19 +100,32 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
         index.shard.refresh()?;
     }
     if !met {
-        return Err(SearchError::new(404, "TypeMissingException", format!("[{indices}] type[[{types}]] missing")));
+        return Err(SearchError::new(
+            404,
+            "TypeMissingException",
+            format!("[{indices}] type[[{types}]] missing"),
+        ));
     }
     shared.cluster.changed();
     Ok(Answer::acknowledged())
 }
 
 /// `GET [/index]/_mapping[/type]/field/name`.
-pub(crate) fn fields(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>, fields: &str) -> Result<Answer> {
+pub(crate) fn fields(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: &str,
+    types: Option<&str>,
+    fields: &str,
+) -> Result<Answer> {
     let mut shown = Map::new();
     for index in shared.cluster.named(indices, request.expand())? {
         let mapping = index.mapping.read();
         let mut by_type = Map::new();
-        for type_name in mapping.type_names().filter(|name| types.is_none_or(|types| fits(types, name))) {
+        for type_name in mapping
+            .type_names()
+            .filter(|name| types.is_none_or(|types| fits(types, name)))
+        {
             let Some(type_mapping) = mapping.type_mapping(type_name) else {
                 continue;
             };

@@ -36,11 +36,16 @@ fn picked(shared: &Shared, wanted: Option<&str>) -> Vec<(u32, String)> {
             wanted.split(',').any(|wanted| match wanted {
                 "_all" => true,
                 "_local" | "_master" => place == 0,
-                wanted => crate::search::pattern::matches(wanted, name) || wanted == id_of(place) || wanted == address(place),
+                wanted => {
+                    crate::search::pattern::matches(wanted, name) || wanted == id_of(place) || wanted == address(place)
+                }
             })
         })
     };
-    each(shared).filter(|(place, name)| fits(*place, name)).map(|(place, name)| (place, name.clone())).collect()
+    each(shared)
+        .filter(|(place, name)| fits(*place, name))
+        .map(|(place, name)| (place, name.clone()))
+        .collect()
 }
 
 /// `GET /_nodes[/nodes][/metrics]`.
@@ -90,7 +95,11 @@ pub(crate) fn stats(shared: &Shared, nodes: Option<&str>) -> Answer {
         .into_iter()
         .map(|(place, name)| {
             let ip = address(place);
-            let indices = if place == 0 { super::stats::sections(&all) } else { super::stats::sections(&[]) };
+            let indices = if place == 0 {
+                super::stats::sections(&all)
+            } else {
+                super::stats::sections(&[])
+            };
             let node = json!({
                 "timestamp": shared.cluster.now(),
                 "name": name,
@@ -109,7 +118,16 @@ pub(crate) fn stats(shared: &Shared, nodes: Option<&str>) -> Answer {
 /// `GET /_nodes[/nodes]/hot_threads`: there is nothing to tell.
 pub(crate) fn hot_threads(shared: &Shared, nodes: Option<&str>) -> Answer {
     Answer::text(
-        picked(shared, nodes).into_iter().map(|(place, name)| format!("::: [{name}][{}][{name}][inet[/{}:9300]]\n\n", id_of(place), address(place))).collect(),
+        picked(shared, nodes)
+            .into_iter()
+            .map(|(place, name)| {
+                format!(
+                    "::: [{name}][{}][{name}][inet[/{}:9300]]\n\n",
+                    id_of(place),
+                    address(place)
+                )
+            })
+            .collect(),
     )
 }
 

@@ -12,13 +12,31 @@ use crate::search::http::{Answer, RestRequest, Shared};
 /// The types of a comma list.
 pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
     text.filter(|text| *text != "_all")
-        .map(|text| text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
+        .map(|text| {
+            text.split(',')
+                .map(str::trim)
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect()
+        })
         .unwrap_or_default()
 }
 
 /// The hits of a range of an outcome, as an answer.
-pub(crate) fn answer(shared: &Shared, request: &SearchRequest, outcome: &Outcome, range: std::ops::Range<usize>, began: std::time::Duration) -> Result<Value> {
-    let hits = outcome.hits.get(range).unwrap_or(&[]).iter().map(|hit| render(request, &outcome.searched, hit)).collect::<Result<Vec<_>>>()?;
+pub(crate) fn answer(
+    shared: &Shared,
+    request: &SearchRequest,
+    outcome: &Outcome,
+    range: std::ops::Range<usize>,
+    began: std::time::Duration,
+) -> Result<Value> {
+    let hits = outcome
+        .hits
+        .get(range)
+        .unwrap_or(&[])
+        .iter()
+        .map(|hit| render(request, &outcome.searched, hit))
+        .collect::<Result<Vec<_>>>()?;
     let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
     let mut shown = json!({"took": u64::try_from(took).unwrap_or(u64::MAX), "timed_out": outcome.timed_out});
     if request.terminate_after.is_some() {
@@ -43,10 +61,15 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
         let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
         return answer(shared, &wanted, &outcome, 0..outcome.hits.len(), began).map(Answer::ok);
     };
-    let keep = duration(keep).ok_or_else(|| SearchError::parse(format!("Failed to parse setting [scroll] with value [{keep}]")))?;
+    let keep = duration(keep)
+        .ok_or_else(|| SearchError::parse(format!("Failed to parse setting [scroll] with value [{keep}]")))?;
     // All hits are found at once, so that the pages are of one moment.
     let page = wanted.size;
-    let whole = SearchRequest { from: 0, size: limits.window, ..wanted.clone() };
+    let whole = SearchRequest {
+        from: 0,
+        size: limits.window,
+        ..wanted.clone()
+    };
     let mut outcome = find(&shared.cluster, indices, request.expand(), &whole)?;
     if page == 0 {
         outcome.max_score = Some(0.0);

@@ -34,8 +34,20 @@ pub(crate) fn routing(shared: &Shared, index: &Index) -> Vec<(u32, Vec<Value>)> 
 }
 
 /// `GET /_cluster/state[/metrics[/indices]]`.
-pub(crate) fn state(shared: &Shared, request: &RestRequest, metrics: Option<&str>, indices: Option<&str>) -> Result<Answer> {
-    let named = shared.cluster.named(indices.unwrap_or(""), Expand { closed: true, forbid_closed: false, ..request.expand() })?;
+pub(crate) fn state(
+    shared: &Shared,
+    request: &RestRequest,
+    metrics: Option<&str>,
+    indices: Option<&str>,
+) -> Result<Answer> {
+    let named = shared.cluster.named(
+        indices.unwrap_or(""),
+        Expand {
+            closed: true,
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
     let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
     let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
     let mut shown = Map::new();
@@ -56,19 +68,41 @@ pub(crate) fn state(shared: &Shared, request: &RestRequest, metrics: Option<&str
         shown.insert("metadata".to_owned(), metadata(shared, &named));
     }
     if wants("routing_table") {
-        shown.insert("routing_table".to_owned(), json!({"indices": routing_table(shared, &named)}));
+        shown.insert(
+            "routing_table".to_owned(),
+            json!({"indices": routing_table(shared, &named)}),
+        );
     }
     if wants("routing_nodes") {
-        let mut by_node: Map<String, Value> =
-            shared.cluster.options.nodes.iter().enumerate().map(|(at, _)| (id_of(u32::try_from(at).unwrap_or(0)), json!([]))).collect();
+        let mut by_node: Map<String, Value> = shared
+            .cluster
+            .options
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(at, _)| (id_of(u32::try_from(at).unwrap_or(0)), json!([])))
+            .collect();
         let mut unassigned = Vec::new();
-        for copy in named.iter().filter(|index| !index.is_closed()).flat_map(|index| routing(shared, index)).flat_map(|(_, copies)| copies) {
-            match copy.get("node").and_then(Value::as_str).and_then(|node| by_node.get_mut(node)).and_then(Value::as_array_mut) {
+        for copy in named
+            .iter()
+            .filter(|index| !index.is_closed())
+            .flat_map(|index| routing(shared, index))
+            .flat_map(|(_, copies)| copies)
+        {
+            match copy
+                .get("node")
+                .and_then(Value::as_str)
+                .and_then(|node| by_node.get_mut(node))
+                .and_then(Value::as_array_mut)
+            {
                 Some(copies) => copies.push(copy),
                 None => unassigned.push(copy),
             }
         }
-        shown.insert("routing_nodes".to_owned(), json!({"unassigned": unassigned, "nodes": by_node}));
+        shown.insert(
+            "routing_nodes".to_owned(),
+            json!({"unassigned": unassigned, "nodes": by_node}),
+        );
         shown.insert("allocations".to_owned(), json!([]));
     }
     Ok(Answer::ok(shown.into()))
@@ -79,14 +113,23 @@ fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
         .iter()
         .filter(|index| !index.is_closed())
         .map(|index| {
-            let shards: Map<String, Value> = routing(shared, index).into_iter().map(|(shard, copies)| (shard.to_string(), copies.into())).collect();
+            let shards: Map<String, Value> = routing(shared, index)
+                .into_iter()
+                .map(|(shard, copies)| (shard.to_string(), copies.into()))
+                .collect();
             (index.name.clone(), json!({"shards": shards}))
         })
         .collect()
 }
 
 fn metadata(shared: &Shared, named: &[Arc<Index>]) -> Value {
-    let templates: Map<String, Value> = shared.cluster.templates.read().iter().map(|(name, template)| (name.clone(), template.describe())).collect();
+    let templates: Map<String, Value> = shared
+        .cluster
+        .templates
+        .read()
+        .iter()
+        .map(|(name, template)| (name.clone(), template.describe()))
+        .collect();
     let indices: Map<String, Value> = named
         .iter()
         .map(|index| {

@@ -13,14 +13,24 @@ use crate::search::http::{Answer, RestRequest, Shared};
 
 /// How many bytes the segments of an index take.
 pub(crate) fn bytes(index: &Index) -> u64 {
-    index.shard.view().segments.iter().map(|view| view.segment.bytes()).sum()
+    index
+        .shard
+        .view()
+        .segments
+        .iter()
+        .map(|view| view.segment.bytes())
+        .sum()
 }
 
 /// The statistics of some indices, in sections.
 pub(crate) fn sections(indices: &[Arc<Index>]) -> Value {
     let sum = |count: fn(&Index) -> u64| indices.iter().map(|index| count(index)).sum::<u64>();
-    let (documents, max_doc): (u32, u32) =
-        indices.iter().map(|index| index.shard.view()).fold((0, 0), |(alive, max), view| (alive + view.alive(), max + view.max_doc()));
+    let (documents, max_doc): (u32, u32) = indices
+        .iter()
+        .map(|index| index.shard.view())
+        .fold((0, 0), |(alive, max), view| {
+            (alive + view.alive(), max + view.max_doc())
+        });
     json!({
         "docs": {"count": documents, "deleted": max_doc - documents},
         "store": {"size_in_bytes": sum(bytes), "throttle_time_in_millis": 0},
@@ -64,8 +74,13 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
         let shown = kept(sections(indices), metrics);
         json!({"primaries": shown, "total": shown})
     };
-    let by_index: Map<String, Value> = named.iter().map(|index| (index.name.clone(), both(std::slice::from_ref(index)))).collect();
-    Ok(Answer::ok(json!({"_shards": super::indices::shards(shared, &named), "_all": both(&named), "indices": by_index})))
+    let by_index: Map<String, Value> = named
+        .iter()
+        .map(|index| (index.name.clone(), both(std::slice::from_ref(index))))
+        .collect();
+    Ok(Answer::ok(
+        json!({"_shards": super::indices::shards(shared, &named), "_all": both(&named), "indices": by_index}),
+    ))
 }
 
 /// `GET [/index]/_segments`: the first shard has everything.
@@ -95,7 +110,9 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
             (index.name.clone(), json!({"shards": shards}))
         })
         .collect();
-    Ok(Answer::ok(json!({"_shards": super::indices::shards(shared, &named), "indices": by_index})))
+    Ok(Answer::ok(
+        json!({"_shards": super::indices::shards(shared, &named), "indices": by_index}),
+    ))
 }
 
 /// `GET [/index]/_recovery`: every primary has long been there.
@@ -123,5 +140,7 @@ pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> R
             (index.name.clone(), json!({"index": {"primary_size_in_bytes": bytes(index), "size_in_bytes": bytes(index)}, "docs": {"num_docs": view.alive(), "max_doc": view.max_doc(), "deleted_docs": view.max_doc() - view.alive()}}))
         })
         .collect();
-    Ok(Answer::ok(json!({"_shards": super::indices::shards(shared, &named), "indices": by_index})))
+    Ok(Answer::ok(
+        json!({"_shards": super::indices::shards(shared, &named), "indices": by_index}),
+    ))
 }

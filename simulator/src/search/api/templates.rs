@@ -12,11 +12,17 @@ const MOST: usize = 1_000;
 
 /// `PUT|POST /_template/name`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| SearchError::parse("the body of a template is missing"))?;
+    let body = request
+        .json()?
+        .ok_or_else(|| SearchError::parse("the body of a template is missing"))?;
     let template = Template::parse(&body)?;
     let mut templates = shared.cluster.templates.write();
     if request.flag("create") && templates.contains_key(name) {
-        return Err(SearchError::new(400, "IndexTemplateAlreadyExistsException", format!("index_template [{name}] already exists")));
+        return Err(SearchError::new(
+            400,
+            "IndexTemplateAlreadyExistsException",
+            format!("index_template [{name}] already exists"),
+        ));
     }
     if templates.len() >= MOST {
         return Err(SearchError::illegal(format!("there are {MOST} templates already")));
@@ -41,7 +47,14 @@ pub(crate) fn get(shared: &Shared, wanted: Option<&str>) -> Answer {
 
 /// `HEAD /_template/name`.
 pub(crate) fn exists(shared: &Shared, wanted: &str) -> Answer {
-    Answer::exists(shared.cluster.templates.read().keys().any(|name| pattern::matches(wanted, name)))
+    Answer::exists(
+        shared
+            .cluster
+            .templates
+            .read()
+            .keys()
+            .any(|name| pattern::matches(wanted, name)),
+    )
 }
 
 /// `DELETE /_template/name`.
@@ -53,7 +66,11 @@ pub(crate) fn delete(shared: &Shared, wanted: &str) -> Result<Answer> {
         !goes
     });
     if !met && !wanted.contains('*') {
-        return Err(SearchError::new(404, "IndexTemplateMissingException", format!("index_template [{wanted}] missing")));
+        return Err(SearchError::new(
+            404,
+            "IndexTemplateMissingException",
+            format!("index_template [{wanted}] missing"),
+        ));
     }
     shared.cluster.changed();
     Ok(Answer::ok(json!({"acknowledged": true})))

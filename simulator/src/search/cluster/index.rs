@@ -24,7 +24,11 @@ pub(crate) struct Alias {
 
 impl Alias {
     pub(crate) fn parse(definition: &Value) -> Alias {
-        let text = |key: &str| definition.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let text = |key: &str| {
+            definition
+                .get(key)
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        };
         Alias {
             filter: definition.get("filter").filter(|filter| !filter.is_null()).cloned(),
             index_routing: text("index_routing").or_else(|| text("routing")),
@@ -118,7 +122,11 @@ impl Index {
         loop {
             let outcome = {
                 let mapping = self.mapping.read();
-                if mapping.type_mapping(type_name).is_some() { Some(read(&mapping, type_name, id, source, document)?) } else { None }
+                if mapping.type_mapping(type_name).is_some() {
+                    Some(read(&mapping, type_name, id, source, document)?)
+                } else {
+                    None
+                }
             };
             match outcome {
                 None => self.mapping.write().ensure_type(type_name)?,
@@ -146,6 +154,11 @@ impl Index {
 
     /// The index as queries see it, for as long as `mapping` is held.
     pub(crate) fn context<'a>(&'a self, mapping: &'a Mapping, now: i64, most_clauses: usize) -> Context<'a> {
-        Context { index: &self.name, mapping, now, most_clauses }
+        Context {
+            index: &self.name,
+            mapping,
+            now,
+            most_clauses,
+        }
     }
 }

@@ -33,7 +33,12 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(options: Options) -> Cluster {
-        Cluster { options, indices: RwLock::default(), templates: RwLock::default(), version: std::sync::atomic::AtomicU64::new(1) }
+        Cluster {
+            options,
+            indices: RwLock::default(),
+            templates: RwLock::default(),
+            version: std::sync::atomic::AtomicU64::new(1),
+        }
     }
 
     /// Milliseconds since 1970.
@@ -65,14 +70,24 @@ impl Cluster {
         if let Some(index) = self.index(name) {
             return Ok(index);
         }
-        let aliased: Vec<Arc<Index>> = self.indices.read().values().filter(|index| index.aliases.read().contains_key(name)).cloned().collect();
+        let aliased: Vec<Arc<Index>> = self
+            .indices
+            .read()
+            .values()
+            .filter(|index| index.aliases.read().contains_key(name))
+            .cloned()
+            .collect();
         match aliased.as_slice() {
             [only] => Ok(only.clone()),
             [] => match self.create(name, None) {
-                Err(error) if error.kind == "IndexAlreadyExistsException" => self.index(name).ok_or_else(|| SearchError::index_missing(name)),
+                Err(error) if error.kind == "IndexAlreadyExistsException" => {
+                    self.index(name).ok_or_else(|| SearchError::index_missing(name))
+                }
                 created => created,
             },
-            _ => Err(SearchError::illegal(format!("Alias [{name}] has more than one indices associated with it, can't execute a single index op"))),
+            _ => Err(SearchError::illegal(format!(
+                "Alias [{name}] has more than one indices associated with it, can't execute a single index op"
+            ))),
         }
     }
 
@@ -83,40 +98,81 @@ impl Cluster {
     pub(crate) fn create(&self, name: &str, body: Option<&Value>) -> Result<Arc<Index>> {
         names::check(name)?;
         if self.index(name).is_some() {
-            return Err(SearchError::new(400, "IndexAlreadyExistsException", format!("[{name}] already exists")));
+            return Err(SearchError::new(
+                400,
+                "IndexAlreadyExistsException",
+                format!("[{name}] already exists"),
+            ));
         }
-        if self.indices.read().values().any(|index| index.aliases.read().contains_key(name)) {
-            return Err(SearchError::new(400, "InvalidIndexNameException", format!("[{name}] Invalid index name [{name}], already exists as alias")));
+        if self
+            .indices
+            .read()
+            .values()
+            .any(|index| index.aliases.read().contains_key(name))
+        {
+            return Err(SearchError::new(
+                400,
+                "InvalidIndexNameException",
+                format!("[{name}] Invalid index name [{name}], already exists as alias"),
+            ));
         }
         let mut settings = Settings::default();
         let mut mappings: Map<String, Value> = Map::new();
         let mut aliases: BTreeMap<String, Alias> = BTreeMap::new();
-        let mut fitting: Vec<Template> =
-            self.templates.read().values().filter(|template| crate::search::pattern::matches(&template.pattern, name)).cloned().collect();
+        let mut fitting: Vec<Template> = self
+            .templates
+            .read()
+            .values()
+            .filter(|template| crate::search::pattern::matches(&template.pattern, name))
+            .cloned()
+            .collect();
         fitting.sort_by_key(|template| template.order);
         for template in &fitting {
             settings.extend(&template.settings);
             for (type_name, mapping) in &template.mappings {
-                template::merge(mappings.entry(type_name.clone()).or_insert_with(|| Value::Object(Map::new())), mapping);
+                template::merge(
+                    mappings
+                        .entry(type_name.clone())
+                        .or_insert_with(|| Value::Object(Map::new())),
+                    mapping,
+                );
             }
-            aliases.extend(template.aliases.iter().map(|(alias, definition)| (alias.replace("{index}", name), Alias::parse(definition))));
+            aliases.extend(
+                template
+                    .aliases
+                    .iter()
+                    .map(|(alias, definition)| (alias.replace("{index}", name), Alias::parse(definition))),
+            );
         }
         if let Some(body) = body {
-            let parts = body.as_object().ok_or_else(|| SearchError::parse("the body of an index must be an object"))?;
+            let parts = body
+                .as_object()
+                .ok_or_else(|| SearchError::parse("the body of an index must be an object"))?;
             let known = ["settings", "mappings", "aliases", "warmers"];
             match parts.get("settings") {
                 Some(given) => settings.extend(&Settings::parse(given)),
                 // A body without sections is settings alone.
-                None if !parts.keys().any(|key| known.contains(&key.as_str())) => settings.extend(&Settings::parse(body)),
+                None if !parts.keys().any(|key| known.contains(&key.as_str())) => {
+                    settings.extend(&Settings::parse(body))
+                }
                 None => {}
             }
             if let Some(Value::Object(given)) = parts.get("mappings") {
                 for (type_name, mapping) in given {
-                    template::merge(mappings.entry(type_name.clone()).or_insert_with(|| Value::Object(Map::new())), mapping);
+                    template::merge(
+                        mappings
+                            .entry(type_name.clone())
+                            .or_insert_with(|| Value::Object(Map::new())),
+                        mapping,
+                    );
                 }
             }
             if let Some(Value::Object(given)) = parts.get("aliases") {
-                aliases.extend(given.iter().map(|(alias, definition)| (alias.clone(), Alias::parse(definition))));
+                aliases.extend(
+                    given
+                        .iter()
+                        .map(|(alias, definition)| (alias.clone(), Alias::parse(definition))),
+                );
             }
         }
         // The viewer's own index is small.
@@ -137,10 +193,17 @@ impl Cluster {
         let index = Arc::new(index);
         let mut indices = self.indices.write();
         if indices.contains_key(name) {
-            return Err(SearchError::new(400, "IndexAlreadyExistsException", format!("[{name}] already exists")));
+            return Err(SearchError::new(
+                400,
+                "IndexAlreadyExistsException",
+                format!("[{name}] already exists"),
+            ));
         }
         if indices.len() >= self.options.limits.indices {
-            return Err(SearchError::illegal(format!("there are {} indices already, and there may be no more", indices.len())));
+            return Err(SearchError::illegal(format!(
+                "there are {} indices already, and there may be no more",
+                indices.len()
+            )));
         }
         indices.insert(name.to_owned(), index.clone());
         drop(indices);

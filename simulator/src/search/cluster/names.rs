@@ -22,7 +22,12 @@ pub(crate) struct Expand {
 
 impl Default for Expand {
     fn default() -> Expand {
-        Expand { ignore_unavailable: false, allow_no_indices: true, closed: false, forbid_closed: true }
+        Expand {
+            ignore_unavailable: false,
+            allow_no_indices: true,
+            closed: false,
+            forbid_closed: true,
+        }
     }
 }
 
@@ -37,12 +42,22 @@ impl Cluster {
     pub(crate) fn resolve(&self, expression: &str, expand: Expand) -> Result<Vec<Target>> {
         let all = self.indices();
         let open = |index: &Arc<Index>| expand.closed || !index.is_closed();
-        let parts: Vec<&str> = expression.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
-        let parts = if parts.is_empty() || parts == ["_all"] { vec!["*"] } else { parts };
+        let parts: Vec<&str> = expression
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect();
+        let parts = if parts.is_empty() || parts == ["_all"] {
+            vec!["*"]
+        } else {
+            parts
+        };
         // By name: none for an index named by itself, else the filters of its aliases.
         let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
         let mut add = |index: &Arc<Index>, filter: Option<Value>| {
-            let entry = found.entry(index.name.clone()).or_insert_with(|| (index.clone(), Some(vec![])));
+            let entry = found
+                .entry(index.name.clone())
+                .or_insert_with(|| (index.clone(), Some(vec![])));
             match (filter, &mut entry.1) {
                 (Some(filter), Some(filters)) => filters.push(filter),
                 (_, filters) => *filters = None,
@@ -50,7 +65,10 @@ impl Cluster {
         };
         let mut without: Vec<&str> = Vec::new();
         for part in parts {
-            if let Some(excluded) = part.strip_prefix('-').filter(|_| all.iter().all(|index| index.name != part)) {
+            if let Some(excluded) = part
+                .strip_prefix('-')
+                .filter(|_| all.iter().all(|index| index.name != part))
+            {
                 without.push(excluded);
                 continue;
             }
@@ -60,7 +78,12 @@ impl Cluster {
                     if pattern::matches(part, &index.name) {
                         add(index, None);
                     }
-                    for (_, alias) in index.aliases.read().iter().filter(|(name, _)| pattern::matches(part, name)) {
+                    for (_, alias) in index
+                        .aliases
+                        .read()
+                        .iter()
+                        .filter(|(name, _)| pattern::matches(part, name))
+                    {
                         add(index, alias.filter.clone());
                     }
                 }
@@ -74,7 +97,11 @@ impl Cluster {
                         if expand.ignore_unavailable {
                             continue;
                         }
-                        return Err(SearchError::new(403, "IndexClosedException", format!("[{part}] closed")));
+                        return Err(SearchError::new(
+                            403,
+                            "IndexClosedException",
+                            format!("[{part}] closed"),
+                        ));
                     }
                     add(index, None);
                 }
@@ -93,18 +120,31 @@ impl Cluster {
         if found.is_empty() && !expand.allow_no_indices {
             return Err(SearchError::index_missing(expression));
         }
-        Ok(found.into_values().map(|(index, filters)| (index, filters.unwrap_or_default())).collect())
+        Ok(found
+            .into_values()
+            .map(|(index, filters)| (index, filters.unwrap_or_default()))
+            .collect())
     }
 
     /// As [`Cluster::resolve`], without the filters.
     pub(crate) fn named(&self, expression: &str, expand: Expand) -> Result<Vec<Arc<Index>>> {
-        Ok(self.resolve(expression, expand)?.into_iter().map(|(index, _)| index).collect())
+        Ok(self
+            .resolve(expression, expand)?
+            .into_iter()
+            .map(|(index, _)| index)
+            .collect())
     }
 }
 
 /// Refuses what cannot be the name of an index.
 pub(super) fn check(name: &str) -> Result<()> {
-    let refuse = |reason: &str| Err(SearchError::new(400, "InvalidIndexNameException", format!("[{name}] Invalid index name [{name}], {reason}")));
+    let refuse = |reason: &str| {
+        Err(SearchError::new(
+            400,
+            "InvalidIndexNameException",
+            format!("[{name}] Invalid index name [{name}], {reason}"),
+        ))
+    };
     if name.contains(['\\', '/', '*', '?', '"', '<', '>', '|', ' ', ',']) {
         return refuse("must not contain the following characters [\\, /, *, ?, \", <, >, |,  , ,]");
     }

@@ -19,7 +19,9 @@ impl Settings {
         if let Value::Object(body) = body {
             let inner = body.get("settings").and_then(Value::as_object).unwrap_or(body);
             settings.flatten("", inner);
-            let analysis = inner.get("analysis").or_else(|| inner.get("index").and_then(|index| index.get("analysis")));
+            let analysis = inner
+                .get("analysis")
+                .or_else(|| inner.get("index").and_then(|index| index.get("analysis")));
             settings.analysis = analysis.and_then(Value::as_object).cloned();
         }
         settings
@@ -27,7 +29,11 @@ impl Settings {
 
     fn flatten(&mut self, prefix: &str, object: &Map<String, Value>) {
         for (key, value) in object {
-            let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            let name = if prefix.is_empty() {
+                key.clone()
+            } else {
+                format!("{prefix}.{key}")
+            };
             match value {
                 Value::Object(inner) => self.flatten(&name, inner),
                 Value::Array(items) => {
@@ -41,7 +47,11 @@ impl Settings {
     }
 
     fn set(&mut self, name: &str, value: &Value) {
-        let name = if name.starts_with("index.") { name.to_owned() } else { format!("index.{name}") };
+        let name = if name.starts_with("index.") {
+            name.to_owned()
+        } else {
+            format!("index.{name}")
+        };
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Null => return,
@@ -63,11 +73,15 @@ impl Settings {
     }
 
     pub(crate) fn extend(&mut self, other: &Settings) {
-        self.flat.extend(other.flat.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self.flat
+            .extend(other.flat.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some(analysis) = &other.analysis {
             let mine = self.analysis.get_or_insert_with(Map::new);
             for (section, value) in analysis {
-                super::template::merge(mine.entry(section.clone()).or_insert_with(|| Value::Object(Map::new())), value);
+                super::template::merge(
+                    mine.entry(section.clone()).or_insert_with(|| Value::Object(Map::new())),
+                    value,
+                );
             }
         }
     }
@@ -104,13 +118,19 @@ impl Settings {
 
     /// The settings as they are shown: flat.
     pub(crate) fn flat(&self) -> Value {
-        self.flat.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>().into()
+        self.flat
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect::<Map<_, _>>()
+            .into()
     }
 }
 
 /// `5s`, `1m`, `100ms` or a number of milliseconds.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
-    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let at = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(at)?;
     let number: f64 = number.parse().ok()?;
     let seconds = match unit.trim() {

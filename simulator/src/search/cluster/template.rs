@@ -17,15 +17,27 @@ pub(crate) struct Template {
 
 impl Template {
     pub(crate) fn parse(body: &Value) -> Result<Template> {
-        let pattern = body
-            .get("template")
-            .and_then(Value::as_str)
-            .ok_or_else(|| SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: template is missing;"))?;
+        let pattern = body.get("template").and_then(Value::as_str).ok_or_else(|| {
+            SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                "Validation Failed: 1: template is missing;",
+            )
+        })?;
         let section = |key: &str| body.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
         // A mapping may stand below its type's name once more.
         let mappings = section("mappings")
             .into_iter()
-            .map(|(name, mapping)| (name.clone(), mapping.get(&name).filter(|inner| inner.is_object()).cloned().unwrap_or(mapping)))
+            .map(|(name, mapping)| {
+                (
+                    name.clone(),
+                    mapping
+                        .get(&name)
+                        .filter(|inner| inner.is_object())
+                        .cloned()
+                        .unwrap_or(mapping),
+                )
+            })
             .collect();
         Ok(Template {
             pattern: pattern.to_owned(),

@@ -98,14 +98,20 @@ fn date(cursor: &mut Cursor<'_>) -> Option<civil::Date> {
         let (week, _) = cursor.digits(2)?;
         let day = if cursor.take('-') { cursor.digits(1)?.0 } else { 1 };
         let weekday = civil::Weekday::from_monday_one_offset(i8::try_from(day).ok()?).ok()?;
-        return civil::ISOWeekDate::new(year, i8::try_from(week).ok()?, weekday).ok().map(|week| week.date());
+        return civil::ISOWeekDate::new(year, i8::try_from(week).ok()?, weekday)
+            .ok()
+            .map(|week| week.date());
     }
     let before = cursor.rest;
     let (number, digits) = cursor.digits(3)?;
     if digits == 3 {
         let first = civil::Date::new(year, 1, 1).ok()?;
         let day = i16::try_from(number).ok()?;
-        return if (1..=first.days_in_year()).contains(&day) { first.checked_add(jiff::Span::new().days(day - 1)).ok() } else { None };
+        return if (1..=first.days_in_year()).contains(&day) {
+            first.checked_add(jiff::Span::new().days(day - 1)).ok()
+        } else {
+            None
+        };
     }
     cursor.rest = before;
     let (month, _) = cursor.digits(2)?;
@@ -126,7 +132,11 @@ fn zone(cursor: &mut Cursor<'_>) -> Option<i64> {
         return None;
     };
     let (hours, _) = cursor.digits(2)?;
-    let minutes = if cursor.take(':') || cursor.peek().is_some_and(|c| c.is_ascii_digit()) { cursor.digits(2)?.0 } else { 0 };
+    let minutes = if cursor.take(':') || cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
+        cursor.digits(2)?.0
+    } else {
+        0
+    };
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
@@ -135,7 +145,16 @@ pub(super) fn print(millis: i64) -> String {
     match jiff::Timestamp::from_millisecond(millis) {
         Ok(time) => {
             let at = time.to_zoned(jiff::tz::TimeZone::UTC).datetime();
-            format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", at.year(), at.month(), at.day(), at.hour(), at.minute(), at.second(), at.millisecond())
+            format!(
+                "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+                at.year(),
+                at.month(),
+                at.day(),
+                at.hour(),
+                at.minute(),
+                at.second(),
+                at.millisecond()
+            )
         }
         Err(_) => millis.to_string(),
     }

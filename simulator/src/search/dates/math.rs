@@ -53,7 +53,12 @@ impl Unit {
 const MONDAY: i64 = 4 * 86_400_000;
 
 fn civil_of(millis: i64) -> Option<civil::DateTime> {
-    Some(jiff::Timestamp::from_millisecond(millis).ok()?.to_zoned(jiff::tz::TimeZone::UTC).datetime())
+    Some(
+        jiff::Timestamp::from_millisecond(millis)
+            .ok()?
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .datetime(),
+    )
 }
 
 fn millis_of(at: civil::DateTime) -> Option<i64> {
@@ -63,7 +68,10 @@ fn millis_of(at: civil::DateTime) -> Option<i64> {
 /// `millis` plus `count` units; what leaves the calendar stays where it was.
 pub(crate) fn add_units(millis: i64, count: i64, unit: Unit) -> i64 {
     if let Some(length) = unit.millis() {
-        return count.checked_mul(length).and_then(|delta| millis.checked_add(delta)).unwrap_or(millis);
+        return count
+            .checked_mul(length)
+            .and_then(|delta| millis.checked_add(delta))
+            .unwrap_or(millis);
     }
     let months = match unit {
         Unit::Year => count.saturating_mul(12),
@@ -80,7 +88,11 @@ pub(crate) fn add_units(millis: i64, count: i64, unit: Unit) -> i64 {
 /// The beginning of the unit that `millis` lies in.
 pub(crate) fn floor_to(millis: i64, unit: Unit) -> i64 {
     match (unit, unit.millis()) {
-        (Unit::Week, Some(length)) => millis.saturating_sub(MONDAY).div_euclid(length).saturating_mul(length).saturating_add(MONDAY),
+        (Unit::Week, Some(length)) => millis
+            .saturating_sub(MONDAY)
+            .div_euclid(length)
+            .saturating_mul(length)
+            .saturating_add(MONDAY),
         (_, Some(length)) => millis.div_euclid(length).saturating_mul(length),
         _ => {
             let floor = || {
@@ -99,20 +111,36 @@ pub(crate) fn floor_to(millis: i64, unit: Unit) -> i64 {
 
 /// The milliseconds that a date with or without math says; `offset` is the zone (milliseconds east of UTC) of what names none.
 pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, offset: i64) -> Result<i64> {
-    let failed = || SearchError::parse(format!("failed to parse date field [{text}], tried both date format [{}], and timestamp number", format.as_str()));
+    let failed = || {
+        SearchError::parse(format!(
+            "failed to parse date field [{text}], tried both date format [{}], and timestamp number",
+            format.as_str()
+        ))
+    };
     let zoned = |millis: i64, source: &str| {
         let time = source.split_once('T').map_or("", |(_, time)| time);
         let explicit = time.contains(['Z', '+', '-']) || !source.contains(['-', '/', ':']);
-        if explicit { millis } else { millis.saturating_sub(offset) }
+        if explicit {
+            millis
+        } else {
+            millis.saturating_sub(offset)
+        }
     };
     let (base, math) = if let Some(math) = text.strip_prefix("now") {
         (now, math)
     } else if let Some((date, math)) = text.split_once("||") {
-        (zoned(format.parse_lenient(date, Fill::Floor).ok_or_else(failed)?, date), math)
+        (
+            zoned(format.parse_lenient(date, Fill::Floor).ok_or_else(failed)?, date),
+            math,
+        )
     } else {
-        return format.parse_lenient(text, fill).map(|millis| zoned(millis, text)).ok_or_else(failed);
+        return format
+            .parse_lenient(text, fill)
+            .map(|millis| zoned(millis, text))
+            .ok_or_else(failed);
     };
-    apply(base, math, fill, offset).ok_or_else(|| SearchError::parse(format!("truncated or malformed date math [{math}]")))
+    apply(base, math, fill, offset)
+        .ok_or_else(|| SearchError::parse(format!("truncated or malformed date math [{math}]")))
 }
 
 fn apply(mut at: i64, math: &str, fill: Fill, offset: i64) -> Option<i64> {
@@ -129,7 +157,11 @@ fn apply(mut at: i64, math: &str, fill: Fill, offset: i64) -> Option<i64> {
             '-' => add_units(at, -count, unit),
             '/' if count == 1 => {
                 let floor = floor_to(at.saturating_add(offset), unit).saturating_sub(offset);
-                if fill == Fill::Ceiling { add_units(floor, 1, unit).saturating_sub(1) } else { floor }
+                if fill == Fill::Ceiling {
+                    add_units(floor, 1, unit).saturating_sub(1)
+                } else {
+                    floor
+                }
             }
             _ => return None,
         };
@@ -158,7 +190,10 @@ mod tests {
     #[case("now+1M-1y", Fill::Floor, 1406376000000)]
     #[case("1435320000000", Fill::Ceiling, 1435320000000)]
     fn math_moves_and_rounds(#[case] text: &str, #[case] fill: Fill, #[case] expected: i64) {
-        assert_eq!(parse_math(text, &DateFormat::default(), NOW, fill, 0).unwrap(), expected);
+        assert_eq!(
+            parse_math(text, &DateFormat::default(), NOW, fill, 0).unwrap(),
+            expected
+        );
     }
 
     #[rstest]

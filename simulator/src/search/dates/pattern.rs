@@ -4,7 +4,9 @@ use jiff::civil;
 
 use super::Fill;
 
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 enum Piece {
@@ -18,7 +20,11 @@ fn pieces(pattern: &str) -> Vec<Piece> {
     while let Some(c) = chars.next() {
         if c == '\'' {
             let literal: String = chars.by_ref().take_while(|c| *c != '\'').collect();
-            pieces.push(Piece::Literal(if literal.is_empty() { "'".to_owned() } else { literal }));
+            pieces.push(Piece::Literal(if literal.is_empty() {
+                "'".to_owned()
+            } else {
+                literal
+            }));
         } else if c.is_ascii_alphabetic() {
             let mut count = 1;
             while chars.next_if_eq(&c).is_some() {
@@ -34,7 +40,11 @@ fn pieces(pattern: &str) -> Vec<Piece> {
 
 pub(super) fn parse(pattern: &str, text: &str, fill: Fill) -> Option<i64> {
     let (mut year, mut month, mut day) = (1970i64, 1i64, 1i64);
-    let (mut hour, mut minute, mut second, mut milli) = if fill == Fill::Ceiling { (23, 59, 59, 999) } else { (0, 0, 0, 0) };
+    let (mut hour, mut minute, mut second, mut milli) = if fill == Fill::Ceiling {
+        (23, 59, 59, 999)
+    } else {
+        (0, 0, 0, 0)
+    };
     let mut offset = 0;
     let mut afternoon = None;
     let mut rest = text;
@@ -58,8 +68,13 @@ pub(super) fn parse(pattern: &str, text: &str, fill: Fill) -> Option<i64> {
             }
             Piece::Field(letter, count) => {
                 // A number that another number follows directly has exactly the pattern's width.
-                let tight = matches!(pieces.get(i + 1), Some(Piece::Field(next, _)) if !matches!(next, 'Z' | 'z' | 'a' | 'E'));
-                let most = if tight || *letter == 'S' { *count } else { (*count).max(if *letter == 'y' { 9 } else { 2 }) };
+                let tight =
+                    matches!(pieces.get(i + 1), Some(Piece::Field(next, _)) if !matches!(next, 'Z' | 'z' | 'a' | 'E'));
+                let most = if tight || *letter == 'S' {
+                    *count
+                } else {
+                    (*count).max(if *letter == 'y' { 9 } else { 2 })
+                };
                 let width = rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
                 let (digits, after) = rest.split_at_checked(width)?;
                 let value: i64 = digits.parse().ok()?;
@@ -83,13 +98,22 @@ pub(super) fn parse(pattern: &str, text: &str, fill: Fill) -> Option<i64> {
     if let Some(afternoon) = afternoon {
         hour = hour % 12 + if afternoon { 12 } else { 0 };
     }
-    let date = civil::Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
+    let date = civil::Date::new(
+        i16::try_from(year).ok()?,
+        i8::try_from(month).ok()?,
+        i8::try_from(day).ok()?,
+    )
+    .ok()?;
     let days = i64::from(date.since(civil::date(1970, 1, 1)).ok()?.get_days());
     Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + milli - offset * 1000)
 }
 
 fn zone(text: &str) -> Option<(i64, &str)> {
-    if let Some(rest) = text.strip_prefix('Z').or_else(|| text.strip_prefix("UTC")).or_else(|| text.strip_prefix("GMT")) {
+    if let Some(rest) = text
+        .strip_prefix('Z')
+        .or_else(|| text.strip_prefix("UTC"))
+        .or_else(|| text.strip_prefix("GMT"))
+    {
         return Some((0, rest));
     }
     let sign = match text.bytes().next()? {
@@ -113,15 +137,29 @@ pub(super) fn print(pattern: &str, millis: i64) -> String {
     for piece in pieces(pattern) {
         match piece {
             Piece::Literal(literal) => text.push_str(&literal),
-            Piece::Field('M', 3..) => text.push_str(usize::try_from(at.month() - 1).ok().and_then(|i| MONTHS.get(i)).unwrap_or(&"")),
-            Piece::Field('E', _) => text.push_str(usize::try_from(at.weekday().to_monday_zero_offset()).ok().and_then(|i| DAYS.get(i)).unwrap_or(&"")),
+            Piece::Field('M', 3..) => text.push_str(
+                usize::try_from(at.month() - 1)
+                    .ok()
+                    .and_then(|i| MONTHS.get(i))
+                    .unwrap_or(&""),
+            ),
+            Piece::Field('E', _) => text.push_str(
+                usize::try_from(at.weekday().to_monday_zero_offset())
+                    .ok()
+                    .and_then(|i| DAYS.get(i))
+                    .unwrap_or(&""),
+            ),
             Piece::Field('a', _) => text.push_str(if at.hour() < 12 { "AM" } else { "PM" }),
             Piece::Field('Z', 1) => text.push_str("+0000"),
             Piece::Field('Z' | 'z', _) => text.push_str("+00:00"),
             Piece::Field('y' | 'Y' | 'u', 2) => text.push_str(&format!("{:02}", at.year() % 100)),
-            Piece::Field('S', width) => {
-                text.push_str(&format!("{:03}", at.millisecond()).chars().chain(std::iter::repeat('0')).take(width).collect::<String>())
-            }
+            Piece::Field('S', width) => text.push_str(
+                &format!("{:03}", at.millisecond())
+                    .chars()
+                    .chain(std::iter::repeat('0'))
+                    .take(width)
+                    .collect::<String>(),
+            ),
             Piece::Field(letter, width) => {
                 let value = match letter {
                     'y' | 'Y' | 'u' => i64::from(at.year()),
@@ -160,6 +198,9 @@ mod tests {
 
     #[test]
     fn a_date_is_printed_by_its_pattern() {
-        assert_eq!(print("EEE dd MMM yyyy HH:mm:ss.SSS", 1434960000250), "Mon 22 Jun 2015 08:00:00.250");
+        assert_eq!(
+            print("EEE dd MMM yyyy HH:mm:ss.SSS", 1434960000250),
+            "Mon 22 Jun 2015 08:00:00.250"
+        );
     }
 }

@@ -61,14 +61,19 @@ impl Top {
     }
 
     fn order(specs: &[SortSpec], a: &Candidate, b: &Candidate) -> Ordering {
-        let first = if specs.is_empty() { b.score.total_cmp(&a.score) } else { compare(specs, &a.sort, &b.sort) };
+        let first = if specs.is_empty() {
+            b.score.total_cmp(&a.score)
+        } else {
+            compare(specs, &a.sort, &b.sort)
+        };
         first.then_with(|| (a.index, a.segment, a.doc).cmp(&(b.index, b.segment, b.doc)))
     }
 
     fn shrink(&mut self) {
         if self.kept.len() > self.limit {
             let specs = &self.specs;
-            self.kept.select_nth_unstable_by(self.limit - 1, |a, b| Top::order(specs, a, b));
+            self.kept
+                .select_nth_unstable_by(self.limit - 1, |a, b| Top::order(specs, a, b));
             self.kept.truncate(self.limit);
             if self.specs.is_empty()
                 && let Some(last) = self.kept.last()

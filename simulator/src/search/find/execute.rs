@@ -79,11 +79,24 @@ fn all_failed(failures: &[Failure]) -> SearchError {
             )
         })
         .collect();
-    SearchError::new(status, "SearchPhaseExecutionException", format!("Failed to execute phase [query], all shards failed; shardFailures {}", reasons.join("")))
+    SearchError::new(
+        status,
+        "SearchPhaseExecutionException",
+        format!(
+            "Failed to execute phase [query], all shards failed; shardFailures {}",
+            reasons.join("")
+        ),
+    )
 }
 
 /// The query of a request against one index, with the types and the alias filters that narrow it.
-pub(crate) fn prepare_query(context: &Context<'_>, source: &QuerySource, types: &[String], filters: &[Value], depth: usize) -> Result<Query> {
+pub(crate) fn prepare_query(
+    context: &Context<'_>,
+    source: &QuerySource,
+    types: &[String],
+    filters: &[Value],
+    depth: usize,
+) -> Result<Query> {
     let query = match source {
         QuerySource::All => crate::search::query::QueryKind::All.into(),
         QuerySource::Text(text, settings) => parse_string(context, text, settings)?,
@@ -91,13 +104,28 @@ pub(crate) fn prepare_query(context: &Context<'_>, source: &QuerySource, types: 
     };
     let mut narrowing = Vec::new();
     if !types.is_empty() {
-        let named: Vec<&str> = context.mapping.type_names().filter(|name| types.iter().any(|wanted| crate::search::pattern::matches(wanted, name))).collect();
-        narrowing.push(Query::any(named.into_iter().map(|name| context.of_type(name)).collect()));
+        let named: Vec<&str> = context
+            .mapping
+            .type_names()
+            .filter(|name| types.iter().any(|wanted| crate::search::pattern::matches(wanted, name)))
+            .collect();
+        narrowing.push(Query::any(
+            named.into_iter().map(|name| context.of_type(name)).collect(),
+        ));
     }
     if !filters.is_empty() {
-        narrowing.push(Query::any(filters.iter().map(|filter| parse_body(context, filter, depth)).collect::<Result<Vec<_>>>()?));
+        narrowing.push(Query::any(
+            filters
+                .iter()
+                .map(|filter| parse_body(context, filter, depth))
+                .collect::<Result<Vec<_>>>()?,
+        ));
     }
-    Ok(if narrowing.is_empty() { query } else { query.filtered(Query::every(narrowing)) })
+    Ok(if narrowing.is_empty() {
+        query
+    } else {
+        query.filtered(Query::every(narrowing))
+    })
 }
 
 /// Resolves the names of indices and searches them.
@@ -122,7 +150,11 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
                 let weight = Weight::of(&query, &view, &index.shard)?;
                 let post_filter = match &request.post_filter {
                     None => None,
-                    Some(filter) => Some(Weight::of(&parse_body(&context, filter, limits.depth)?, &view, &index.shard)?),
+                    Some(filter) => Some(Weight::of(
+                        &parse_body(&context, filter, limits.depth)?,
+                        &view,
+                        &index.shard,
+                    )?),
                 };
                 for segment in &view.segments {
                     SortReader::new(&request.sort, &mapping, &index.name, segment)?;
@@ -131,8 +163,18 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
             })
         };
         match prepared {
-            Ok((view, weight, query, post_filter)) => outcome.searched.push(Searched { index, view, weight, query, post_filter }),
-            Err(error) => outcome.failures.push(Failure { index: index.name.clone(), shards, error }),
+            Ok((view, weight, query, post_filter)) => outcome.searched.push(Searched {
+                index,
+                view,
+                weight,
+                query,
+                post_filter,
+            }),
+            Err(error) => outcome.failures.push(Failure {
+                index: index.name.clone(),
+                shards,
+                error,
+            }),
         }
     }
     if outcome.searched.is_empty() && !outcome.failures.is_empty() {
@@ -144,16 +186,22 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
 
 /// Finds the hits of what has been prepared.
 pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) -> Result<()> {
-    let by_score = request.sort.is_empty() || matches!(request.sort.as_slice(), [only] if only.field == "_score" && only.descending);
+    let by_score = request.sort.is_empty()
+        || matches!(request.sort.as_slice(), [only] if only.field == "_score" && only.descending);
     let specs = if by_score { &[][..] } else { &request.sort };
     let mut top = Top::new(specs, request.from + request.size);
     let tracks = by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score");
     let mut best = f32::NEG_INFINITY;
     let mut matches = Matches::default();
-    let deadline = request.timeout.map(|timeout| (cluster.options.ticks)().saturating_add(timeout));
+    let deadline = request
+        .timeout
+        .map(|timeout| (cluster.options.ticks)().saturating_add(timeout));
     let keeps = request.aggregations.is_some();
     // Only the best hits of a bucket need scores where no hits are asked for.
-    let bucket_scores = request.aggregations.as_ref().is_some_and(|wanted| wanted.to_string().contains("top_hits"));
+    let bucket_scores = request
+        .aggregations
+        .as_ref()
+        .is_some_and(|wanted| wanted.to_string().contains("top_hits"));
     let tracks = tracks && request.size > 0 || bucket_scores;
     for (number, searched) in outcome.searched.iter().enumerate() {
         let mapping = searched.index.mapping.read();
@@ -163,9 +211,13 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
                 outcome.timed_out = true;
                 break;
             }
-            let plain = searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none() && !keeps;
+            let plain = searched.post_filter.is_none()
+                && request.min_score.is_none()
+                && request.terminate_after.is_none()
+                && !keeps;
             // Where all matches score the same and enough have been found, the others only count.
-            let settled = |top: &Top| by_score && plain && searched.weight.constant().is_some_and(|score| !top.wants(score));
+            let settled =
+                |top: &Top| by_score && plain && searched.weight.constant().is_some_and(|score| !top.wants(score));
             if plain
                 && (request.from + request.size == 0 || settled(&top))
                 && let Some(count) = searched.weight.count(at, view)
@@ -179,12 +231,19 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
             if view.dead.is_none() && by_score && plain && tracks && searched.weight.constant().is_none() {
                 outcome.total += scorer.best(top.threshold(), &mut |doc, score| {
                     best = best.max(score);
-                    top.push(Candidate { index: number, segment: at, doc, score, sort: vec![] });
+                    top.push(Candidate {
+                        index: number,
+                        segment: at,
+                        doc,
+                        score,
+                        sort: vec![],
+                    });
                     top.threshold()
                 });
                 continue;
             }
-            let unfiltered = searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
+            let unfiltered =
+                searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
             if view.dead.is_none() && unfiltered && keeps && !bucket_scores && request.from + request.size == 0 {
                 let mut docs = Vec::new();
                 scorer.fill(&mut docs);
@@ -202,7 +261,11 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
             let mut doc = scorer.doc();
             while doc != END {
                 if view.is_alive(doc) {
-                    let score = if tracks || request.min_score.is_some() { scorer.score() } else { 0.0 };
+                    let score = if tracks || request.min_score.is_some() {
+                        scorer.score()
+                    } else {
+                        0.0
+                    };
                     if request.min_score.is_none_or(|least| score >= least) {
                         if keeps {
                             docs.push(doc);
@@ -215,7 +278,13 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
                             found_here += 1;
                             best = best.max(score);
                             if !by_score || top.wants(score) {
-                                top.push(Candidate { index: number, segment: at, doc, score, sort: reader.read(doc, score) });
+                                top.push(Candidate {
+                                    index: number,
+                                    segment: at,
+                                    doc,
+                                    score,
+                                    sort: reader.read(doc, score),
+                                });
                             }
                             if request.terminate_after.is_some_and(|most| found_here >= most) {
                                 outcome.terminated_early = true;
@@ -263,7 +332,11 @@ fn passes(filter: &mut Option<Option<Box<dyn Scorer>>>, doc: u32) -> bool {
 }
 
 /// The best of documents that have been matched, as `request` orders them, and the best score.
-pub(crate) fn best_of(searched: &[Searched], request: &SearchRequest, matches: &Matches) -> Result<(Vec<Candidate>, Option<f32>)> {
+pub(crate) fn best_of(
+    searched: &[Searched],
+    request: &SearchRequest,
+    matches: &Matches,
+) -> Result<(Vec<Candidate>, Option<f32>)> {
     let mut top = Top::new(&request.sort, request.from + request.size);
     let mut best: Option<f32> = None;
     for set in &matches.sets {
@@ -277,7 +350,13 @@ pub(crate) fn best_of(searched: &[Searched], request: &SearchRequest, matches: &
         for (at, doc) in set.docs.iter().enumerate() {
             let score = &set.score(at);
             best = Some(best.map_or(*score, |best| best.max(*score)));
-            top.push(Candidate { index: set.index, segment: set.segment, doc: *doc, score: *score, sort: reader.read(*doc, *score) });
+            top.push(Candidate {
+                index: set.index,
+                segment: set.segment,
+                doc: *doc,
+                score: *score,
+                sort: reader.read(*doc, *score),
+            });
         }
     }
     let mut hits = top.finish();

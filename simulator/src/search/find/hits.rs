@@ -19,7 +19,11 @@ pub(crate) fn render(request: &SearchRequest, searched: &[Searched], hit: &Candi
     let scored = !by_field || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score");
     let mut shown = hit_json(request, searched, hit, scored)?;
     if by_field {
-        let values: Vec<Value> = if hit.sort.is_empty() { vec![shown_score(hit.score)] } else { hit.sort.iter().map(super::sort::SortValue::json).collect() };
+        let values: Vec<Value> = if hit.sort.is_empty() {
+            vec![shown_score(hit.score)]
+        } else {
+            hit.sort.iter().map(super::sort::SortValue::json).collect()
+        };
         shown.insert("sort".to_owned(), values.into());
     }
     Ok(Value::Object(shown))
@@ -27,16 +31,26 @@ pub(crate) fn render(request: &SearchRequest, searched: &[Searched], hit: &Candi
 
 /// One hit, without what orders it.
 fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, scored: bool) -> Result<Map<String, Value>> {
-    let view = searched.view.segments.get(hit.segment).ok_or_else(|| SearchError::engine("a hit of no segment"))?;
+    let view = searched
+        .view
+        .segments
+        .get(hit.segment)
+        .ok_or_else(|| SearchError::engine("a hit of no segment"))?;
     let stored = view.segment.stored(hit.doc)?;
     let mut shown = Map::new();
     shown.insert("_index".to_owned(), json!(searched.index.name));
     shown.insert("_type".to_owned(), json!(stored.type_name()));
     shown.insert("_id".to_owned(), json!(stored.id()));
     if request.version {
-        shown.insert("_version".to_owned(), json!(searched.index.shard.version(stored.type_name(), stored.id())));
+        shown.insert(
+            "_version".to_owned(),
+            json!(searched.index.shard.version(stored.type_name(), stored.id())),
+        );
     }
-    shown.insert("_score".to_owned(), if scored { shown_score(hit.score) } else { Value::Null });
+    shown.insert(
+        "_score".to_owned(),
+        if scored { shown_score(hit.score) } else { Value::Null },
+    );
     let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
     let whole = SourceFilter::default();
     let filter = match (&request.source, &request.fields) {
@@ -50,9 +64,17 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
     let mut fields = Map::new();
     let mapping = searched.index.mapping.read();
     for wanted in request.fields.iter().flatten().filter(|field| *field != "_source") {
-        let names = if wanted.contains('*') { mapping.field_names(wanted) } else { vec![wanted.clone()] };
+        let names = if wanted.contains('*') {
+            mapping.field_names(wanted)
+        } else {
+            vec![wanted.clone()]
+        };
         for name in names {
-            let values: Vec<Value> = extract(&source, &name).into_iter().filter(|value| !value.is_object()).cloned().collect();
+            let values: Vec<Value> = extract(&source, &name)
+                .into_iter()
+                .filter(|value| !value.is_object())
+                .cloned()
+                .collect();
             if !values.is_empty() {
                 fields.insert(name, values.into());
             }
@@ -65,12 +87,26 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
         let values: Vec<Value> = match field.field_type.kind {
             kind if kind.is_numeric() => {
                 let numbers = view.segment.values(field.ordinal)?;
-                numbers.of(hit.doc).iter().map(|encoded| if kind.is_floating() { json!(field.field_type.decode(*encoded)) } else { json!(encoded) }).collect()
+                numbers
+                    .of(hit.doc)
+                    .iter()
+                    .map(|encoded| {
+                        if kind.is_floating() {
+                            json!(field.field_type.decode(*encoded))
+                        } else {
+                            json!(encoded)
+                        }
+                    })
+                    .collect()
             }
             Kind::Binary => vec![],
             _ => {
                 let terms = view.segment.ordinals(field.ordinal)?;
-                terms.of(hit.doc).iter().map(|ordinal| json!(terms.term(*ordinal))).collect()
+                terms
+                    .of(hit.doc)
+                    .iter()
+                    .map(|ordinal| json!(terms.term(*ordinal)))
+                    .collect()
             }
         };
         if !values.is_empty() {
@@ -88,7 +124,10 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
     }
     drop(mapping);
     if request.explain {
-        shown.insert("_explanation".to_owned(), explain(&searched.weight, hit.segment, view, hit.doc)?.json());
+        shown.insert(
+            "_explanation".to_owned(),
+            explain(&searched.weight, hit.segment, view, hit.doc)?.json(),
+        );
     }
     Ok(shown)
 }

@@ -92,17 +92,24 @@ pub(crate) fn operator(text: Option<&str>) -> Result<Operator> {
     match text.map(str::to_ascii_lowercase).as_deref() {
         None | Some("or") => Ok(Operator::Or),
         Some("and") => Ok(Operator::And),
-        Some(other) => Err(SearchError::illegal(format!("Unsupported defaultOperator [{other}], can either be [OR] or [AND]"))),
+        Some(other) => Err(SearchError::illegal(format!(
+            "Unsupported defaultOperator [{other}], can either be [OR] or [AND]"
+        ))),
     }
 }
 
 fn count(name: &str, text: &str) -> Result<usize> {
-    text.parse().map_err(|_| SearchError::illegal(format!("Failed to parse int parameter [{name}] with value [{text}]")))
+    text.parse()
+        .map_err(|_| SearchError::illegal(format!("Failed to parse int parameter [{name}] with value [{text}]")))
 }
 
 impl SearchRequest {
     /// The request that parameters and a body make; parameters win.
-    pub(crate) fn parse(params: &BTreeMap<String, String>, body: Option<&Value>, limits: &Limits) -> Result<SearchRequest> {
+    pub(crate) fn parse(
+        params: &BTreeMap<String, String>,
+        body: Option<&Value>,
+        limits: &Limits,
+    ) -> Result<SearchRequest> {
         let mut request = SearchRequest::default();
         if let Some(body) = body {
             request.read_body(body)?;
@@ -127,7 +134,10 @@ impl SearchRequest {
             match name.as_str() {
                 "q" => {
                     if text.len() > limits.query {
-                        return Err(SearchError::query(format!("the query is longer than {} bytes", limits.query)));
+                        return Err(SearchError::query(format!(
+                            "the query is longer than {} bytes",
+                            limits.query
+                        )));
                     }
                     self.query = QuerySource::Text(text.clone(), Box::new(string_settings(params)?));
                 }
@@ -138,16 +148,34 @@ impl SearchRequest {
                 "explain" => self.explain = flag(text),
                 "version" => self.version = flag(text),
                 "terminate_after" => self.terminate_after = Some(count(name, text)? as u64).filter(|after| *after > 0),
-                "timeout" => self.timeout = Some(duration(text).ok_or_else(|| SearchError::parse(format!("Failed to parse [{text}]")))?),
+                "timeout" => {
+                    self.timeout =
+                        Some(duration(text).ok_or_else(|| SearchError::parse(format!("Failed to parse [{text}]")))?)
+                }
                 "min_score" => self.min_score = Some(text.parse().map_err(|_| SearchError::number(text))?),
-                "fields" => self.fields = Some(text.split(',').map(|field| field.trim().to_owned()).filter(|field| !field.is_empty()).collect()),
+                "fields" => {
+                    self.fields = Some(
+                        text.split(',')
+                            .map(|field| field.trim().to_owned())
+                            .filter(|field| !field.is_empty())
+                            .collect(),
+                    )
+                }
                 "fielddata_fields" => self.fielddata_fields = names(&Value::String(text.clone())),
                 "_source" => self.source = Some(SourceFilter::parse(&Value::String(text.clone()))),
-                "_source_include" | "_source_includes" => self.source.get_or_insert_default().include = names(&Value::String(text.clone())),
-                "_source_exclude" | "_source_excludes" => self.source.get_or_insert_default().exclude = names(&Value::String(text.clone())),
+                "_source_include" | "_source_includes" => {
+                    self.source.get_or_insert_default().include = names(&Value::String(text.clone()))
+                }
+                "_source_exclude" | "_source_excludes" => {
+                    self.source.get_or_insert_default().exclude = names(&Value::String(text.clone()))
+                }
                 "search_type" => match text.as_str() {
                     "count" => self.size = 0,
-                    "query_then_fetch" | "query_and_fetch" | "dfs_query_then_fetch" | "dfs_query_and_fetch" | "scan" => {}
+                    "query_then_fetch"
+                    | "query_and_fetch"
+                    | "dfs_query_then_fetch"
+                    | "dfs_query_and_fetch"
+                    | "scan" => {}
                     other => {
                         return Err(SearchError::illegal(format!("No search type for [{other}]")));
                     }
@@ -160,11 +188,26 @@ impl SearchRequest {
 
     fn read_body(&mut self, body: &Value) -> Result<()> {
         let Value::Object(body) = body else {
-            return Err(SearchError::new(400, "SearchParseException", "Failed to parse source: expected an object"));
+            return Err(SearchError::new(
+                400,
+                "SearchParseException",
+                "Failed to parse source: expected an object",
+            ));
         };
         for (key, value) in body {
-            let number = || value.as_u64().or_else(|| value.as_str().and_then(|text| text.parse().ok())).and_then(|number| usize::try_from(number).ok());
-            let refuse = || SearchError::new(400, "SearchParseException", format!("Parse Failure [Failed to parse source [{key}: {value}]]"));
+            let number = || {
+                value
+                    .as_u64()
+                    .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
+                    .and_then(|number| usize::try_from(number).ok())
+            };
+            let refuse = || {
+                SearchError::new(
+                    400,
+                    "SearchParseException",
+                    format!("Parse Failure [Failed to parse source [{key}: {value}]]"),
+                )
+            };
             let yes = crate::search::mapping::truth(value);
             match key.as_str() {
                 "query" => self.query = QuerySource::Body(value.clone()),
@@ -176,21 +219,37 @@ impl SearchRequest {
                 "explain" => self.explain = yes,
                 "version" => self.version = yes,
                 "min_score" => self.min_score = Some(value.as_f64().ok_or_else(refuse)? as f32),
-                "terminate_after" => self.terminate_after = number().map(|after| after as u64).filter(|after| *after > 0),
-                "timeout" => self.timeout = value.as_str().and_then(duration).or_else(|| value.as_u64().map(Duration::from_millis)),
+                "terminate_after" => {
+                    self.terminate_after = number().map(|after| after as u64).filter(|after| *after > 0)
+                }
+                "timeout" => {
+                    self.timeout = value
+                        .as_str()
+                        .and_then(duration)
+                        .or_else(|| value.as_u64().map(Duration::from_millis))
+                }
                 "_source" => self.source = Some(SourceFilter::parse(value)),
                 "fields" | "stored_fields" => self.fields = Some(names(value)),
                 "fielddata_fields" => self.fielddata_fields = names(value),
                 "highlight" => self.highlight = Some(value.clone()),
                 "aggs" | "aggregations" => self.aggregations = Some(value.clone()),
                 // A log viewer sends these empty.
-                "facets" | "suggest" | "script_fields" | "rescore" if value.as_object().is_some_and(|object| object.is_empty()) => {}
+                "facets" | "suggest" | "script_fields" | "rescore"
+                    if value.as_object().is_some_and(|object| object.is_empty()) => {}
                 "facets" | "suggest" | "script_fields" | "rescore" => {
-                    return Err(SearchError::new(400, "SearchParseException", format!("Parse Failure [{key} are not part of this backend]")));
+                    return Err(SearchError::new(
+                        400,
+                        "SearchParseException",
+                        format!("Parse Failure [{key} are not part of this backend]"),
+                    ));
                 }
                 "stats" | "indices_boost" | "query_cache" | "preference" => {}
                 other => {
-                    return Err(SearchError::new(400, "SearchParseException", format!("Parse Failure [No parser for element [{other}]]")));
+                    return Err(SearchError::new(
+                        400,
+                        "SearchParseException",
+                        format!("Parse Failure [No parser for element [{other}]]"),
+                    ));
                 }
             }
         }

@@ -63,10 +63,21 @@ pub(super) fn parse_sort_text(text: &str) -> Result<Vec<SortSpec>> {
 /// The order that a body says.
 pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
     match value {
-        Value::Array(items) => items.iter().map(parse_sort).collect::<Result<Vec<_>>>().map(|all| all.into_iter().flatten().collect()),
+        Value::Array(items) => items
+            .iter()
+            .map(parse_sort)
+            .collect::<Result<Vec<_>>>()
+            .map(|all| all.into_iter().flatten().collect()),
         Value::String(field) => Ok(vec![SortSpec::of(field, None)]),
-        Value::Object(fields) => fields.iter().map(|(field, settings)| parse_one(field, settings)).collect(),
-        other => Err(SearchError::new(400, "SearchParseException", format!("Parse Failure [malformed sort format [{other}]]"))),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(field, settings)| parse_one(field, settings))
+            .collect(),
+        other => Err(SearchError::new(
+            400,
+            "SearchParseException",
+            format!("Parse Failure [malformed sort format [{other}]]"),
+        )),
     }
 }
 
@@ -81,7 +92,9 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
                     ("reverse", _) => spec.descending = crate::search::mapping::truth(value),
                     ("missing", Some("_last")) => spec.missing = Missing::Last,
                     ("missing", Some("_first")) => spec.missing = Missing::First,
-                    ("missing", _) => spec.missing = Missing::As(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+                    ("missing", _) => {
+                        spec.missing = Missing::As(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                    }
                     ("mode", Some(mode)) => spec.mode = Some(mode.to_owned()),
                     ("ignore_unmapped", _) => spec.ignore_unmapped = crate::search::mapping::truth(value),
                     ("unmapped_type", Some(kind)) => spec.unmapped = Kind::named(kind),
@@ -93,7 +106,11 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
             }
             Ok(spec)
         }
-        other => Err(SearchError::new(400, "SearchParseException", format!("Parse Failure [malformed sort format [{other}]]"))),
+        other => Err(SearchError::new(
+            400,
+            "SearchParseException",
+            format!("Parse Failure [malformed sort format [{other}]]"),
+        )),
     }
 }
 
@@ -162,7 +179,11 @@ pub(super) fn compare(specs: &[SortSpec], a: &[SortValue], b: &[SortValue]) -> O
 enum Reader {
     Score,
     Document,
-    Numbers { values: Arc<Values>, floating: bool, missing: i64 },
+    Numbers {
+        values: Arc<Values>,
+        floating: bool,
+        missing: i64,
+    },
     Terms(Arc<Ordinals>),
     Nothing(SortValue),
 }
@@ -174,7 +195,10 @@ pub(super) struct SortReader {
 
 impl SortReader {
     pub(super) fn new(specs: &[SortSpec], mapping: &Mapping, index: &str, view: &SegmentView) -> Result<SortReader> {
-        let readers = specs.iter().map(|spec| Ok((reader(spec, mapping, index, view)?, spec.descending, spec.mode.clone()))).collect::<Result<Vec<_>>>()?;
+        let readers = specs
+            .iter()
+            .map(|spec| Ok((reader(spec, mapping, index, view)?, spec.descending, spec.mode.clone())))
+            .collect::<Result<Vec<_>>>()?;
         Ok(SortReader { readers })
     }
 
@@ -185,10 +209,18 @@ impl SortReader {
                 Reader::Score => SortValue::Score(score),
                 Reader::Document => SortValue::Whole(i64::from(doc)),
                 Reader::Nothing(value) => value.clone(),
-                Reader::Numbers { values, floating, missing } => {
+                Reader::Numbers {
+                    values,
+                    floating,
+                    missing,
+                } => {
                     let own = values.of(doc);
                     let encoded = pick(own, *descending, mode.as_deref(), *floating).unwrap_or(*missing);
-                    if *floating { SortValue::Floating(unsortable(encoded)) } else { SortValue::Whole(encoded) }
+                    if *floating {
+                        SortValue::Floating(unsortable(encoded))
+                    } else {
+                        SortValue::Whole(encoded)
+                    }
                 }
                 Reader::Terms(ordinals) => {
                     let own = ordinals.of(doc);
@@ -204,7 +236,11 @@ impl SortReader {
 /// One number of several: the least in ascending order, the greatest in descending order, or as the mode says.
 fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) -> Option<i64> {
     let sum = || {
-        if floating { values.iter().map(|value| unsortable(*value)).sum::<f64>() } else { values.iter().map(|value| *value as f64).sum() }
+        if floating {
+            values.iter().map(|value| unsortable(*value)).sum::<f64>()
+        } else {
+            values.iter().map(|value| *value as f64).sum()
+        }
     };
     let encode = |number: f64| {
         if floating { sortable(number) } else { number as i64 }
@@ -229,7 +265,14 @@ fn reader(spec: &SortSpec, mapping: &Mapping, index: &str, view: &SegmentView) -
     let Some(field) = mapping.field(&spec.field) else {
         let kind = spec.unmapped.or(spec.ignore_unmapped.then_some(Kind::Long));
         let kind = kind.ok_or_else(|| {
-            SearchError::new(400, "SearchParseException", format!("[{index}]: Parse Failure [No mapping found for [{}] in order to sort on]", spec.field))
+            SearchError::new(
+                400,
+                "SearchParseException",
+                format!(
+                    "[{index}]: Parse Failure [No mapping found for [{}] in order to sort on]",
+                    spec.field
+                ),
+            )
         })?;
         return Ok(Reader::Nothing(absent(spec, kind, None)));
     };
@@ -242,7 +285,11 @@ fn reader(spec: &SortSpec, mapping: &Mapping, index: &str, view: &SegmentView) -
         SortValue::Whole(number) => number,
         _ => 0,
     };
-    Ok(Reader::Numbers { values: view.segment.values(field.ordinal)?, floating: kind.is_floating(), missing })
+    Ok(Reader::Numbers {
+        values: view.segment.values(field.ordinal)?,
+        floating: kind.is_floating(),
+        missing,
+    })
 }
 
 /// What a document without a value counts as.
@@ -250,7 +297,11 @@ fn absent(spec: &SortSpec, kind: Kind, field: Option<&Field>) -> SortValue {
     if let (Missing::As(text), Some(field)) = (&spec.missing, field)
         && let Ok(encoded) = field.field_type.encode_text(text)
     {
-        return if kind.is_floating() { SortValue::Floating(unsortable(encoded)) } else { SortValue::Whole(encoded) };
+        return if kind.is_floating() {
+            SortValue::Floating(unsortable(encoded))
+        } else {
+            SortValue::Whole(encoded)
+        };
     }
     let high = (spec.missing == Missing::First) == spec.descending;
     match kind {

@@ -14,15 +14,26 @@ pub(crate) struct SourceFilter {
 
 impl Default for SourceFilter {
     fn default() -> SourceFilter {
-        SourceFilter { enabled: true, include: vec![], exclude: vec![] }
+        SourceFilter {
+            enabled: true,
+            include: vec![],
+            exclude: vec![],
+        }
     }
 }
 
 /// A string (a comma list, where lists are written so) or an array of strings.
 pub(crate) fn names(value: &Value) -> Vec<String> {
     match value {
-        Value::String(text) => text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect(),
-        Value::Array(items) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
+        Value::String(text) => text
+            .split(',')
+            .map(|part| part.trim().to_owned())
+            .filter(|part| !part.is_empty())
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
         _ => vec![],
     }
 }
@@ -31,14 +42,33 @@ impl SourceFilter {
     /// The filter that a body's `_source` says.
     pub(crate) fn parse(value: &Value) -> SourceFilter {
         match value {
-            Value::Bool(enabled) => SourceFilter { enabled: *enabled, ..SourceFilter::default() },
+            Value::Bool(enabled) => SourceFilter {
+                enabled: *enabled,
+                ..SourceFilter::default()
+            },
             Value::Object(parts) => {
-                let section = |keys: [&str; 2]| keys.iter().find_map(|key| parts.get(*key)).map(names).unwrap_or_default();
-                SourceFilter { enabled: true, include: section(["include", "includes"]), exclude: section(["exclude", "excludes"]) }
+                let section = |keys: [&str; 2]| {
+                    keys.iter()
+                        .find_map(|key| parts.get(*key))
+                        .map(names)
+                        .unwrap_or_default()
+                };
+                SourceFilter {
+                    enabled: true,
+                    include: section(["include", "includes"]),
+                    exclude: section(["exclude", "excludes"]),
+                }
             }
-            Value::String(text) if text == "false" => SourceFilter { enabled: false, ..SourceFilter::default() },
+            Value::String(text) if text == "false" => SourceFilter {
+                enabled: false,
+                ..SourceFilter::default()
+            },
             Value::String(text) if text == "true" => SourceFilter::default(),
-            other => SourceFilter { enabled: true, include: names(other), exclude: vec![] },
+            other => SourceFilter {
+                enabled: true,
+                include: names(other),
+                exclude: vec![],
+            },
         }
     }
 
@@ -49,7 +79,9 @@ impl SourceFilter {
     /// What is left of a source.
     pub(crate) fn apply(&self, source: &Value) -> Value {
         match source {
-            Value::Object(object) if !self.is_plain() => Value::Object(self.object("", object, self.include.is_empty())),
+            Value::Object(object) if !self.is_plain() => {
+                Value::Object(self.object("", object, self.include.is_empty()))
+            }
             other => other.clone(),
         }
     }
@@ -57,9 +89,16 @@ impl SourceFilter {
     fn object(&self, prefix: &str, object: &Map<String, Value>, included: bool) -> Map<String, Value> {
         let mut kept = Map::new();
         for (key, value) in object {
-            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-            let named =
-                |patterns: &[String]| patterns.iter().any(|wanted| pattern::matches(wanted, &path) || pattern::matches(wanted.trim_end_matches(".*"), &path));
+            let path = if prefix.is_empty() {
+                key.clone()
+            } else {
+                format!("{prefix}.{key}")
+            };
+            let named = |patterns: &[String]| {
+                patterns.iter().any(|wanted| {
+                    pattern::matches(wanted, &path) || pattern::matches(wanted.trim_end_matches(".*"), &path)
+                })
+            };
             if named(&self.exclude) {
                 continue;
             }
@@ -78,7 +117,10 @@ impl SourceFilter {
                 (included || !inner.is_empty()).then_some(Value::Object(inner))
             }
             Value::Array(items) if items.iter().any(Value::is_object) => {
-                let items: Vec<Value> = items.iter().filter_map(|item| self.value(path, item, included)).collect();
+                let items: Vec<Value> = items
+                    .iter()
+                    .filter_map(|item| self.value(path, item, included))
+                    .collect();
                 (included || !items.is_empty()).then_some(Value::Array(items))
             }
             value => included.then(|| value.clone()),

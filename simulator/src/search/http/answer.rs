@@ -31,16 +31,25 @@ impl Answer {
     }
 
     pub(crate) fn json(status: u16, value: Value) -> Answer {
-        Answer { status, content: Content::Json(value) }
+        Answer {
+            status,
+            content: Content::Json(value),
+        }
     }
 
     pub(crate) fn text(text: String) -> Answer {
-        Answer { status: 200, content: Content::Text(text) }
+        Answer {
+            status: 200,
+            content: Content::Text(text),
+        }
     }
 
     /// Nothing but a status, as a HEAD is answered.
     pub(crate) fn exists(exists: bool) -> Answer {
-        Answer { status: if exists { 200 } else { 404 }, content: Content::None }
+        Answer {
+            status: if exists { 200 } else { 404 },
+            content: Content::None,
+        }
     }
 
     pub(crate) fn acknowledged() -> Answer {
@@ -48,7 +57,10 @@ impl Answer {
     }
 
     pub(crate) fn refusal(error: &SearchError) -> Answer {
-        Answer::json(error.status, json!({"error": error.to_string(), "status": error.status}))
+        Answer::json(
+            error.status,
+            json!({"error": error.to_string(), "status": error.status}),
+        )
     }
 
     /// The answer as HTTP, in the format that the request asks for.
@@ -63,14 +75,21 @@ impl Answer {
             }
             Content::Json(value) if yaml => ("application/yaml", yaml_of(&value).into_bytes()),
             Content::Json(value) if pretty => ("application/json; charset=UTF-8", pretty_of(&value).into_bytes()),
-            Content::Json(value) => ("application/json; charset=UTF-8", serde_json::to_vec(&value).unwrap_or_default()),
+            Content::Json(value) => (
+                "application/json; charset=UTF-8",
+                serde_json::to_vec(&value).unwrap_or_default(),
+            ),
         };
         let length = body.len();
         let mut response = Response::new(Full::new(Bytes::from(if head { Vec::new() } else { body })));
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(mime));
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, header::HeaderValue::from_static(mime));
         if !head || length == 0 {
-            response.headers_mut().insert(header::CONTENT_LENGTH, header::HeaderValue::from(length));
+            response
+                .headers_mut()
+                .insert(header::CONTENT_LENGTH, header::HeaderValue::from(length));
         }
         response
     }
@@ -176,8 +195,7 @@ mod tests {
     #[test]
     fn json_for_people_has_its_arrays_in_line() {
         let value = json!({"took": 5, "hits": {"hits": [{"_id": "1"}, {}], "max": null}, "none": []});
-        let expected =
-            "{\n  \"took\" : 5,\n  \"hits\" : {\n    \"hits\" : [ {\n      \"_id\" : \"1\"\n    }, { } ],\n    \"max\" : null\n  },\n  \"none\" : [ ]\n}\n";
+        let expected = "{\n  \"took\" : 5,\n  \"hits\" : {\n    \"hits\" : [ {\n      \"_id\" : \"1\"\n    }, { } ],\n    \"max\" : null\n  },\n  \"none\" : [ ]\n}\n";
         assert_eq!(pretty_of(&value), expected);
     }
 }

@@ -21,9 +21,21 @@ pub(crate) struct RestRequest {
 
 impl RestRequest {
     pub(crate) fn new(method: Method, uri: &http::Uri, body: Bytes) -> RestRequest {
-        let path = uri.path().split('/').filter(|part| !part.is_empty()).map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned()).collect();
-        let params = url::form_urlencoded::parse(uri.query().unwrap_or("").as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-        RestRequest { method, path, params, body }
+        let path = uri
+            .path()
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
+            .collect();
+        let params = url::form_urlencoded::parse(uri.query().unwrap_or("").as_bytes())
+            .map(|(name, value)| (name.into_owned(), value.into_owned()))
+            .collect();
+        RestRequest {
+            method,
+            path,
+            params,
+            body,
+        }
     }
 
     pub(crate) fn param(&self, name: &str) -> Option<&str> {
@@ -32,22 +44,35 @@ impl RestRequest {
 
     /// True if a parameter is there and not `false`.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        self.param(name).is_some_and(|text| !matches!(text, "false" | "0" | "off" | "no"))
+        self.param(name)
+            .is_some_and(|text| !matches!(text, "false" | "0" | "off" | "no"))
     }
 
     pub(crate) fn flag_or(&self, name: &str, default: bool) -> bool {
-        if self.params.contains_key(name) { self.flag(name) } else { default }
+        if self.params.contains_key(name) {
+            self.flag(name)
+        } else {
+            default
+        }
     }
 
     pub(crate) fn count(&self, name: &str) -> Result<Option<u64>> {
         self.param(name)
-            .map(|text| text.parse().map_err(|_| SearchError::illegal(format!("Failed to parse long parameter [{name}] with value [{text}]"))))
+            .map(|text| {
+                text.parse().map_err(|_| {
+                    SearchError::illegal(format!("Failed to parse long parameter [{name}] with value [{text}]"))
+                })
+            })
             .transpose()
     }
 
     /// The body, or what stands for it in the parameter `source`.
     pub(crate) fn body_or_source(&self) -> &[u8] {
-        if self.body.is_empty() { self.param("source").map_or(&[], str::as_bytes) } else { &self.body }
+        if self.body.is_empty() {
+            self.param("source").map_or(&[], str::as_bytes)
+        } else {
+            &self.body
+        }
     }
 
     /// The body as JSON, if there is one.
@@ -56,7 +81,9 @@ impl RestRequest {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
         }
-        serde_json::from_slice(body).map(Some).map_err(|error| SearchError::parse(format!("Failed to derive xcontent or to parse the body: {error}")))
+        serde_json::from_slice(body)
+            .map(Some)
+            .map_err(|error| SearchError::parse(format!("Failed to derive xcontent or to parse the body: {error}")))
     }
 
     /// What to do about names of indices that nothing has.

@@ -3,7 +3,9 @@
 use http::Method;
 
 use super::{Answer, RestRequest, Shared};
-use crate::search::api::{aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats, templates};
+use crate::search::api::{
+    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats, templates,
+};
 use crate::search::error::{Result, SearchError};
 
 /// What `_search` and its like are asked of: indices, maybe types, and what is asked.
@@ -18,9 +20,21 @@ fn place<'a>(path: &'a [&'a str]) -> Option<Place<'a>> {
     let at = path.iter().position(|part| part.starts_with('_') && *part != "_all")?;
     let (names, action) = path.split_at(at);
     match names {
-        [] => Some(Place { indices: "", types: None, action }),
-        [indices] => Some(Place { indices, types: None, action }),
-        [indices, types] => Some(Place { indices, types: Some(types), action }),
+        [] => Some(Place {
+            indices: "",
+            types: None,
+            action,
+        }),
+        [indices] => Some(Place {
+            indices,
+            types: None,
+            action,
+        }),
+        [indices, types] => Some(Place {
+            indices,
+            types: Some(types),
+            action,
+        }),
         _ => None,
     }
 }
@@ -38,14 +52,26 @@ pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer>
     };
     match answered {
         Some(answer) => Ok(answer),
-        None => document(shared, request, &path)?
-            .map_or_else(|| Err(SearchError::illegal(format!("No handler found for uri [/{}] and method [{}]", path.join("/"), request.method))), Ok),
+        None => document(shared, request, &path)?.map_or_else(
+            || {
+                Err(SearchError::illegal(format!(
+                    "No handler found for uri [/{}] and method [{}]",
+                    path.join("/"),
+                    request.method
+                )))
+            },
+            Ok,
+        ),
     }
 }
 
 /// What can be asked of indices and types.
 fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
-    let Place { indices: names, types, action } = *place;
+    let Place {
+        indices: names,
+        types,
+        action,
+    } = *place;
     let named = (!names.is_empty()).then_some(names);
     let reads = matches!(request.method, Method::GET | Method::POST);
     let answer = match (&request.method, action) {
@@ -64,7 +90,9 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         (_, ["_mget"]) if reads => documents::mget(shared, request, named, types)?,
         (&Method::POST | &Method::PUT, ["_bulk"]) => documents::bulk(shared, request, named, types)?,
         (&Method::DELETE, ["_query"]) => documents::delete_by_query(shared, request, names, types)?,
-        (_, ["_refresh" | "_flush" | "_optimize"]) if reads => indices::maintain(shared, request, names, action.first().unwrap_or(&""))?,
+        (_, ["_refresh" | "_flush" | "_optimize"]) if reads => {
+            indices::maintain(shared, request, names, action.first().unwrap_or(&""))?
+        }
         (&Method::POST | &Method::GET, ["_flush", "synced"]) => indices::maintain(shared, request, names, "_flush")?,
         (_, ["_cache", "clear"]) if reads => indices::maintain(shared, request, names, "_cache")?,
         (&Method::GET, ["_stats"]) => stats::stats(shared, request, names, None)?,
@@ -89,11 +117,20 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
 }
 
 fn is_feature_list(features: &str) -> bool {
-    features.split(',').all(|feature| matches!(feature, "_settings" | "_mappings" | "_mapping" | "_aliases" | "_alias" | "_warmers" | "_warmer"))
+    features.split(',').all(|feature| {
+        matches!(
+            feature,
+            "_settings" | "_mappings" | "_mapping" | "_aliases" | "_alias" | "_warmers" | "_warmer"
+        )
+    })
 }
 
 fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
-    let Place { indices: names, types, action } = *place;
+    let Place {
+        indices: names,
+        types,
+        action,
+    } = *place;
     let answer = match (&request.method, action) {
         (&Method::GET, [_]) => mappings::get(shared, request, names, types)?,
         (&Method::GET, [_, "field", fields]) => mappings::fields(shared, request, names, types, fields)?,
@@ -116,13 +153,21 @@ fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<
 }
 
 fn alias(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
-    let Place { indices: names, action, .. } = *place;
+    let Place {
+        indices: names, action, ..
+    } = *place;
     let strict = action.first() == Some(&"_alias");
     let answer = match (&request.method, action) {
         (&Method::POST, ["_aliases"]) if names.is_empty() => aliases::update(shared, request)?,
         (&Method::GET, [_]) => aliases::get(shared, request, names, None, strict)?,
         (&Method::GET, [_, wanted]) => aliases::get(shared, request, names, Some(wanted), strict)?,
-        (&Method::HEAD, [_]) => Answer::exists(shared.cluster.indices().iter().any(|index| !index.aliases.read().is_empty())),
+        (&Method::HEAD, [_]) => Answer::exists(
+            shared
+                .cluster
+                .indices()
+                .iter()
+                .any(|index| !index.aliases.read().is_empty()),
+        ),
         (&Method::HEAD, [_, wanted]) => aliases::exists(shared, request, names, wanted),
         (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,
         (&Method::DELETE, [_, wanted]) => aliases::delete(shared, request, names, wanted)?,
@@ -139,11 +184,15 @@ fn whole_cluster(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resul
         (_, ["_cluster", "health", indices]) if get => cluster::health(shared, request, Some(indices))?,
         (_, ["_cluster", "state"]) if get => state::state(shared, request, None, None)?,
         (_, ["_cluster", "state", metrics]) if get => state::state(shared, request, Some(metrics), None)?,
-        (_, ["_cluster", "state", metrics, indices]) if get => state::state(shared, request, Some(metrics), Some(indices))?,
+        (_, ["_cluster", "state", metrics, indices]) if get => {
+            state::state(shared, request, Some(metrics), Some(indices))?
+        }
         (_, ["_cluster", "stats", ..]) if get => cluster::stats(shared),
         (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster::settings(request)?,
         (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,
-        (_, ["_cluster", "nodes", "hot_threads"] | ["_nodes", "hot_threads"]) if get => nodes::hot_threads(shared, None),
+        (_, ["_cluster", "nodes", "hot_threads"] | ["_nodes", "hot_threads"]) if get => {
+            nodes::hot_threads(shared, None)
+        }
         (_, ["_nodes"]) if get => nodes::info(shared, None, None),
         (_, ["_nodes", "stats", ..]) if get => nodes::stats(shared, None),
         (_, ["_nodes", picked, "stats", ..]) if get => nodes::stats(shared, Some(picked)),
@@ -166,7 +215,12 @@ fn whole_cluster(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resul
 }
 
 fn is_metric_list(text: &str) -> bool {
-    text.split(',').all(|metric| matches!(metric, "settings" | "os" | "process" | "jvm" | "thread_pool" | "network" | "transport" | "http" | "plugins"))
+    text.split(',').all(|metric| {
+        matches!(
+            metric,
+            "settings" | "os" | "process" | "jvm" | "thread_pool" | "network" | "transport" | "http" | "plugins"
+        )
+    })
 }
 
 /// Documents and indices by path.
@@ -186,10 +240,14 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         (_, [index, type_name, id]) if writes => documents::index(shared, request, index, type_name, Some(id), false)?,
         (_, [index, type_name, id]) if reads => documents::get(shared, request, index, type_name, id)?,
         (&Method::DELETE, [index, type_name, id]) => documents::delete(shared, request, index, type_name, id)?,
-        (_, [index, type_name, id, "_create"]) if writes => documents::index(shared, request, index, type_name, Some(id), true)?,
+        (_, [index, type_name, id, "_create"]) if writes => {
+            documents::index(shared, request, index, type_name, Some(id), true)?
+        }
         (_, [index, type_name, id, "_source"]) if reads => documents::source(shared, request, index, type_name, id)?,
         (&Method::POST, [index, type_name, id, "_update"]) => documents::update(shared, request, index, type_name, id)?,
-        (&Method::GET | &Method::POST, [index, type_name, id, "_explain"]) => query::explain(shared, request, index, type_name, id)?,
+        (&Method::GET | &Method::POST, [index, type_name, id, "_explain"]) => {
+            query::explain(shared, request, index, type_name, id)?
+        }
         _ => return Ok(None),
     };
     Ok(Some(answer))

@@ -35,7 +35,10 @@ pub struct SearchServer {
 
 impl std::fmt::Debug for SearchServer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("SearchServer").field("options", &self.shared.cluster.options).finish_non_exhaustive()
+        formatter
+            .debug_struct("SearchServer")
+            .field("options", &self.shared.cluster.options)
+            .finish_non_exhaustive()
     }
 }
 
@@ -45,7 +48,9 @@ impl SearchServer {
         let cluster = Cluster::new(options);
         let ids = IdSource::new(cluster.now());
         let scrolls = Scrolls::new(cluster.options.limits.scrolls);
-        SearchServer { shared: Arc::new(Shared { cluster, ids, scrolls }) }
+        SearchServer {
+            shared: Arc::new(Shared { cluster, ids, scrolls }),
+        }
     }
 
     /// Answers one request in process. Needs a Tokio runtime; the body is read up to the limit of the options.
@@ -62,20 +67,28 @@ impl SearchServer {
         };
         let request = RestRequest::new(head.method, &head.uri, body);
         let (pretty, yaml) = format_of(&request);
-        let answered = self.beside_the_reactor(move |shared| route::dispatch(shared, &request)).await;
+        let answered = self
+            .beside_the_reactor(move |shared| route::dispatch(shared, &request))
+            .await;
         let answer = answered.unwrap_or_else(|error| Answer::refusal(&error));
         answer.into_http(pretty, yaml, is_head)
     }
 
     /// Does work that takes its time where other tasks do not wait for it: here, if the runtime has other threads for them, else on a thread of its own.
-    async fn beside_the_reactor<T: Send + 'static>(&self, work: impl FnOnce(&Shared) -> Result<T> + Send + 'static) -> Result<T> {
+    async fn beside_the_reactor<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         if tokio::runtime::Handle::current().runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread {
             // A fault costs the one request an answer, as it does on a thread of its own.
             let guarded = std::panic::AssertUnwindSafe(|| work(&self.shared));
-            return tokio::task::block_in_place(|| std::panic::catch_unwind(guarded)).unwrap_or_else(|_| Err(SearchError::engine("a fault of the backend")));
+            return tokio::task::block_in_place(|| std::panic::catch_unwind(guarded))
+                .unwrap_or_else(|_| Err(SearchError::engine("a fault of the backend")));
         }
         let shared = self.shared.clone();
-        tokio::task::spawn_blocking(move || work(&shared)).await.map_err(SearchError::engine)?
+        tokio::task::spawn_blocking(move || work(&shared))
+            .await
+            .map_err(SearchError::engine)?
     }
 
     async fn read<B>(&self, body: B) -> Result<Bytes>
@@ -111,7 +124,9 @@ impl SearchServer {
                 Err(error)
                     if matches!(
                         error.kind(),
-                        std::io::ErrorKind::ConnectionAborted | std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::Interrupted
+                        std::io::ErrorKind::ConnectionAborted
+                            | std::io::ErrorKind::ConnectionReset
+                            | std::io::ErrorKind::Interrupted
                     ) =>
                 {
                     continue;
@@ -150,6 +165,10 @@ impl SearchServer {
     /// # Errors
     /// An index that fails.
     pub fn refresh(&self) -> Result<()> {
-        self.shared.cluster.indices().iter().try_for_each(|index| index.shard.refresh())
+        self.shared
+            .cluster
+            .indices()
+            .iter()
+            .try_for_each(|index| index.shard.refresh())
     }
 }

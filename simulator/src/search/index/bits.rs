@@ -10,7 +10,10 @@ pub(crate) struct Bits {
 impl Bits {
     /// An empty set with room for the numbers below `max_doc`.
     pub(crate) fn with_room(max_doc: u32) -> Bits {
-        Bits { words: vec![0; max_doc.div_ceil(64) as usize], len: 0 }
+        Bits {
+            words: vec![0; max_doc.div_ceil(64) as usize],
+            len: 0,
+        }
     }
 
     /// The set of all numbers below `max_doc`.
@@ -36,8 +39,17 @@ impl Bits {
     /// How many numbers of the set are above `doc`.
     pub(crate) fn above(&self, doc: u32) -> u32 {
         let (at, bit) = ((doc / 64) as usize, doc % 64);
-        let first = self.words.get(at).map_or(0, |word| (word & (u64::MAX << bit) & !(1 << bit)).count_ones());
-        first + self.words.iter().skip(at + 1).map(|word| word.count_ones()).sum::<u32>()
+        let first = self
+            .words
+            .get(at)
+            .map_or(0, |word| (word & (u64::MAX << bit) & !(1 << bit)).count_ones());
+        first
+            + self
+                .words
+                .iter()
+                .skip(at + 1)
+                .map(|word| word.count_ones())
+                .sum::<u32>()
     }
 
     /// How many numbers are in the set.
@@ -47,7 +59,9 @@ impl Bits {
 
     #[inline]
     pub(crate) fn contains(&self, doc: u32) -> bool {
-        self.words.get((doc / 64) as usize).is_some_and(|word| word >> (doc % 64) & 1 == 1)
+        self.words
+            .get((doc / 64) as usize)
+            .is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
 
     #[inline]
@@ -106,7 +120,17 @@ mod tests {
         set.remove(64);
         set.remove(65);
         assert_eq!((set.iter().collect::<Vec<_>>(), set.len()), (vec![3, 200], 2));
-        assert_eq!((set.above(0), set.above(3), set.above(200), set.above(900)), (2, 1, 0, 0));
-        assert_eq!((Bits::full(70).iter().count(), Bits::full(70).len(), Bits::full(64).next(64)), (70, 70, None));
+        assert_eq!(
+            (set.above(0), set.above(3), set.above(200), set.above(900)),
+            (2, 1, 0, 0)
+        );
+        assert_eq!(
+            (
+                Bits::full(70).iter().count(),
+                Bits::full(70).len(),
+                Bits::full(64).next(64)
+            ),
+            (70, 70, None)
+        );
     }
 }

@@ -12,7 +12,10 @@ use super::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::search::analysis::Analyzer;
 use crate::search::dates::Fill;
 use crate::search::error::{Result, SearchError};
-use crate::search::mapping::{ALL, Dynamic, FIELD_NAMES, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, TYPE, TypeMapping, guess};
+use crate::search::mapping::{
+    ALL, Dynamic, FIELD_NAMES, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, TYPE,
+    TypeMapping, guess,
+};
 use crate::search::score::norm_of_length;
 
 /// What came of reading a document.
@@ -24,9 +27,24 @@ pub(crate) enum Outcome {
 }
 
 /// Reads a document of a type. The type must be mapped.
-pub(crate) fn read(mapping: &Mapping, type_name: &str, id: &str, source: &[u8], document: &Map<String, Value>) -> Result<Outcome> {
-    let type_mapping = mapping.type_mapping(type_name).ok_or_else(|| SearchError::new(404, "TypeMissingException", format!("type[[{type_name}]] missing")))?;
-    let mut reader = Reader { mapping, type_mapping, encoded: Encoded::default(), states: HashMap::new(), names: BTreeSet::new(), unmapped: Vec::new() };
+pub(crate) fn read(
+    mapping: &Mapping,
+    type_name: &str,
+    id: &str,
+    source: &[u8],
+    document: &Map<String, Value>,
+) -> Result<Outcome> {
+    let type_mapping = mapping
+        .type_mapping(type_name)
+        .ok_or_else(|| SearchError::new(404, "TypeMissingException", format!("type[[{type_name}]] missing")))?;
+    let mut reader = Reader {
+        mapping,
+        type_mapping,
+        encoded: Encoded::default(),
+        states: HashMap::new(),
+        names: BTreeSet::new(),
+        unmapped: Vec::new(),
+    };
     let mut path = Vec::new();
     reader.object(&mut path, Some(&type_mapping.root), document, true)?;
     if !reader.unmapped.is_empty() {
@@ -35,7 +53,11 @@ pub(crate) fn read(mapping: &Mapping, type_name: &str, id: &str, source: &[u8], 
     let mut encoded = reader.encoded;
     for (field, state) in reader.states {
         if state.norms && state.length > 0 {
-            encoded.push_column(ColumnKind::Norm, field, i64::from(norm_of_length(state.length, state.boost)));
+            encoded.push_column(
+                ColumnKind::Norm,
+                field,
+                i64::from(norm_of_length(state.length, state.boost)),
+            );
         }
     }
     for name in &reader.names {
@@ -64,7 +86,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn object(&mut self, path: &mut Vec<String>, node: Option<&'a ObjectNode>, object: &Map<String, Value>, dynamic: bool) -> Result<()> {
+    fn object(
+        &mut self,
+        path: &mut Vec<String>,
+        node: Option<&'a ObjectNode>,
+        object: &Map<String, Value>,
+        dynamic: bool,
+    ) -> Result<()> {
         if path.len() > 20 {
             return Err(SearchError::mapping("objects are nested too deeply"));
         }
@@ -79,7 +107,19 @@ impl<'a> Reader<'a> {
         };
         for (key, value) in object {
             if path.is_empty()
-                && matches!(key.as_str(), "_id" | "_type" | "_routing" | "_parent" | "_timestamp" | "_ttl" | "_version" | "_index" | "_source" | "_all")
+                && matches!(
+                    key.as_str(),
+                    "_id"
+                        | "_type"
+                        | "_routing"
+                        | "_parent"
+                        | "_timestamp"
+                        | "_ttl"
+                        | "_version"
+                        | "_index"
+                        | "_source"
+                        | "_all"
+                )
             {
                 continue;
             }
@@ -115,17 +155,25 @@ impl<'a> Reader<'a> {
                 }
                 Ok(())
             }
-            (Value::Object(_), Some(Node::Field(field))) if field.field_type.kind == Kind::Binary || field.field_type.indexing == Indexing::No => Ok(()),
-            (Value::Object(_), Some(Node::Field(_))) => Err(SearchError::mapping(format!("failed to parse [{}]: unknown property", path.join(".")))),
+            (Value::Object(_), Some(Node::Field(field)))
+                if field.field_type.kind == Kind::Binary || field.field_type.indexing == Indexing::No =>
+            {
+                Ok(())
+            }
+            (Value::Object(_), Some(Node::Field(_))) => Err(SearchError::mapping(format!(
+                "failed to parse [{}]: unknown property",
+                path.join(".")
+            ))),
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
                 Some(value) => self.field(&path.join("."), field, value, true),
                 None => Ok(()),
             },
             (Value::Null, _) => Ok(()),
             (_, Some(Node::Field(field))) => self.field(&path.join("."), field, value, true),
-            (_, Some(Node::Object(_))) => {
-                Err(SearchError::mapping(format!("object mapping for [{}] tried to parse as object, but found a concrete value", path.join("."))))
-            }
+            (_, Some(Node::Object(_))) => Err(SearchError::mapping(format!(
+                "object mapping for [{}] tried to parse as object, but found a concrete value",
+                path.join(".")
+            ))),
             (_, None) => {
                 // A field of that name in another type, or at a dotted path, says what it is.
                 if dynamic && !self.unmapped.iter().any(|(other, _)| other == path) {
@@ -154,15 +202,22 @@ impl<'a> Reader<'a> {
                 owned.as_str()
             }
         };
-        let in_all = in_all && field.field_type.include_in_all && self.type_mapping.all_enabled && field.field_type.indexing != Indexing::No;
-        let shared =
-            in_all && field.field_type.kind == Kind::String && field.index_analyzer.same_as_standard() && mapping.all().index_analyzer.same_as_standard();
+        let in_all = in_all
+            && field.field_type.include_in_all
+            && self.type_mapping.all_enabled
+            && field.field_type.indexing != Indexing::No;
+        let shared = in_all
+            && field.field_type.kind == Kind::String
+            && field.index_analyzer.same_as_standard()
+            && mapping.all().index_analyzer.same_as_standard();
         let taken = self.index(field, value, text, shared);
         match taken {
             Ok(()) => {}
             Err(_) if field.field_type.ignore_malformed => return Ok(()),
             Err(error) => {
-                return Err(SearchError::mapping(format!("failed to parse [{name}]; nested: {error}")));
+                return Err(SearchError::mapping(format!(
+                    "failed to parse [{name}]; nested: {error}"
+                )));
             }
         }
         if in_all && !shared {
@@ -193,14 +248,24 @@ impl<'a> Reader<'a> {
                         field.name
                     )));
                 }
-                if shared { self.analyze_twice(field, text) } else { self.analyze(field.ordinal, &field.index_analyzer, text, kind.norms, kind.boost) }
+                if shared {
+                    self.analyze_twice(field, text)
+                } else {
+                    self.analyze(field.ordinal, &field.index_analyzer, text, kind.norms, kind.boost)
+                }
             }
             Kind::Boolean => {
                 let truth = match value {
                     Value::Bool(truth) => *truth,
                     other => crate::search::mapping::truth(other),
                 };
-                self.analyze(field.ordinal, &Analyzer::keyword(), if truth { "T" } else { "F" }, false, 1.0)
+                self.analyze(
+                    field.ordinal,
+                    &Analyzer::keyword(),
+                    if truth { "T" } else { "F" },
+                    false,
+                    1.0,
+                )
             }
             Kind::Date => {
                 let millis = match value {

@@ -39,7 +39,12 @@ impl ColumnName {
     pub(crate) fn new(kind: ColumnKind, field: FieldOrdinal) -> ColumnName {
         const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         let digit = |place: u32| DIGITS.get((field / place % 62) as usize).copied().unwrap_or(b'0');
-        ColumnName([if kind == ColumnKind::Norm { b'n' } else { b'v' }, digit(62 * 62), digit(62), digit(1)])
+        ColumnName([
+            if kind == ColumnKind::Norm { b'n' } else { b'v' },
+            digit(62 * 62),
+            digit(62),
+            digit(1),
+        ])
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -67,7 +72,10 @@ impl Encoded {
     /// Adds a term of a field. Positions of one field must not fall.
     pub(crate) fn push_term(&mut self, field: FieldOrdinal, text: &str, position: u32) {
         let prefix = field_prefix(field);
-        push_number(&mut self.stream, u32::try_from(prefix.len_utf8() + text.len()).unwrap_or(u32::MAX));
+        push_number(
+            &mut self.stream,
+            u32::try_from(prefix.len_utf8() + text.len()).unwrap_or(u32::MAX),
+        );
         push_number(&mut self.stream, position);
         self.stream.push(prefix);
         self.stream.push_str(text);
@@ -80,7 +88,8 @@ impl Encoded {
     pub(crate) fn store(&mut self, type_name: &str, id: &str, source: &[u8]) {
         self.stored.clear();
         for part in [type_name.as_bytes(), id.as_bytes()] {
-            self.stored.extend_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
+            self.stored
+                .extend_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
             self.stored.extend_from_slice(part);
         }
         self.stored.extend_from_slice(source);
@@ -108,11 +117,17 @@ impl Stored {
     }
 
     pub(crate) fn type_name(&self) -> &str {
-        self.bytes.get(4..self.id).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("")
+        self.bytes
+            .get(4..self.id)
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or("")
     }
 
     pub(crate) fn id(&self) -> &str {
-        self.bytes.get(self.id + 4..self.source).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("")
+        self.bytes
+            .get(self.id + 4..self.source)
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or("")
     }
 
     pub(crate) fn source(&self) -> &[u8] {
@@ -158,7 +173,11 @@ pub(super) struct Stream<'a> {
 impl Tokenizer for StreamTokenizer {
     type TokenStream<'a> = Stream<'a>;
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        Stream { text, at: 0, token: &mut self.token }
+        Stream {
+            text,
+            at: 0,
+            token: &mut self.token,
+        }
     }
 }
 
@@ -227,7 +246,11 @@ impl Document for Encoded {
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
         let values = match self.fields {
             Some(fields) => {
-                vec![(fields.terms, Part::Text(&self.stream)), (fields.columns, Part::Columns(&self.columns)), (fields.stored, Part::Bytes(&self.stored))]
+                vec![
+                    (fields.terms, Part::Text(&self.stream)),
+                    (fields.columns, Part::Columns(&self.columns)),
+                    (fields.stored, Part::Bytes(&self.stored)),
+                ]
             }
             None => vec![],
         };
@@ -248,9 +271,18 @@ mod tests {
         let mut tokenizer = StreamTokenizer::default();
         let mut stream = tokenizer.token_stream(&encoded.stream);
         assert!(stream.advance());
-        assert_eq!((stream.token().text.as_str(), stream.token().position), ("\u{1}größe", 0));
+        assert_eq!(
+            (stream.token().text.as_str(), stream.token().position),
+            ("\u{1}größe", 0)
+        );
         assert!(stream.advance());
-        assert_eq!((stream.token().text.chars().skip(1).collect::<String>(), stream.token().position), (long, 1_000_000));
+        assert_eq!(
+            (
+                stream.token().text.chars().skip(1).collect::<String>(),
+                stream.token().position
+            ),
+            (long, 1_000_000)
+        );
         assert!(!stream.advance());
     }
 
@@ -259,6 +291,9 @@ mod tests {
         let mut encoded = Encoded::default();
         encoded.store("fluentd", "AU1", b"{}");
         let stored = Stored::decode(encoded.stored).unwrap();
-        assert_eq!((stored.type_name(), stored.id(), stored.source()), ("fluentd", "AU1", b"{}".as_slice()));
+        assert_eq!(
+            (stored.type_name(), stored.id(), stored.source()),
+            ("fluentd", "AU1", b"{}".as_slice())
+        );
     }
 }

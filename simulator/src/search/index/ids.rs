@@ -80,7 +80,11 @@ impl Ids {
         let live = known.filter(|slot| slot.segment != NOWHERE);
         let name = || key.replace('\u{0}', "][");
         if condition.create && live.is_some() {
-            return Err(SearchError::new(409, "DocumentAlreadyExistsException", format!("[{}]: document already exists", name())));
+            return Err(SearchError::new(
+                409,
+                "DocumentAlreadyExistsException",
+                format!("[{}]: document already exists", name()),
+            ));
         }
         let current = known.map_or(0, |slot| slot.version);
         if condition.external {
@@ -89,7 +93,10 @@ impl Ids {
                 return Err(SearchError::new(
                     409,
                     "VersionConflictEngineException",
-                    format!("[{}]: version conflict, current [{current}], provided [{given}]", name()),
+                    format!(
+                        "[{}]: version conflict, current [{current}], provided [{given}]",
+                        name()
+                    ),
                 ));
             }
             return Ok((given, live));
@@ -101,7 +108,10 @@ impl Ids {
             return Err(SearchError::new(
                 409,
                 "VersionConflictEngineException",
-                format!("[{}]: version conflict, current [{current}], provided [{wanted}]", name()),
+                format!(
+                    "[{}]: version conflict, current [{current}], provided [{wanted}]",
+                    name()
+                ),
             ));
         }
         Ok((current.saturating_add(1), live))
@@ -113,10 +123,17 @@ impl Ids {
         if let Some(old) = live {
             self.kill(old);
         }
-        if self.slots.insert(key, Slot { segment, doc, version }).is_some_and(|slot| slot.segment == NOWHERE) {
+        if self
+            .slots
+            .insert(key, Slot { segment, doc, version })
+            .is_some_and(|slot| slot.segment == NOWHERE)
+        {
             self.deleted -= 1;
         }
-        Ok(Written { version, fresh: live.is_none() })
+        Ok(Written {
+            version,
+            fresh: live.is_none(),
+        })
     }
 
     pub(super) fn delete(&mut self, key: Box<str>, condition: Condition) -> Result<Written> {
@@ -124,25 +141,47 @@ impl Ids {
         if let Some(old) = live {
             self.kill(old);
         }
-        if self.slots.insert(key, Slot { segment: NOWHERE, doc: 0, version }).is_none_or(|slot| slot.segment != NOWHERE) {
+        if self
+            .slots
+            .insert(
+                key,
+                Slot {
+                    segment: NOWHERE,
+                    doc: 0,
+                    version,
+                },
+            )
+            .is_none_or(|slot| slot.segment != NOWHERE)
+        {
             self.deleted += 1;
         }
         if self.deleted > MOST_REMEMBERED {
             self.slots.retain(|_, slot| slot.segment != NOWHERE);
             self.deleted = 0;
         }
-        Ok(Written { version, fresh: live.is_some() })
+        Ok(Written {
+            version,
+            fresh: live.is_some(),
+        })
     }
 
     pub(super) fn kill(&mut self, slot: Slot) {
-        let dead = self.dead.entry(slot.segment).or_insert_with(|| Dead { docs: Bits::default(), published: None });
+        let dead = self.dead.entry(slot.segment).or_insert_with(|| Dead {
+            docs: Bits::default(),
+            published: None,
+        });
         dead.docs.insert(slot.doc);
         dead.published = None;
     }
 
     /// Deletes what `unwanted` picks, as deleting a type does; returns how many.
     pub(super) fn delete_where(&mut self, unwanted: impl Fn(&str) -> bool) -> usize {
-        let keys: Vec<Box<str>> = self.slots.iter().filter(|(key, slot)| slot.segment != NOWHERE && unwanted(key)).map(|(key, _)| key.clone()).collect();
+        let keys: Vec<Box<str>> = self
+            .slots
+            .iter()
+            .filter(|(key, slot)| slot.segment != NOWHERE && unwanted(key))
+            .map(|(key, _)| key.clone())
+            .collect();
         let count = keys.len();
         for key in keys {
             // Without a condition nothing can refuse.

@@ -24,12 +24,22 @@ pub(crate) struct Ordinals {
 impl Ordinals {
     pub(super) fn read(segment: &Segment, field: FieldOrdinal) -> Result<Ordinals> {
         let prefix = field_prefix(field).to_string();
-        let mut stream = segment.terms().terms().range().ge(prefix.as_bytes()).lt(field_prefix(field + 1).to_string().as_bytes()).into_stream()?;
+        let mut stream = segment
+            .terms()
+            .terms()
+            .range()
+            .ge(prefix.as_bytes())
+            .lt(field_prefix(field + 1).to_string().as_bytes())
+            .into_stream()?;
         let mut terms: Vec<Box<str>> = Vec::new();
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         while stream.advance() {
             let ordinal = u32::try_from(terms.len()).unwrap_or(u32::MAX);
-            let text = stream.key().get(prefix.len()..).map(String::from_utf8_lossy).unwrap_or_default();
+            let text = stream
+                .key()
+                .get(prefix.len()..)
+                .map(String::from_utf8_lossy)
+                .unwrap_or_default();
             terms.push(text.into());
             let mut postings = segment.postings(stream.value(), IndexRecordOption::Basic)?;
             let mut doc = postings.doc();
@@ -67,7 +77,11 @@ impl Ordinals {
                 *at += 1;
             }
         }
-        Ok(Ordinals { terms, starts, ordinals })
+        Ok(Ordinals {
+            terms,
+            starts,
+            ordinals,
+        })
     }
 
     /// The ordinals of a document's terms, ascending, each once.
@@ -84,7 +98,10 @@ impl Ordinals {
 
     /// The ordinal of a term, if the segment has it.
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.terms.binary_search_by(|term| (**term).cmp(text)).ok().and_then(|at| u32::try_from(at).ok())
+        self.terms
+            .binary_search_by(|term| (**term).cmp(text))
+            .ok()
+            .and_then(|at| u32::try_from(at).ok())
     }
 
     pub(crate) fn len(&self) -> usize {

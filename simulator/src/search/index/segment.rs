@@ -13,7 +13,9 @@ use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::index::{IndexBuilder, IndexSettings, InvertedIndexReader, SegmentReader};
 use tantivy::indexer::SingleSegmentIndexWriter;
 use tantivy::postings::{SegmentPostings, TermInfo};
-use tantivy::schema::{FAST, IndexRecordOption, JsonObjectOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value as _};
+use tantivy::schema::{
+    FAST, IndexRecordOption, JsonObjectOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value as _,
+};
 use tantivy::store::StoreReader;
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
 use tantivy::{BitSet, TantivyDocument};
@@ -33,7 +35,10 @@ const BUDGET: usize = 3_000_000;
 
 fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
-    let indexing = TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(IndexRecordOption::WithFreqsAndPositions).set_fieldnorms(false);
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer(TOKENIZER)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+        .set_fieldnorms(false);
     let terms = builder.add_text_field(TERMS, TextOptions::default().set_indexing_options(indexing));
     let columns = builder.add_json_field(COLUMNS, JsonObjectOptions::from(FAST));
     let stored = builder.add_bytes_field(STORED_FIELD, STORED);
@@ -41,7 +46,10 @@ fn schema() -> (Schema, Fields) {
 }
 
 fn settings() -> IndexSettings {
-    IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() }
+    IndexSettings {
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
 }
 
 fn tokenizers() -> TokenizerManager {
@@ -60,9 +68,16 @@ pub(super) struct SegmentWriter {
 impl SegmentWriter {
     pub(super) fn new() -> Result<SegmentWriter> {
         let (schema, fields) = schema();
-        let writer =
-            IndexBuilder::new().schema(schema).settings(settings()).tokenizers(tokenizers()).single_segment_index_writer(RamDirectory::create(), BUDGET)?;
-        Ok(SegmentWriter { writer, fields, documents: 0 })
+        let writer = IndexBuilder::new()
+            .schema(schema)
+            .settings(settings())
+            .tokenizers(tokenizers())
+            .single_segment_index_writer(RamDirectory::create(), BUDGET)?;
+        Ok(SegmentWriter {
+            writer,
+            fields,
+            documents: 0,
+        })
     }
 
     pub(super) fn documents(&self) -> u32 {
@@ -102,12 +117,26 @@ pub(crate) struct Segment {
 
 impl Segment {
     fn open(number: u32, index: &tantivy::Index) -> Result<Segment> {
-        let source = index.searchable_segments()?.into_iter().next().ok_or_else(|| SearchError::engine("a finished segment has no reader"))?;
+        let source = index
+            .searchable_segments()?
+            .into_iter()
+            .next()
+            .ok_or_else(|| SearchError::engine("a finished segment has no reader"))?;
         let (_, fields) = schema();
         let reader = SegmentReader::open(&source)?;
         let terms = reader.inverted_index(fields.terms)?;
         let store = reader.get_store_reader(8)?;
-        Ok(Segment { number, source, fields, reader, terms, store, norms: Mutex::default(), values: Mutex::default(), ordinals: Mutex::default() })
+        Ok(Segment {
+            number,
+            source,
+            fields,
+            reader,
+            terms,
+            store,
+            norms: Mutex::default(),
+            values: Mutex::default(),
+            ordinals: Mutex::default(),
+        })
     }
 
     /// One segment of several, without the documents that are marked dead; numbered as told.
@@ -120,7 +149,9 @@ impl Segment {
                 None => Ok(None),
                 Some(dead) => {
                     let mut alive = BitSet::with_max_value_and_full(segment.max_doc());
-                    dead.iter().filter(|doc| *doc < segment.max_doc()).for_each(|doc| alive.remove(doc));
+                    dead.iter()
+                        .filter(|doc| *doc < segment.max_doc())
+                        .for_each(|doc| alive.remove(doc));
                     let mut bytes = Vec::new();
                     write_alive_bitset(&alive, &mut bytes)?;
                     Ok(Some(AliveBitSet::open(OwnedBytes::new(bytes))))
@@ -157,8 +188,12 @@ impl Segment {
     /// What was stored of a document.
     pub(crate) fn stored(&self, doc: u32) -> Result<Stored> {
         let document: TantivyDocument = self.store.get(doc)?;
-        let bytes = document.get_first(self.fields.stored).and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
-        bytes.and_then(Stored::decode).ok_or_else(|| SearchError::engine("a document was stored without its source"))
+        let bytes = document
+            .get_first(self.fields.stored)
+            .and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
+        bytes
+            .and_then(Stored::decode)
+            .ok_or_else(|| SearchError::engine("a document was stored without its source"))
     }
 
     /// The length norms of a field, a byte a document.
@@ -169,7 +204,9 @@ impl Segment {
         let column = self.column(ColumnKind::Norm, field)?;
         let norms: Arc<[u8]> = match column {
             None => vec![0; self.max_doc() as usize].into(),
-            Some(column) => (0..self.max_doc()).map(|doc| column.first(doc).and_then(|norm| u8::try_from(norm).ok()).unwrap_or(0)).collect(),
+            Some(column) => (0..self.max_doc())
+                .map(|doc| column.first(doc).and_then(|norm| u8::try_from(norm).ok()).unwrap_or(0))
+                .collect(),
         };
         self.norms.lock().insert(field, norms.clone());
         Ok(norms)
@@ -200,7 +237,10 @@ impl Segment {
 
     fn column(&self, kind: ColumnKind, field: FieldOrdinal) -> Result<Option<tantivy::columnar::Column<i64>>> {
         let name = ColumnName::new(kind, field);
-        Ok(self.reader.fast_fields().column_opt::<i64>(&format!("{COLUMNS}.{}", name.as_str()))?)
+        Ok(self
+            .reader
+            .fast_fields()
+            .column_opt::<i64>(&format!("{COLUMNS}.{}", name.as_str()))?)
     }
 }
 

@@ -44,7 +44,14 @@ pub(crate) struct Shard {
 impl Shard {
     pub(crate) fn new() -> Shard {
         Shard {
-            lanes: (0..LANES).map(|_| Mutex::new(Lane { number: 0, writer: None })).collect(),
+            lanes: (0..LANES)
+                .map(|_| {
+                    Mutex::new(Lane {
+                        number: 0,
+                        writer: None,
+                    })
+                })
+                .collect(),
             ids: Mutex::default(),
             maintenance: Mutex::default(),
             view: RwLock::default(),
@@ -65,7 +72,14 @@ impl Shard {
     }
 
     /// Writes a document; `now` is the moment, for refreshing in time.
-    pub(crate) fn write(&self, type_name: &str, id: &str, document: Encoded, condition: Condition, now: Duration) -> Result<Written> {
+    pub(crate) fn write(
+        &self,
+        type_name: &str,
+        id: &str,
+        document: Encoded,
+        condition: Condition,
+        now: Duration,
+    ) -> Result<Written> {
         let free = self.lanes.iter().find_map(|lane| lane.try_lock());
         let mut lane = match (free, self.lanes.first()) {
             (Some(lane), _) => lane,
@@ -81,7 +95,10 @@ impl Shard {
             }
         };
         let doc = writer.documents();
-        let written = self.ids.lock().put(id_key(type_name, id), lane.number, doc, condition)?;
+        let written = self
+            .ids
+            .lock()
+            .put(id_key(type_name, id), lane.number, doc, condition)?;
         writer.add(document)?;
         self.touch(now);
         if writer.memory() > LANE_BYTES {
@@ -99,7 +116,10 @@ impl Shard {
 
     /// Deletes every document whose type and id `unwanted` picks; returns how many.
     pub(crate) fn delete_where(&self, unwanted: impl Fn(&str, &str) -> bool, now: Duration) -> usize {
-        let count = self.ids.lock().delete_where(|key| key.split_once('\u{0}').is_some_and(|(type_name, id)| unwanted(type_name, id)));
+        let count = self.ids.lock().delete_where(|key| {
+            key.split_once('\u{0}')
+                .is_some_and(|(type_name, id)| unwanted(type_name, id))
+        });
         self.touch(now);
         count
     }
@@ -113,7 +133,13 @@ impl Shard {
                 let Some(slot) = ids.get(&key) else {
                     return Ok(None);
                 };
-                (slot, ids.sealed.iter().find(|segment| segment.number == slot.segment).cloned())
+                (
+                    slot,
+                    ids.sealed
+                        .iter()
+                        .find(|segment| segment.number == slot.segment)
+                        .cloned(),
+                )
             };
             match segment {
                 Some(segment) => return Ok(Some((slot.version, segment.stored(slot.doc)?))),
@@ -131,7 +157,10 @@ impl Shard {
 
     /// Where the documents with these ids are: segment and number.
     pub(crate) fn locate(&self, type_name: &str, id: &str) -> Option<(u32, u32)> {
-        self.ids.lock().get(&id_key(type_name, id)).map(|slot| (slot.segment, slot.doc))
+        self.ids
+            .lock()
+            .get(&id_key(type_name, id))
+            .map(|slot| (slot.segment, slot.doc))
     }
 
     /// What searches see now.
@@ -186,7 +215,11 @@ impl Shard {
         let segments = sealed
             .into_iter()
             .map(|segment| {
-                let dead = ids.dead.get_mut(&segment.number).map(|dead| dead.published.get_or_insert_with(|| Arc::new(dead.docs.clone())).clone());
+                let dead = ids.dead.get_mut(&segment.number).map(|dead| {
+                    dead.published
+                        .get_or_insert_with(|| Arc::new(dead.docs.clone()))
+                        .clone()
+                });
                 SegmentView { segment, dead }
             })
             .collect();
@@ -198,7 +231,12 @@ impl Shard {
         let sealed = self.ids.lock().sealed.clone();
         let level = |segment: &Segment| (segment.max_doc() / 100).checked_ilog10().unwrap_or(0);
         for wanted in 0..8 {
-            let alike: Vec<Arc<Segment>> = sealed.iter().filter(|segment| level(segment) == wanted).take(MERGE_AT).cloned().collect();
+            let alike: Vec<Arc<Segment>> = sealed
+                .iter()
+                .filter(|segment| level(segment) == wanted)
+                .take(MERGE_AT)
+                .cloned()
+                .collect();
             if alike.len() == MERGE_AT {
                 self.merge(&alike)?;
                 return Ok(true);
@@ -213,7 +251,10 @@ impl Shard {
         };
         let dead: Vec<Option<Bits>> = {
             let ids = self.ids.lock();
-            segments.iter().map(|segment| ids.dead.get(&segment.number).map(|dead| dead.docs.clone())).collect()
+            segments
+                .iter()
+                .map(|segment| ids.dead.get(&segment.number).map(|dead| dead.docs.clone()))
+                .collect()
         };
         // Where each document goes: the living ones close ranks.
         let mut moves: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -229,14 +270,24 @@ impl Shard {
             moves.insert(segment.number, places.collect());
         }
         // The merged segment takes the number, and so the place, of the first.
-        let merged = if next == 0 { None } else { Some(Arc::new(Segment::merged(segments, &dead, first.number)?)) };
+        let merged = if next == 0 {
+            None
+        } else {
+            Some(Arc::new(Segment::merged(segments, &dead, first.number)?))
+        };
         let mut ids = self.ids.lock();
         let died_since = ids.relocate(&moves, first.number, next);
         ids.sealed.retain(|segment| !moves.contains_key(&segment.number));
         ids.dead.retain(|number, _| !moves.contains_key(number));
         if let Some(merged) = merged {
             if died_since.len() > 0 {
-                ids.dead.insert(first.number, Dead { docs: died_since, published: None });
+                ids.dead.insert(
+                    first.number,
+                    Dead {
+                        docs: died_since,
+                        published: None,
+                    },
+                );
             }
             ids.sealed.push(merged);
             ids.sealed.sort_by_key(|segment| segment.number);

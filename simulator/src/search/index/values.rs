@@ -32,13 +32,20 @@ impl Values {
     fn single(values: Vec<i64>, present: Option<Bits>) -> Values {
         let least = values.iter().copied().min().unwrap_or(0);
         let most = values.iter().copied().max().unwrap_or(0);
-        Values::Single { values, present, least, most }
+        Values::Single {
+            values,
+            present,
+            least,
+            most,
+        }
     }
 
     /// The numbers by document, if every document has one.
     pub(crate) fn one_each(&self) -> Option<&[i64]> {
         match self {
-            Values::Single { values, present: None, .. } => Some(values),
+            Values::Single {
+                values, present: None, ..
+            } => Some(values),
             _ => None,
         }
     }
@@ -81,10 +88,18 @@ impl Values {
             Values::Single { least, most, .. } if *most < lower || *least > upper => {
                 return Within::Nothing;
             }
-            Values::Single { least, most, present: None, .. } if lower <= *least && *most <= upper => return Within::Everything,
+            Values::Single {
+                least,
+                most,
+                present: None,
+                ..
+            } if lower <= *least && *most <= upper => return Within::Everything,
             Values::Single { values, present, .. } => {
                 let words = values.chunks(64).map(|chunk| {
-                    let bits = chunk.iter().enumerate().map(|(bit, value)| u64::from((lower..=upper).contains(value)) << bit);
+                    let bits = chunk
+                        .iter()
+                        .enumerate()
+                        .map(|(bit, value)| u64::from((lower..=upper).contains(value)) << bit);
                     bits.fold(0, |word, bit| word | bit)
                 });
                 let found = Bits::of_words(words.collect());
@@ -95,7 +110,9 @@ impl Values {
             }
             Values::Many { .. } => {
                 let mut found = Bits::with_room(max_doc);
-                (0..max_doc).filter(|doc| self.of(*doc).iter().any(|value| (lower..=upper).contains(value))).for_each(|doc| found.insert(doc));
+                (0..max_doc)
+                    .filter(|doc| self.of(*doc).iter().any(|value| (lower..=upper).contains(value)))
+                    .for_each(|doc| found.insert(doc));
                 found
             }
         };

@@ -47,6 +47,9 @@ impl View {
     /// How many documents have a term.
     pub(crate) fn doc_freq(&self, field: FieldOrdinal, text: &str) -> Result<u32> {
         let key = term_key(field, text);
-        self.segments.iter().map(|view| Ok(view.segment.term_info(&key)?.map_or(0, |info| info.doc_freq))).sum()
+        self.segments
+            .iter()
+            .map(|view| Ok(view.segment.term_info(&key)?.map_or(0, |info| info.doc_freq)))
+            .sum()
     }
 }

@@ -48,8 +48,18 @@ fn of_text(mapping: &TypeMapping, text: &str) -> (Kind, Option<DateFormat>) {
 fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: Kind) -> Option<Map<String, Value>> {
     let full = path.join(".");
     let fits = |template: &&Map<String, Value>| {
-        let accepts = |key: &str, text: &str| template.get(key).and_then(Value::as_str).is_none_or(|wanted| pattern::matches(wanted, text));
-        let rejects = |key: &str, text: &str| template.get(key).and_then(Value::as_str).is_some_and(|unwanted| pattern::matches(unwanted, text));
+        let accepts = |key: &str, text: &str| {
+            template
+                .get(key)
+                .and_then(Value::as_str)
+                .is_none_or(|wanted| pattern::matches(wanted, text))
+        };
+        let rejects = |key: &str, text: &str| {
+            template
+                .get(key)
+                .and_then(Value::as_str)
+                .is_some_and(|unwanted| pattern::matches(unwanted, text))
+        };
         accepts("match", name)
             && !rejects("unmatch", name)
             && accepts("path_match", &full)
@@ -67,8 +77,16 @@ fn template(mapping: &TypeMapping, path: &[String], name: &str, kind: Kind) -> O
 
 fn fill(value: &Value, name: &str, kind: Kind) -> Value {
     match value {
-        Value::String(text) => Value::String(text.replace("{name}", name).replace("{dynamic_type}", kind.name()).replace("{dynamicType}", kind.name())),
-        Value::Object(map) => Value::Object(map.iter().map(|(key, value)| (key.replace("{name}", name), fill(value, name, kind))).collect()),
+        Value::String(text) => Value::String(
+            text.replace("{name}", name)
+                .replace("{dynamic_type}", kind.name())
+                .replace("{dynamicType}", kind.name()),
+        ),
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, value)| (key.replace("{name}", name), fill(value, name, kind)))
+                .collect(),
+        ),
         Value::Array(items) => Value::Array(items.iter().map(|item| fill(item, name, kind)).collect()),
         other => other.clone(),
     }

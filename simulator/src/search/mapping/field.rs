@@ -160,7 +160,9 @@ impl FieldType {
     /// A type that is not there, or a setting that is not understood.
     pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
         let type_name = definition.get("type").and_then(Value::as_str).unwrap_or("string");
-        let kind = Kind::named(type_name).ok_or_else(|| SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]")))?;
+        let kind = Kind::named(type_name).ok_or_else(|| {
+            SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]"))
+        })?;
         let mut field = FieldType::of(kind);
         for (key, value) in definition {
             let text = || value.as_str().map(str::to_owned);
@@ -171,12 +173,18 @@ impl FieldType {
                         Some("not_analyzed") => Indexing::NotAnalyzed,
                         Some("no") => Indexing::No,
                         _ => {
-                            return Err(SearchError::mapping(format!("Wrong value for index [{value}] for field [{name}]")));
+                            return Err(SearchError::mapping(format!(
+                                "Wrong value for index [{value}] for field [{name}]"
+                            )));
                         }
                     };
-                    field.norms = kind == Kind::String && field.indexing == Indexing::Analyzed && !definition.get("omit_norms").is_some_and(truth);
+                    field.norms = kind == Kind::String
+                        && field.indexing == Indexing::Analyzed
+                        && !definition.get("omit_norms").is_some_and(truth);
                 }
-                "analyzer" => (field.analyzer, field.search_analyzer) = (text(), field.search_analyzer.take().or_else(text)),
+                "analyzer" => {
+                    (field.analyzer, field.search_analyzer) = (text(), field.search_analyzer.take().or_else(text))
+                }
                 "index_analyzer" => field.analyzer = text(),
                 "search_analyzer" => field.search_analyzer = text(),
                 "format" => field.format = text().map(|format| DateFormat::new(&format)).unwrap_or_default(),
@@ -221,23 +229,34 @@ impl FieldType {
             Kind::Byte => i64::from(text.parse::<i8>().map_err(|_| refuse())?),
             Kind::Double => sortable(number(text).ok_or_else(refuse)?),
             Kind::Float => sortable(f64::from(number(text).ok_or_else(refuse)? as f32)),
-            Kind::Ip => i64::from(u32::from(
-                text.parse::<std::net::Ipv4Addr>().map_err(|_| SearchError::illegal(format!("failed to parse ip [{text}], not a valid ip address")))?,
-            )),
+            Kind::Ip => i64::from(u32::from(text.parse::<std::net::Ipv4Addr>().map_err(|_| {
+                SearchError::illegal(format!("failed to parse ip [{text}], not a valid ip address"))
+            })?)),
             _ => return Err(refuse()),
         })
     }
 
     /// The value that [`FieldType::encode_text`] made `encoded` of.
     pub(crate) fn decode(&self, encoded: i64) -> f64 {
-        if self.kind.is_floating() { unsortable(encoded) } else { encoded as f64 }
+        if self.kind.is_floating() {
+            unsortable(encoded)
+        } else {
+            encoded as f64
+        }
     }
 }
 
 /// A floating number as Java reads it: no `inf`, no `nan`.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
-    if text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'+' | b'e' | b'E')) { text.parse().ok() } else { None }
+    if text
+        .bytes()
+        .all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'+' | b'e' | b'E'))
+    {
+        text.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// `value` as a whole number of the same order.
@@ -269,7 +288,11 @@ mod tests {
     fn encoded_numbers_sort_as_values_do() {
         let values = [f64::NEG_INFINITY, -1e300, -1.5, -0.0, 0.0, 1e-300, 2.0, f64::INFINITY];
         assert!(values.windows(2).all(|pair| sortable(pair[0]) <= sortable(pair[1])));
-        assert!(values.iter().all(|value| unsortable(sortable(*value)).to_bits() == value.to_bits()));
+        assert!(
+            values
+                .iter()
+                .all(|value| unsortable(sortable(*value)).to_bits() == value.to_bits())
+        );
     }
 
     #[test]

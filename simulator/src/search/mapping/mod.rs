@@ -63,9 +63,20 @@ impl Mapping {
     /// A default analyzer that is not understood.
     pub(crate) fn new(analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
         let default = Analyzer::configured("default", analysis.as_ref()).map_err(SearchError::illegal)?;
-        let all =
-            Field { ordinal: ALL, name: "_all".to_owned(), field_type: FieldType::of(Kind::String), index_analyzer: default.clone(), search_analyzer: default };
-        Ok(Mapping { types: IndexMap::new(), fields: HashMap::new(), analysis, all, most_fields })
+        let all = Field {
+            ordinal: ALL,
+            name: "_all".to_owned(),
+            field_type: FieldType::of(Kind::String),
+            index_analyzer: default.clone(),
+            search_analyzer: default,
+        };
+        Ok(Mapping {
+            types: IndexMap::new(),
+            fields: HashMap::new(),
+            analysis,
+            all,
+            most_fields,
+        })
     }
 
     /// The field of that name, in full or after a type's name.
@@ -75,7 +86,11 @@ impl Mapping {
         }
         self.fields.get(name).or_else(|| {
             let (type_name, rest) = name.split_once('.')?;
-            self.types.get(type_name)?.root.field(rest).and_then(|_| self.fields.get(rest))
+            self.types
+                .get(type_name)?
+                .root
+                .field(rest)
+                .and_then(|_| self.fields.get(rest))
         })
     }
 
@@ -86,7 +101,12 @@ impl Mapping {
 
     /// The names of all fields that `pattern` (with `*`) fits, sorted.
     pub(crate) fn field_names(&self, pattern: &str) -> Vec<String> {
-        let mut names: Vec<String> = self.fields.keys().filter(|name| crate::search::pattern::matches(pattern, name)).cloned().collect();
+        let mut names: Vec<String> = self
+            .fields
+            .keys()
+            .filter(|name| crate::search::pattern::matches(pattern, name))
+            .cloned()
+            .collect();
         names.sort();
         names
     }
@@ -114,20 +134,32 @@ impl Mapping {
     /// A definition that is not understood, a field that has another kind already, too many fields.
     pub(crate) fn put(&mut self, type_name: &str, definition: &Value) -> Result<()> {
         if type_name.starts_with('_') && type_name != "_default_" {
-            return Err(SearchError::new(400, "InvalidTypeNameException", format!("mapping type name [{type_name}] can't start with '_'")));
+            return Err(SearchError::new(
+                400,
+                "InvalidTypeNameException",
+                format!("mapping type name [{type_name}] can't start with '_'"),
+            ));
         }
         let definition = match definition.get(type_name) {
             Some(inner) if definition.as_object().is_some_and(|outer| outer.len() == 1) => inner,
             _ => definition,
         };
-        let mut fresh = self.types.get(type_name).cloned().unwrap_or_else(|| self.types.get("_default_").cloned().unwrap_or_default());
+        let mut fresh = self
+            .types
+            .get(type_name)
+            .cloned()
+            .unwrap_or_else(|| self.types.get("_default_").cloned().unwrap_or_default());
         fresh.merge(definition)?;
         self.adopt(type_name, fresh)
     }
 
     /// Makes sure of a type, as the first document of it does.
     pub(crate) fn ensure_type(&mut self, type_name: &str) -> Result<()> {
-        if self.types.contains_key(type_name) { Ok(()) } else { self.put(type_name, &json!({})) }
+        if self.types.contains_key(type_name) {
+            Ok(())
+        } else {
+            self.put(type_name, &json!({}))
+        }
     }
 
     /// Adds fields that documents of a type turned out to have.
@@ -158,18 +190,33 @@ impl Mapping {
                 None => {
                     let analyzer = |name: Option<&str>| match (node.field_type.indexing, node.field_type.kind) {
                         (Indexing::Analyzed, Kind::String) => {
-                            Analyzer::configured(name.unwrap_or("default"), self.analysis.as_ref()).map_err(SearchError::mapping)
+                            Analyzer::configured(name.unwrap_or("default"), self.analysis.as_ref())
+                                .map_err(SearchError::mapping)
                         }
                         _ => Ok(Analyzer::keyword()),
                     };
                     let index_analyzer = analyzer(node.field_type.analyzer.as_deref())?;
-                    let search_analyzer = analyzer(node.field_type.search_analyzer.as_deref().or(node.field_type.analyzer.as_deref()))?;
-                    added.push(Field { ordinal: 0, name, field_type: node.field_type.clone(), index_analyzer, search_analyzer });
+                    let search_analyzer = analyzer(
+                        node.field_type
+                            .search_analyzer
+                            .as_deref()
+                            .or(node.field_type.analyzer.as_deref()),
+                    )?;
+                    added.push(Field {
+                        ordinal: 0,
+                        name,
+                        field_type: node.field_type.clone(),
+                        index_analyzer,
+                        search_analyzer,
+                    });
                 }
             }
         }
         if self.fields.len() + added.len() > self.most_fields {
-            return Err(SearchError::illegal(format!("Limit of total fields [{}] in index has been exceeded", self.most_fields)));
+            return Err(SearchError::illegal(format!(
+                "Limit of total fields [{}] in index has been exceeded",
+                self.most_fields
+            )));
         }
         for mut field in added {
             field.ordinal = FIELD_NAMES + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
@@ -186,6 +233,9 @@ impl Mapping {
 
     /// The mappings as they are shown, by type.
     pub(crate) fn describe(&self) -> Map<String, Value> {
-        self.types.iter().map(|(name, mapping)| (name.clone(), mapping.describe())).collect()
+        self.types
+            .iter()
+            .map(|(name, mapping)| (name.clone(), mapping.describe()))
+            .collect()
     }
 }

@@ -65,7 +65,10 @@ impl Default for TypeMapping {
 
 impl FieldNode {
     pub(crate) fn of(field_type: FieldType) -> FieldNode {
-        FieldNode { field_type, fields: IndexMap::new() }
+        FieldNode {
+            field_type,
+            fields: IndexMap::new(),
+        }
     }
 
     pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
@@ -74,7 +77,9 @@ impl FieldNode {
         if let Some(Value::Object(others)) = definition.get("fields") {
             for (other, definition) in others {
                 let Value::Object(definition) = definition else {
-                    return Err(SearchError::mapping(format!("field [{name}.{other}] must be an object")));
+                    return Err(SearchError::mapping(format!(
+                        "field [{name}.{other}] must be an object"
+                    )));
                 };
                 if definition.get("type").and_then(Value::as_str) != Some("multi_field")
                     && other == name
@@ -87,13 +92,24 @@ impl FieldNode {
                 }
             }
         }
-        Ok(FieldNode { field_type: FieldType::parse(name, &own)?, fields })
+        Ok(FieldNode {
+            field_type: FieldType::parse(name, &own)?,
+            fields,
+        })
     }
 
     fn describe(&self) -> Value {
         let mut shown = self.field_type.describe();
         if !self.fields.is_empty() {
-            shown.insert("fields".to_owned(), Value::Object(self.fields.iter().map(|(name, field)| (name.clone(), field.describe())).collect()));
+            shown.insert(
+                "fields".to_owned(),
+                Value::Object(
+                    self.fields
+                        .iter()
+                        .map(|(name, field)| (name.clone(), field.describe()))
+                        .collect(),
+                ),
+            );
         }
         Value::Object(shown)
     }
@@ -123,7 +139,9 @@ impl ObjectNode {
         };
         for (name, definition) in properties {
             let Value::Object(definition) = definition else {
-                return Err(SearchError::mapping(format!("Expected map for property [fields] on field [{name}] but got a {definition}")));
+                return Err(SearchError::mapping(format!(
+                    "Expected map for property [fields] on field [{name}] but got a {definition}"
+                )));
             };
             let kind = definition.get("type").and_then(Value::as_str);
             let is_object = matches!(kind, Some("object" | "nested"))
@@ -162,7 +180,8 @@ impl ObjectNode {
                     self.properties.insert(name.clone(), Node::Object(Box::new(node)));
                 }
                 (None, false) => {
-                    self.properties.insert(name.clone(), Node::Field(Box::new(FieldNode::parse(name, definition)?)));
+                    self.properties
+                        .insert(name.clone(), Node::Field(Box::new(FieldNode::parse(name, definition)?)));
                 }
             }
         }
@@ -174,12 +193,20 @@ impl ObjectNode {
         match path {
             [] => Ok(()),
             [name] => {
-                self.properties.entry(name.clone()).or_insert(Node::Field(Box::new(node)));
+                self.properties
+                    .entry(name.clone())
+                    .or_insert(Node::Field(Box::new(node)));
                 Ok(())
             }
-            [name, rest @ ..] => match self.properties.entry(name.clone()).or_insert_with(|| Node::Object(Box::default())) {
+            [name, rest @ ..] => match self
+                .properties
+                .entry(name.clone())
+                .or_insert_with(|| Node::Object(Box::default()))
+            {
                 Node::Object(object) => object.insert(rest, node),
-                Node::Field(_) => Err(SearchError::mapping(format!("object mapping for [{name}] tried to parse as object, but found a concrete value"))),
+                Node::Field(_) => Err(SearchError::mapping(format!(
+                    "object mapping for [{name}] tried to parse as object, but found a concrete value"
+                ))),
             },
         }
     }
@@ -203,10 +230,20 @@ impl ObjectNode {
         let mut leaves = Vec::new();
         for (name, node) in &self.properties {
             match node {
-                Node::Object(object) => leaves.extend(object.leaves().into_iter().map(|(below, field)| (format!("{name}.{below}"), field))),
+                Node::Object(object) => leaves.extend(
+                    object
+                        .leaves()
+                        .into_iter()
+                        .map(|(below, field)| (format!("{name}.{below}"), field)),
+                ),
                 Node::Field(field) => {
                     leaves.push((name.clone(), field));
-                    leaves.extend(field.fields.iter().map(|(other, field)| (format!("{name}.{other}"), field)));
+                    leaves.extend(
+                        field
+                            .fields
+                            .iter()
+                            .map(|(other, field)| (format!("{name}.{other}"), field)),
+                    );
                 }
             }
         }
@@ -260,17 +297,29 @@ impl TypeMapping {
                 "date_detection" => self.date_detection = truth(value),
                 "numeric_detection" => self.numeric_detection = truth(value),
                 "dynamic_date_formats" | "date_formats" => {
-                    self.date_formats =
-                        value.as_array().map(|formats| formats.iter().filter_map(Value::as_str).map(DateFormat::new).collect()).unwrap_or_default()
+                    self.date_formats = value
+                        .as_array()
+                        .map(|formats| formats.iter().filter_map(Value::as_str).map(DateFormat::new).collect())
+                        .unwrap_or_default()
                 }
                 "dynamic_templates" => {
-                    let templates = value.as_array().ok_or_else(|| SearchError::mapping("dynamic_templates must be an array"))?;
-                    self.templates =
-                        templates.iter().filter_map(Value::as_object).filter_map(|named| named.values().next()).filter_map(Value::as_object).cloned().collect();
+                    let templates = value
+                        .as_array()
+                        .ok_or_else(|| SearchError::mapping("dynamic_templates must be an array"))?;
+                    self.templates = templates
+                        .iter()
+                        .filter_map(Value::as_object)
+                        .filter_map(|named| named.values().next())
+                        .filter_map(Value::as_object)
+                        .cloned()
+                        .collect();
                 }
-                key if key.starts_with('_') || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}
+                key if key.starts_with('_')
+                    || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}
                 other => {
-                    return Err(SearchError::mapping(format!("Root type mapping not empty after parsing! Remaining fields:   [{other} : {value}]")));
+                    return Err(SearchError::mapping(format!(
+                        "Root type mapping not empty after parsing! Remaining fields:   [{other} : {value}]"
+                    )));
                 }
             }
             self.meta.insert(key.clone(), value.clone());

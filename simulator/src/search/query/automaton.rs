@@ -21,7 +21,11 @@ impl<A: Automaton> Automaton for Behind<'_, A> {
     type State = At<A::State>;
 
     fn start(&self) -> Self::State {
-        if self.prefix.is_empty() { At::Inside(self.inner.start()) } else { At::Prefix(0) }
+        if self.prefix.is_empty() {
+            At::Inside(self.inner.start())
+        } else {
+            At::Prefix(0)
+        }
     }
 
     fn is_match(&self, state: &Self::State) -> bool {

@@ -17,11 +17,23 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
     let clauses = parse(text)?;
     let forced = match &settings.analyzer {
         None => None,
-        Some(name) => Some(Analyzer::configured(name, context.mapping.analysis()).map_err(crate::search::error::SearchError::query)?),
+        Some(name) => Some(
+            Analyzer::configured(name, context.mapping.analysis()).map_err(crate::search::error::SearchError::query)?,
+        ),
     };
-    let builder = Builder { context, settings, forced };
+    let builder = Builder {
+        context,
+        settings,
+        forced,
+    };
     let query = match clauses.as_slice() {
-        [Clause { modifier: Modifier::None, node, .. }] => builder.node(node)?,
+        [
+            Clause {
+                modifier: Modifier::None,
+                node,
+                ..
+            },
+        ] => builder.node(node)?,
         _ => builder.clauses(&clauses)?,
     };
     Ok(query.map_or_else(|| QueryKind::Nothing.into(), Query::fix_negative))
@@ -69,14 +81,32 @@ impl Builder<'_> {
     fn node(&self, node: &Node) -> Result<Option<Query>> {
         let (query, boost) = match node {
             Node::Group { clauses, boost } => (self.clauses(clauses)?, boost),
-            Node::Term { field, term, boost } => (self.over_fields(field.as_deref(), |name| self.term(name, term))?, boost),
-            Node::Phrase { field, text, slop, boost } => {
-                (self.over_fields(field.as_deref(), |name| self.text(name, text, true, slop.unwrap_or(self.settings.phrase_slop)))?, boost)
+            Node::Term { field, term, boost } => {
+                (self.over_fields(field.as_deref(), |name| self.term(name, term))?, boost)
             }
-            Node::Range { field, lower, upper, include_lower, include_upper, boost } => {
+            Node::Phrase {
+                field,
+                text,
+                slop,
+                boost,
+            } => (
+                self.over_fields(field.as_deref(), |name| {
+                    self.text(name, text, true, slop.unwrap_or(self.settings.phrase_slop))
+                })?,
+                boost,
+            ),
+            Node::Range {
+                field,
+                lower,
+                upper,
+                include_lower,
+                include_upper,
+                boost,
+            } => {
                 let query = self.over_fields(field.as_deref(), |name| {
                     let bound = |text: &Option<String>, included: bool| text.clone().map(|text| (text, included));
-                    self.range(name, bound(lower, *include_lower), bound(upper, *include_upper)).map(Some)
+                    self.range(name, bound(lower, *include_lower), bound(upper, *include_upper))
+                        .map(Some)
                 })?;
                 (query, boost)
             }
@@ -95,42 +125,78 @@ impl Builder<'_> {
         };
         let named: Vec<(String, f32)> = match field {
             Some(name) => self.context.names(name).into_iter().map(|name| (name, 1.0)).collect(),
-            None => self.settings.fields.iter().flat_map(|(pattern, boost)| self.context.names(pattern).into_iter().map(|name| (name, *boost))).collect(),
+            None => self
+                .settings
+                .fields
+                .iter()
+                .flat_map(|(pattern, boost)| self.context.names(pattern).into_iter().map(|name| (name, *boost)))
+                .collect(),
         };
         if let [(name, boost)] = named.as_slice() {
             return Ok(lenient(build(name))?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
         }
         let mut queries = Vec::new();
         for (name, boost) in &named {
-            queries.extend(lenient(build(name))?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
+            queries
+                .extend(lenient(build(name))?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
         }
         if queries.is_empty() {
             return Ok(None);
         }
         Ok(Some(if self.settings.use_dis_max {
-            QueryKind::Best { queries, tie: self.settings.tie_breaker }.into()
+            QueryKind::Best {
+                queries,
+                tie: self.settings.tie_breaker,
+            }
+            .into()
         } else {
-            QueryKind::Bool { clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(), at_least: 0, coord: false }.into()
+            QueryKind::Bool {
+                clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
+                at_least: 0,
+                coord: false,
+            }
+            .into()
         }))
     }
 
     fn expanded(&self, text: &str) -> String {
-        if self.settings.lowercase_expanded_terms { lowercase(text) } else { text.to_owned() }
+        if self.settings.lowercase_expanded_terms {
+            lowercase(text)
+        } else {
+            text.to_owned()
+        }
     }
 
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
-        let multi = |matcher: Matcher| Ok(Some(Query::from(QueryKind::Multi { field: self.context.field(name), matcher })));
+        let multi = |matcher: Matcher| {
+            Ok(Some(Query::from(QueryKind::Multi {
+                field: self.context.field(name),
+                matcher,
+            })))
+        };
         match (term.kind, &term.fuzzy) {
             (TermKind::Wildcard, _) if term.text == "*" => {
                 let everything = name == "*" || name == "_all";
-                Ok(Some(if everything { QueryKind::All.into() } else { self.context.exists(name) }))
+                Ok(Some(if everything {
+                    QueryKind::All.into()
+                } else {
+                    self.context.exists(name)
+                }))
             }
-            (TermKind::Wildcard | TermKind::Prefix, _) if !self.settings.allow_leading_wildcard && term.text.starts_with(['*', '?']) => {
-                Err(crate::search::error::SearchError::query("ParseException['*' or '?' not allowed as first character in WildcardQuery]"))
+            (TermKind::Wildcard | TermKind::Prefix, _)
+                if !self.settings.allow_leading_wildcard && term.text.starts_with(['*', '?']) =>
+            {
+                Err(crate::search::error::SearchError::query(
+                    "ParseException['*' or '?' not allowed as first character in WildcardQuery]",
+                ))
             }
             (TermKind::Wildcard, _) => {
                 let pattern = self.expanded(&term.text);
-                multi(Matcher::Wildcard(if self.settings.analyze_wildcard { self.analyzed_pattern(name, &pattern) } else { pattern }))
+                multi(Matcher::Wildcard(if self.settings.analyze_wildcard {
+                    self.analyzed_pattern(name, &pattern)
+                } else {
+                    pattern
+                }))
             }
             (TermKind::Prefix, _) => {
                 let prefix = self.expanded(&term.text);
@@ -143,9 +209,25 @@ impl Builder<'_> {
                 }
                 let clauses: Vec<(Occur, Query)> = terms
                     .into_iter()
-                    .map(|(_, text)| (Occur::Should, QueryKind::Multi { field: self.context.field(name), matcher: Matcher::Prefix(text) }.into()))
+                    .map(|(_, text)| {
+                        (
+                            Occur::Should,
+                            QueryKind::Multi {
+                                field: self.context.field(name),
+                                matcher: Matcher::Prefix(text),
+                            }
+                            .into(),
+                        )
+                    })
                     .collect();
-                Ok((!clauses.is_empty()).then(|| QueryKind::Bool { clauses, at_least: 0, coord: false }.into()))
+                Ok((!clauses.is_empty()).then(|| {
+                    QueryKind::Bool {
+                        clauses,
+                        at_least: 0,
+                        coord: false,
+                    }
+                    .into()
+                }))
             }
             (TermKind::Regexp, _) => multi(Matcher::Regexp(self.expanded(&term.text))),
             (TermKind::Plain, Some(similarity)) => self.fuzzy(name, &term.text, similarity),
@@ -154,7 +236,11 @@ impl Builder<'_> {
     }
 
     fn fuzzy(&self, name: &str, text: &str, similarity: &str) -> Result<Option<Query>> {
-        if let Some(field) = self.context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
+        if let Some(field) = self
+            .context
+            .mapped(name)
+            .filter(|field| field.field_type.kind.is_numeric())
+        {
             // A number or a date is fuzzy by so much; a tilde alone means two.
             let by = if similarity.is_empty() { "2" } else { similarity };
             return super::dsl_leaf::fuzzy_number(self.context, field, text, by).map(Some);
@@ -163,15 +249,29 @@ impl Builder<'_> {
         let similarity = similarity.parse::<f32>().unwrap_or(2.0);
         let term = self.expanded(text);
         let edits = super::levenshtein::edits(similarity, term.chars().count());
-        let matcher =
-            Matcher::Fuzzy { term, edits, prefix: self.settings.fuzzy_prefix_length, expansions: self.settings.fuzzy_max_expansions, transpositions: false };
-        Ok(Some(QueryKind::Multi { field: self.context.field(name), matcher }.into()))
+        let matcher = Matcher::Fuzzy {
+            term,
+            edits,
+            prefix: self.settings.fuzzy_prefix_length,
+            expansions: self.settings.fuzzy_max_expansions,
+            transpositions: false,
+        };
+        Ok(Some(
+            QueryKind::Multi {
+                field: self.context.field(name),
+                matcher,
+            }
+            .into(),
+        ))
     }
 
     fn analyzer(&self, name: &str) -> Analyzer {
         match &self.forced {
             Some(forced) => forced.clone(),
-            None => self.context.mapped(name).map_or_else(|| self.context.mapping.all().search_analyzer.clone(), |field| field.search_analyzer.clone()),
+            None => self.context.mapped(name).map_or_else(
+                || self.context.mapping.all().search_analyzer.clone(),
+                |field| field.search_analyzer.clone(),
+            ),
         }
     }
 
@@ -206,13 +306,18 @@ impl Builder<'_> {
             "_type" => return Ok(Some(self.context.of_type(text))),
             "_id" => {
                 return Ok(Some(
-                    Query::from(QueryKind::Ids { types: self.context.mapping.type_names().map(str::to_owned).collect(), ids: vec![text.to_owned()] })
-                        .constant(),
+                    Query::from(QueryKind::Ids {
+                        types: self.context.mapping.type_names().map(str::to_owned).collect(),
+                        ids: vec![text.to_owned()],
+                    })
+                    .constant(),
                 ));
             }
             "_index" => {
                 let fits = crate::search::pattern::matches(text, self.context.index);
-                return Ok(Some(Query::from(if fits { QueryKind::All } else { QueryKind::Nothing }).constant()));
+                return Ok(Some(
+                    Query::from(if fits { QueryKind::All } else { QueryKind::Nothing }).constant(),
+                ));
             }
             _ => {}
         }
@@ -225,17 +330,36 @@ impl Builder<'_> {
             }
         }
         let field = self.context.mapped(name);
-        if let Some(field) = field.filter(|field| field.field_type.kind.is_numeric() || field.field_type.kind == crate::search::mapping::Kind::Boolean) {
+        if let Some(field) = field.filter(|field| {
+            field.field_type.kind.is_numeric() || field.field_type.kind == crate::search::mapping::Kind::Boolean
+        }) {
             return exact(self.context, field, text).map(Some);
         }
-        let style = Style { phrase: quoted || self.settings.auto_generate_phrase_queries, slop, occur: self.settings.operator.occur() };
-        analyzed(self.context, &self.context.field(name), &self.analyzer(name), text, style)
+        let style = Style {
+            phrase: quoted || self.settings.auto_generate_phrase_queries,
+            slop,
+            occur: self.settings.operator.occur(),
+        };
+        analyzed(
+            self.context,
+            &self.context.field(name),
+            &self.analyzer(name),
+            text,
+            style,
+        )
     }
 
     fn range(&self, name: &str, lower: super::text::Bound, upper: super::text::Bound) -> Result<Query> {
-        let numeric = self.context.mapped(name).is_some_and(|field| field.field_type.kind.is_numeric());
+        let numeric = self
+            .context
+            .mapped(name)
+            .is_some_and(|field| field.field_type.kind.is_numeric());
         let cased = |bound: super::text::Bound| {
-            if numeric { bound } else { bound.map(|(text, included)| (self.expanded(&text), included)) }
+            if numeric {
+                bound
+            } else {
+                bound.map(|(text, included)| (self.expanded(&text), included))
+            }
         };
         range(self.context, name, cased(lower), cased(upper), self.settings.time_zone)
     }

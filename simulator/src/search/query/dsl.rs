@@ -17,7 +17,10 @@ use crate::search::query::{Context, Occur, Query, QueryKind};
 /// A body that is no query, nests too deep, or asks a field for what it cannot hold.
 pub(crate) fn parse_body(context: &Context<'_>, body: &Value, depth: usize) -> Result<Query> {
     if depth == 0 {
-        return Err(SearchError::query(format!("[{}] queries are nested too deeply", context.index)));
+        return Err(SearchError::query(format!(
+            "[{}] queries are nested too deeply",
+            context.index
+        )));
     }
     let object = match body {
         Value::Object(object) => object,
@@ -27,12 +30,17 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value, depth: usize) -> R
         }
     };
     // Settings beside the query's name belong to the request, not to the query.
-    let mut named = object.iter().filter(|(key, _)| !matches!(key.as_str(), "_cache" | "_cache_key" | "_name"));
+    let mut named = object
+        .iter()
+        .filter(|(key, _)| !matches!(key.as_str(), "_cache" | "_cache_key" | "_name"));
     let Some((name, inner)) = named.next() else {
         return Ok(QueryKind::All.into());
     };
     if named.next().is_some() {
-        return Err(refuse(context, &format!("[{name}] query malformed, no end object after the query")));
+        return Err(refuse(
+            context,
+            &format!("[{name}] query malformed, no end object after the query"),
+        ));
     }
     compound(context, name, inner, depth - 1)?.map_or_else(|| leaf(context, name, inner), Ok)
 }
@@ -62,15 +70,23 @@ fn several(context: &Context<'_>, value: &Value, key: &str, depth: usize) -> Res
 }
 
 fn boost_of(object: &Map<String, Value>) -> f32 {
-    object.get("boost").and_then(Value::as_f64).map_or(1.0, |boost| boost as f32)
+    object
+        .get("boost")
+        .and_then(Value::as_f64)
+        .map_or(1.0, |boost| boost as f32)
 }
 
 /// The query if `name` is of one that is made of others.
 fn compound(context: &Context<'_>, name: &str, inner: &Value, depth: usize) -> Result<Option<Query>> {
     let empty = Map::new();
     let object = inner.as_object().unwrap_or(&empty);
-    let part =
-        |keys: &[&str]| keys.iter().find_map(|key| object.get(*key)).filter(|part| !part.is_null()).map(|part| parse_body(context, part, depth)).transpose();
+    let part = |keys: &[&str]| {
+        keys.iter()
+            .find_map(|key| object.get(*key))
+            .filter(|part| !part.is_null())
+            .map(|part| parse_body(context, part, depth))
+            .transpose()
+    };
     let query = match name {
         "match_all" => Query::from(QueryKind::All).boosted(boost_of(object)),
         "bool" => boolean(context, object, depth)?,
@@ -94,18 +110,37 @@ fn compound(context: &Context<'_>, name: &str, inner: &Value, depth: usize) -> R
             Query::not(parse_body(context, inner, depth)?).constant()
         }
         "query" => parse_body(context, inner, depth)?.constant(),
-        "fquery" => part(&["query"])?.ok_or_else(|| refuse(context, "[fquery] requires 'query'"))?.constant(),
+        "fquery" => part(&["query"])?
+            .ok_or_else(|| refuse(context, "[fquery] requires 'query'"))?
+            .constant(),
         "dis_max" => {
-            let queries = several(context, object.get("queries").ok_or_else(|| refuse(context, "[dis_max] requires 'queries' field"))?, "queries", depth)?;
+            let queries = several(
+                context,
+                object
+                    .get("queries")
+                    .ok_or_else(|| refuse(context, "[dis_max] requires 'queries' field"))?,
+                "queries",
+                depth,
+            )?;
             let tie = object.get("tie_breaker").and_then(Value::as_f64).unwrap_or(0.0) as f32;
             Query::from(QueryKind::Best { queries, tie }).boosted(boost_of(object))
         }
         "nested" | "has_child" | "has_parent" => {
-            return Err(refuse(context, &format!("[{name}] queries are not part of this backend")));
+            return Err(refuse(
+                context,
+                &format!("[{name}] queries are not part of this backend"),
+            ));
         }
         "indices" => {
-            let names = ["indices", "index"].iter().find_map(|key| object.get(*key)).map(crate::search::find::names).unwrap_or_default();
-            if names.iter().any(|name| crate::search::pattern::matches(name, context.index)) {
+            let names = ["indices", "index"]
+                .iter()
+                .find_map(|key| object.get(*key))
+                .map(crate::search::find::names)
+                .unwrap_or_default();
+            if names
+                .iter()
+                .any(|name| crate::search::pattern::matches(name, context.index))
+            {
                 part(&["query", "filter"])?.ok_or_else(|| refuse(context, "[indices] requires 'query' element"))?
             } else {
                 match object.get("no_match_query").or_else(|| object.get("no_match_filter")) {
@@ -144,7 +179,11 @@ fn boolean(context: &Context<'_>, object: &Map<String, Value>, depth: usize) -> 
                 return Err(refuse(context, &format!("[bool] query does not support [{other}]")));
             }
         };
-        clauses.extend(several(context, value, key, depth)?.into_iter().map(|query| (occur, query)));
+        clauses.extend(
+            several(context, value, key, depth)?
+                .into_iter()
+                .map(|query| (occur, query)),
+        );
     }
     if clauses.len() > context.most_clauses {
         return Err(too_many_clauses(context.most_clauses));
@@ -155,7 +194,13 @@ fn boolean(context: &Context<'_>, object: &Map<String, Value>, depth: usize) -> 
     let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
     let at_least = at_least.map_or(0, |wanted| minimum(&wanted, optional));
     let boost = boost_of(object);
-    Ok(Query::from(QueryKind::Bool { clauses, at_least, coord }).fix_negative().boosted(boost))
+    Ok(Query::from(QueryKind::Bool {
+        clauses,
+        at_least,
+        coord,
+    })
+    .fix_negative()
+    .boosted(boost))
 }
 
 /// How many of `optional` clauses have to match: `2`, `-1`, `75%`, `-25%`, `2<75%`.
@@ -171,7 +216,11 @@ pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
             }
             None => {
                 let number: i64 = text.trim().parse().unwrap_or(0);
-                if number < 0 { count.saturating_add(number) } else { number }
+                if number < 0 {
+                    count.saturating_add(number)
+                } else {
+                    number
+                }
             }
         }
     };

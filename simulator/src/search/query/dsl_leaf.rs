@@ -18,10 +18,17 @@ pub(super) fn text_of(value: &Value) -> String {
 
 /// The one field of an object, and what is said of it; settings of the filter beside it do not count.
 pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value) -> Result<(&'a str, &'a Value)> {
-    let object = inner.as_object().ok_or_else(|| refuse(context, &format!("[{name}] query malformed, no field")))?;
+    let object = inner
+        .as_object()
+        .ok_or_else(|| refuse(context, &format!("[{name}] query malformed, no field")))?;
     object
         .iter()
-        .find(|(key, _)| !matches!(key.as_str(), "_cache" | "_cache_key" | "_name" | "execution" | "boost" | "minimum_should_match" | "disable_coord"))
+        .find(|(key, _)| {
+            !matches!(
+                key.as_str(),
+                "_cache" | "_cache_key" | "_name" | "execution" | "boost" | "minimum_should_match" | "disable_coord"
+            )
+        })
         .map(|(key, value)| (key.as_str(), value))
         .ok_or_else(|| refuse(context, &format!("[{name}] query malformed, no field")))
 }
@@ -30,7 +37,11 @@ pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value)
 fn value_and_boost(settings: &Value, keys: &[&str]) -> (Value, f32) {
     match settings {
         Value::Object(object) => {
-            let value = keys.iter().find_map(|key| object.get(*key)).cloned().unwrap_or(Value::Null);
+            let value = keys
+                .iter()
+                .find_map(|key| object.get(*key))
+                .cloned()
+                .unwrap_or(Value::Null);
             (value, object.get("boost").and_then(Value::as_f64).unwrap_or(1.0) as f32)
         }
         other => (other.clone(), 1.0),
@@ -43,19 +54,35 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     match name {
         "_type" => return Ok(context.of_type(&text)),
         "_id" | "_uid" => {
-            return Ok(ids(context, &[], &[text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned()]));
+            return Ok(ids(
+                context,
+                &[],
+                &[text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned()],
+            ));
         }
         _ => {}
     }
     match context.mapped(name) {
         Some(field) => exact(context, field, &text),
-        None => Ok(QueryKind::Term { field: QueryField::unmapped(name), text }.into()),
+        None => Ok(QueryKind::Term {
+            field: QueryField::unmapped(name),
+            text,
+        }
+        .into()),
     }
 }
 
 fn ids(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
-    let types = if types.is_empty() { context.mapping.type_names().map(str::to_owned).collect() } else { types.to_vec() };
-    Query::from(QueryKind::Ids { types, ids: ids.to_vec() }).constant()
+    let types = if types.is_empty() {
+        context.mapping.type_names().map(str::to_owned).collect()
+    } else {
+        types.to_vec()
+    };
+    Query::from(QueryKind::Ids {
+        types,
+        ids: ids.to_vec(),
+    })
+    .constant()
 }
 
 /// The query of that name.
@@ -65,7 +92,13 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
     let list = |keys: [&str; 2]| {
         keys.iter()
             .find_map(|key| object.get(*key))
-            .map(|value| if let Value::Array(items) = value { items.iter().map(text_of).collect() } else { vec![text_of(value)] })
+            .map(|value| {
+                if let Value::Array(items) = value {
+                    items.iter().map(text_of).collect()
+                } else {
+                    vec![text_of(value)]
+                }
+            })
             .unwrap_or_default()
     };
     match name {
@@ -106,10 +139,18 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
         }
         "ids" => Ok(ids(context, &list(["type", "types"]), &list(["values", "ids"]))),
         "type" => Ok(context.of_type(object.get("value").and_then(Value::as_str).unwrap_or(""))),
-        "exists" => Ok(context.exists(object.get("field").and_then(Value::as_str).ok_or_else(|| refuse(context, "exists must be provided with a [field]"))?)),
-        "missing" => {
-            Ok(context.missing(object.get("field").and_then(Value::as_str).ok_or_else(|| refuse(context, "missing must be provided with a [field]"))?))
-        }
+        "exists" => Ok(context.exists(
+            object
+                .get("field")
+                .and_then(Value::as_str)
+                .ok_or_else(|| refuse(context, "exists must be provided with a [field]"))?,
+        )),
+        "missing" => Ok(context.missing(
+            object
+                .get("field")
+                .and_then(Value::as_str)
+                .ok_or_else(|| refuse(context, "missing must be provided with a [field]"))?,
+        )),
         other => Err(refuse(context, &format!("No query registered for [{other}]"))),
     }
 }
@@ -119,25 +160,49 @@ fn boosted(query: Query, boost: f32) -> Query {
 }
 
 fn multi(context: &Context<'_>, field: &str, matcher: Matcher) -> Query {
-    QueryKind::Multi { field: context.field(field), matcher }.into()
+    QueryKind::Multi {
+        field: context.field(field),
+        matcher,
+    }
+    .into()
 }
 
 fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
     let (field, values) = one_field(context, name, inner)?;
-    let values = values.as_array().ok_or_else(|| refuse(context, "[terms] query requires an array of terms"))?;
+    let values = values
+        .as_array()
+        .ok_or_else(|| refuse(context, "[terms] query requires an array of terms"))?;
     if values.len() > context.most_clauses * 64 {
         return Err(super::text::too_many_clauses(context.most_clauses * 64));
     }
-    let queries = values.iter().map(|value| term(context, field, value)).collect::<Result<Vec<_>>>()?;
-    let at_least = object.get("minimum_should_match").map_or(0, |wanted| super::dsl::minimum(wanted, queries.len()));
+    let queries = values
+        .iter()
+        .map(|value| term(context, field, value))
+        .collect::<Result<Vec<_>>>()?;
+    let at_least = object
+        .get("minimum_should_match")
+        .map_or(0, |wanted| super::dsl::minimum(wanted, queries.len()));
     let coord = !object.get("disable_coord").is_some_and(crate::search::mapping::truth);
     let clauses = queries.into_iter().map(|query| (super::Occur::Should, query)).collect();
     let boost = object.get("boost").and_then(Value::as_f64).unwrap_or(1.0) as f32;
-    Ok(boosted(QueryKind::Bool { clauses, at_least, coord }.into(), boost))
+    Ok(boosted(
+        QueryKind::Bool {
+            clauses,
+            at_least,
+            coord,
+        }
+        .into(),
+        boost,
+    ))
 }
 
 fn ranged(context: &Context<'_>, field: &str, settings: &Value) -> Result<Query> {
-    let object = settings.as_object().ok_or_else(|| refuse(context, "[range] query malformed, no start_object after the field's name"))?;
+    let object = settings.as_object().ok_or_else(|| {
+        refuse(
+            context,
+            "[range] query malformed, no start_object after the field's name",
+        )
+    })?;
     let (mut lower, mut upper) = (None, None);
     let (mut include_lower, mut include_upper) = (true, true);
     let mut offset = 0;
@@ -152,7 +217,10 @@ fn ranged(context: &Context<'_>, field: &str, settings: &Value) -> Result<Query>
             "lt" => (upper, include_upper) = (bound(), false),
             "include_lower" => include_lower = crate::search::mapping::truth(value),
             "include_upper" => include_upper = crate::search::mapping::truth(value),
-            "time_zone" => offset = zone(&text_of(value)).ok_or_else(|| refuse(context, &format!("time zone [{value}] is not understood")))?,
+            "time_zone" => {
+                offset = zone(&text_of(value))
+                    .ok_or_else(|| refuse(context, &format!("time zone [{value}] is not understood")))?
+            }
             "format" => own_format = value.as_str().map(crate::search::dates::DateFormat::new),
             "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
             "_name" | "_cache" | "execution" => {}
@@ -161,25 +229,40 @@ fn ranged(context: &Context<'_>, field: &str, settings: &Value) -> Result<Query>
             }
         }
     }
-    let mut bounds = [(lower, include_lower), (upper, include_upper)].map(|(text, included)| text.filter(|text| text != "*").map(|text| (text, included)));
+    let mut bounds = [(lower, include_lower), (upper, include_upper)]
+        .map(|(text, included)| text.filter(|text| text != "*").map(|text| (text, included)));
     if let (Some(format), Some(mapped)) = (own_format, context.mapped(field))
         && mapped.field_type.kind == Kind::Date
     {
         // Another format than the field's own: the bounds are read here, and go on as milliseconds.
         for (at, bound) in bounds.iter_mut().enumerate() {
             if let Some((text, included)) = bound {
-                let fill = if at == 1 && *included { Fill::Ceiling } else { Fill::Floor };
+                let fill = if at == 1 && *included {
+                    Fill::Ceiling
+                } else {
+                    Fill::Floor
+                };
                 *text = parse_math(text, &format, context.now, fill, offset)?.to_string();
             }
         }
         let read = |bound: &Option<(String, bool)>, open: i64, step: i64| {
-            bound
-                .as_ref()
-                .map_or(Some(open), |(text, included)| text.parse::<i64>().ok().map(|millis| if *included { millis } else { millis.saturating_add(step) }))
+            bound.as_ref().map_or(Some(open), |(text, included)| {
+                text.parse::<i64>()
+                    .ok()
+                    .map(|millis| if *included { millis } else { millis.saturating_add(step) })
+            })
         };
         let [low, high] = &bounds;
         if let (Some(lower), Some(upper)) = (read(low, i64::MIN, 1), read(high, i64::MAX, -1)) {
-            return Ok(boosted(QueryKind::Range { field: QueryField::of(mapped), lower, upper }.into(), boost));
+            return Ok(boosted(
+                QueryKind::Range {
+                    field: QueryField::of(mapped),
+                    lower,
+                    upper,
+                }
+                .into(),
+                boost,
+            ));
         }
     }
     let [lower, upper] = bounds;
@@ -199,7 +282,10 @@ pub(crate) fn zone(text: &str) -> Option<i64> {
         let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "0"));
         return Some(
             sign * (hours.parse::<i64>().ok().filter(|hours| (0..24).contains(hours))? * 60
-                + minutes.parse::<i64>().ok().filter(|minutes| (0..60).contains(minutes))?)
+                + minutes
+                    .parse::<i64>()
+                    .ok()
+                    .filter(|minutes| (0..60).contains(minutes))?)
                 * 60_000,
         );
     }
@@ -214,13 +300,20 @@ fn fuzzy(context: &Context<'_>, name: &str, settings: &Value) -> Result<Query> {
     if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
         return Ok(boosted(fuzzy_number(context, field, &text, &fuzziness)?, boost));
     }
-    let number = |key: &str, default: usize| settings.get(key).and_then(Value::as_u64).map_or(default, |number| usize::try_from(number).unwrap_or(default));
+    let number = |key: &str, default: usize| {
+        settings
+            .get(key)
+            .and_then(Value::as_u64)
+            .map_or(default, |number| usize::try_from(number).unwrap_or(default))
+    };
     let matcher = Matcher::Fuzzy {
         edits: auto_edits(&fuzziness, &text),
         term: text,
         prefix: number("prefix_length", 0),
         expansions: number("max_expansions", 50).min(context.most_clauses),
-        transpositions: settings.get("transpositions").is_some_and(crate::search::mapping::truth),
+        transpositions: settings
+            .get("transpositions")
+            .is_some_and(crate::search::mapping::truth),
     };
     Ok(multi(context, name, matcher).boosted(boost))
 }
@@ -243,11 +336,16 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
 pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuzziness: &str) -> Result<Query> {
     let kind = field.field_type.kind;
     let (lower, upper) = if kind == Kind::Date {
-        let delta = crate::search::cluster::duration(fuzziness).map_or(0, |delta| i64::try_from(delta.as_millis()).unwrap_or(0));
+        let delta = crate::search::cluster::duration(fuzziness)
+            .map_or(0, |delta| i64::try_from(delta.as_millis()).unwrap_or(0));
         let at = parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)?;
         (at.saturating_sub(delta), at.saturating_add(delta))
     } else {
-        let delta: f64 = if fuzziness.eq_ignore_ascii_case("auto") { 1.0 } else { fuzziness.parse().map_err(|_| SearchError::number(fuzziness))? };
+        let delta: f64 = if fuzziness.eq_ignore_ascii_case("auto") {
+            1.0
+        } else {
+            fuzziness.parse().map_err(|_| SearchError::number(fuzziness))?
+        };
         let at = field.field_type.encode_text(text)?;
         if kind.is_floating() {
             let at = unsortable(at);
@@ -256,5 +354,10 @@ pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuz
             (at.saturating_sub(delta as i64), at.saturating_add(delta as i64))
         }
     };
-    Ok(QueryKind::Range { field: QueryField::of(field), lower, upper }.into())
+    Ok(QueryKind::Range {
+        field: QueryField::of(field),
+        lower,
+        upper,
+    }
+    .into())
 }

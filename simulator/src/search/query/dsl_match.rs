@@ -49,11 +49,19 @@ impl MatchSettings {
             ("match_phrase_prefix", _) | (_, Some("phrase_prefix" | "phrasePrefix")) => Form::PhrasePrefix,
             _ => Form::Boolean,
         };
-        let text = if value.is_object() { object.get("query").ok_or_else(|| refuse(context, "No text specified for text query"))? } else { value };
+        let text = if value.is_object() {
+            object
+                .get("query")
+                .ok_or_else(|| refuse(context, "No text specified for text query"))?
+        } else {
+            value
+        };
         let analyzer = object
             .get("analyzer")
             .and_then(Value::as_str)
-            .map(|name| Analyzer::configured(name, context.mapping.analysis()).map_err(|reason| refuse(context, &reason)))
+            .map(|name| {
+                Analyzer::configured(name, context.mapping.analysis()).map_err(|reason| refuse(context, &reason))
+            })
             .transpose()?;
         Ok(MatchSettings {
             text: text_of(text),
@@ -85,11 +93,17 @@ impl MatchSettings {
         if name == "_type" {
             return Ok(Some(context.of_type(&self.text)));
         }
-        let analyzer = self
-            .analyzer
-            .clone()
-            .unwrap_or_else(|| context.mapped(name).map_or_else(|| context.mapping.all().search_analyzer.clone(), |field| field.search_analyzer.clone()));
-        let style = Style { phrase: self.kind != Form::Boolean, slop: self.slop, occur: self.operator.occur() };
+        let analyzer = self.analyzer.clone().unwrap_or_else(|| {
+            context.mapped(name).map_or_else(
+                || context.mapping.all().search_analyzer.clone(),
+                |field| field.search_analyzer.clone(),
+            )
+        });
+        let style = Style {
+            phrase: self.kind != Form::Boolean,
+            slop: self.slop,
+            occur: self.operator.occur(),
+        };
         let Some(mut query) = analyzed(context, &field, &analyzer, &self.text, style)? else {
             return Ok(None);
         };
@@ -99,7 +113,9 @@ impl MatchSettings {
                 if let Some(fuzziness) = &self.fuzziness {
                     self.make_fuzzy(&mut query, fuzziness);
                 }
-                if let (QueryKind::Bool { clauses, at_least, .. }, Some(wanted)) = (&mut query.kind, &self.minimum_should_match) {
+                if let (QueryKind::Bool { clauses, at_least, .. }, Some(wanted)) =
+                    (&mut query.kind, &self.minimum_should_match)
+                {
                     let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
                     *at_least = minimum(wanted, optional);
                 }
@@ -112,10 +128,23 @@ impl MatchSettings {
     /// The last term of a phrase stands for all that start with it. The terms are found where the phrase is weighed.
     fn with_prefix(&self, query: Query) -> Query {
         match query.kind {
-            QueryKind::Term { field, text } => QueryKind::Multi { field, matcher: Matcher::Prefix(text) }.into(),
+            QueryKind::Term { field, text } => QueryKind::Multi {
+                field,
+                matcher: Matcher::Prefix(text),
+            }
+            .into(),
             QueryKind::Phrase { field, mut slots, slop } => {
-                let last = slots.pop().and_then(|(position, mut texts)| texts.pop().map(|text| (position, text)));
-                QueryKind::PhrasePrefix { field, slots, slop, last, expansions: self.max_expansions }.into()
+                let last = slots
+                    .pop()
+                    .and_then(|(position, mut texts)| texts.pop().map(|text| (position, text)));
+                QueryKind::PhrasePrefix {
+                    field,
+                    slots,
+                    slop,
+                    last,
+                    expansions: self.max_expansions,
+                }
+                .into()
             }
             kind => kind.into(),
         }
@@ -131,15 +160,24 @@ impl MatchSettings {
                     expansions: self.max_expansions,
                     transpositions: true,
                 };
-                query.kind = QueryKind::Multi { field: field.clone(), matcher };
+                query.kind = QueryKind::Multi {
+                    field: field.clone(),
+                    matcher,
+                };
             }
-            QueryKind::Bool { clauses, .. } => clauses.iter_mut().for_each(|(_, clause)| self.make_fuzzy(clause, fuzziness)),
+            QueryKind::Bool { clauses, .. } => clauses
+                .iter_mut()
+                .for_each(|(_, clause)| self.make_fuzzy(clause, fuzziness)),
             _ => {}
         }
     }
 
     fn empty(&self) -> Query {
-        if self.zero_terms_all { QueryKind::All.into() } else { QueryKind::Nothing.into() }
+        if self.zero_terms_all {
+            QueryKind::All.into()
+        } else {
+            QueryKind::Nothing.into()
+        }
     }
 }
 
@@ -147,7 +185,11 @@ impl MatchSettings {
 pub(super) fn matching(context: &Context<'_>, name: &str, field: &str, value: &Value) -> Result<Query> {
     let settings = MatchSettings::parse(context, name, value)?;
     let query = settings.build(context, field)?.unwrap_or_else(|| settings.empty());
-    Ok(if settings.boost == 1.0 { query } else { query.boosted(settings.boost) })
+    Ok(if settings.boost == 1.0 {
+        query
+    } else {
+        query.boosted(settings.boost)
+    })
 }
 
 /// `field^2` as a name and a boost.
@@ -178,23 +220,48 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
     let mut inner = object.clone();
     inner.remove("type");
     let settings = MatchSettings::parse(context, name, &Value::Object(inner))?;
-    let fields = fields_of(context, object.get("fields").ok_or_else(|| refuse(context, "No fields specified for multi_match query"))?);
+    let fields = fields_of(
+        context,
+        object
+            .get("fields")
+            .ok_or_else(|| refuse(context, "No fields specified for multi_match query"))?,
+    );
     let mut queries = Vec::new();
     for (field, boost) in &fields {
-        queries.extend(settings.build(context, field)?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
+        queries.extend(
+            settings
+                .build(context, field)?
+                .map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }),
+        );
     }
     let query = match (queries.len(), kind) {
         (0, _) => settings.empty(),
         (1, _) => queries.pop().unwrap_or_else(|| settings.empty()),
-        (_, "most_fields") => QueryKind::Bool { clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(), at_least: 0, coord: false }.into(),
-        _ => QueryKind::Best { queries, tie: object.get("tie_breaker").and_then(Value::as_f64).unwrap_or(0.0) as f32 }.into(),
+        (_, "most_fields") => QueryKind::Bool {
+            clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
+            at_least: 0,
+            coord: false,
+        }
+        .into(),
+        _ => QueryKind::Best {
+            queries,
+            tie: object.get("tie_breaker").and_then(Value::as_f64).unwrap_or(0.0) as f32,
+        }
+        .into(),
     };
-    Ok(if settings.boost == 1.0 { query } else { query.boosted(settings.boost) })
+    Ok(if settings.boost == 1.0 {
+        query
+    } else {
+        query.boosted(settings.boost)
+    })
 }
 
 /// `query_string`.
 pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let text = object.get("query").map(text_of).ok_or_else(|| refuse(context, "query_string must be provided with a [query]"))?;
+    let text = object
+        .get("query")
+        .map(text_of)
+        .ok_or_else(|| refuse(context, "query_string must be provided with a [query]"))?;
     let mut settings = StringSettings::default();
     let mut boost = 1.0;
     let mut minimum_should_match = None;
@@ -217,12 +284,17 @@ pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -
             "lenient" => settings.lenient = truth(value),
             "phrase_slop" => settings.phrase_slop = u32::try_from(count()).unwrap_or(u32::MAX),
             "fuzzy_prefix_length" => settings.fuzzy_prefix_length = usize::try_from(count()).unwrap_or(0),
-            "fuzzy_max_expansions" => settings.fuzzy_max_expansions = usize::try_from(count()).unwrap_or(50).min(context.most_clauses),
+            "fuzzy_max_expansions" => {
+                settings.fuzzy_max_expansions = usize::try_from(count()).unwrap_or(50).min(context.most_clauses)
+            }
             "use_dis_max" => settings.use_dis_max = truth(value),
             "tie_breaker" => settings.tie_breaker = value.as_f64().unwrap_or(0.0) as f32,
             "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
             "minimum_should_match" => minimum_should_match = Some(value.clone()),
-            "time_zone" => settings.time_zone = zone(&text_of(value)).ok_or_else(|| SearchError::query(format!("time zone [{value}] is not understood")))?,
+            "time_zone" => {
+                settings.time_zone = zone(&text_of(value))
+                    .ok_or_else(|| SearchError::query(format!("time zone [{value}] is not understood")))?
+            }
             "query"
             | "enable_position_increments"
             | "fuzzy_min_sim"
@@ -237,7 +309,10 @@ pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -
             | "flags"
             | "max_determinized_states" => {}
             other => {
-                return Err(refuse(context, &format!("[query_string] query does not support [{other}]")));
+                return Err(refuse(
+                    context,
+                    &format!("[query_string] query does not support [{other}]"),
+                ));
             }
         }
     }

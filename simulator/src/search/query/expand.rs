@@ -36,14 +36,20 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher) -> Resu
         if let Matcher::Regexp(pattern) = matcher {
             Regexp::parse(pattern)?;
         }
-        return Ok(if matches!(matcher, Matcher::Fuzzy { .. }) { Expansion::Scored(vec![]) } else { Expansion::Constant(vec![vec![]; view.segments.len()]) });
+        return Ok(if matches!(matcher, Matcher::Fuzzy { .. }) {
+            Expansion::Scored(vec![])
+        } else {
+            Expansion::Constant(vec![vec![]; view.segments.len()])
+        });
     };
     let prefix = field_prefix(ordinal).to_string();
     let end = field_prefix(ordinal + 1).to_string();
     match matcher {
         Matcher::Prefix(text) => {
             let start = format!("{prefix}{text}");
-            constant(view, |segment| span(segment, start.as_bytes(), successor(start.as_bytes()).as_deref()))
+            constant(view, |segment| {
+                span(segment, start.as_bytes(), successor(start.as_bytes()).as_deref())
+            })
         }
         Matcher::Range { lower, upper } => {
             let key = |text: &str| format!("{prefix}{text}").into_bytes();
@@ -55,18 +61,32 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher) -> Resu
                 None => end.clone().into_bytes(),
                 Some((text, included)) => after(key(text), *included),
             };
-            constant(view, |segment| if from < to { span(segment, &from, Some(&to)) } else { Ok(vec![]) })
+            constant(view, |segment| {
+                if from < to {
+                    span(segment, &from, Some(&to))
+                } else {
+                    Ok(vec![])
+                }
+            })
         }
         Matcher::Wildcard(pattern) => by_regexp(view, &prefix, &Regexp::wildcard(pattern)?),
         Matcher::Regexp(pattern) => by_regexp(view, &prefix, &Regexp::parse(pattern)?),
-        Matcher::Fuzzy { term, edits, prefix: fixed, expansions, transpositions } => {
-            fuzzy(view, ordinal, term, *edits, *fixed, *expansions, *transpositions).map(Expansion::Scored)
-        }
+        Matcher::Fuzzy {
+            term,
+            edits,
+            prefix: fixed,
+            expansions,
+            transpositions,
+        } => fuzzy(view, ordinal, term, *edits, *fixed, *expansions, *transpositions).map(Expansion::Scored),
     }
 }
 
 fn constant(view: &View, find: impl Fn(&Segment) -> Result<Vec<TermInfo>>) -> Result<Expansion> {
-    view.segments.iter().map(|view| find(&view.segment)).collect::<Result<Postings>>().map(Expansion::Constant)
+    view.segments
+        .iter()
+        .map(|view| find(&view.segment))
+        .collect::<Result<Postings>>()
+        .map(Expansion::Constant)
 }
 
 /// The smallest key above `key`, if `beyond`; else `key`.
@@ -105,23 +125,36 @@ fn span(segment: &Segment, from: &[u8], to: Option<&[u8]>) -> Result<Vec<TermInf
 fn by_regexp(view: &View, prefix: &str, regexp: &Regexp) -> Result<Expansion> {
     let found = constant(view, |segment| {
         let mut found = Vec::new();
-        matching(segment, prefix.as_bytes(), &regexp.literal, regexp, |_, _, info| found.push(info.clone()))?;
+        matching(segment, prefix.as_bytes(), &regexp.literal, regexp, |_, _, info| {
+            found.push(info.clone())
+        })?;
         Ok(found)
     })?;
     if regexp.overflown() {
-        Err(SearchError::query("TooComplexToDeterminizeException[Determinizing automaton would result in more than 10000 states.]"))
+        Err(SearchError::query(
+            "TooComplexToDeterminizeException[Determinizing automaton would result in more than 10000 states.]",
+        ))
     } else {
         Ok(found)
     }
 }
 
 /// Gives every term behind `prefix` that an automaton accepts, without the prefix, to `sink`.
-fn matching<A: Automaton>(segment: &Segment, prefix: &[u8], literal: &str, automaton: &A, mut sink: impl FnMut(&[u8], A::State, &TermInfo)) -> Result<()>
+fn matching<A: Automaton>(
+    segment: &Segment,
+    prefix: &[u8],
+    literal: &str,
+    automaton: &A,
+    mut sink: impl FnMut(&[u8], A::State, &TermInfo),
+) -> Result<()>
 where
     A::State: Clone,
 {
     let start = [prefix, literal.as_bytes()].concat();
-    let behind = Behind { prefix, inner: Borrowed(automaton) };
+    let behind = Behind {
+        prefix,
+        inner: Borrowed(automaton),
+    };
     let mut search = segment.terms().terms().search(behind).ge(&start);
     if let Some(end) = successor(&start) {
         search = search.lt(end);
@@ -129,7 +162,9 @@ where
     let mut stream = search.into_stream()?;
     while stream.advance() {
         let text = stream.key().get(prefix.len()..).unwrap_or(&[]);
-        let state = text.iter().fold(automaton.start(), |state, byte| automaton.accept(&state, *byte));
+        let state = text
+            .iter()
+            .fold(automaton.start(), |state, byte| automaton.accept(&state, *byte));
         sink(text, state, stream.value());
     }
     Ok(())
@@ -154,11 +189,26 @@ impl<A: Automaton> Automaton for Borrowed<'_, A> {
 }
 
 /// The best terms, in the order of the dictionary: nearer is better, and of equally near ones the earlier.
-fn fuzzy(view: &View, ordinal: u32, term: &str, edits: u8, fixed: usize, expansions: usize, transpositions: bool) -> Result<Vec<Near>> {
+fn fuzzy(
+    view: &View,
+    ordinal: u32,
+    term: &str,
+    edits: u8,
+    fixed: usize,
+    expansions: usize,
+    transpositions: bool,
+) -> Result<Vec<Near>> {
     let length = term.chars().count();
     if edits == 0 || fixed >= length {
         let known = view.doc_freq(ordinal, term)? > 0;
-        return Ok(if known { vec![Near { text: term.to_owned(), boost: 1.0 }] } else { vec![] });
+        return Ok(if known {
+            vec![Near {
+                text: term.to_owned(),
+                boost: 1.0,
+            }]
+        } else {
+            vec![]
+        });
     }
     let at = term.char_indices().nth(fixed).map_or(term.len(), |(at, _)| at);
     let (head, tail) = term.split_at(at);

@@ -44,7 +44,13 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new() -> Engine {
-        let mut engine = Engine { expressions: vec![], ids: HashMap::new(), nullable: vec![], derivatives: HashMap::new(), overflown: false };
+        let mut engine = Engine {
+            expressions: vec![],
+            ids: HashMap::new(),
+            nullable: vec![],
+            derivatives: HashMap::new(),
+            overflown: false,
+        };
         engine.intern(Expression::Never);
         engine.intern(Expression::Empty);
         engine
@@ -80,7 +86,11 @@ impl Engine {
     pub(super) fn class(&mut self, mut ranges: Vec<(char, char)>) -> Id {
         ranges.retain(|(from, to)| from <= to);
         ranges.sort_unstable();
-        if ranges.is_empty() { NEVER } else { self.intern(Expression::Class(ranges)) }
+        if ranges.is_empty() {
+            NEVER
+        } else {
+            self.intern(Expression::Class(ranges))
+        }
     }
 
     pub(super) fn any_char(&mut self) -> Id {

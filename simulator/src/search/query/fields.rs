@@ -21,15 +21,30 @@ impl<'a> Context<'a> {
 
     pub(crate) fn field(&self, name: &str) -> QueryField {
         match name {
-            "_type" => QueryField { name: name.into(), ordinal: Some(TYPE), norms: false },
-            "_field_names" => QueryField { name: name.into(), ordinal: Some(FIELD_NAMES), norms: false },
-            _ => self.mapped(name).map_or_else(|| QueryField::unmapped(name), QueryField::of),
+            "_type" => QueryField {
+                name: name.into(),
+                ordinal: Some(TYPE),
+                norms: false,
+            },
+            "_field_names" => QueryField {
+                name: name.into(),
+                ordinal: Some(FIELD_NAMES),
+                norms: false,
+            },
+            _ => self
+                .mapped(name)
+                .map_or_else(|| QueryField::unmapped(name), QueryField::of),
         }
     }
 
     /// The documents that have a value in a field that `pattern` names (or in an object of that name).
     pub(crate) fn exists(&self, pattern: &str) -> Query {
-        let named = |name: &str| Query::from(QueryKind::Term { field: self.field("_field_names"), text: name.to_owned() });
+        let named = |name: &str| {
+            Query::from(QueryKind::Term {
+                field: self.field("_field_names"),
+                text: name.to_owned(),
+            })
+        };
         if !pattern.contains('*') {
             return match pattern {
                 "_all" | "_id" | "_type" | "_uid" | "_source" | "_index" => Query::from(QueryKind::All),
@@ -37,7 +52,14 @@ impl<'a> Context<'a> {
             }
             .constant();
         }
-        Query::any(self.mapping.field_names(pattern).iter().map(|name| named(name)).collect()).constant()
+        Query::any(
+            self.mapping
+                .field_names(pattern)
+                .iter()
+                .map(|name| named(name))
+                .collect(),
+        )
+        .constant()
     }
 
     pub(crate) fn missing(&self, pattern: &str) -> Query {
@@ -45,7 +67,11 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn of_type(&self, type_name: &str) -> Query {
-        Query::from(QueryKind::Term { field: self.field("_type"), text: type_name.to_owned() }).constant()
+        Query::from(QueryKind::Term {
+            field: self.field("_type"),
+            text: type_name.to_owned(),
+        })
+        .constant()
     }
 
     /// The fields that a name with stars stands for, or the name itself.
@@ -53,8 +79,19 @@ impl<'a> Context<'a> {
         if !pattern.contains('*') {
             return vec![pattern.to_owned()];
         }
-        let names: Vec<String> =
-            self.mapping.field_names(pattern).into_iter().filter(|name| self.mapped(name).is_some_and(|field| field.field_type.kind != Kind::Binary)).collect();
-        if names.is_empty() { vec![pattern.to_owned()] } else { names }
+        let names: Vec<String> = self
+            .mapping
+            .field_names(pattern)
+            .into_iter()
+            .filter(|name| {
+                self.mapped(name)
+                    .is_some_and(|field| field.field_type.kind != Kind::Binary)
+            })
+            .collect();
+        if names.is_empty() {
+            vec![pattern.to_owned()]
+        } else {
+            names
+        }
     }
 }

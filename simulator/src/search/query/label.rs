@@ -4,29 +4,62 @@ use super::{Matcher, Occur, Query, QueryField, QueryKind};
 
 /// The query as text.
 pub(crate) fn label(query: &Query) -> String {
-    let boost = if query.boost == 1.0 { String::new() } else { format!("^{:?}", query.boost) };
+    let boost = if query.boost == 1.0 {
+        String::new()
+    } else {
+        format!("^{:?}", query.boost)
+    };
     let named = |field: &QueryField, text: &str| {
-        if &*field.name == "_all" { format!("_all:{text}") } else { format!("{}:{text}", field.name) }
+        if &*field.name == "_all" {
+            format!("_all:{text}")
+        } else {
+            format!("{}:{text}", field.name)
+        }
     };
     let body = match &query.kind {
         QueryKind::All => "*:*".to_owned(),
         QueryKind::Nothing => String::new(),
         QueryKind::Term { field, text } => named(field, text),
         QueryKind::Phrase { field, slots, slop } => {
-            let texts: Vec<String> =
-                slots.iter().map(|(_, texts)| if let [only] = texts.as_slice() { only.clone() } else { format!("({})", texts.join(" ")) }).collect();
-            named(field, &format!("\"{}\"{}", texts.join(" "), if *slop > 0 { format!("~{slop}") } else { String::new() }))
+            let texts: Vec<String> = slots
+                .iter()
+                .map(|(_, texts)| {
+                    if let [only] = texts.as_slice() {
+                        only.clone()
+                    } else {
+                        format!("({})", texts.join(" "))
+                    }
+                })
+                .collect();
+            named(
+                field,
+                &format!(
+                    "\"{}\"{}",
+                    texts.join(" "),
+                    if *slop > 0 { format!("~{slop}") } else { String::new() }
+                ),
+            )
         }
         QueryKind::PhrasePrefix { field, slots, last, .. } => {
-            let texts = slots.iter().flat_map(|(_, texts)| texts).chain(last.iter().map(|(_, text)| text));
+            let texts = slots
+                .iter()
+                .flat_map(|(_, texts)| texts)
+                .chain(last.iter().map(|(_, text)| text));
             named(field, &format!("\"{}*\"", texts.cloned().collect::<Vec<_>>().join(" ")))
         }
         QueryKind::Multi { field, matcher } => named(field, &matcher_label(matcher)),
         QueryKind::Range { field, lower, upper } => {
             let bound = |value: i64, open: i64| {
-                if value == open { "*".to_owned() } else { value.to_string() }
+                if value == open {
+                    "*".to_owned()
+                } else {
+                    value.to_string()
+                }
             };
-            named(field, &format!("[{} TO {}]", bound(*lower, i64::MIN), bound(*upper, i64::MAX)))
+            named(
+                field,
+                &format!("[{} TO {}]", bound(*lower, i64::MIN), bound(*upper, i64::MAX)),
+            )
         }
         QueryKind::Ids { ids, .. } => format!("_uid:{}", ids.join(" ")),
         QueryKind::Bool { clauses, .. } => {
@@ -38,14 +71,22 @@ pub(crate) fn label(query: &Query) -> String {
                         Occur::Should => "",
                         Occur::MustNot => "-",
                     };
-                    if matches!(query.kind, QueryKind::Bool { .. }) { format!("{sign}({})", label(query)) } else { format!("{sign}{}", label(query)) }
+                    if matches!(query.kind, QueryKind::Bool { .. }) {
+                        format!("{sign}({})", label(query))
+                    } else {
+                        format!("{sign}{}", label(query))
+                    }
                 })
                 .collect();
             let text = parts.join(" ");
             if boost.is_empty() { text } else { format!("({text})") }
         }
         QueryKind::Best { queries, tie } => {
-            let share = if *tie == 0.0 { String::new() } else { format!("~{tie:?}") };
+            let share = if *tie == 0.0 {
+                String::new()
+            } else {
+                format!("~{tie:?}")
+            };
             format!("({}){share}", queries.iter().map(label).collect::<Vec<_>>().join(" | "))
         }
         QueryKind::Constant(inner) => format!("ConstantScore({})", label(inner)),
@@ -63,9 +104,19 @@ fn matcher_label(matcher: &Matcher) -> String {
         Matcher::Regexp(pattern) => format!("/{pattern}/"),
         Matcher::Fuzzy { term, edits, .. } => format!("{term}~{edits}"),
         Matcher::Range { lower, upper } => {
-            let text = |bound: &Option<(String, bool)>| bound.as_ref().map_or_else(|| "*".to_owned(), |(text, _)| text.clone());
-            let open = if lower.as_ref().is_none_or(|(_, included)| *included) { '[' } else { '{' };
-            let close = if upper.as_ref().is_none_or(|(_, included)| *included) { ']' } else { '}' };
+            let text = |bound: &Option<(String, bool)>| {
+                bound.as_ref().map_or_else(|| "*".to_owned(), |(text, _)| text.clone())
+            };
+            let open = if lower.as_ref().is_none_or(|(_, included)| *included) {
+                '['
+            } else {
+                '{'
+            };
+            let close = if upper.as_ref().is_none_or(|(_, included)| *included) {
+                ']'
+            } else {
+                '}'
+            };
             format!("{open}{} TO {}{close}", text(lower), text(upper))
         }
     }

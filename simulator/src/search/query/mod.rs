@@ -42,11 +42,19 @@ pub(crate) struct QueryField {
 
 impl QueryField {
     pub(crate) fn of(field: &Field) -> QueryField {
-        QueryField { name: field.name.as_str().into(), ordinal: Some(field.ordinal), norms: field.field_type.norms }
+        QueryField {
+            name: field.name.as_str().into(),
+            ordinal: Some(field.ordinal),
+            norms: field.field_type.norms,
+        }
     }
 
     pub(crate) fn unmapped(name: &str) -> QueryField {
-        QueryField { name: name.into(), ordinal: None, norms: false }
+        QueryField {
+            name: name.into(),
+            ordinal: None,
+            norms: false,
+        }
     }
 }
 
@@ -157,12 +165,21 @@ impl Query {
     }
 
     pub(crate) fn filtered(self, filter: Query) -> Query {
-        QueryKind::Filtered { query: Box::new(self), filter: Box::new(filter) }.into()
+        QueryKind::Filtered {
+            query: Box::new(self),
+            filter: Box::new(filter),
+        }
+        .into()
     }
 
     /// All of `clauses`, in the order given.
     pub(crate) fn bool(clauses: Vec<(Occur, Query)>) -> Query {
-        QueryKind::Bool { clauses, at_least: 0, coord: true }.into()
+        QueryKind::Bool {
+            clauses,
+            at_least: 0,
+            coord: true,
+        }
+        .into()
     }
 
     pub(crate) fn any(queries: Vec<Query>) -> Query {

@@ -30,16 +30,23 @@ pub(crate) struct State {
 impl Regexp {
     fn new(engine: Engine, start: Id) -> Result<Regexp> {
         if engine.overflown {
-            return Err(SearchError::query(format!("TooComplexToDeterminizeException[Determinizing automaton would result in more than {MOST} states.]")));
+            return Err(SearchError::query(format!(
+                "TooComplexToDeterminizeException[Determinizing automaton would result in more than {MOST} states.]"
+            )));
         }
         let literal = literal_prefix(&engine, start);
-        Ok(Regexp { engine: RefCell::new(engine), start, literal })
+        Ok(Regexp {
+            engine: RefCell::new(engine),
+            start,
+            literal,
+        })
     }
 
     /// The automaton of a regular expression.
     pub(super) fn parse(pattern: &str) -> Result<Regexp> {
         let mut engine = Engine::new();
-        let start = super::regexp_parser::parse(&mut engine, pattern).map_err(|reason| SearchError::query(format!("IllegalArgumentException[{reason}]")))?;
+        let start = super::regexp_parser::parse(&mut engine, pattern)
+            .map_err(|reason| SearchError::query(format!("IllegalArgumentException[{reason}]")))?;
         Regexp::new(engine, start)
     }
 
@@ -59,7 +66,10 @@ impl Regexp {
                 c => engine.class(vec![(c, c)]),
             });
         }
-        let start = parts.into_iter().rev().fold(EMPTY, |rest, part| engine.then(part, rest));
+        let start = parts
+            .into_iter()
+            .rev()
+            .fold(EMPTY, |rest, part| engine.then(part, rest));
         Regexp::new(engine, start)
     }
 
@@ -73,7 +83,11 @@ impl Automaton for Regexp {
     type State = State;
 
     fn start(&self) -> State {
-        State { left: self.start, code: 0, missing: 0 }
+        State {
+            left: self.start,
+            code: 0,
+            missing: 0,
+        }
     }
 
     fn is_match(&self, state: &State) -> bool {
@@ -93,10 +107,18 @@ impl Automaton for Regexp {
             (missing, _) => (state.code << 6 | u32::from(byte & 0x3F), missing - 1),
         };
         if missing > 0 {
-            return State { left: state.left, code, missing };
+            return State {
+                left: state.left,
+                code,
+                missing,
+            };
         }
         let left = char::from_u32(code).map_or(NEVER, |c| self.engine.borrow_mut().derivative(state.left, c));
-        State { left, code: 0, missing: 0 }
+        State {
+            left,
+            code: 0,
+            missing: 0,
+        }
     }
 }
 
@@ -106,7 +128,9 @@ mod tests {
     use rstest::rstest;
 
     fn fits(regexp: &Regexp, text: &str) -> bool {
-        let end = text.bytes().fold(regexp.start(), |state, byte| regexp.accept(&state, byte));
+        let end = text
+            .bytes()
+            .fold(regexp.start(), |state, byte| regexp.accept(&state, byte));
         regexp.is_match(&end)
     }
 

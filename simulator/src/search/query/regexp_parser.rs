@@ -15,7 +15,12 @@ struct Parser<'a> {
 type Parsed<T> = Result<T, String>;
 
 pub(super) fn parse(engine: &mut Engine, pattern: &str) -> Parsed<Id> {
-    let mut parser = Parser { engine, chars: pattern.chars().collect(), at: 0, depth: 0 };
+    let mut parser = Parser {
+        engine,
+        chars: pattern.chars().collect(),
+        at: 0,
+        depth: 0,
+    };
     if parser.chars.is_empty() {
         return Ok(EMPTY);
     }
@@ -71,7 +76,10 @@ impl Parser<'_> {
             parts.push(self.repetition()?);
         }
         let engine = &mut *self.engine;
-        Ok(parts.into_iter().rev().fold(EMPTY, |rest, part| if rest == EMPTY { part } else { engine.then(part, rest) }))
+        Ok(parts.into_iter().rev().fold(
+            EMPTY,
+            |rest, part| if rest == EMPTY { part } else { engine.then(part, rest) },
+        ))
     }
 
     fn repetition(&mut self) -> Parsed<Id> {
@@ -83,7 +91,9 @@ impl Parser<'_> {
                 Some('+') => self.engine.repeat(id, 1, None),
                 Some('{') => {
                     self.at += 1;
-                    let least = self.number()?.ok_or_else(|| format!("integer expected at position {}", self.at))?;
+                    let least = self
+                        .number()?
+                        .ok_or_else(|| format!("integer expected at position {}", self.at))?;
                     let most = if self.take(',') { self.number()? } else { Some(least) };
                     if !self.take('}') {
                         return Err(format!("expected '}}' at position {}", self.at));
@@ -106,7 +116,14 @@ impl Parser<'_> {
             digits.push(digit);
             self.at += 1;
         }
-        if digits.is_empty() { Ok(None) } else { digits.parse().map(Some).map_err(|_| format!("number too large at position {}", self.at)) }
+        if digits.is_empty() {
+            Ok(None)
+        } else {
+            digits
+                .parse()
+                .map(Some)
+                .map_err(|_| format!("number too large at position {}", self.at))
+        }
     }
 
     fn complement(&mut self) -> Parsed<Id> {
@@ -127,7 +144,10 @@ impl Parser<'_> {
             '"' => {
                 let mut text = String::new();
                 loop {
-                    match self.next().map_err(|_| format!("expected '\"' at position {}", self.at))? {
+                    match self
+                        .next()
+                        .map_err(|_| format!("expected '\"' at position {}", self.at))?
+                    {
                         '"' => return Ok(self.engine.literal(&text)),
                         c => text.push(c),
                     }
@@ -138,20 +158,29 @@ impl Parser<'_> {
                     return Ok(EMPTY);
                 }
                 let id = self.union()?;
-                if self.take(')') { Ok(id) } else { Err(format!("expected ')' at position {}", self.at)) }
+                if self.take(')') {
+                    Ok(id)
+                } else {
+                    Err(format!("expected ')' at position {}", self.at))
+                }
             }
             '<' => self.interval(),
             '\\' => {
                 let c = self.next()?;
                 Ok(self.engine.class(vec![(c, c)]))
             }
-            c @ ('*' | '+' | '?' | '{' | ')' | '|' | '&') => Err(format!("unexpected '{c}' at position {}", self.at - 1)),
+            c @ ('*' | '+' | '?' | '{' | ')' | '|' | '&') => {
+                Err(format!("unexpected '{c}' at position {}", self.at - 1))
+            }
             c => Ok(self.engine.class(vec![(c, c)])),
         }
     }
 
     fn class_char(&mut self) -> Parsed<char> {
-        match self.next().map_err(|_| format!("expected ']' at position {}", self.at))? {
+        match self
+            .next()
+            .map_err(|_| format!("expected ']' at position {}", self.at))?
+        {
             '\\' => self.next(),
             c => Ok(c),
         }
@@ -198,7 +227,10 @@ impl Parser<'_> {
         let Some((low, high)) = text.split_once('-') else {
             return Err(format!("'{text}' not found"));
         };
-        let (from, to): (u64, u64) = (low.parse().map_err(|_| illegal())?, high.parse().map_err(|_| illegal())?);
+        let (from, to): (u64, u64) = (
+            low.parse().map_err(|_| illegal())?,
+            high.parse().map_err(|_| illegal())?,
+        );
         let width = if low.len() == high.len() { low.len() } else { 0 };
         let (from, to) = (from.min(to), from.max(to));
         let length = to.checked_ilog10().unwrap_or(0) as usize + 1;
@@ -209,8 +241,14 @@ impl Parser<'_> {
                 continue;
             }
             let digits = digits.max(width);
-            let least = if width > 0 || digits == 1 { 0 } else { 10u64.saturating_pow(u32::try_from(digits - 1).unwrap_or(0)) };
-            let most = 10u64.checked_pow(u32::try_from(digits).unwrap_or(20)).map_or(u64::MAX, |power| power - 1);
+            let least = if width > 0 || digits == 1 {
+                0
+            } else {
+                10u64.saturating_pow(u32::try_from(digits - 1).unwrap_or(0))
+            };
+            let most = 10u64
+                .checked_pow(u32::try_from(digits).unwrap_or(20))
+                .map_or(u64::MAX, |power| power - 1);
             let (low, high) = (from.max(least), to.min(most));
             if low <= high {
                 let low: Vec<u8> = format!("{low:0digits$}").into_bytes();
@@ -235,7 +273,11 @@ impl Parser<'_> {
             return EMPTY;
         };
         let digit = |engine: &mut Engine, from: u8, to: u8| {
-            if from <= to { engine.class(vec![(char::from(from), char::from(to))]) } else { NEVER }
+            if from <= to {
+                engine.class(vec![(char::from(from), char::from(to))])
+            } else {
+                NEVER
+            }
         };
         if first == last {
             let (head, tail) = (digit(self.engine, *first, *first), self.between(low_rest, high_rest));

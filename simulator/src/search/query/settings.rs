@@ -14,7 +14,11 @@ pub(crate) enum Operator {
 
 impl Operator {
     pub(super) fn occur(self) -> Occur {
-        if self == Operator::And { Occur::Must } else { Occur::Should }
+        if self == Operator::And {
+            Occur::Must
+        } else {
+            Occur::Should
+        }
     }
 }
 

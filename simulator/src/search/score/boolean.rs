@@ -25,7 +25,15 @@ impl BooleanScorer {
         coord: Vec<f32>,
     ) -> BooleanScorer {
         let at_least = if must.is_empty() { at_least.max(1) } else { at_least };
-        let mut scorer = BooleanScorer { must, should, must_not, at_least, coord, doc: 0, met: 0 };
+        let mut scorer = BooleanScorer {
+            must,
+            should,
+            must_not,
+            at_least,
+            coord,
+            doc: 0,
+            met: 0,
+        };
         scorer.doc = scorer.settle(0);
         scorer
     }
@@ -33,7 +41,11 @@ impl BooleanScorer {
     /// The first document from `target` on that matches.
     fn settle(&mut self, mut target: u32) -> u32 {
         loop {
-            target = if self.must.is_empty() { self.next_optional(target) } else { self.next_required(target) };
+            target = if self.must.is_empty() {
+                self.next_optional(target)
+            } else {
+                self.next_required(target)
+            };
             if target == END {
                 return END;
             }
@@ -69,7 +81,11 @@ impl BooleanScorer {
     }
 
     fn next_optional(&mut self, target: u32) -> u32 {
-        self.should.iter_mut().map(|scorer| scorer.seek(target)).min().unwrap_or(END)
+        self.should
+            .iter_mut()
+            .map(|scorer| scorer.seek(target))
+            .min()
+            .unwrap_or(END)
     }
 }
 
@@ -133,7 +149,12 @@ impl Scorer for BestScorer {
 
     fn seek(&mut self, target: u32) -> u32 {
         if self.doc < target {
-            self.doc = self.scorers.iter_mut().map(|scorer| scorer.seek(target)).min().unwrap_or(END);
+            self.doc = self
+                .scorers
+                .iter_mut()
+                .map(|scorer| scorer.seek(target))
+                .min()
+                .unwrap_or(END);
         }
         self.doc
     }

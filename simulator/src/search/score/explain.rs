@@ -24,11 +24,21 @@ pub(crate) struct Explanation {
 
 impl Explanation {
     fn new(value: f32, description: impl Into<String>, details: Vec<Explanation>) -> Explanation {
-        Explanation { value, description: description.into(), details, matched: true }
+        Explanation {
+            value,
+            description: description.into(),
+            details,
+            matched: true,
+        }
     }
 
     fn missed(description: impl Into<String>) -> Explanation {
-        Explanation { value: 0.0, description: description.into(), details: vec![], matched: false }
+        Explanation {
+            value: 0.0,
+            description: description.into(),
+            details: vec![],
+            matched: false,
+        }
     }
 
     /// The tree as it is answered.
@@ -52,7 +62,15 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
     let score = scorer.score();
     let product = |value: f32, what: &str, details: Vec<Explanation>| Explanation::new(value, what, details);
     Ok(match &weight.kind {
-        WeightKind::Term { field, text, idf, doc_freq, max_doc, query_norm, infos } => {
+        WeightKind::Term {
+            field,
+            text,
+            idf,
+            doc_freq,
+            max_doc,
+            query_norm,
+            infos,
+        } => {
             let mut frequency = 0;
             if let Some(Some(info)) = infos.get(at) {
                 let mut postings = view.segment.postings(info, IndexRecordOption::WithFreqs)?;
@@ -63,16 +81,40 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
             }
             let name = format!("{}:{text}", field.name);
             let idf_part = Explanation::new(*idf, format!("idf(docFreq={doc_freq}, maxDocs={max_doc})"), vec![]);
-            similarity(weight, &name, score, frequency as f32, idf_part, *query_norm, norm(field.norms, field.ordinal, view, doc)?, doc)
+            similarity(
+                weight,
+                &name,
+                score,
+                frequency as f32,
+                idf_part,
+                *query_norm,
+                norm(field.norms, field.ordinal, view, doc)?,
+                doc,
+            )
         }
-        WeightKind::Phrase { field, text, idf, query_norm, .. } => {
+        WeightKind::Phrase {
+            field,
+            text,
+            idf,
+            query_norm,
+            ..
+        } => {
             let mut frequency = 0.0;
             if let Some(mut scorer) = weight.phrase_scorer(at, &view.segment)? {
                 scorer.seek(doc);
                 frequency = scorer.frequency();
             }
             let idf_part = Explanation::new(*idf, "idf(), sum of:", vec![]);
-            similarity(weight, &format!("{}:{text}", field.name), score, frequency, idf_part, *query_norm, norm(field.norms, field.ordinal, view, doc)?, doc)
+            similarity(
+                weight,
+                &format!("{}:{text}", field.name),
+                score,
+                frequency,
+                idf_part,
+                *query_norm,
+                norm(field.norms, field.ordinal, view, doc)?,
+                doc,
+            )
         }
         WeightKind::Bool { clauses, coord, .. } => {
             let mut details = Vec::new();
@@ -89,18 +131,38 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
             }
             let overlap = details.len();
             let sum = details.iter().map(|part| part.value).sum();
-            let sum = if let ([only], true) = (details.as_slice(), overlap == scoring) { only.clone() } else { product(sum, "sum of:", details) };
+            let sum = if let ([only], true) = (details.as_slice(), overlap == scoring) {
+                only.clone()
+            } else {
+                product(sum, "sum of:", details)
+            };
             if *coord && scoring > 1 && overlap < scoring {
                 let factor = overlap as f32 / scoring as f32;
-                product(score, "product of:", vec![sum, Explanation::new(factor, format!("coord({overlap}/{scoring})"), vec![])])
+                product(
+                    score,
+                    "product of:",
+                    vec![
+                        sum,
+                        Explanation::new(factor, format!("coord({overlap}/{scoring})"), vec![]),
+                    ],
+                )
             } else {
                 sum
             }
         }
         WeightKind::Best { weights, tie } => {
-            let details =
-                weights.iter().map(|weight| explain(weight, at, view, doc)).collect::<Result<Vec<_>>>()?.into_iter().filter(|part| part.matched).collect();
-            product(score, if *tie == 0.0 { "max of:" } else { "max plus others of:" }, details)
+            let details = weights
+                .iter()
+                .map(|weight| explain(weight, at, view, doc))
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .filter(|part| part.matched)
+                .collect();
+            product(
+                score,
+                if *tie == 0.0 { "max of:" } else { "max plus others of:" },
+                details,
+            )
         }
         WeightKind::Filtered { query, .. } => explain(query, at, view, doc)?,
         kind => {
@@ -109,24 +171,44 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
                 WeightKind::Multi { label, .. } | WeightKind::Docs { label, .. } => {
                     format!("ConstantScore({label}), product of:")
                 }
-                WeightKind::Range { field, lower, upper, .. } => format!("ConstantScore({}:[{lower} TO {upper}]), product of:", field.name),
+                WeightKind::Range {
+                    field, lower, upper, ..
+                } => format!("ConstantScore({}:[{lower} TO {upper}]), product of:", field.name),
                 _ => "ConstantScore, product of:".to_owned(),
             };
             let query_norm = if weight.boost == 0.0 { 0.0 } else { score / weight.boost };
-            product(score, &name, vec![Explanation::new(weight.boost, "boost", vec![]), Explanation::new(query_norm, "queryNorm", vec![])])
+            product(
+                score,
+                &name,
+                vec![
+                    Explanation::new(weight.boost, "boost", vec![]),
+                    Explanation::new(query_norm, "queryNorm", vec![]),
+                ],
+            )
         }
     })
 }
 
 fn norm(norms: bool, ordinal: Option<u32>, view: &SegmentView, doc: u32) -> Result<f32> {
     match ordinal {
-        Some(ordinal) if norms => Ok(norm_value(view.segment.norms(ordinal)?.get(doc as usize).copied().unwrap_or(0))),
+        Some(ordinal) if norms => Ok(norm_value(
+            view.segment.norms(ordinal)?.get(doc as usize).copied().unwrap_or(0),
+        )),
         _ => Ok(1.0),
     }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the factors of one formula")]
-fn similarity(weight: &Weight, name: &str, score: f32, frequency: f32, idf: Explanation, query_norm: f32, norm: f32, doc: u32) -> Explanation {
+fn similarity(
+    weight: &Weight,
+    name: &str,
+    score: f32,
+    frequency: f32,
+    idf: Explanation,
+    query_norm: f32,
+    norm: f32,
+    doc: u32,
+) -> Explanation {
     let tf = frequency.sqrt();
     let field_weight = Explanation::new(
         tf * idf.value * norm,
@@ -137,7 +219,11 @@ fn similarity(weight: &Weight, name: &str, score: f32, frequency: f32, idf: Expl
                 format!("tf(freq={frequency:?}), with freq of:"),
                 vec![Explanation::new(
                     frequency,
-                    if name.contains('"') { format!("phraseFreq={frequency:?}") } else { format!("termFreq={frequency:?}") },
+                    if name.contains('"') {
+                        format!("phraseFreq={frequency:?}")
+                    } else {
+                        format!("termFreq={frequency:?}")
+                    },
                     vec![],
                 )],
             ),
@@ -149,11 +235,23 @@ fn similarity(weight: &Weight, name: &str, score: f32, frequency: f32, idf: Expl
     if weight.boost != 1.0 {
         query_parts.insert(0, Explanation::new(weight.boost, "boost", vec![]));
     }
-    let query_weight = Explanation::new(weight.boost * idf.value * query_norm, "queryWeight, product of:", query_parts);
+    let query_weight = Explanation::new(
+        weight.boost * idf.value * query_norm,
+        "queryWeight, product of:",
+        query_parts,
+    );
     let inner = if query_weight.value == 1.0 {
         field_weight
     } else {
-        Explanation::new(score, format!("score(doc={doc},freq={frequency:?}), product of:"), vec![query_weight, field_weight])
+        Explanation::new(
+            score,
+            format!("score(doc={doc},freq={frequency:?}), product of:"),
+            vec![query_weight, field_weight],
+        )
     };
-    Explanation::new(score, format!("weight({name} in {doc}) [PerFieldSimilarity], result of:"), vec![inner])
+    Explanation::new(
+        score,
+        format!("weight({name} in {doc}) [PerFieldSimilarity], result of:"),
+        vec![inner],
+    )
 }

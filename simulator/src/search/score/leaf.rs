@@ -29,7 +29,11 @@ impl TermScore {
 
     #[inline]
     pub(super) fn of(&self, doc: u32, frequency: u32) -> f32 {
-        let raw = self.cache.get(frequency as usize).copied().unwrap_or_else(|| (frequency as f32).sqrt() * self.value);
+        let raw = self
+            .cache
+            .get(frequency as usize)
+            .copied()
+            .unwrap_or_else(|| (frequency as f32).sqrt() * self.value);
         self.normed(doc, raw)
     }
 
@@ -66,7 +70,11 @@ impl Scorer for TermScorer {
 
     #[inline]
     fn seek(&mut self, target: u32) -> u32 {
-        if self.postings.doc() >= target { self.postings.doc() } else { self.postings.seek(target) }
+        if self.postings.doc() >= target {
+            self.postings.doc()
+        } else {
+            self.postings.seek(target)
+        }
     }
 
     #[inline]
@@ -126,7 +134,11 @@ pub(super) struct AllScorer {
 
 impl AllScorer {
     pub(super) fn new(max_doc: u32, score: f32) -> AllScorer {
-        AllScorer { doc: if max_doc == 0 { END } else { 0 }, max_doc, score }
+        AllScorer {
+            doc: if max_doc == 0 { END } else { 0 },
+            max_doc,
+            score,
+        }
     }
 }
 

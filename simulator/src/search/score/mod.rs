@@ -57,7 +57,10 @@ pub(crate) trait Scorer {
 
 /// A score as JSON: the shortest number that is the same in single precision.
 pub(crate) fn shown(score: f32) -> serde_json::Value {
-    score.to_string().parse::<f64>().map_or(serde_json::Value::Null, serde_json::Value::from)
+    score
+        .to_string()
+        .parse::<f64>()
+        .map_or(serde_json::Value::Null, serde_json::Value::from)
 }
 
 /// How rare a term is.
@@ -92,7 +95,11 @@ fn to_byte(value: f32) -> u8 {
 
 /// The inverse of [`to_byte`].
 pub(crate) fn norm_value(byte: u8) -> f32 {
-    if byte == 0 { 0.0 } else { f32::from_bits((u32::from(byte) << 21) + ((63 - 15) << 24)) }
+    if byte == 0 {
+        0.0
+    } else {
+        f32::from_bits((u32::from(byte) << 21) + ((63 - 15) << 24))
+    }
 }
 
 #[cfg(test)]

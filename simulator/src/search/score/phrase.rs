@@ -19,19 +19,31 @@ pub(super) struct Slot {
 
 impl Slot {
     pub(super) fn new(alternatives: Vec<SegmentPostings>, terms: Vec<usize>, offset: u32) -> Slot {
-        Slot { alternatives, terms, offset, positions: Vec::new() }
+        Slot {
+            alternatives,
+            terms,
+            offset,
+            positions: Vec::new(),
+        }
     }
 
     /// How many documents it goes through.
     fn cost(&self) -> u64 {
-        self.alternatives.iter().map(|postings| u64::from(postings.doc_freq())).sum()
+        self.alternatives
+            .iter()
+            .map(|postings| u64::from(postings.doc_freq()))
+            .sum()
     }
 
     fn doc(&self) -> u32 {
         if let [only] = self.alternatives.as_slice() {
             return only.doc();
         }
-        self.alternatives.iter().map(|postings| postings.doc()).min().unwrap_or(END)
+        self.alternatives
+            .iter()
+            .map(|postings| postings.doc())
+            .min()
+            .unwrap_or(END)
     }
 
     fn seek(&mut self, target: u32) -> u32 {
@@ -73,7 +85,15 @@ impl PhraseScorer {
     pub(super) fn new(slots: Vec<Slot>, slop: u32, score: TermScore) -> PhraseScorer {
         let mut order: Vec<usize> = (0..slots.len()).collect();
         order.sort_by_key(|place| slots.get(*place).map(Slot::cost));
-        let mut scorer = PhraseScorer { order, slots, slop, score, doc: 0, frequency: 0.0, starts: Vec::new() };
+        let mut scorer = PhraseScorer {
+            order,
+            slots,
+            slop,
+            score,
+            doc: 0,
+            frequency: 0.0,
+            starts: Vec::new(),
+        };
         scorer.doc = scorer.settle(0);
         scorer
     }
@@ -101,7 +121,11 @@ impl PhraseScorer {
             for slot in &mut self.slots {
                 slot.read(target);
             }
-            self.frequency = if self.slop == 0 { self.exact_frequency() } else { self.sloppy_frequency() };
+            self.frequency = if self.slop == 0 {
+                self.exact_frequency()
+            } else {
+                self.sloppy_frequency()
+            };
             if self.frequency > 0.0 {
                 return target;
             }
@@ -114,7 +138,12 @@ impl PhraseScorer {
             return 0.0;
         };
         self.starts.clear();
-        self.starts.extend(first.positions.iter().filter_map(|position| position.checked_sub(first.offset)));
+        self.starts.extend(
+            first
+                .positions
+                .iter()
+                .filter_map(|position| position.checked_sub(first.offset)),
+        );
         for slot in rest {
             let mut at = 0;
             self.starts.retain(|start| {
@@ -132,7 +161,11 @@ impl PhraseScorer {
     }
 
     fn sloppy_frequency(&self) -> f32 {
-        let places: Vec<(&[u32], u32, &[usize])> = self.slots.iter().map(|slot| (slot.positions.as_slice(), slot.offset, slot.terms.as_slice())).collect();
+        let places: Vec<(&[u32], u32, &[usize])> = self
+            .slots
+            .iter()
+            .map(|slot| (slot.positions.as_slice(), slot.offset, slot.terms.as_slice()))
+            .collect();
         sloppy_frequency(&places, self.slop)
     }
 }

@@ -47,11 +47,29 @@ pub(super) fn sloppy_frequency(places: &[(&[u32], u32, &[usize])], slop: u32) ->
         .iter()
         .enumerate()
         .map(|(place, (positions, offset, _))| {
-            let group = groups.iter().enumerate().find_map(|(group, members)| members.iter().position(|member| *member == place).map(|index| (group, index)));
-            Runner { positions, next: 0, offset: i64::from(*offset), at: 0, group }
+            let group = groups.iter().enumerate().find_map(|(group, members)| {
+                members
+                    .iter()
+                    .position(|member| *member == place)
+                    .map(|index| (group, index))
+            });
+            Runner {
+                positions,
+                next: 0,
+                offset: i64::from(*offset),
+                at: 0,
+                group,
+            }
         })
         .collect();
-    Race { runners, groups, queue: vec![], end: i64::MIN }.run(i64::from(slop)).unwrap_or(0.0)
+    Race {
+        runners,
+        groups,
+        queue: vec![],
+        end: i64::MIN,
+    }
+    .run(i64::from(slop))
+    .unwrap_or(0.0)
 }
 
 /// The places that share terms, directly or through others; those alone are left out.
@@ -59,7 +77,11 @@ fn groups(places: &[(&[u32], u32, &[usize])]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (place, (_, _, terms)) in places.iter().enumerate() {
         let shares = |members: &Vec<usize>| {
-            members.iter().any(|member| places.get(*member).is_some_and(|(_, _, others)| others.iter().any(|term| terms.contains(term))))
+            members.iter().any(|member| {
+                places
+                    .get(*member)
+                    .is_some_and(|(_, _, others)| others.iter().any(|term| terms.contains(term)))
+            })
         };
         let (joined, mut apart): (Vec<_>, Vec<_>) = groups.into_iter().partition(shares);
         let mut group: Vec<usize> = joined.into_iter().flatten().collect();
@@ -76,7 +98,9 @@ fn groups(places: &[(&[u32], u32, &[usize])]) -> Vec<Vec<usize>> {
 
 impl Race<'_> {
     fn order(&self, runner: usize) -> (i64, i64, usize) {
-        self.runners.get(runner).map_or((i64::MAX, 0, runner), |state| (state.at, state.offset, runner))
+        self.runners
+            .get(runner)
+            .map_or((i64::MAX, 0, runner), |state| (state.at, state.offset, runner))
     }
 
     fn enqueue(&mut self, runner: usize) {
@@ -86,7 +110,11 @@ impl Race<'_> {
     }
 
     fn dequeue(&mut self) -> Option<usize> {
-        if self.queue.is_empty() { None } else { Some(self.queue.remove(0)) }
+        if self.queue.is_empty() {
+            None
+        } else {
+            Some(self.queue.remove(0))
+        }
     }
 
     fn at(&self, runner: usize) -> i64 {
@@ -189,7 +217,13 @@ impl Race<'_> {
         members
             .iter()
             .enumerate()
-            .find(|(_, other)| **other != runner && self.runners.get(**other).is_some_and(|state| state.position() == position))
+            .find(|(_, other)| {
+                **other != runner
+                    && self
+                        .runners
+                        .get(**other)
+                        .is_some_and(|state| state.position() == position)
+            })
             .map(|(index, other)| (index, *other))
     }
 }
@@ -208,10 +242,19 @@ mod tests {
     #[case([vec![3], vec![3]], [0, 0], 2, 0.0)]
     #[case([vec![3, 4], vec![3, 4]], [0, 0], 2, 1.0)]
     #[case([vec![3, 5], vec![3, 5]], [0, 0], 2, 0.5)]
-    fn a_match_counts_by_its_distance(#[case] positions: [Vec<u32>; 2], #[case] terms: [usize; 2], #[case] slop: u32, #[case] expected: f32) {
+    fn a_match_counts_by_its_distance(
+        #[case] positions: [Vec<u32>; 2],
+        #[case] terms: [usize; 2],
+        #[case] slop: u32,
+        #[case] expected: f32,
+    ) {
         let terms = terms.map(|term| [term]);
-        let places: Vec<(&[u32], u32, &[usize])> =
-            positions.iter().zip(0..).zip(&terms).map(|((positions, offset), term)| (positions.as_slice(), offset, term.as_slice())).collect();
+        let places: Vec<(&[u32], u32, &[usize])> = positions
+            .iter()
+            .zip(0..)
+            .zip(&terms)
+            .map(|((positions, offset), term)| (positions.as_slice(), offset, term.as_slice()))
+            .collect();
         assert_eq!(sloppy_frequency(&places, slop), expected);
     }
 }

@@ -23,8 +23,20 @@ fn doc_freq(infos: &[Option<TermInfo>]) -> u32 {
 fn term(view: &View, field: &QueryField, text: &str, boost: f32) -> Result<Weight> {
     let infos = term_infos(view, field, text)?;
     let (doc_freq, max_doc) = (doc_freq(&infos), view.max_doc());
-    let kind = WeightKind::Term { field: field.clone(), text: text.to_owned(), idf: idf(doc_freq, max_doc), doc_freq, max_doc, query_norm: 1.0, infos };
-    Ok(Weight { kind, boost, value: 0.0 })
+    let kind = WeightKind::Term {
+        field: field.clone(),
+        text: text.to_owned(),
+        idf: idf(doc_freq, max_doc),
+        doc_freq,
+        max_doc,
+        query_norm: 1.0,
+        infos,
+    };
+    Ok(Weight {
+        kind,
+        boost,
+        value: 0.0,
+    })
 }
 
 /// The weight of a query over a view, not yet normalized.
@@ -34,7 +46,13 @@ pub(super) fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight>
         QueryKind::All => WeightKind::All,
         QueryKind::Term { field, text } => return term(view, field, text, query.boost),
         QueryKind::Phrase { field, slots, slop } => phrase(view, field, slots, *slop)?,
-        QueryKind::PhrasePrefix { field, slots, slop, last, expansions } => {
+        QueryKind::PhrasePrefix {
+            field,
+            slots,
+            slop,
+            last,
+            expansions,
+        } => {
             let mut slots = slots.clone();
             if let Some((position, prefix)) = last {
                 slots.push((*position, starting_with(view, field, prefix, *expansions)?));
@@ -42,28 +60,61 @@ pub(super) fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight>
             phrase(view, field, &slots, *slop)?
         }
         QueryKind::Multi { field, matcher } => match expand(view, field, matcher)? {
-            Expansion::Constant(infos) => WeightKind::Multi { label: label(query), infos },
+            Expansion::Constant(infos) => WeightKind::Multi {
+                label: label(query),
+                infos,
+            },
             Expansion::Scored(near) => {
-                let clauses =
-                    near.iter().map(|near| Ok((Occur::Should, term(view, field, &near.text, query.boost * near.boost)?))).collect::<Result<Vec<_>>>()?;
-                return Ok(Weight { kind: WeightKind::Bool { clauses, at_least: 0, coord: false }, boost: 1.0, value: 0.0 });
+                let clauses = near
+                    .iter()
+                    .map(|near| Ok((Occur::Should, term(view, field, &near.text, query.boost * near.boost)?)))
+                    .collect::<Result<Vec<_>>>()?;
+                return Ok(Weight {
+                    kind: WeightKind::Bool {
+                        clauses,
+                        at_least: 0,
+                        coord: false,
+                    },
+                    boost: 1.0,
+                    value: 0.0,
+                });
             }
         },
         QueryKind::Range { field, lower, upper } => range(view, field, *lower, *upper)?,
         QueryKind::Ids { types, ids } => ids_weight(view, shard, types, ids),
-        QueryKind::Bool { clauses, at_least, coord } => {
-            let clauses = clauses.iter().map(|(occur, query)| Ok((*occur, build(query, view, shard)?))).collect::<Result<Vec<_>>>()?;
-            WeightKind::Bool { clauses, at_least: *at_least, coord: *coord }
+        QueryKind::Bool {
+            clauses,
+            at_least,
+            coord,
+        } => {
+            let clauses = clauses
+                .iter()
+                .map(|(occur, query)| Ok((*occur, build(query, view, shard)?)))
+                .collect::<Result<Vec<_>>>()?;
+            WeightKind::Bool {
+                clauses,
+                at_least: *at_least,
+                coord: *coord,
+            }
         }
-        QueryKind::Best { queries, tie } => {
-            WeightKind::Best { weights: queries.iter().map(|query| build(query, view, shard)).collect::<Result<Vec<_>>>()?, tie: *tie }
-        }
+        QueryKind::Best { queries, tie } => WeightKind::Best {
+            weights: queries
+                .iter()
+                .map(|query| build(query, view, shard))
+                .collect::<Result<Vec<_>>>()?,
+            tie: *tie,
+        },
         QueryKind::Constant(inner) => WeightKind::Constant(Box::new(build(inner, view, shard)?)),
-        QueryKind::Filtered { query, filter } => {
-            WeightKind::Filtered { query: Box::new(build(query, view, shard)?), filter: Box::new(build(filter, view, shard)?) }
-        }
+        QueryKind::Filtered { query, filter } => WeightKind::Filtered {
+            query: Box::new(build(query, view, shard)?),
+            filter: Box::new(build(filter, view, shard)?),
+        },
     };
-    Ok(Weight { kind, boost: query.boost, value: 0.0 })
+    Ok(Weight {
+        kind,
+        boost: query.boost,
+        value: 0.0,
+    })
 }
 
 /// The weight of a range of numbers. If no document, dead ones included, has one, the query has no terms, and weighs nothing.
@@ -71,24 +122,51 @@ fn range(view: &View, field: &QueryField, lower: i64, upper: i64) -> Result<Weig
     let Some(ordinal) = field.ordinal.filter(|_| lower <= upper) else {
         return Ok(WeightKind::Nothing);
     };
-    let docs = view.segments.iter().map(|view| Ok(view.segment.values(ordinal)?.within(lower, upper, view.segment.max_doc()))).collect::<Result<Vec<_>>>()?;
+    let docs = view
+        .segments
+        .iter()
+        .map(|view| {
+            Ok(view
+                .segment
+                .values(ordinal)?
+                .within(lower, upper, view.segment.max_doc()))
+        })
+        .collect::<Result<Vec<_>>>()?;
     Ok(if docs.iter().all(|docs| matches!(docs, Within::Nothing)) {
         WeightKind::Nothing
     } else {
-        WeightKind::Range { field: field.clone(), lower, upper, docs }
+        WeightKind::Range {
+            field: field.clone(),
+            lower,
+            upper,
+            docs,
+        }
     })
 }
 
 fn ids_weight(view: &View, shard: &Shard, types: &[String], ids: &[String]) -> WeightKind {
-    let mut docs: Vec<Bits> = view.segments.iter().map(|view| Bits::with_room(view.segment.max_doc())).collect();
-    for (segment, doc) in types.iter().flat_map(|type_name| ids.iter().filter_map(|id| shard.locate(type_name, id))) {
-        if let Some(at) = view.segments.iter().position(|view| view.segment.number == segment && doc < view.segment.max_doc())
+    let mut docs: Vec<Bits> = view
+        .segments
+        .iter()
+        .map(|view| Bits::with_room(view.segment.max_doc()))
+        .collect();
+    for (segment, doc) in types
+        .iter()
+        .flat_map(|type_name| ids.iter().filter_map(|id| shard.locate(type_name, id)))
+    {
+        if let Some(at) = view
+            .segments
+            .iter()
+            .position(|view| view.segment.number == segment && doc < view.segment.max_doc())
             && let Some(docs) = docs.get_mut(at)
         {
             docs.insert(doc);
         }
     }
-    WeightKind::Docs { label: format!("_uid:{}", ids.join(" ")), docs }
+    WeightKind::Docs {
+        label: format!("_uid:{}", ids.join(" ")),
+        docs,
+    }
 }
 
 fn phrase(view: &View, field: &QueryField, slots: &[(u32, Vec<String>)], slop: u32) -> Result<WeightKind> {
@@ -108,10 +186,32 @@ fn phrase(view: &View, field: &QueryField, slots: &[(u32, Vec<String>)], slop: u
             });
             terms.push((number, infos));
         }
-        places.push(PhraseSlot { offset: position - first, terms });
+        places.push(PhraseSlot {
+            offset: position - first,
+            terms,
+        });
     }
-    let texts: Vec<String> =
-        slots.iter().map(|(_, texts)| if let [only] = texts.as_slice() { only.clone() } else { format!("({})", texts.join(" ")) }).collect();
-    let text = format!("\"{}\"{}", texts.join(" "), if slop > 0 { format!("~{slop}") } else { String::new() });
-    Ok(WeightKind::Phrase { field: field.clone(), text, idf: sum, query_norm: 1.0, slop, slots: places })
+    let texts: Vec<String> = slots
+        .iter()
+        .map(|(_, texts)| {
+            if let [only] = texts.as_slice() {
+                only.clone()
+            } else {
+                format!("({})", texts.join(" "))
+            }
+        })
+        .collect();
+    let text = format!(
+        "\"{}\"{}",
+        texts.join(" "),
+        if slop > 0 { format!("~{slop}") } else { String::new() }
+    );
+    Ok(WeightKind::Phrase {
+        field: field.clone(),
+        text,
+        idf: sum,
+        query_norm: 1.0,
+        slop,
+        slots: places,
+    })
 }

@@ -24,15 +24,51 @@ pub(crate) struct Weight {
 pub(super) enum WeightKind {
     Nothing,
     All,
-    Term { field: QueryField, text: String, idf: f32, doc_freq: u32, max_doc: u32, query_norm: f32, infos: Vec<Option<TermInfo>> },
-    Phrase { field: QueryField, text: String, idf: f32, query_norm: f32, slop: u32, slots: Vec<PhraseSlot> },
-    Multi { label: String, infos: Vec<Vec<TermInfo>> },
-    Range { field: QueryField, lower: i64, upper: i64, docs: Vec<Within> },
-    Docs { label: String, docs: Vec<Bits> },
-    Bool { clauses: Vec<(Occur, Weight)>, at_least: usize, coord: bool },
-    Best { weights: Vec<Weight>, tie: f32 },
+    Term {
+        field: QueryField,
+        text: String,
+        idf: f32,
+        doc_freq: u32,
+        max_doc: u32,
+        query_norm: f32,
+        infos: Vec<Option<TermInfo>>,
+    },
+    Phrase {
+        field: QueryField,
+        text: String,
+        idf: f32,
+        query_norm: f32,
+        slop: u32,
+        slots: Vec<PhraseSlot>,
+    },
+    Multi {
+        label: String,
+        infos: Vec<Vec<TermInfo>>,
+    },
+    Range {
+        field: QueryField,
+        lower: i64,
+        upper: i64,
+        docs: Vec<Within>,
+    },
+    Docs {
+        label: String,
+        docs: Vec<Bits>,
+    },
+    Bool {
+        clauses: Vec<(Occur, Weight)>,
+        at_least: usize,
+        coord: bool,
+    },
+    Best {
+        weights: Vec<Weight>,
+        tie: f32,
+    },
     Constant(Box<Weight>),
-    Filtered { query: Box<Weight>, filter: Box<Weight> },
+    Filtered {
+        query: Box<Weight>,
+        filter: Box<Weight>,
+    },
 }
 
 /// A place of a phrase: its terms by number, and where they are, segment by segment.
@@ -56,9 +92,18 @@ impl Weight {
             WeightKind::Nothing => 0.0,
             WeightKind::Multi { infos, .. } if infos.iter().all(Vec::is_empty) => 0.0,
             WeightKind::Term { idf, .. } | WeightKind::Phrase { idf, .. } => square * idf * idf,
-            WeightKind::All | WeightKind::Multi { .. } | WeightKind::Range { .. } | WeightKind::Docs { .. } | WeightKind::Constant(_) => square,
+            WeightKind::All
+            | WeightKind::Multi { .. }
+            | WeightKind::Range { .. }
+            | WeightKind::Docs { .. }
+            | WeightKind::Constant(_) => square,
             WeightKind::Bool { clauses, .. } => {
-                square * clauses.iter().filter(|(occur, _)| *occur != Occur::MustNot).map(|(_, weight)| weight.sum_of_squares()).sum::<f32>()
+                square
+                    * clauses
+                        .iter()
+                        .filter(|(occur, _)| *occur != Occur::MustNot)
+                        .map(|(_, weight)| weight.sum_of_squares())
+                        .sum::<f32>()
             }
             WeightKind::Best { weights, tie } => {
                 let sums: Vec<f32> = weights.iter().map(Weight::sum_of_squares).collect();
@@ -76,8 +121,12 @@ impl Weight {
                 *query_norm = norm * top_boost;
                 self.value = *idf * boost * *query_norm * *idf;
             }
-            WeightKind::Bool { clauses, .. } => clauses.iter_mut().for_each(|(_, weight)| weight.normalize(norm, top_boost * boost)),
-            WeightKind::Best { weights, .. } => weights.iter_mut().for_each(|weight| weight.normalize(norm, top_boost * boost)),
+            WeightKind::Bool { clauses, .. } => clauses
+                .iter_mut()
+                .for_each(|(_, weight)| weight.normalize(norm, top_boost * boost)),
+            WeightKind::Best { weights, .. } => weights
+                .iter_mut()
+                .for_each(|weight| weight.normalize(norm, top_boost * boost)),
             WeightKind::Filtered { query, .. } => query.normalize(norm, top_boost * boost),
             _ => self.value = boost * norm * top_boost,
         }
@@ -94,7 +143,10 @@ impl Weight {
                     return Ok(None);
                 };
                 let postings = segment.postings(info, IndexRecordOption::WithFreqs)?;
-                Box::new(TermScorer { postings, score: self.term_score(field, segment)? })
+                Box::new(TermScorer {
+                    postings,
+                    score: self.term_score(field, segment)?,
+                })
             }
             WeightKind::Phrase { .. } => match self.phrase_scorer(at, segment)? {
                 Some(scorer) => Box::new(scorer),
@@ -104,7 +156,13 @@ impl Weight {
                 None | Some([]) => return Ok(None),
                 Some([only]) => {
                     let postings = segment.postings(only, IndexRecordOption::Basic)?;
-                    Box::new(ConstantScorer { inner: Box::new(TermScorer { postings, score: TermScore::new(0.0, None) }), score: self.value })
+                    Box::new(ConstantScorer {
+                        inner: Box::new(TermScorer {
+                            postings,
+                            score: TermScore::new(0.0, None),
+                        }),
+                        score: self.value,
+                    })
                 }
                 Some(infos) => Box::new(BitsScorer::new(union(segment, infos)?, self.value)),
             },
@@ -118,7 +176,10 @@ impl Weight {
                 None => return Ok(None),
             },
             WeightKind::Constant(inner) => match inner.scorer(at, view)? {
-                Some(inner) => Box::new(ConstantScorer { inner, score: self.value }),
+                Some(inner) => Box::new(ConstantScorer {
+                    inner,
+                    score: self.value,
+                }),
                 None => return Ok(None),
             },
             WeightKind::Filtered { query, filter } => match (query.scorer(at, view)?, filter.scorer(at, view)?) {
@@ -126,13 +187,20 @@ impl Weight {
                 _ => return Ok(None),
             },
             WeightKind::Best { weights, tie } => {
-                let scorers = weights.iter().filter_map(|weight| weight.scorer(at, view).transpose()).collect::<Result<Vec<_>>>()?;
+                let scorers = weights
+                    .iter()
+                    .filter_map(|weight| weight.scorer(at, view).transpose())
+                    .collect::<Result<Vec<_>>>()?;
                 if scorers.is_empty() {
                     return Ok(None);
                 }
                 Box::new(BestScorer::new(scorers, *tie))
             }
-            WeightKind::Bool { clauses, at_least, coord } => return boolean_scorer(clauses, *at_least, *coord, at, view),
+            WeightKind::Bool {
+                clauses,
+                at_least,
+                coord,
+            } => return boolean_scorer(clauses, *at_least, *coord, at, view),
         };
         Ok((scorer.doc() != END).then_some(scorer))
     }
@@ -169,7 +237,11 @@ impl Weight {
     /// The score of every match, if it is the same for all.
     pub(crate) fn constant(&self) -> Option<f32> {
         match &self.kind {
-            WeightKind::All | WeightKind::Multi { .. } | WeightKind::Range { .. } | WeightKind::Docs { .. } | WeightKind::Constant(_) => Some(self.value),
+            WeightKind::All
+            | WeightKind::Multi { .. }
+            | WeightKind::Range { .. }
+            | WeightKind::Docs { .. }
+            | WeightKind::Constant(_) => Some(self.value),
             _ => None,
         }
     }
@@ -182,7 +254,9 @@ impl Weight {
         match &self.kind {
             WeightKind::Nothing => Some(0),
             WeightKind::All => Some(u64::from(view.segment.max_doc())),
-            WeightKind::Term { infos, .. } => infos.get(at).map(|info| info.as_ref().map_or(0, |info| u64::from(info.doc_freq))),
+            WeightKind::Term { infos, .. } => infos
+                .get(at)
+                .map(|info| info.as_ref().map_or(0, |info| u64::from(info.doc_freq))),
             WeightKind::Constant(inner) => inner.count(at, view),
             WeightKind::Range { docs, .. } => match docs.get(at) {
                 Some(Within::Some(docs)) => Some(u64::from(docs.len())),
@@ -212,7 +286,13 @@ fn union(segment: &Segment, infos: &[TermInfo]) -> Result<Bits> {
     Ok(bits)
 }
 
-fn boolean_scorer(clauses: &[(Occur, Weight)], at_least: usize, coord: bool, at: usize, view: &SegmentView) -> Result<Option<Box<dyn Scorer>>> {
+fn boolean_scorer(
+    clauses: &[(Occur, Weight)],
+    at_least: usize,
+    coord: bool,
+    at: usize,
+    view: &SegmentView,
+) -> Result<Option<Box<dyn Scorer>>> {
     let (mut must, mut should, mut must_not) = (Vec::new(), Vec::new(), Vec::new());
     let mut scoring = 0usize;
     for (occur, weight) in clauses {
@@ -230,7 +310,11 @@ fn boolean_scorer(clauses: &[(Occur, Weight)], at_least: usize, coord: bool, at:
         return Ok(None);
     }
     let factor = |overlap: usize| {
-        if coord && scoring > 1 { overlap as f32 / scoring as f32 } else { 1.0 }
+        if coord && scoring > 1 {
+            overlap as f32 / scoring as f32
+        } else {
+            1.0
+        }
     };
     if must_not.is_empty() && at_least <= 1 && must.len() + should.len() == 1 && factor(1) == 1.0 {
         return Ok(must.pop().or_else(|| should.pop()));

@@ -53,7 +53,11 @@ fn is_space(c: char) -> bool {
 
 /// A character that can start a term unescaped.
 fn starts_term(c: char) -> bool {
-    !is_space(c) && !matches!(c, '+' | '-' | '!' | '(' | ')' | ':' | '^' | '[' | ']' | '"' | '{' | '}' | '~' | '*' | '?' | '\\' | '/')
+    !is_space(c)
+        && !matches!(
+            c,
+            '+' | '-' | '!' | '(' | ')' | ':' | '^' | '[' | ']' | '"' | '{' | '}' | '~' | '*' | '?' | '\\' | '/'
+        )
 }
 
 /// The tokens of `text`, with an end token after the last; or the byte at which there is none.
@@ -81,10 +85,18 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Lexeme<'_>>, usize> {
             TokenKind::Number | TokenKind::RangeInEnd | TokenKind::RangeExEnd => State::Default,
             _ => state,
         };
-        tokens.push(Lexeme { kind, text: rest.get(..length).unwrap_or(""), at });
+        tokens.push(Lexeme {
+            kind,
+            text: rest.get(..length).unwrap_or(""),
+            at,
+        });
         at += length;
     }
-    tokens.push(Lexeme { kind: TokenKind::End, text: "", at });
+    tokens.push(Lexeme {
+        kind: TokenKind::End,
+        text: "",
+        at,
+    });
     Ok(tokens)
 }
 
@@ -98,7 +110,12 @@ fn default_token(rest: &str) -> Option<(TokenKind, usize)> {
             best = Some((kind, length));
         }
     };
-    let exact = |words: &[&str]| words.iter().find(|word| rest.starts_with(**word)).map(|word| word.len());
+    let exact = |words: &[&str]| {
+        words
+            .iter()
+            .find(|word| rest.starts_with(**word))
+            .map(|word| word.len())
+    };
     offer(And, exact(&["AND", "&&"]));
     offer(Or, exact(&["OR", "||"]));
     offer(Not, exact(&["NOT", "!"]));
@@ -106,7 +123,13 @@ fn default_token(rest: &str) -> Option<(TokenKind, usize)> {
     offer(Minus, exact(&["-"]));
     offer(
         BareOperator,
-        exact(&["+", "-", "!"]).and_then(|sign| rest.get(sign..)?.chars().next().filter(|c| is_space(*c)).map(|space| sign + space.len_utf8())),
+        exact(&["+", "-", "!"]).and_then(|sign| {
+            rest.get(sign..)?
+                .chars()
+                .next()
+                .filter(|c| is_space(*c))
+                .map(|space| sign + space.len_utf8())
+        }),
     );
     offer(OpenParen, exact(&["("]));
     offer(CloseParen, exact(&[")"]));
@@ -117,7 +140,11 @@ fn default_token(rest: &str) -> Option<(TokenKind, usize)> {
     let term = term(rest);
     offer(Term, term);
     offer(FuzzySlop, rest.strip_prefix('~').map(|slop| 1 + slop_length(slop)));
-    offer(PrefixTerm, term.filter(|length| rest.get(*length..).is_some_and(|after| after.starts_with('*'))).map(|length| length + 1));
+    offer(
+        PrefixTerm,
+        term.filter(|length| rest.get(*length..).is_some_and(|after| after.starts_with('*')))
+            .map(|length| length + 1),
+    );
     offer(WildTerm, wild(rest));
     offer(RegexpTerm, regexp(rest));
     offer(RangeIn, exact(&["["]));
@@ -194,8 +221,14 @@ fn number(rest: &str) -> Option<(TokenKind, usize)> {
     if whole == 0 {
         return None;
     }
-    let fraction = rest.get(whole..).and_then(|after| after.strip_prefix('.')).map_or(0, digits);
-    Some((TokenKind::Number, if fraction > 0 { whole + 1 + fraction } else { whole }))
+    let fraction = rest
+        .get(whole..)
+        .and_then(|after| after.strip_prefix('.'))
+        .map_or(0, digits);
+    Some((
+        TokenKind::Number,
+        if fraction > 0 { whole + 1 + fraction } else { whole },
+    ))
 }
 
 fn range_token(rest: &str) -> Option<(TokenKind, usize)> {
@@ -263,7 +296,12 @@ mod tests {
     #[case("a\\ b", &[Term])]
     #[case("\"a \\\" b\"~2", &[Quoted, FuzzySlop])]
     fn text_is_cut_by_the_longest_token(#[case] text: &str, #[case] expected: &[TokenKind]) {
-        let kinds: Vec<TokenKind> = tokens(text).unwrap().into_iter().map(|token| token.kind).filter(|kind| *kind != End).collect();
+        let kinds: Vec<TokenKind> = tokens(text)
+            .unwrap()
+            .into_iter()
+            .map(|token| token.kind)
+            .filter(|kind| *kind != End)
+            .collect();
         assert_eq!(kinds, expected);
     }
 

@@ -52,10 +52,29 @@ pub(crate) struct Term {
 /// A part of a query, with the field it names and its boost.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    Term { field: Option<String>, term: Term, boost: Option<f32> },
-    Phrase { field: Option<String>, text: String, slop: Option<u32>, boost: Option<f32> },
-    Range { field: Option<String>, lower: Option<String>, upper: Option<String>, include_lower: bool, include_upper: bool, boost: Option<f32> },
-    Group { clauses: Vec<Clause>, boost: Option<f32> },
+    Term {
+        field: Option<String>,
+        term: Term,
+        boost: Option<f32>,
+    },
+    Phrase {
+        field: Option<String>,
+        text: String,
+        slop: Option<u32>,
+        boost: Option<f32>,
+    },
+    Range {
+        field: Option<String>,
+        lower: Option<String>,
+        upper: Option<String>,
+        include_lower: bool,
+        include_upper: bool,
+        boost: Option<f32>,
+    },
+    Group {
+        clauses: Vec<Clause>,
+        boost: Option<f32>,
+    },
 }
 
 /// The clauses of a query string.
@@ -63,12 +82,18 @@ pub(crate) enum Node {
 /// # Errors
 /// A string that is no query, with what was met where.
 pub(crate) fn parse(text: &str) -> Result<Vec<Clause>> {
-    let failed = |reason: String| SearchError::query(format!("Failed to parse query [{text}]; nested: ParseException[Cannot parse '{text}': {reason}]"));
+    let failed = |reason: String| {
+        SearchError::query(format!(
+            "Failed to parse query [{text}]; nested: ParseException[Cannot parse '{text}': {reason}]"
+        ))
+    };
     let tokens = tokens(text).map_err(|at| {
         failed(format!(
             "Lexical error at line 1, column {}.  Encountered: {}",
             column(text, at),
-            text.get(at..).and_then(|rest| rest.chars().next()).map_or_else(|| "<EOF>".to_owned(), |c| format!("\"{c}\""))
+            text.get(at..)
+                .and_then(|rest| rest.chars().next())
+                .map_or_else(|| "<EOF>".to_owned(), |c| format!("\"{c}\""))
         ))
     })?;
     let mut parser = Parser { text, tokens, at: 0 };
@@ -93,7 +118,11 @@ type Parsed<T> = std::result::Result<T, String>;
 
 impl<'a> Parser<'a> {
     fn peek(&self, ahead: usize) -> Lexeme<'a> {
-        self.tokens.get(self.at + ahead).copied().unwrap_or(Lexeme { kind: TokenKind::End, text: "", at: self.text.len() })
+        self.tokens.get(self.at + ahead).copied().unwrap_or(Lexeme {
+            kind: TokenKind::End,
+            text: "",
+            at: self.text.len(),
+        })
     }
 
     fn kind(&self) -> TokenKind {
@@ -112,8 +141,15 @@ impl<'a> Parser<'a> {
 
     fn unexpected(&self) -> String {
         let token = self.peek(0);
-        let met = if token.kind == TokenKind::End { "<EOF>" } else { token.text };
-        format!("Encountered \"{met}\" at line 1, column {}.", column(self.text, token.at) - 1)
+        let met = if token.kind == TokenKind::End {
+            "<EOF>"
+        } else {
+            token.text
+        };
+        format!(
+            "Encountered \"{met}\" at line 1, column {}.",
+            column(self.text, token.at) - 1
+        )
     }
 
     fn query(&mut self, field: Option<&str>, depth: usize) -> Parsed<Vec<Clause>> {
@@ -121,7 +157,11 @@ impl<'a> Parser<'a> {
             return Err(format!("more than {DEEPEST} groups within one another"));
         }
         let modifier = self.modifier();
-        let mut clauses = vec![Clause { conjunction: Conjunction::None, modifier, node: self.clause(field, depth)? }];
+        let mut clauses = vec![Clause {
+            conjunction: Conjunction::None,
+            modifier,
+            node: self.clause(field, depth)?,
+        }];
         while !matches!(self.kind(), TokenKind::End | TokenKind::CloseParen) {
             let conjunction = match self.kind() {
                 TokenKind::And => Conjunction::And,
@@ -132,7 +172,11 @@ impl<'a> Parser<'a> {
                 self.next();
             }
             let modifier = self.modifier();
-            clauses.push(Clause { conjunction, modifier, node: self.clause(field, depth)? });
+            clauses.push(Clause {
+                conjunction,
+                modifier,
+                node: self.clause(field, depth)?,
+            });
         }
         Ok(clauses)
     }
@@ -148,10 +192,15 @@ impl<'a> Parser<'a> {
     }
 
     fn clause(&mut self, field: Option<&str>, depth: usize) -> Parsed<Node> {
-        let named = if self.peek(1).kind == TokenKind::Colon && matches!(self.kind(), TokenKind::Term | TokenKind::Star) {
+        let named = if self.peek(1).kind == TokenKind::Colon && matches!(self.kind(), TokenKind::Term | TokenKind::Star)
+        {
             let name = self.next();
             self.next();
-            Some(if name.kind == TokenKind::Star { "*".to_owned() } else { unescape(name.text)? })
+            Some(if name.kind == TokenKind::Star {
+                "*".to_owned()
+            } else {
+                unescape(name.text)?
+            })
         } else {
             None
         };
@@ -161,7 +210,12 @@ impl<'a> Parser<'a> {
             self.take(TokenKind::CloseParen).ok_or_else(|| self.unexpected())?;
             let boost = self.boost()?;
             // A group of one plain clause is that clause; a boost of the group takes the place of its own.
-            if let [Clause { modifier: Modifier::None, .. }] = clauses.as_slice()
+            if let [
+                Clause {
+                    modifier: Modifier::None,
+                    ..
+                },
+            ] = clauses.as_slice()
                 && let Some(only) = clauses.pop()
             {
                 return Ok(with_boost(only.node, boost));
@@ -189,9 +243,17 @@ impl<'a> Parser<'a> {
             TokenKind::RangeIn | TokenKind::RangeEx => return self.range(field),
             TokenKind::Quoted => {
                 self.next();
-                let slop = self.take(TokenKind::FuzzySlop).and_then(|slop| slop.text.get(1..)?.parse::<f32>().ok()).map(|slop| slop as u32);
+                let slop = self
+                    .take(TokenKind::FuzzySlop)
+                    .and_then(|slop| slop.text.get(1..)?.parse::<f32>().ok())
+                    .map(|slop| slop as u32);
                 let text = unescape(token.text.get(1..token.text.len().saturating_sub(1)).unwrap_or(""))?;
-                return Ok(Node::Phrase { field, text, slop, boost: self.boost()? });
+                return Ok(Node::Phrase {
+                    field,
+                    text,
+                    slop,
+                    boost: self.boost()?,
+                });
             }
             _ => return Err(self.unexpected()),
         };
@@ -207,10 +269,18 @@ impl<'a> Parser<'a> {
             TermKind::Plain => plain,
             TermKind::Prefix => unescape(token.text.strip_suffix('*').unwrap_or(token.text))?,
             TermKind::Wildcard => token.text.to_owned(),
-            TermKind::Regexp => token.text.get(1..token.text.len().saturating_sub(1)).unwrap_or("").to_owned(),
+            TermKind::Regexp => token
+                .text
+                .get(1..token.text.len().saturating_sub(1))
+                .unwrap_or("")
+                .to_owned(),
         };
         let fuzzy = fuzzy.and_then(|fuzzy| fuzzy.text.get(1..)).map(str::to_owned);
-        Ok(Node::Term { field, term: Term { kind, text, fuzzy }, boost })
+        Ok(Node::Term {
+            field,
+            term: Term { kind, text, fuzzy },
+            boost,
+        })
     }
 
     fn range(&mut self, field: Option<String>) -> Parsed<Node> {
@@ -225,7 +295,14 @@ impl<'a> Parser<'a> {
         };
         self.next();
         let boost = self.boost()?;
-        Ok(Node::Range { field, lower, upper, include_lower, include_upper, boost })
+        Ok(Node::Range {
+            field,
+            lower,
+            upper,
+            include_lower,
+            include_upper,
+            boost,
+        })
     }
 
     fn bound(&mut self) -> Parsed<Option<String>> {
@@ -237,14 +314,21 @@ impl<'a> Parser<'a> {
         };
         self.next();
         // A quoted star is open too: the mapping-aware parser looks at the text only.
-        if text == "*" { Ok(None) } else { unescape(text).map(Some) }
+        if text == "*" {
+            Ok(None)
+        } else {
+            unescape(text).map(Some)
+        }
     }
 }
 
 fn with_boost(mut node: Node, boost: Option<f32>) -> Node {
     if boost.is_some() {
         match &mut node {
-            Node::Term { boost: own, .. } | Node::Phrase { boost: own, .. } | Node::Range { boost: own, .. } | Node::Group { boost: own, .. } => *own = boost,
+            Node::Term { boost: own, .. }
+            | Node::Phrase { boost: own, .. }
+            | Node::Range { boost: own, .. }
+            | Node::Group { boost: own, .. } => *own = boost,
         }
     }
     node
@@ -266,7 +350,10 @@ fn unescape(text: &str) -> Parsed<String> {
                     let mut code = 0;
                     for _ in 0..4 {
                         let digit = chars.next().ok_or("Truncated unicode escape sequence.")?;
-                        code = code * 16 + digit.to_digit(16).ok_or_else(|| format!("Non-hex character in Unicode escape sequence: {digit}"))?;
+                        code = code * 16
+                            + digit
+                                .to_digit(16)
+                                .ok_or_else(|| format!("Non-hex character in Unicode escape sequence: {digit}"))?;
                     }
                     units.push(u16::try_from(code).unwrap_or(0xFFFD));
                     continue;
@@ -313,7 +400,10 @@ mod tests {
     #[test]
     fn a_boost_of_a_group_of_one_takes_the_place_of_its_own() {
         let clauses = parse("(a^2)^3").unwrap();
-        assert!(matches!(clauses[0].node, Node::Term { boost: Some(3.0), .. }), "{clauses:?}");
+        assert!(
+            matches!(clauses[0].node, Node::Term { boost: Some(3.0), .. }),
+            "{clauses:?}"
+        );
     }
 
     #[test]

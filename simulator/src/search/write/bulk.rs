@@ -120,7 +120,11 @@ impl Bulk {
 }
 
 fn invalid(reason: &str) -> SearchError {
-    SearchError::new(400, "ActionRequestValidationException", format!("Validation Failed: 1: {reason};"))
+    SearchError::new(
+        400,
+        "ActionRequestValidationException",
+        format!("Validation Failed: 1: {reason};"),
+    )
 }
 
 /// Does what `body` says, line by line.
@@ -128,7 +132,9 @@ fn invalid(reason: &str) -> SearchError {
 /// # Errors
 /// A body whose actions cannot be told from its documents.
 pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
-    let mut lines = body.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut lines = body
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let mut done = Bulk::default();
     let mut number = 0usize;
     while let Some(line) = lines.next() {
@@ -137,7 +143,9 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
             continue;
         }
         let action: Action<'_> = serde_json::from_slice(line).map_err(|error| {
-            SearchError::illegal(format!("Malformed action/metadata line [{number}], expected one of [create, delete, index, update]: {error}"))
+            SearchError::illegal(format!(
+                "Malformed action/metadata line [{number}], expected one of [create, delete, index, update]: {error}"
+            ))
         })?;
         let (name, meta) = match &action {
             Action::Index(meta) => ("index", meta),
@@ -149,14 +157,31 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
             &[][..]
         } else {
             number += 1;
-            lines.next().filter(|line| !line.is_empty()).ok_or_else(|| invalid("no requests added"))?
+            lines
+                .next()
+                .filter(|line| !line.is_empty())
+                .ok_or_else(|| invalid("no requests added"))?
         };
-        let index = meta.index.as_ref().map(|text| &*text.0).or(index).ok_or_else(|| invalid("index is missing"))?;
-        let type_name = meta.type_name.as_ref().map(|text| &*text.0).or(type_name).ok_or_else(|| invalid("type is missing"))?;
+        let index = meta
+            .index
+            .as_ref()
+            .map(|text| &*text.0)
+            .or(index)
+            .ok_or_else(|| invalid("index is missing"))?;
+        let type_name = meta
+            .type_name
+            .as_ref()
+            .map(|text| &*text.0)
+            .or(type_name)
+            .ok_or_else(|| invalid("type is missing"))?;
         let id = meta.id.as_ref().map(|text| &*text.0);
         let changed = change(shared, name, meta, index, type_name, id, source);
         // A document without an id can only be created, and is reported so.
-        let shown = if id.is_none() && name == "index" { "create" } else { name };
+        let shown = if id.is_none() && name == "index" {
+            "create"
+        } else {
+            name
+        };
         match changed {
             Ok((changed, status, found)) => {
                 let item = Item {
@@ -177,19 +202,46 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
                 done.failed = true;
                 done.push(
                     shown,
-                    &Item { _index: index, _type: type_name, _id: id, _version: None, status: error.status, found: None, error: Some(error.to_string()) },
+                    &Item {
+                        _index: index,
+                        _type: type_name,
+                        _id: id,
+                        _version: None,
+                        status: error.status,
+                        found: None,
+                        error: Some(error.to_string()),
+                    },
                 )?;
             }
         }
     }
-    if done.items.is_empty() { Err(invalid("no requests added")) } else { Ok(done) }
+    if done.items.is_empty() {
+        Err(invalid("no requests added"))
+    } else {
+        Ok(done)
+    }
 }
 
 /// One change: the document, its status, and for a deletion whether it was there.
-fn change(shared: &Shared, name: &str, meta: &Meta<'_>, index: &str, type_name: &str, id: Option<&str>, source: &[u8]) -> Result<(Indexed, u16, Option<bool>)> {
-    let external = meta.version_type.as_ref().is_some_and(|kind| kind.0.starts_with("external"));
+fn change(
+    shared: &Shared,
+    name: &str,
+    meta: &Meta<'_>,
+    index: &str,
+    type_name: &str,
+    id: Option<&str>,
+    source: &[u8],
+) -> Result<(Indexed, u16, Option<bool>)> {
+    let external = meta
+        .version_type
+        .as_ref()
+        .is_some_and(|kind| kind.0.starts_with("external"));
     let create = name == "create" || meta.op_type.as_ref().is_some_and(|kind| kind.0 == "create");
-    let condition = Condition { create, version: meta.version, external };
+    let condition = Condition {
+        create,
+        version: meta.version,
+        external,
+    };
     let needed = || id.ok_or_else(|| invalid("id is missing"));
     match name {
         "delete" => {
@@ -199,7 +251,16 @@ fn change(shared: &Shared, name: &str, meta: &Meta<'_>, index: &str, type_name: 
         }
         "update" => {
             let body: Value = serde_json::from_slice(source).map_err(|error| SearchError::parse(error.to_string()))?;
-            let done = update(shared, index, type_name, needed()?, &body, meta.version, meta.retries.unwrap_or(0))?.indexed;
+            let done = update(
+                shared,
+                index,
+                type_name,
+                needed()?,
+                &body,
+                meta.version,
+                meta.retries.unwrap_or(0),
+            )?
+            .indexed;
             let status = if done.written.fresh { 201 } else { 200 };
             Ok((done, status, None))
         }

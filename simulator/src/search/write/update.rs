@@ -17,23 +17,50 @@ pub(crate) struct Updated {
 }
 
 /// Lays `doc` of `body` on a document; makes it of `upsert` if it is not there. Tries again, as often as told, when another change comes between.
-pub(crate) fn update(shared: &Shared, index: &str, type_name: &str, id: &str, body: &Value, version: Option<u64>, retries: u64) -> Result<Updated> {
+pub(crate) fn update(
+    shared: &Shared,
+    index: &str,
+    type_name: &str,
+    id: &str,
+    body: &Value,
+    version: Option<u64>,
+    retries: u64,
+) -> Result<Updated> {
     if body.get("script").is_some() || body.get("script_id").is_some() || body.get("script_file").is_some() {
-        return Err(SearchError::illegal("failed to execute script; nested: ScriptException[dynamic scripting for [groovy] disabled]"));
+        return Err(SearchError::illegal(
+            "failed to execute script; nested: ScriptException[dynamic scripting for [groovy] disabled]",
+        ));
     }
     let doc = body.get("doc");
-    let upsert = body.get("upsert").or_else(|| doc.filter(|_| body.get("doc_as_upsert").is_some_and(crate::search::mapping::truth)));
+    let upsert = body
+        .get("upsert")
+        .or_else(|| doc.filter(|_| body.get("doc_as_upsert").is_some_and(crate::search::mapping::truth)));
     if doc.is_none() && upsert.is_none() {
-        return Err(SearchError::new(400, "ActionRequestValidationException", "Validation Failed: 1: script or doc is missing;"));
+        return Err(SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: script or doc is missing;",
+        ));
     }
     let mut tries = 0;
     loop {
         let known = shared.cluster.index_for_write(index)?.shard.get(type_name, id)?;
         let (source, condition, unchanged) = match (&known, upsert) {
             (None, None) => {
-                return Err(SearchError::new(404, "DocumentMissingException", format!("[{index}][0] [{type_name}][{id}]: document missing")));
+                return Err(SearchError::new(
+                    404,
+                    "DocumentMissingException",
+                    format!("[{index}][0] [{type_name}][{id}]: document missing"),
+                ));
             }
-            (None, Some(upsert)) => (upsert.clone(), Condition { create: true, ..Condition::default() }, false),
+            (None, Some(upsert)) => (
+                upsert.clone(),
+                Condition {
+                    create: true,
+                    ..Condition::default()
+                },
+                false,
+            ),
             (Some((current, stored)), _) => {
                 let before: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
                 let mut after = before.clone();
@@ -41,14 +68,35 @@ pub(crate) fn update(shared: &Shared, index: &str, type_name: &str, id: &str, bo
                     crate::search::cluster::merge(&mut after, doc);
                 }
                 let unchanged = body.get("detect_noop").is_some_and(crate::search::mapping::truth) && before == after;
-                (after, Condition { version: Some(version.unwrap_or(*current)), ..Condition::default() }, unchanged)
+                (
+                    after,
+                    Condition {
+                        version: Some(version.unwrap_or(*current)),
+                        ..Condition::default()
+                    },
+                    unchanged,
+                )
             }
         };
         if let (true, Some((current, _))) = (unchanged, &known) {
-            let indexed = Indexed { index: index.to_owned(), id: id.to_owned(), written: Written { version: *current, fresh: false } };
+            let indexed = Indexed {
+                index: index.to_owned(),
+                id: id.to_owned(),
+                written: Written {
+                    version: *current,
+                    fresh: false,
+                },
+            };
             return Ok(Updated { indexed, source });
         }
-        match index_document(shared, index, type_name, Some(id), source.to_string().as_bytes(), condition) {
+        match index_document(
+            shared,
+            index,
+            type_name,
+            Some(id),
+            source.to_string().as_bytes(),
+            condition,
+        ) {
             Ok(indexed) => return Ok(Updated { indexed, source }),
             Err(error) if error.status == 409 && version.is_none() && tries < retries.min(100) => tries += 1,
             Err(error) => return Err(error),

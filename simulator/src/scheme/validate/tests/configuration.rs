@@ -33,7 +33,10 @@ fn a_secret(#[case] kind: &str, #[case] data: Value, #[case] want: &[&str]) {
 fn a_config_map_has_a_largest_size() {
     let map = |size: usize| json!({"metadata": metadata(), "data": {"k": "v".repeat(size)}});
     assert!(created("ConfigMap", &map(1 << 20)).is_empty());
-    assert_eq!(created("ConfigMap", &map((1 << 20) + 1)), ["data: Too long: must have at most 1048576 characters"]);
+    assert_eq!(
+        created("ConfigMap", &map((1 << 20) + 1)),
+        ["data: Too long: must have at most 1048576 characters"]
+    );
 }
 
 #[rstest]
@@ -41,12 +44,19 @@ fn a_config_map_has_a_largest_size() {
 #[case("Pod", "", &["involvedObject.namespace: Invalid value: \"\": does not match involvedObject"])]
 #[case("Node", "", &["involvedObject.namespace: Invalid value: \"\": not allowed for node"])]
 fn an_event(#[case] kind: &str, #[case] namespace: &str, #[case] want: &[&str]) {
-    assert_eq!(created("Event", &json!({"metadata": metadata(), "involvedObject": {"kind": kind, "namespace": namespace}})), want);
+    assert_eq!(
+        created(
+            "Event",
+            &json!({"metadata": metadata(), "involvedObject": {"kind": kind, "namespace": namespace}})
+        ),
+        want
+    );
 }
 
 #[test]
 fn events_of_nodes_stand_in_the_default_namespace() {
-    let event = json!({"metadata": changed(metadata(), json!({"namespace": "default"})), "involvedObject": {"kind": "Node"}});
+    let event =
+        json!({"metadata": changed(metadata(), json!({"namespace": "default"})), "involvedObject": {"kind": "Node"}});
     assert!(created("Event", &event).is_empty());
 }
 
@@ -74,7 +84,13 @@ fn events_of_nodes_stand_in_the_default_namespace() {
 ])]
 fn a_limit(#[case] limit: Value, #[case] want: &[&str]) {
     let want: Vec<String> = want.iter().map(|line| format!("spec.limits[0].{line}")).collect();
-    assert_eq!(created("LimitRange", &json!({"metadata": metadata(), "spec": {"limits": [limit]}})), want);
+    assert_eq!(
+        created(
+            "LimitRange",
+            &json!({"metadata": metadata(), "spec": {"limits": [limit]}})
+        ),
+        want
+    );
 }
 
 #[rstest]
@@ -91,7 +107,10 @@ fn a_limit(#[case] limit: Value, #[case] want: &[&str]) {
     "spec.scopes: Invalid value: [\"Some\",\"NotBestEffort\",\"BestEffort\"]: conflicting scopes",
 ])]
 fn a_quota(#[case] spec: Value, #[case] want: &[&str]) {
-    assert_eq!(created("ResourceQuota", &json!({"metadata": metadata(), "spec": spec})), want);
+    assert_eq!(
+        created("ResourceQuota", &json!({"metadata": metadata(), "spec": spec})),
+        want
+    );
 }
 
 #[test]
@@ -101,18 +120,37 @@ fn finalizers_are_named_where_they_are_finalized() {
     let new = namespace(json!(["kubernetes", "mine", "example.com/mine"]));
     assert_eq!(created("Namespace", &new), [format!("spec.finalizers: {want}")]);
     let old = namespace(json!(["kubernetes"]));
-    assert_eq!(lines(&finalize(new.as_object().unwrap(), old.as_object().unwrap())), [format!("spec.finalizers[1]: {want}")]);
+    assert_eq!(
+        lines(&finalize(new.as_object().unwrap(), old.as_object().unwrap())),
+        [format!("spec.finalizers[1]: {want}")]
+    );
 }
 
 #[rstest]
 #[case(None, "Active", None)]
-#[case(None, "", Some("status.Phase: Invalid value: \"\": may only be 'Active' if `deletionTimestamp` is empty"))]
+#[case(
+    None,
+    "",
+    Some("status.Phase: Invalid value: \"\": may only be 'Active' if `deletionTimestamp` is empty")
+)]
 #[case(Some("2026-01-01T00:00:00Z"), "Terminating", None)]
-#[case(Some("2026-01-01T00:00:00Z"), "Active", Some("status.Phase: Invalid value: \"Active\": may only be 'Terminating' if `deletionTimestamp` is not empty"))]
+#[case(
+    Some("2026-01-01T00:00:00Z"),
+    "Active",
+    Some("status.Phase: Invalid value: \"Active\": may only be 'Terminating' if `deletionTimestamp` is not empty")
+)]
 fn the_phase_of_a_namespace(#[case] deleted: Option<&str>, #[case] phase: &str, #[case] want: Option<&str>) {
     let old = json!({"metadata": changed(metadata(), json!({"namespace": null, "deletionTimestamp": deleted}))});
     let new = changed(old.clone(), json!({"status": {"phase": phase}}));
-    assert_eq!(lines(&update_status("Namespace", "", new.as_object().unwrap(), old.as_object().unwrap())), Vec::from_iter(want));
+    assert_eq!(
+        lines(&update_status(
+            "Namespace",
+            "",
+            new.as_object().unwrap(),
+            old.as_object().unwrap()
+        )),
+        Vec::from_iter(want)
+    );
 }
 
 #[rstest]
@@ -128,6 +166,17 @@ fn the_phase_of_a_namespace(#[case] deleted: Option<&str>, #[case] phase: &str, 
 fn a_change_of_a_node(#[case] change: Value, #[case] want: &[&str]) {
     let old = json!({"metadata": changed(metadata(), json!({"namespace": null})), "spec": {"externalID": "x", "podCIDR": "10.0.0.0/24"}});
     let new = changed(old.clone(), change);
-    assert_eq!(lines(&update("Node", "", new.as_object().unwrap(), old.as_object().unwrap())), want);
-    assert_eq!(lines(&update_status("Node", "", new.as_object().unwrap(), old.as_object().unwrap())), want);
+    assert_eq!(
+        lines(&update("Node", "", new.as_object().unwrap(), old.as_object().unwrap())),
+        want
+    );
+    assert_eq!(
+        lines(&update_status(
+            "Node",
+            "",
+            new.as_object().unwrap(),
+            old.as_object().unwrap()
+        )),
+        want
+    );
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::super::*;
 use super::{changed, created, lines, metadata, template};
 
-const MISMATCH: &str = "spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`";
+const MISMATCH: &str =
+    "spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`";
 
 /// A sound object of `kind`.
 fn sound(kind: &str) -> Value {
@@ -15,7 +16,9 @@ fn sound(kind: &str) -> Value {
         "Job" => {
             json!({"selector": {"matchLabels": {"app": "a"}}, "manualSelector": true, "template": changed(template(), json!({"spec": {"restartPolicy": "Never"}}))})
         }
-        "HorizontalPodAutoscaler" => json!({"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "minReplicas": 1, "maxReplicas": 3}),
+        "HorizontalPodAutoscaler" => {
+            json!({"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "minReplicas": 1, "maxReplicas": 3})
+        }
         _ => json!({"replicas": 2, "selector": {"matchLabels": {"app": "a"}}, "template": template()}),
     };
     json!({"metadata": metadata(), "spec": spec})
@@ -23,7 +26,15 @@ fn sound(kind: &str) -> Value {
 
 #[rstest]
 fn a_sound_controller_is_made_and_changed(
-    #[values("ReplicationController", "ReplicaSet", "Deployment", "DaemonSet", "Job", "HorizontalPodAutoscaler")] kind: &str,
+    #[values(
+        "ReplicationController",
+        "ReplicaSet",
+        "Deployment",
+        "DaemonSet",
+        "Job",
+        "HorizontalPodAutoscaler"
+    )]
+    kind: &str,
 ) {
     let object = sound(kind);
     assert!(created(kind, &object).is_empty());
@@ -81,7 +92,10 @@ fn selector_template_and_replicas(#[case] kind: &str, #[case] change: Value, #[c
     "spec.rollback.version: Invalid value: -3: must be greater than or equal to 0",
 ])]
 fn a_deployment(#[case] change: Value, #[case] want: &[&str]) {
-    assert_eq!(created("Deployment", &changed(sound("Deployment"), json!({"spec": change}))), want);
+    assert_eq!(
+        created("Deployment", &changed(sound("Deployment"), json!({"spec": change}))),
+        want
+    );
 }
 
 #[rstest]
@@ -121,17 +135,34 @@ fn a_job(#[case] group: &str, #[case] change: Value, #[case] want: &[&str]) {
 ])]
 #[case(json!({"scaleTargetRef": null, "scaleRef": {"kind": "K"}}), &["spec.scaleRef.name: Required value", "spec.scaleRef.subresource: Required value"])]
 fn an_autoscaler(#[case] change: Value, #[case] want: &[&str]) {
-    assert_eq!(created("HorizontalPodAutoscaler", &changed(sound("HorizontalPodAutoscaler"), json!({"spec": change}))), want);
+    assert_eq!(
+        created(
+            "HorizontalPodAutoscaler",
+            &changed(sound("HorizontalPodAutoscaler"), json!({"spec": change}))
+        ),
+        want
+    );
 }
 
 #[rstest]
 #[case("extensions", json!({}), true)]
 #[case("autoscaling", json!({}), false)]
 #[case("autoscaling", json!({"apiVersion": "extensions/v1beta1"}), true)]
-fn only_the_older_face_of_an_autoscaler_names_the_sub_resource(#[case] group: &str, #[case] change: Value, #[case] older: bool) {
+fn only_the_older_face_of_an_autoscaler_names_the_sub_resource(
+    #[case] group: &str,
+    #[case] change: Value,
+    #[case] older: bool,
+) {
     let object = changed(json!({"metadata": metadata(), "spec": {"maxReplicas": 1}}), change);
-    let want = ["spec.scaleRef.kind: Required value", "spec.scaleRef.name: Required value", "spec.scaleRef.subresource: Required value"];
-    assert_eq!(lines(&create("HorizontalPodAutoscaler", group, object.as_object().unwrap())), want[..if older { 3 } else { 2 }]);
+    let want = [
+        "spec.scaleRef.kind: Required value",
+        "spec.scaleRef.name: Required value",
+        "spec.scaleRef.subresource: Required value",
+    ];
+    assert_eq!(
+        lines(&create("HorizontalPodAutoscaler", group, object.as_object().unwrap())),
+        want[..if older { 3 } else { 2 }]
+    );
 }
 
 #[rstest]
@@ -139,15 +170,28 @@ fn only_the_older_face_of_an_autoscaler_names_the_sub_resource(#[case] group: &s
     "x",
     "metadata.annotations: Invalid value: {\"alpha/target.custom-metrics.podautoscaler.kubernetes.io\":\"x\"}: failed to parse custom metrics target annotation"
 )]
-#[case("{}", "metadata.annotations.items: Required value: custom metrics target must not be empty")]
-#[case(r#"{"items": [{"value": "1"}]}"#, "metadata.annotations.items.name: Required value: missing custom metric target name")]
+#[case(
+    "{}",
+    "metadata.annotations.items: Required value: custom metrics target must not be empty"
+)]
+#[case(
+    r#"{"items": [{"value": "1"}]}"#,
+    "metadata.annotations.items.name: Required value: missing custom metric target name"
+)]
 #[case(
     r#"{"items": [{"name": "qps", "value": "0"}]}"#,
     "metadata.annotations.items.value: Invalid value: \"0\": custom metric target value must be greater than 0"
 )]
 fn targets_of_custom_metrics(#[case] targets: &str, #[case] want: &str) {
-    let annotations = json!({"metadata": {"annotations": {"alpha/target.custom-metrics.podautoscaler.kubernetes.io": targets}}});
-    assert_eq!(created("HorizontalPodAutoscaler", &changed(sound("HorizontalPodAutoscaler"), annotations)), [want]);
+    let annotations =
+        json!({"metadata": {"annotations": {"alpha/target.custom-metrics.podautoscaler.kubernetes.io": targets}}});
+    assert_eq!(
+        created(
+            "HorizontalPodAutoscaler",
+            &changed(sound("HorizontalPodAutoscaler"), annotations)
+        ),
+        [want]
+    );
 }
 
 #[rstest]
@@ -161,20 +205,45 @@ fn targets_of_custom_metrics(#[case] targets: &str, #[case] want: &str) {
 fn counts_in_a_status_are_not_negative(#[case] kind: &str, #[case] status: Value, #[case] fields: &[&str]) {
     let old = sound(kind);
     let new = changed(old.clone(), json!({"status": status}));
-    let got = lines(&update_status(kind, "", new.as_object().unwrap(), old.as_object().unwrap()));
+    let got = lines(&update_status(
+        kind,
+        "",
+        new.as_object().unwrap(),
+        old.as_object().unwrap(),
+    ));
     assert_eq!(got.len(), fields.len());
     for (line, field) in got.iter().zip(fields) {
-        assert!(line.starts_with(&format!("status.{field}: Invalid value: -")) && line.ends_with("must be greater than or equal to 0"), "{line}");
+        assert!(
+            line.starts_with(&format!("status.{field}: Invalid value: -"))
+                && line.ends_with("must be greater than or equal to 0"),
+            "{line}"
+        );
     }
 }
 
 #[test]
 fn a_scale_and_a_rollback() {
-    assert!(scale(json!({"metadata": metadata(), "spec": {"replicas": 0}}).as_object().unwrap()).is_empty());
+    assert!(
+        scale(
+            json!({"metadata": metadata(), "spec": {"replicas": 0}})
+                .as_object()
+                .unwrap()
+        )
+        .is_empty()
+    );
     assert_eq!(
-        lines(&scale(json!({"metadata": metadata(), "spec": {"replicas": -1}}).as_object().unwrap())),
+        lines(&scale(
+            json!({"metadata": metadata(), "spec": {"replicas": -1}})
+                .as_object()
+                .unwrap()
+        )),
         ["spec.replicas: Invalid value: -1: must be greater than or equal to 0"]
     );
     assert!(rollback(json!({"name": "d", "rollbackTo": {"revision": 0}}).as_object().unwrap()).is_empty());
-    assert_eq!(lines(&rollback(json!({"updatedAnnotations": {"ok": ""}}).as_object().unwrap())), ["name: Required value: name is required"]);
+    assert_eq!(
+        lines(&rollback(
+            json!({"updatedAnnotations": {"ok": ""}}).as_object().unwrap()
+        )),
+        ["name: Required value: name is required"]
+    );
 }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::super::*;
 use super::{changed, created, lines, metadata};
 
-const SUBDOMAIN: &str =
-    "must be a DNS subdomain (at most 253 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*): e.g. \"example.com\"";
-const LABEL: &str = "must be a DNS label (at most 63 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
+const SUBDOMAIN: &str = "must be a DNS subdomain (at most 253 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*): e.g. \"example.com\"";
+const LABEL: &str =
+    "must be a DNS label (at most 63 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
 
 #[rstest]
 #[case(json!({}), vec![])]
@@ -29,7 +29,10 @@ fn an_object_in_a_namespace(#[case] change: Value, #[case] want: Vec<String>) {
 #[test]
 fn an_object_in_no_namespace_has_none() {
     let object = json!({"metadata": metadata(), "spec": {"externalID": "x"}});
-    assert_eq!(created("Node", &object), ["metadata.namespace: Forbidden: not allowed on this type"]);
+    assert_eq!(
+        created("Node", &object),
+        ["metadata.namespace: Forbidden: not allowed on this type"]
+    );
 }
 
 #[rstest]
@@ -39,7 +42,10 @@ fn an_object_in_no_namespace_has_none() {
 fn an_event_has_a_name_that_can_stand_in_a_path(#[case] name: &str, #[case] want: &str) {
     let object = json!({"metadata": changed(metadata(), json!({"name": name})), "involvedObject": {"kind": "Pod", "namespace": "ns"}});
     let want = want.replace("\\\"", "\"");
-    assert_eq!(created("Event", &object), [format!("metadata.name: Invalid value: \"{name}\": {want}")]);
+    assert_eq!(
+        created("Event", &object),
+        [format!("metadata.name: Invalid value: \"{name}\": {want}")]
+    );
 }
 
 #[rstest]
@@ -54,7 +60,15 @@ fn what_stays_when_an_object_changes(#[case] change: Value, #[case] want: &[&str
     let old = json!({"metadata": changed(metadata(), json!({"deletionGracePeriodSeconds": 30}))});
     let new = json!({"metadata": changed(old["metadata"].clone(), change)});
     // What the status of a kind without rules of its own is asked: the common rules alone.
-    assert_eq!(lines(&update_status("Unknown", "", new.as_object().unwrap(), old.as_object().unwrap())), want);
+    assert_eq!(
+        lines(&update_status(
+            "Unknown",
+            "",
+            new.as_object().unwrap(),
+            old.as_object().unwrap()
+        )),
+        want
+    );
 }
 
 #[test]

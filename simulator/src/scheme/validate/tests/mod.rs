@@ -85,7 +85,11 @@ fn misjudged(fixture: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for case in &cases {
         let (got, want) = (judged(case), case["want"].as_array().cloned().unwrap_or_default());
-        if got.iter().map(String::as_str).ne(want.iter().map(|w| w.as_str().unwrap())) {
+        if got
+            .iter()
+            .map(String::as_str)
+            .ne(want.iter().map(|w| w.as_str().unwrap()))
+        {
             wrong.push(format!("{}\n  want {want:#?}\n  got  {got:#?}", case["about"]));
         }
     }

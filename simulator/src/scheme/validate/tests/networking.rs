@@ -57,7 +57,9 @@ fn a_service(#[case] change: Value, #[case] want: &[&str]) {
 fn source_ranges_of_a_load_balancer(#[case] ranges: &str, #[case] sound: bool) {
     let key = "service.beta.kubernetes.io/load-balancer-source-ranges";
     let object = changed(service(json!({})), json!({"metadata": {"annotations": {key: ranges}}}));
-    let want = format!("metadata.annotations[{key}]: Invalid value: {ranges:?}: must be a comma separated list of CIDRs e.g. 192.168.0.0/16,10.0.0.0/8");
+    let want = format!(
+        "metadata.annotations[{key}]: Invalid value: {ranges:?}: must be a comma separated list of CIDRs e.g. 192.168.0.0/16,10.0.0.0/8"
+    );
     assert_eq!(created("Service", &object), if sound { vec![] } else { vec![want] });
 }
 
@@ -74,7 +76,15 @@ fn the_state_of_a_load_balancer(#[case] kind: &str) {
         "status.loadBalancer.ingress[0].ip: Invalid value: \"1.2.3\": must be a valid IP address",
         "status.loadBalancer.ingress[1].hostname: Invalid value: \"1.2.3.4\": must be a DNS name, not an IP address",
     ];
-    assert_eq!(lines(&update_status(kind, "", new.as_object().unwrap(), old.as_object().unwrap())), want);
+    assert_eq!(
+        lines(&update_status(
+            kind,
+            "",
+            new.as_object().unwrap(),
+            old.as_object().unwrap()
+        )),
+        want
+    );
 }
 
 #[rstest]
@@ -91,7 +101,10 @@ fn the_state_of_a_load_balancer(#[case] kind: &str) {
     "subsets[0].ports[1].protocol: Unsupported value: \"X\": supported values: TCP, UDP",
 ])]
 fn endpoints(#[case] subsets: Value, #[case] want: &[&str]) {
-    assert_eq!(created("Endpoints", &json!({"metadata": metadata(), "subsets": subsets})), want);
+    assert_eq!(
+        created("Endpoints", &json!({"metadata": metadata(), "subsets": subsets})),
+        want
+    );
 }
 
 #[rstest]

@@ -8,7 +8,10 @@ use super::{changed, container, created, lines, metadata, pod_spec};
 
 /// What is wrong with a pod whose specification is sound but for `change`.
 fn with_spec(change: Value) -> Vec<String> {
-    created("Pod", &json!({"metadata": metadata(), "spec": changed(pod_spec(), change)}))
+    created(
+        "Pod",
+        &json!({"metadata": metadata(), "spec": changed(pod_spec(), change)}),
+    )
 }
 
 /// What is wrong with a pod whose one container is sound but for `change`.
@@ -40,7 +43,13 @@ fn a_specification(#[case] change: Value, #[case] want: &[&str]) {
 #[case("nodeName", "nodeName")]
 fn references_by_name_are_subdomains(#[case] field: &str, #[case] reported: &str) {
     let errors = with_spec(json!({field: "A_b"}));
-    assert!(errors.len() == 1 && errors[0].starts_with(&format!("spec.{reported}: Invalid value: \"A_b\": must be a DNS subdomain")), "{errors:?}");
+    assert!(
+        errors.len() == 1
+            && errors[0].starts_with(&format!(
+                "spec.{reported}: Invalid value: \"A_b\": must be a DNS subdomain"
+            )),
+        "{errors:?}"
+    );
 }
 
 #[rstest]
@@ -128,15 +137,23 @@ fn an_environment(#[case] env: Value, #[case] want: &[&str]) {
     "successThreshold: Invalid value: 2: must be 1",
 ])]
 fn a_liveness_probe(#[case] probe: Value, #[case] want: &[&str]) {
-    let want: Vec<String> = want.iter().map(|line| format!("spec.containers[0].livenessProbe.{line}")).collect();
+    let want: Vec<String> = want
+        .iter()
+        .map(|line| format!("spec.containers[0].livenessProbe.{line}"))
+        .collect();
     assert_eq!(with_container(json!({"livenessProbe": probe})), want);
 }
 
 #[test]
 fn a_readiness_probe_may_want_several_successes_and_hooks_act_in_one_way() {
-    assert!(with_container(json!({"readinessProbe": {"tcpSocket": {"port": "http"}, "successThreshold": 3}})).is_empty());
+    assert!(
+        with_container(json!({"readinessProbe": {"tcpSocket": {"port": "http"}, "successThreshold": 3}})).is_empty()
+    );
     let hooks = json!({"lifecycle": {"postStart": {}, "preStop": {"exec": {"command": ["x"]}}}});
-    assert_eq!(with_container(hooks), ["spec.containers[0].lifecycle.postStart: Required value: must specify a handler type"]);
+    assert_eq!(
+        with_container(hooks),
+        ["spec.containers[0].lifecycle.postStart: Required value: must specify a handler type"]
+    );
 }
 
 #[rstest]
@@ -150,7 +167,10 @@ fn a_readiness_probe_may_want_several_successes_and_hooks_act_in_one_way() {
 #[case(json!({"limits": {"example.com/gold": "-1", "bad_prefix/x": "1"}}), &[])]
 #[case(json!({"requests": {"memory": "-1Gi"}}), &["requests[memory][memory]: Invalid value: -1073741824: must be a valid resource quantity"])]
 fn resources_of_a_container(#[case] resources: Value, #[case] want: &[&str]) {
-    let want: Vec<String> = want.iter().map(|line| format!("spec.containers[0].resources.{line}")).collect();
+    let want: Vec<String> = want
+        .iter()
+        .map(|line| format!("spec.containers[0].resources.{line}"))
+        .collect();
     assert_eq!(with_container(json!({"resources": resources})), want);
 }
 
@@ -183,10 +203,17 @@ fn an_affinity(#[case] affinity: &str, #[case] want: &[&str]) {
 
 #[test]
 fn a_host_name_in_an_annotation_is_a_label() {
-    let annotations = json!({"annotations": {"pod.beta.kubernetes.io/hostname": "A", "pod.beta.kubernetes.io/subdomain": "ok"}});
-    let errors = created("Pod", &json!({"metadata": changed(metadata(), annotations), "spec": pod_spec()}));
+    let annotations =
+        json!({"annotations": {"pod.beta.kubernetes.io/hostname": "A", "pod.beta.kubernetes.io/subdomain": "ok"}});
+    let errors = created(
+        "Pod",
+        &json!({"metadata": changed(metadata(), annotations), "spec": pod_spec()}),
+    );
     assert!(
-        errors.len() == 1 && errors[0].starts_with("metadata.annotations: Invalid value: \"pod.beta.kubernetes.io/hostname\": must be a DNS label"),
+        errors.len() == 1
+            && errors[0].starts_with(
+                "metadata.annotations: Invalid value: \"pod.beta.kubernetes.io/hostname\": must be a DNS label"
+            ),
         "{errors:?}"
     );
 }

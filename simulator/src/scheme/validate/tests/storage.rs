@@ -29,7 +29,12 @@ fn a_claim(#[case] change: Value, #[case] want: &[&str]) {
 #[case(json!({}), json!({"volumeName": "v", "accessModes": ["ReadOnlyMany"]}), true)]
 fn a_bound_claim_stays(#[case] old: Value, #[case] new: Value, #[case] sound: bool) {
     let (old, new) = (claim(old), claim(new));
-    let got = lines(&update("PersistentVolumeClaim", "", new.as_object().unwrap(), old.as_object().unwrap()));
+    let got = lines(&update(
+        "PersistentVolumeClaim",
+        "",
+        new.as_object().unwrap(),
+        old.as_object().unwrap(),
+    ));
     let want = "spec: Forbidden: spec is immutable once a claim has been bound to a volume";
     assert_eq!(got, if sound { vec![] } else { vec![want] });
 }
@@ -37,7 +42,21 @@ fn a_bound_claim_stays(#[case] old: Value, #[case] new: Value, #[case] sound: bo
 #[test]
 fn the_status_of_a_claim() {
     let old = claim(json!({}));
-    let new = changed(old.clone(), json!({"spec": {"accessModes": null}, "status": {"capacity": {"storage": "-5"}}}));
-    let want = ["Spec.accessModes: Required value", "status.capacity[storage]: Invalid value: -5: must be a valid resource quantity"];
-    assert_eq!(lines(&update_status("PersistentVolumeClaim", "", new.as_object().unwrap(), old.as_object().unwrap())), want);
+    let new = changed(
+        old.clone(),
+        json!({"spec": {"accessModes": null}, "status": {"capacity": {"storage": "-5"}}}),
+    );
+    let want = [
+        "Spec.accessModes: Required value",
+        "status.capacity[storage]: Invalid value: -5: must be a valid resource quantity",
+    ];
+    assert_eq!(
+        lines(&update_status(
+            "PersistentVolumeClaim",
+            "",
+            new.as_object().unwrap(),
+            old.as_object().unwrap()
+        )),
+        want
+    );
 }

@@ -30,14 +30,22 @@ const POD: &str = "spec: Forbidden: pod updates may not change fields other than
 ])]
 fn a_pod(#[case] old: Value, #[case] new: Value, #[case] want: &[&str]) {
     let (old, new) = (pod(old), pod(new));
-    assert_eq!(lines(&update("Pod", "", new.as_object().unwrap(), old.as_object().unwrap())), want);
+    assert_eq!(
+        lines(&update("Pod", "", new.as_object().unwrap(), old.as_object().unwrap())),
+        want
+    );
 }
 
 #[test]
 fn the_status_of_a_pod_does_not_move_it() {
     let (old, new) = (pod(json!({})), pod(json!({"nodeName": "n"})));
     assert_eq!(
-        lines(&update_status("Pod", "", new.as_object().unwrap(), old.as_object().unwrap())),
+        lines(&update_status(
+            "Pod",
+            "",
+            new.as_object().unwrap(),
+            old.as_object().unwrap()
+        )),
         ["status.nodeName: Forbidden: may not be changed directly"]
     );
 }
@@ -78,7 +86,14 @@ fn metadata_are_looked_at_as_often_as_in_v1_2(#[case] kind: &str, #[case] rest: 
 fn the_type_of_a_secret_stays_and_need_not_be_repeated() {
     let secret = |kind: &str| json!({"metadata": metadata(), "type": kind});
     let old = secret("Opaque");
-    let judge = |new: Value| lines(&update("Secret", "", new.as_object().unwrap(), old.as_object().unwrap()));
+    let judge = |new: Value| {
+        lines(&update(
+            "Secret",
+            "",
+            new.as_object().unwrap(),
+            old.as_object().unwrap(),
+        ))
+    };
     assert!(judge(secret("")).is_empty());
     assert_eq!(judge(secret("x")), ["type: Invalid value: \"x\": field is immutable"]);
 }
@@ -87,15 +102,35 @@ fn the_type_of_a_secret_stays_and_need_not_be_repeated() {
 fn the_scopes_of_a_quota_stay() {
     let quota = |scopes: Value| json!({"metadata": metadata(), "spec": {"scopes": scopes}});
     let old = quota(json!(["Terminating", "NotBestEffort"]));
-    let judge = |new: Value| lines(&update("ResourceQuota", "", new.as_object().unwrap(), old.as_object().unwrap()));
+    let judge = |new: Value| {
+        lines(&update(
+            "ResourceQuota",
+            "",
+            new.as_object().unwrap(),
+            old.as_object().unwrap(),
+        ))
+    };
     assert!(judge(quota(json!(["NotBestEffort", "Terminating"]))).is_empty());
-    assert_eq!(judge(quota(json!(["Terminating"]))), ["spec.scopes: Invalid value: [\"Terminating\"]: field is immutable"]);
+    assert_eq!(
+        judge(quota(json!(["Terminating"]))),
+        ["spec.scopes: Invalid value: [\"Terminating\"]: field is immutable"]
+    );
 }
 
 #[test]
 fn the_address_of_a_service_stays() {
     let service = |address: &str| json!({"metadata": metadata(), "spec": {"type": "ClusterIP", "sessionAffinity": "None", "clusterIP": address, "ports": [{"port": 1, "targetPort": 1, "protocol": "TCP"}]}});
-    let judge = |new: &str, old: &str| lines(&update("Service", "", service(new).as_object().unwrap(), service(old).as_object().unwrap()));
-    assert_eq!(judge("10.0.0.2", "10.0.0.1"), ["spec.clusterIP: Invalid value: \"10.0.0.2\": field is immutable"]);
+    let judge = |new: &str, old: &str| {
+        lines(&update(
+            "Service",
+            "",
+            service(new).as_object().unwrap(),
+            service(old).as_object().unwrap(),
+        ))
+    };
+    assert_eq!(
+        judge("10.0.0.2", "10.0.0.1"),
+        ["spec.clusterIP: Invalid value: \"10.0.0.2\": field is immutable"]
+    );
     assert!(judge("10.0.0.2", "None").is_empty() && judge("10.0.0.2", "").is_empty());
 }

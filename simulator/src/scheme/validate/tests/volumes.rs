@@ -6,12 +6,18 @@ use serde_json::{Value, json};
 use super::{changed, container, created, metadata, pod_spec};
 
 fn with_volumes(volumes: Value) -> Vec<String> {
-    created("Pod", &json!({"metadata": metadata(), "spec": changed(pod_spec(), json!({"volumes": volumes}))}))
+    created(
+        "Pod",
+        &json!({"metadata": metadata(), "spec": changed(pod_spec(), json!({"volumes": volumes}))}),
+    )
 }
 
 fn persistent(source: Value) -> Vec<String> {
     let spec = json!({"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]});
-    created("PersistentVolume", &json!({"metadata": changed(metadata(), json!({"namespace": null})), "spec": changed(spec, source)}))
+    created(
+        "PersistentVolume",
+        &json!({"metadata": changed(metadata(), json!({"namespace": null})), "spec": changed(spec, source)}),
+    )
 }
 
 /// Every kind of volume, empty, with the fields that are asked for.
@@ -37,10 +43,23 @@ fn persistent(source: Value) -> Vec<String> {
 #[case("azureFile", &["azureFile.secretName: Required value", "azureFile.shareName: Required value"])]
 fn an_empty_source(#[case] kind: &str, #[case] want: &[&str]) {
     let prefixed = |prefix: &str| want.iter().map(|line| format!("{prefix}.{line}")).collect::<Vec<_>>();
-    assert_eq!(with_volumes(json!([{"name": "v", kind: {}}])), prefixed("spec.volumes[0]"));
-    let not_persistent = ["emptyDir", "gitRepo", "secret", "persistentVolumeClaim", "downwardAPI", "configMap"];
+    assert_eq!(
+        with_volumes(json!([{"name": "v", kind: {}}])),
+        prefixed("spec.volumes[0]")
+    );
+    let not_persistent = [
+        "emptyDir",
+        "gitRepo",
+        "secret",
+        "persistentVolumeClaim",
+        "downwardAPI",
+        "configMap",
+    ];
     if not_persistent.contains(&kind) {
-        assert_eq!(persistent(json!({kind: {}})), ["spec: Required value: must specify a volume type"]);
+        assert_eq!(
+            persistent(json!({kind: {}})),
+            ["spec: Required value: must specify a volume type"]
+        );
     } else {
         assert_eq!(persistent(json!({kind: {}})), prefixed("spec"));
     }
@@ -72,9 +91,15 @@ fn a_volume_is_of_one_kind() {
         "spec.volumes[0].configMap: Forbidden: may not specifiy more than 1 volume type",
     ];
     assert_eq!(with_volumes(json!([both])), want);
-    assert_eq!(with_volumes(json!([{"name": "v"}])), ["spec.volumes[0]: Required value: must specify a volume type"]);
+    assert_eq!(
+        with_volumes(json!([{"name": "v"}])),
+        ["spec.volumes[0]: Required value: must specify a volume type"]
+    );
     let flexible = json!({"hostPath": {"path": "/"}, "flexVolume": {"driver": "d"}, "cinder": {"volumeID": "c"}});
-    assert_eq!(persistent(flexible), ["spec.cinder: Forbidden: may not specify more than 1 volume type"]);
+    assert_eq!(
+        persistent(flexible),
+        ["spec.cinder: Forbidden: may not specify more than 1 volume type"]
+    );
 }
 
 #[test]
@@ -90,7 +115,13 @@ fn a_volume_with_a_fault_cannot_be_mounted() {
         "spec.volumes[4].name: Required value",
         "spec.containers[0].volumeMounts[1].name: Not found: \"b\"",
     ];
-    assert_eq!(created("Pod", &json!({"metadata": metadata(), "spec": changed(pod_spec(), spec)})), want);
+    assert_eq!(
+        created(
+            "Pod",
+            &json!({"metadata": metadata(), "spec": changed(pod_spec(), spec)})
+        ),
+        want
+    );
 }
 
 #[rstest]
