@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use stuntdouble_simulator::search::Analyzer;
+use stuntdouble_search::Analyzer;
 
 fuzz_target!(|text: &str| {
     for name in ["standard", "simple", "whitespace", "keyword", "stop", "pattern"] {

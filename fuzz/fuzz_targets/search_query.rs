@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use stuntdouble_simulator::search::check_query;
+use stuntdouble_search::check_query;
 
 fuzz_target!(|text: &str| {
     // Whether it is a query does not matter; that an answer comes does.

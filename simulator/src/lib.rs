@@ -1,7 +1,8 @@
 //! A stand-in for a cluster's HTTP API (Kubernetes v1.2 era) and its logging add-ons.
 //!
 //! The layers, each importing only what stands to its left:
-//! `api < scheme < patch < store < watch < registry < cluster < logs < http`. `search` and `viewer` are servers of their own.
+//! `api < scheme < patch < store < watch < registry < cluster < logs < http`. The log search
+//! backend is the crate `stuntdouble-search`, re-exported as [`search`].
 
 pub mod api;
 pub mod clock;
@@ -11,9 +12,9 @@ pub mod patch;
 pub mod profile;
 pub mod registry;
 pub mod scheme;
-pub mod search;
 mod simulator;
 pub mod store;
 pub mod watch;
 
 pub use simulator::{Builder, Simulator, StartError};
+pub use stuntdouble_search as search;

@@ -14,6 +14,7 @@ use std::{
 use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use hyper::{Request, Response};
+use stuntdouble_search::{Options, SearchServer};
 use tokio::net::TcpListener;
 
 use crate::{
@@ -27,7 +28,6 @@ use crate::{
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
     scheme::Scheme,
-    search::{self, SearchServer},
 };
 
 /// Why a simulator does not start.
@@ -275,7 +275,7 @@ impl Builder {
             let nodes = cluster::join(&registry, &self.clock, self.nodes).await?;
             if self.log_search {
                 let addresses =
-                    cluster::install(&registry, &self.clock, &nodes, Addon::parse(cluster::LOG_SEARCH)?).await?;
+                    cluster::install(&registry, &self.clock, &nodes, Addon::named(cluster::LOG_SEARCH)?).await?;
                 match &self.search_upstream {
                     Some(upstream) => dial.extend(addresses.into_iter().map(|from| Redial {
                         from,
@@ -321,9 +321,9 @@ impl Builder {
 /// Lets one log search backend answer for all its pods.
 fn log_search(clock: &Clock, addresses: Vec<String>, backends: &Backends) {
     let clock = clock.clone();
-    let server = SearchServer::new(search::Options {
+    let server = SearchServer::new(Options {
         clock: Arc::new(move || clock.now()),
-        ..search::Options::default()
+        ..Options::default()
     });
     let answer = move |request: Request<proxy::Body>| -> BoxFuture<'static, Response<proxy::Body>> {
         let server = server.clone();

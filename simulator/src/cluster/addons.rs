@@ -13,8 +13,8 @@ use crate::{
 /// The namespace that add-ons live in.
 pub const SYSTEM_NAMESPACE: &str = "kube-system";
 
-/// The log search add-on, as `fixtures/addons` has it.
-pub const LOG_SEARCH: &str = include_str!("../../../fixtures/addons/elasticsearch-logging.json");
+/// Name of the log search add-on.
+pub const LOG_SEARCH: &str = "elasticsearch-logging";
 
 /// What an add-on is made of.
 #[derive(Clone, Debug, Deserialize)]
@@ -25,9 +25,14 @@ pub struct Addon {
 }
 
 impl Addon {
-    /// Reads an add-on.
-    pub fn parse(text: &str) -> Result<Self, Status> {
-        serde_json::from_str(text).map_err(|e| Status::internal(format!("an add-on does not parse: {e}")))
+    /// The add-on `name` of `fixtures/addons`.
+    ///
+    /// # Errors
+    /// An internal error if there is no such add-on or its manifest is malformed.
+    pub fn named(name: &str) -> Result<Self, Status> {
+        let text = stuntdouble_fixtures::text(&stuntdouble_fixtures::ADDONS, &format!("{name}.json"))
+            .ok_or_else(|| Status::internal(format!("there is no add-on {name}")))?;
+        serde_json::from_str(text).map_err(|e| Status::internal(format!("the add-on {name} is malformed: {e}")))
     }
 }
 

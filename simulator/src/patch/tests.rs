@@ -95,7 +95,8 @@ fn answers(answer: &Value, patched: &Value, before: Option<&Value>) -> bool {
 #[test]
 fn patches_do_what_the_recorded_server_did() {
     let recorded: Vec<Recorded> =
-        serde_json::from_str(include_str!("../../../fixtures/patches/recorded.json")).unwrap();
+        serde_json::from_str(stuntdouble_fixtures::text(&stuntdouble_fixtures::PATCHES, "recorded.json").unwrap())
+            .unwrap();
     assert!(recorded.len() > 40);
     for Recorded {
         language,

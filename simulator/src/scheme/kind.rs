@@ -5,15 +5,13 @@
 
 use std::{collections::HashMap, sync::OnceLock};
 
-use include_dir::{Dir, DirEntry, include_dir};
 use serde_json::{Map, Value};
+use stuntdouble_fixtures::{Dir, DirEntry, KINDS};
 
 use super::{
     load::{self, Kind, LoadError, Registered, Strategy},
     types::{Shape, Struct, TypeRef},
 };
-
-static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../fixtures/kinds");
 
 /// A kind with a path: what discovery names without a slash.
 #[derive(Debug)]
@@ -62,7 +60,7 @@ impl Scheme {
                 clippy::expect_used,
                 reason = "the files are part of the program, and a test loads them"
             )]
-            Self::load(files(&FILES)).expect("the kinds that come with the program load")
+            Self::load(files(&KINDS)).expect("the kinds that come with the program load")
         })
     }
 
@@ -240,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_builtin_kinds_load_in_the_order_of_discovery() {
-        let scheme = Scheme::load(files(&FILES)).unwrap();
+        let scheme = Scheme::load(files(&KINDS)).unwrap();
         let names: Vec<String> = scheme
             .resources()
             .iter()

@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use http::Method;
-use include_dir::{Dir, include_dir};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use stuntdouble_fixtures::{Dir, OBJECTS, OPERATIONS};
 
 use super::case::StatusWord;
 use super::operation::ResultType;
 use super::{Body, Case, Given, Kind, Level, Need, Operation, Profile, Sample, Step};
-
-static OPERATIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../fixtures/operations");
-static OBJECTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../fixtures/objects");
 
 /// Why a catalog cannot be read.
 #[derive(Debug, thiserror::Error)]

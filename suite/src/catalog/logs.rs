@@ -8,17 +8,13 @@ use serde::Deserialize;
 use super::CatalogError;
 use super::load::malformed;
 
-/// A file of the fixtures.
-macro_rules! fixture {
-    ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/queries/", $name)),
-        )
-    };
-}
+/// The files of documents, in bulk form.
+const CORPORA: [&str; 2] = ["corpus.bulk", "own.bulk"];
 
-const CORPORA: [(&str, &str); 2] = [fixture!("corpus.bulk"), fixture!("own.bulk")];
+/// Text of a file of `fixtures/queries`.
+fn fixture(file: &str) -> std::result::Result<&'static str, CatalogError> {
+    stuntdouble_fixtures::text(&stuntdouble_fixtures::QUERIES, file).ok_or_else(|| malformed(file, "no such file"))
+}
 
 /// A log query and what it finds.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,11 +84,12 @@ struct Own {
     error: bool,
 }
 
-fn lines<T: for<'a> Deserialize<'a>>((file, text): (&str, &str)) -> std::result::Result<Vec<T>, CatalogError> {
+fn lines<T: for<'a> Deserialize<'a>>(file: &str) -> std::result::Result<Vec<T>, CatalogError> {
     let line = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| malformed(&format!("{file}:{}", number + 1), error))
     };
-    text.lines()
+    fixture(file)?
+        .lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
         .map(line)
@@ -102,9 +99,9 @@ fn lines<T: for<'a> Deserialize<'a>>((file, text): (&str, &str)) -> std::result:
 /// All log queries, by name.
 pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogError> {
     let mut all = Vec::new();
-    let results: Vec<Result> = lines(fixture!("results.jsonl"))?;
+    let results: Vec<Result> = lines("results.jsonl")?;
     let mut results: BTreeMap<String, Result> = results.into_iter().map(|result| (result.id.clone(), result)).collect();
-    for asked in lines::<Asked>(fixture!("queries.jsonl"))? {
+    for asked in lines::<Asked>("queries.jsonl")? {
         let result = results
             .remove(&asked.id)
             .ok_or_else(|| malformed("results.jsonl", format!("nothing is said of {}", asked.id)))?;
@@ -138,7 +135,7 @@ pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogE
             },
         ));
     }
-    for own in lines::<Own>(fixture!("own.jsonl"))? {
+    for own in lines::<Own>("own.jsonl")? {
         let scores = own.ids.iter().cloned().zip(own.scores).collect();
         let found = Found {
             total: own.total,
@@ -213,9 +210,9 @@ struct Place {
 
 fn read_lines() -> std::result::Result<BTreeMap<String, LogLine>, CatalogError> {
     let mut all = BTreeMap::new();
-    for (file, corpus) in CORPORA {
+    for file in CORPORA {
         let malformed = |error| malformed(file, error);
-        let mut lines = corpus.lines().filter(|line| !line.trim().is_empty());
+        let mut lines = fixture(file)?.lines().filter(|line| !line.trim().is_empty());
         while let (Some(action), Some(source)) = (lines.next(), lines.next()) {
             let Place { index, doc_type, id } = serde_json::from_str::<Action>(action).map_err(malformed)?.index;
             let source = serde_json::from_str(source).map_err(malformed)?;

@@ -20,7 +20,8 @@ fn patched(document: &Value, patch: &Value, profile: Profile) -> Result<Value, P
 #[test]
 fn the_examples_of_rfc_6902_hold() {
     let examples: Vec<Example> =
-        serde_json::from_str(include_str!("../../../../fixtures/patches/rfc6902.json")).unwrap();
+        serde_json::from_str(stuntdouble_fixtures::text(&stuntdouble_fixtures::PATCHES, "rfc6902.json").unwrap())
+            .unwrap();
     assert_eq!(examples.len(), 16);
     for Example {
         section,

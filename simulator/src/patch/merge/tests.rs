@@ -15,7 +15,8 @@ struct Example {
 #[test]
 fn the_examples_of_rfc_7386_hold() {
     let examples: Vec<Example> =
-        serde_json::from_str(include_str!("../../../../fixtures/patches/rfc7386.json")).unwrap();
+        serde_json::from_str(stuntdouble_fixtures::text(&stuntdouble_fixtures::PATCHES, "rfc7386.json").unwrap())
+            .unwrap();
     assert_eq!(examples.len(), 16);
     for Example {
         document,

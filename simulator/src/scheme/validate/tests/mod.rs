@@ -98,12 +98,12 @@ fn misjudged(fixture: &str) -> Vec<String> {
 
 #[test]
 fn every_recorded_refusal_is_given() {
-    let wrong = misjudged(include_str!("../../../../../fixtures/validation/recorded.json"));
+    let wrong = misjudged(stuntdouble_fixtures::text(&stuntdouble_fixtures::VALIDATION, "recorded.json").unwrap());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
 fn nothing_recorded_as_accepted_is_refused() {
-    let wrong = misjudged(include_str!("../../../../../fixtures/validation/accepted.json"));
+    let wrong = misjudged(stuntdouble_fixtures::text(&stuntdouble_fixtures::VALIDATION, "accepted.json").unwrap());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -1,0 +1,272 @@
+//! The log search backend against tantivy alone: the same lines, fields and threads in the same run.
+//!
+//! `cargo bench -p stuntdouble-simulator --bench search -- [--lines 1000000] [--threads 2] [--seed 1] [--rounds 100]`
+//!
+//! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy gets as many indexing threads, and as many
+//! threads that parse lines for it, in an index a day with the fields `log`, `stream`, `tag`, `_all` (text, with positions), `@timestamp`
+//! (fast), `_id` and the stored source; its queries give the ten best and the count, as ours do.
+#![expect(clippy::expect_used, reason = "a measurement that cannot go on ends")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use stuntdouble_search::{Options, SearchServer};
+
+#[path = "search/alone.rs"]
+mod alone;
+#[path = "search/corpus.rs"]
+mod corpus;
+
+use corpus::Line;
+
+struct Settings {
+    lines: usize,
+    threads: usize,
+    seed: u64,
+    rounds: usize,
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings {
+        lines: 1_000_000,
+        threads: 2,
+        seed: 1,
+        rounds: 100,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut number = || {
+            arguments
+                .next()
+                .and_then(|text| text.parse::<usize>().ok())
+                .expect("a number")
+        };
+        match argument.as_str() {
+            "--lines" => settings.lines = number(),
+            "--threads" => settings.threads = number(),
+            "--seed" => settings.seed = number() as u64,
+            "--rounds" => settings.rounds = number(),
+            // What cargo itself passes.
+            _ => {}
+        }
+    }
+    settings
+}
+
+/// Resident memory and its peak, in megabytes.
+fn memory() -> (usize, usize) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let of = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok())
+            .unwrap_or(0)
+            / 1024
+    };
+    (of("VmRSS:"), of("VmHWM:"))
+}
+
+/// The processor time that the process has taken, in seconds: what a busy machine does not change much.
+fn processor() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+    let ticks = |at: usize| {
+        after
+            .split_whitespace()
+            .nth(at)
+            .and_then(|text| text.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
+    (ticks(11) + ticks(12)) / 100.0
+}
+
+/// Has `threads` threads take lines, a thousand at a time, until there are none.
+fn share(threads: usize, lines: &[Line], work: impl Fn(&[Line]) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let from = next.fetch_add(1_000, Ordering::Relaxed);
+                    if from >= lines.len() {
+                        return;
+                    }
+                    work(&lines[from..(from + 1_000).min(lines.len())]);
+                }
+            });
+        }
+    });
+}
+
+fn rate(name: &str, lines: usize, took: Duration) -> f64 {
+    let rate = lines as f64 / took.as_secs_f64();
+    println!("{name:<28} {rate:>10.0} lines a second ({:.1} s)", took.as_secs_f64());
+    rate
+}
+
+fn percentile(times: &mut [Duration], share: f64) -> f64 {
+    times.sort();
+    times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1000.0
+}
+
+fn by_library(settings: &Settings, lines: &[Line]) -> (SearchServer, f64) {
+    let server = SearchServer::new(Options::default());
+    let began = Instant::now();
+    share(settings.threads, lines, |part| {
+        for line in part {
+            server
+                .index(&line.index(), "fluentd", Some(&line.id()), line.source.as_bytes())
+                .expect("indexed");
+        }
+    });
+    server.refresh().expect("refreshed");
+    (server, rate("library", lines.len(), began.elapsed()))
+}
+
+fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line]) -> f64 {
+    let server = SearchServer::new(Options::default());
+    let listener = runtime
+        .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
+        .expect("a port");
+    let url = format!("http://{}/_bulk", listener.local_addr().expect("an address"));
+    let serving = server.clone();
+    let task = runtime.spawn(async move { serving.serve(listener).await });
+    // What the whole workspace is built with may leave the choice of one open.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::new();
+    let began = Instant::now();
+    share(settings.threads, lines, |part| {
+        let mut body = String::new();
+        for line in part {
+            body.push_str(&format!(
+                "{{\"index\":{{\"_index\":\"{}\",\"_type\":\"fluentd\",\"_id\":\"{}\"}}}}\n{}\n",
+                line.index(),
+                line.id(),
+                line.source
+            ));
+        }
+        let answered = runtime
+            .block_on(async { client.post(&url).body(body).send().await?.text().await })
+            .expect("answered");
+        assert!(
+            answered.contains("\"errors\":false"),
+            "{}",
+            &answered[..answered.len().min(300)]
+        );
+    });
+    server.refresh().expect("refreshed");
+    let rate = rate("HTTP bulk", lines.len(), began.elapsed());
+    task.abort();
+    rate
+}
+
+fn ask(runtime: &tokio::runtime::Runtime, server: &SearchServer, uri: &str, body: &str) -> (Duration, u64) {
+    use http_body_util::{BodyExt, Full};
+    let request = http::Request::post(uri)
+        .body(Full::new(bytes::Bytes::from(body.to_owned())))
+        .expect("a request");
+    let began = Instant::now();
+    let answer = runtime.block_on(async {
+        server
+            .handle(request)
+            .await
+            .into_body()
+            .collect()
+            .await
+            .expect("a body")
+            .to_bytes()
+    });
+    let took = began.elapsed();
+    let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
+    (
+        took,
+        answer["hits"]["total"].as_u64().unwrap_or_else(|| panic!("{answer}")),
+    )
+}
+
+fn main() {
+    let settings = settings();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut random = StdRng::seed_from_u64(settings.seed);
+    println!(
+        "{} lines, {} threads, seed {}",
+        settings.lines, settings.threads, settings.seed
+    );
+    let lines: Arc<[Line]> = (0..settings.lines)
+        .map(|number| Line::new(number, settings.lines, &mut random))
+        .collect();
+    let bytes: usize = lines.iter().map(|line| line.source.len()).sum();
+    println!(
+        "{} bytes a line; {} MB resident with the lines alone",
+        bytes / lines.len().max(1),
+        memory().0
+    );
+    let before = memory().0;
+
+    let spent = processor();
+    let (server, library) = by_library(&settings, &lines);
+    let ours = processor() - spent;
+    println!(
+        "{:<28} {:>10} MB more than before, {} MB at the peak",
+        "memory of the index",
+        memory().0.saturating_sub(before),
+        memory().1.saturating_sub(before)
+    );
+    let days = alone::Days::new(settings.threads, &lines);
+    let theirs = processor() - spent - ours;
+    let tantivy = rate("tantivy alone", lines.len(), days.took);
+    println!(
+        "{:<28} {ours:>10.1} s of the library, {theirs:.1} s of tantivy alone; {:.2} of its rate",
+        "processor time",
+        theirs / ours
+    );
+    println!("{:<28} {:>10.2} of tantivy's rate", "library", library / tantivy);
+
+    let kinds = ["term", "phrase", "wildcard", "date range", "date histogram"];
+    for kind in kinds {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let mut totals = (0, 0);
+        for _ in 0..settings.rounds {
+            let words = [corpus::word(&mut random), corpus::word(&mut random)];
+            let day = random.random_range(22..28);
+            let (uri, body) = match kind {
+                "term" => (format!("/_search?q=log:{}", words[0]), String::new()),
+                "phrase" => (format!("/_search?q=log:%22{}+{}%22", words[0], words[1]), String::new()),
+                "wildcard" => (format!("/_search?q=log:{}*", &words[0][..3]), String::new()),
+                "date range" => (
+                    format!(
+                        "/_search?q=@timestamp:[2015-06-{day}T06:00:00+TO+2015-06-{}T18:00:00]",
+                        day + 1
+                    ),
+                    String::new(),
+                ),
+                _ => (
+                    "/_search".to_owned(),
+                    format!(
+                        "{{\"size\":0,\"query\":{{\"term\":{{\"log\":\"{}\"}}}},\"aggs\":{{\"h\":{{\"date_histogram\":{{\"field\":\"@timestamp\",\"interval\":\"hour\"}}}}}}}}",
+                        words[0]
+                    ),
+                ),
+            };
+            let (took, total) = ask(&runtime, &server, &uri, &body);
+            ours.push(took);
+            totals.0 += total;
+            let (took, total) = days.ask(kind, &words, day);
+            theirs.push(took);
+            totals.1 += total;
+        }
+        let (half, most) = (percentile(&mut ours, 0.5), percentile(&mut ours, 0.99));
+        let (their_half, their_most) = (percentile(&mut theirs, 0.5), percentile(&mut theirs, 0.99));
+        println!(
+            "{kind:<16} p50 {half:>7.2} ms, p99 {most:>7.2} ms; tantivy alone p50 {their_half:>7.2} ms, p99 {their_most:>7.2} ms; {:.2} of its p99; hits {} and {}",
+            most / their_most,
+            totals.0,
+            totals.1
+        );
+    }
+    drop((server, days));
+    let http = by_http(&runtime, &settings, &lines);
+    println!("{:<28} {:>10.2} of tantivy's rate", "HTTP bulk", http / tantivy);
+}

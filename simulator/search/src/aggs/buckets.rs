@@ -1,0 +1,98 @@
+//! Buckets by filter: one, several, what has no value, everything.
+
+use serde_json::{Map, Value, json};
+
+use super::values::{Source, field_of};
+use super::{Aggregation, Matches, Scope, all, refuse};
+use crate::error::Result;
+use crate::query::parse_body;
+use crate::score::{END, Weight};
+
+/// `filter`, `filters`, `missing`, `global`.
+pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    let single = |inside: &Matches| -> Result<Value> {
+        let mut shown = Map::new();
+        shown.insert("doc_count".to_owned(), json!(inside.count()));
+        shown.extend(all(scope, &aggregation.under, inside)?);
+        Ok(Value::Object(shown))
+    };
+    scope.spend(1)?;
+    match aggregation.kind.as_str() {
+        "filter" => single(&filtered(scope, &aggregation.settings, matches)?),
+        "missing" => {
+            let field = field_of(aggregation)?;
+            let sources = matches
+                .sets
+                .iter()
+                .map(|set| Source::of(scope, set, field))
+                .collect::<Result<Vec<_>>>()?;
+            single(&matches.filtered(|at, doc| sources.get(at).is_none_or(|source| source.is_missing(doc))))
+        }
+        "global" => single(&filtered(scope, &json!({"match_all": {}}), &everything(scope))?),
+        _ => match aggregation.settings.get("filters") {
+            Some(Value::Object(named)) => {
+                scope.spend(named.len())?;
+                let buckets = named
+                    .iter()
+                    .map(|(name, filter)| Ok((name.clone(), single(&filtered(scope, filter, matches)?)?)))
+                    .collect::<Result<Map<_, _>>>()?;
+                Ok(json!({"buckets": buckets}))
+            }
+            Some(Value::Array(listed)) => {
+                scope.spend(listed.len())?;
+                let buckets = listed
+                    .iter()
+                    .map(|filter| single(&filtered(scope, filter, matches)?))
+                    .collect::<Result<Vec<_>>>()?;
+                Ok(json!({"buckets": buckets}))
+            }
+            _ => Err(refuse(format!("Missing [filters] in [{}]", aggregation.name))),
+        },
+    }
+}
+
+/// All documents of the indices that are searched.
+fn everything(scope: &Scope<'_>) -> Matches {
+    let mut matches = Matches::default();
+    for (index, searched) in scope.searched.iter().enumerate() {
+        for (segment, view) in searched.view.segments.iter().enumerate() {
+            let docs: Vec<u32> = (0..view.segment.max_doc()).filter(|doc| view.is_alive(*doc)).collect();
+            let scores = vec![1.0; docs.len()];
+            matches.push(index, segment, docs, scores);
+        }
+    }
+    matches
+}
+
+/// What of `matches` a filter leaves.
+fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches) -> Result<Matches> {
+    let limits = &scope.cluster.options.limits;
+    let mut kept = Matches::default();
+    let mut weight: Option<(usize, Weight)> = None;
+    for set in &matches.sets {
+        let Some(searched) = scope.searched.get(set.index) else {
+            continue;
+        };
+        let weight = match &weight {
+            Some((index, weight)) if *index == set.index => weight,
+            _ => {
+                let mapping = searched.index.mapping.read();
+                let query = parse_body(
+                    &searched.index.context(&mapping, scope.now, limits.clauses),
+                    filter,
+                    limits.depth,
+                )?;
+                let fresh = Weight::of(&query, &searched.view, &searched.index.shard)?;
+                &weight.insert((set.index, fresh)).1
+            }
+        };
+        let Some(view) = searched.view.segments.get(set.segment) else {
+            continue;
+        };
+        let Some(mut scorer) = weight.scorer(set.segment, view)? else {
+            continue;
+        };
+        kept.push_part(set, |doc| scorer.doc() != END && scorer.seek(doc) == doc);
+    }
+    Ok(kept)
+}

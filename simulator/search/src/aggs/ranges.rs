@@ -1,0 +1,93 @@
+//! Buckets between bounds that are given.
+
+use serde_json::{Map, Value, json};
+
+use super::values::{Shown, Source, field_of, shown};
+use super::{Aggregation, Matches, Scope, bucket, refuse};
+use crate::dates::{Fill, parse_math};
+use crate::error::Result;
+
+struct Bounds {
+    key: Option<String>,
+    from: Option<f64>,
+    to: Option<f64>,
+}
+
+fn bound(scope: &Scope<'_>, shown: &Shown, range: &Value, key: &str) -> Result<Option<f64>> {
+    let Some(value) = range.get(key).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    Ok(Some(match (value, shown) {
+        (Value::Number(number), _) => number.as_f64().unwrap_or(f64::NAN),
+        (Value::String(text), Shown::Date(format)) => parse_math(text, format, scope.now, Fill::Floor, 0)? as f64,
+        (Value::String(text), Shown::Ip) => f64::from(u32::from(
+            text.parse::<std::net::Ipv4Addr>()
+                .map_err(|_| refuse(format!("[{text}] is no address")))?,
+        )),
+        (Value::String(text), Shown::Number) => text.parse().map_err(|_| refuse(format!("[{text}] is no number")))?,
+        (other, _) => return Err(refuse(format!("[{other}] is no bound"))),
+    }))
+}
+
+/// `range`, `date_range`, `ip_range`.
+pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    let settings = &aggregation.settings;
+    let field = field_of(aggregation)?;
+    let shown = shown(scope, aggregation);
+    let ranges = settings
+        .get("ranges")
+        .and_then(Value::as_array)
+        .ok_or_else(|| refuse(format!("Missing [ranges] in ranges aggregator [{}]", aggregation.name)))?;
+    let mut bounds = ranges
+        .iter()
+        .map(|range| {
+            Ok(Bounds {
+                key: range.get("key").and_then(Value::as_str).map(str::to_owned),
+                from: bound(scope, &shown, range, "from")?,
+                to: bound(scope, &shown, range, "to")?,
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    bounds.sort_by(|a, b| {
+        let low = |bounds: &Bounds| bounds.from.unwrap_or(f64::NEG_INFINITY);
+        let high = |bounds: &Bounds| bounds.to.unwrap_or(f64::INFINITY);
+        low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
+    });
+    scope.spend(bounds.len())?;
+    let sources = matches
+        .sets
+        .iter()
+        .map(|set| Source::of(scope, set, field))
+        .collect::<Result<Vec<_>>>()?;
+    let mut buckets = Vec::new();
+    for Bounds { key, from, to } in bounds {
+        let inside = matches.filtered(|at, doc| {
+            let Some(source) = sources.get(at) else {
+                return false;
+            };
+            source
+                .numbers(doc)
+                .any(|value| from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to))
+        });
+        let text = |bound: Option<f64>| {
+            bound.map_or_else(
+                || "*".to_owned(),
+                |bound| shown.text(bound).unwrap_or_else(|| format!("{bound:?}")),
+            )
+        };
+        let key = key.unwrap_or_else(|| format!("{}-{}", text(from), text(to)));
+        let mut head = Map::new();
+        head.insert("key".to_owned(), json!(key));
+        for (name, bound) in [("from", from), ("to", to)] {
+            if let Some(bound) = bound {
+                head.insert(name.to_owned(), json!(bound));
+                head.insert(format!("{name}_as_string"), json!(text(Some(bound))));
+            }
+        }
+        buckets.push((key, bucket(scope, &aggregation.under, head, &inside)?));
+    }
+    if settings.get("keyed").is_some_and(crate::mapping::truth) {
+        return Ok(json!({"buckets": buckets.into_iter().collect::<Map<_, _>>()}));
+    }
+    Ok(json!({"buckets": buckets.into_iter().map(|(_, bucket)| bucket).collect::<Vec<_>>()}))
+}

@@ -1,0 +1,128 @@
+//! The values of a field in a segment, whatever its kind.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Aggregation, DocSet, Scope, refuse};
+use crate::dates::DateFormat;
+use crate::error::Result;
+use crate::index::{Ordinals, Values};
+use crate::mapping::{Kind, unsortable};
+
+/// The values of a field in a segment.
+pub(super) enum Source {
+    Numbers { values: Arc<Values>, kind: Kind },
+    Terms(Arc<Ordinals>),
+    Nothing,
+}
+
+/// How numbers of a field are shown.
+#[derive(Clone, Debug)]
+pub(super) enum Shown {
+    Number,
+    Date(DateFormat),
+    Ip,
+}
+
+/// The name of the field that an aggregation is about.
+pub(super) fn field_of(aggregation: &Aggregation) -> Result<&str> {
+    aggregation
+        .settings
+        .get("field")
+        .and_then(Value::as_str)
+        .ok_or_else(|| refuse(format!("[{}] needs a field", aggregation.name)))
+}
+
+impl Source {
+    pub(super) fn of(scope: &Scope<'_>, set: &DocSet, field: &str) -> Result<Source> {
+        let Some((searched, view)) = scope
+            .searched
+            .get(set.index)
+            .and_then(|searched| Some((searched, searched.view.segments.get(set.segment)?)))
+        else {
+            return Ok(Source::Nothing);
+        };
+        let mapping = searched.index.mapping.read();
+        if field == "_type" {
+            return Ok(Source::Terms(view.segment.ordinals(crate::mapping::TYPE)?));
+        }
+        let Some(field) = mapping.field(field) else {
+            return Ok(Source::Nothing);
+        };
+        let kind = field.field_type.kind;
+        Ok(if kind.is_numeric() {
+            Source::Numbers {
+                values: view.segment.values(field.ordinal)?,
+                kind,
+            }
+        } else {
+            Source::Terms(view.segment.ordinals(field.ordinal)?)
+        })
+    }
+
+    /// The numbers of a document, as they compare.
+    pub(super) fn numbers(&self, doc: u32) -> impl Iterator<Item = f64> + '_ {
+        let (values, floating) = match self {
+            Source::Numbers { values, kind } => (values.of(doc), kind.is_floating()),
+            _ => (&[][..], false),
+        };
+        values
+            .iter()
+            .map(move |value| if floating { unsortable(*value) } else { *value as f64 })
+    }
+
+    pub(super) fn is_missing(&self, doc: u32) -> bool {
+        match self {
+            Source::Numbers { values, .. } => values.of(doc).is_empty(),
+            Source::Terms(terms) => terms.of(doc).is_empty(),
+            Source::Nothing => true,
+        }
+    }
+}
+
+/// How the numbers of a field are shown: as the first index that has it says, or as the aggregation does.
+pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Shown {
+    let own = aggregation
+        .settings
+        .get("format")
+        .and_then(Value::as_str)
+        .map(DateFormat::new);
+    let Some(field) = aggregation.settings.get("field").and_then(Value::as_str) else {
+        return Shown::Number;
+    };
+    for searched in scope.searched {
+        let mapping = searched.index.mapping.read();
+        if let Some(field) = mapping.field(field) {
+            return match field.field_type.kind {
+                Kind::Date => Shown::Date(own.unwrap_or_else(|| field.field_type.format.clone())),
+                Kind::Ip => Shown::Ip,
+                _ => Shown::Number,
+            };
+        }
+    }
+    match (aggregation.kind.starts_with("date"), own) {
+        (true, own) => Shown::Date(own.unwrap_or_default()),
+        _ => Shown::Number,
+    }
+}
+
+impl Shown {
+    /// A number as text, if it is shown so beside the number.
+    pub(super) fn text(&self, number: f64) -> Option<String> {
+        match self {
+            Shown::Number => None,
+            Shown::Date(format) => Some(format.print(number as i64)),
+            Shown::Ip => Some(std::net::Ipv4Addr::from(number.clamp(0.0, f64::from(u32::MAX)) as u32).to_string()),
+        }
+    }
+}
+
+/// A whole number without a fraction, any other with one.
+pub(super) fn plain(number: f64) -> Value {
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        json!(number as i64)
+    } else {
+        json!(number)
+    }
+}

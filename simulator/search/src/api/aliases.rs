@@ -1,0 +1,200 @@
+//! Aliases: other names of indices.
+
+use serde_json::{Map, Value, json};
+
+use crate::cluster::{Alias, Expand, Index};
+use crate::error::{Result, SearchError};
+use crate::find::names;
+use crate::pattern;
+use crate::rest::{Answer, RestRequest, Shared};
+
+/// The aliases of an index as they are shown.
+pub(crate) fn describe(index: &Index) -> Value {
+    index
+        .aliases
+        .read()
+        .iter()
+        .map(|(name, alias)| (name.clone(), alias.describe()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// `GET [/index]/_alias[es][/name]`.
+pub(crate) fn get(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: &str,
+    wanted: Option<&str>,
+    strict: bool,
+) -> Result<Answer> {
+    let mut shown = Map::new();
+    for index in shared.cluster.named(
+        indices,
+        Expand {
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )? {
+        let aliases = index.aliases.read();
+        let kept: Map<String, Value> = aliases
+            .iter()
+            .filter(|(name, _)| {
+                wanted.is_none_or(|wanted| {
+                    wanted
+                        .split(',')
+                        .any(|wanted| wanted == "_all" || pattern::matches(wanted, name))
+                })
+            })
+            .map(|(name, alias)| (name.clone(), alias.describe()))
+            .collect();
+        if wanted.is_none() || !kept.is_empty() {
+            shown.insert(index.name.clone(), json!({"aliases": kept}));
+        }
+    }
+    match wanted {
+        Some(wanted) if shown.is_empty() && strict => Ok(Answer::json(
+            404,
+            json!({"error": format!("alias [{wanted}] missing"), "status": 404}),
+        )),
+        _ => Ok(Answer::ok(shown.into())),
+    }
+}
+
+/// `HEAD [/index]/_alias/name`.
+pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Answer {
+    let named = shared.cluster.named(indices, request.expand()).unwrap_or_default();
+    Answer::exists(named.iter().any(|index| {
+        index
+            .aliases
+            .read()
+            .keys()
+            .any(|name| wanted.split(',').any(|wanted| pattern::matches(wanted, name)))
+    }))
+}
+
+fn check(shared: &Shared, alias: &str) -> Result<()> {
+    if alias.is_empty() || alias.contains(['*', ',', '/', ' ', '"']) || shared.cluster.index(alias).is_some() {
+        return Err(SearchError::new(
+            400,
+            "InvalidAliasNameException",
+            format!("[{alias}] Invalid alias name [{alias}]"),
+        ));
+    }
+    Ok(())
+}
+
+/// `PUT /index/_alias/name`.
+pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
+    check(shared, alias)?;
+    let definition = Alias::parse(&request.json()?.unwrap_or_else(|| json!({})));
+    for index in shared.cluster.named(
+        indices,
+        Expand {
+            allow_no_indices: false,
+            ..request.expand()
+        },
+    )? {
+        index.aliases.write().insert(alias.to_owned(), definition.clone());
+    }
+    shared.cluster.changed();
+    Ok(Answer::acknowledged())
+}
+
+/// `DELETE /index/_alias/name`.
+pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, wanted: &str) -> Result<Answer> {
+    let mut met = false;
+    for index in shared.cluster.named(indices, request.expand())? {
+        index.aliases.write().retain(|name, _| {
+            let goes = wanted
+                .split(',')
+                .any(|wanted| wanted == "_all" || pattern::matches(wanted, name));
+            met |= goes;
+            !goes
+        });
+    }
+    if !met {
+        return Err(SearchError::new(
+            404,
+            "AliasesMissingException",
+            format!("aliases [[{wanted}]] missing"),
+        ));
+    }
+    shared.cluster.changed();
+    Ok(Answer::acknowledged())
+}
+
+/// `POST /_aliases`: all of its actions, or none.
+pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    let body = request.json()?.unwrap_or_default();
+    let actions = body
+        .get("actions")
+        .and_then(Value::as_array)
+        .filter(|actions| !actions.is_empty())
+        .ok_or_else(|| {
+            SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                "Validation Failed: 1: Must specify at least one alias action;",
+            )
+        })?;
+    let mut planned = Vec::new();
+    for action in actions {
+        let (kind, what) = action
+            .as_object()
+            .and_then(|action| action.iter().next())
+            .ok_or_else(|| SearchError::illegal("No action is specified"))?;
+        let list = |keys: [&str; 2]| {
+            keys.iter()
+                .find_map(|key| what.get(*key))
+                .map(names)
+                .unwrap_or_default()
+        };
+        let (indices, aliases) = (list(["index", "indices"]), list(["alias", "aliases"]));
+        if indices.is_empty() || aliases.is_empty() {
+            return Err(SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                format!("Validation Failed: 1: Alias action [{kind}]: [index] and [alias] may not be empty;"),
+            ));
+        }
+        let adds = match kind.as_str() {
+            "add" => true,
+            "remove" => false,
+            other => {
+                return Err(SearchError::illegal(format!("Alias action [{other}] not supported")));
+            }
+        };
+        let named = shared.cluster.named(
+            &indices.join(","),
+            Expand {
+                allow_no_indices: false,
+                ..Expand::default()
+            },
+        )?;
+        for alias in &aliases {
+            if adds {
+                check(shared, alias)?;
+            } else if !alias.contains('*') && !named.iter().any(|index| index.aliases.read().contains_key(alias)) {
+                return Err(SearchError::new(
+                    404,
+                    "AliasesMissingException",
+                    format!("aliases [[{alias}]] missing"),
+                ));
+            }
+        }
+        planned.push((named, aliases, adds.then(|| Alias::parse(what))));
+    }
+    for (named, aliases, definition) in planned {
+        for index in named {
+            let mut known = index.aliases.write();
+            for alias in &aliases {
+                match &definition {
+                    Some(definition) => drop(known.insert(alias.clone(), definition.clone())),
+                    None => known.retain(|name, _| !pattern::matches(alias, name)),
+                }
+            }
+        }
+    }
+    shared.cluster.changed();
+    Ok(Answer::acknowledged())
+}

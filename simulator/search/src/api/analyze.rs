@@ -1,0 +1,60 @@
+//! `_analyze`: what an analyzer makes of a text.
+
+use serde_json::{Value, json};
+
+use crate::analysis::Analyzer;
+use crate::error::{Result, SearchError};
+use crate::rest::{Answer, RestRequest, Shared};
+
+/// `GET|POST [/index]/_analyze`.
+pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str>) -> Result<Answer> {
+    let text = match request.param("text") {
+        Some(text) => text.to_owned(),
+        None => String::from_utf8(request.body.to_vec()).map_err(|_| SearchError::illegal("the text is no UTF-8"))?,
+    };
+    if text.is_empty() {
+        return Err(SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: text is missing;",
+        ));
+    }
+    let named = index
+        .map(|index| shared.cluster.named(index, request.expand()))
+        .transpose()?
+        .and_then(|indices| indices.into_iter().next());
+    let mapping = named.as_ref().map(|index| index.mapping.read());
+    let settings = mapping.as_ref().and_then(|mapping| mapping.analysis());
+    let field = request.param("field").and_then(|field| mapping.as_ref()?.field(field));
+    let filters = request
+        .param("filters")
+        .or(request.param("token_filters"))
+        .map(|text| text.split(',').collect::<Vec<_>>())
+        .unwrap_or_default();
+    let analyzer = match (request.param("analyzer"), request.param("tokenizer"), field) {
+        (Some(name), _, _) => Analyzer::configured(name, settings)
+            .map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
+        (None, Some(tokenizer), _) => {
+            Analyzer::assembled(tokenizer, &filters, settings).map_err(SearchError::illegal)?
+        }
+        (None, None, Some(field)) => field.index_analyzer.clone(),
+        (None, None, None) => Analyzer::configured("default", settings).map_err(SearchError::illegal)?,
+    };
+    let mut tokens: Vec<Value> = Vec::new();
+    let units = |end: usize| text.get(..end).map_or(0, |before| before.encode_utf16().count());
+    analyzer.analyze(&text, &mut |token| {
+        let first = token.text.chars().next().unwrap_or(' ');
+        let kind = match first {
+            '\u{4E00}'..='\u{9FFF}' => "<IDEOGRAPHIC>",
+            '\u{3040}'..='\u{309F}' => "<HIRAGANA>",
+            '\u{30A0}'..='\u{30FF}' => "<KATAKANA>",
+            '\u{AC00}'..='\u{D7AF}' => "<HANGUL>",
+            _ if token.text.chars().all(|c| !c.is_alphabetic()) => "<NUM>",
+            _ => "<ALPHANUM>",
+        };
+        tokens.push(
+            json!({"token": token.text, "start_offset": units(token.start), "end_offset": units(token.end), "type": kind, "position": token.position + 1}),
+        );
+    });
+    Ok(Answer::ok(json!({"tokens": tokens})))
+}

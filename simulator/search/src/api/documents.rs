@@ -1,0 +1,348 @@
+//! Single documents: written, read, changed, deleted; several read at once; bulk.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Result, SearchError};
+use crate::find::{SourceFilter, extract, names};
+use crate::index::{Condition, Stored};
+use crate::rest::{Answer, Content, RestRequest, Shared};
+use crate::write;
+
+fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
+    let kind = request.param("version_type").unwrap_or("internal");
+    Ok(Condition {
+        create: create || request.param("op_type") == Some("create"),
+        version: request.count("version")?,
+        external: kind.starts_with("external") || kind == "force",
+    })
+}
+
+/// Refreshes an index that was written to, if the request wants it.
+fn refresh(shared: &Shared, request: &RestRequest, index: &str) -> Result<()> {
+    match shared.cluster.index(index) {
+        Some(index) if request.flag("refresh") => index.shard.refresh(),
+        _ => Ok(()),
+    }
+}
+
+/// `PUT|POST /index/type[/id[/_create]]`.
+pub(crate) fn index(
+    shared: &Shared,
+    request: &RestRequest,
+    index: &str,
+    type_name: &str,
+    id: Option<&str>,
+    create: bool,
+) -> Result<Answer> {
+    let done = write::index_document(
+        shared,
+        index,
+        type_name,
+        id,
+        request.body_or_source(),
+        condition(request, create)?,
+    )?;
+    refresh(shared, request, &done.index)?;
+    let status = if done.written.fresh { 201 } else { 200 };
+    Ok(Answer::json(
+        status,
+        json!({"_index": done.index, "_type": type_name, "_id": done.id, "_version": done.written.version, "created": done.written.fresh}),
+    ))
+}
+
+/// `DELETE /index/type/id`.
+pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
+    let done = write::delete_document(shared, index, type_name, id, condition(request, false)?)?;
+    refresh(shared, request, &done.index)?;
+    let status = if done.written.fresh { 200 } else { 404 };
+    Ok(Answer::json(
+        status,
+        json!({"found": done.written.fresh, "_index": done.index, "_type": type_name, "_id": id, "_version": done.written.version}),
+    ))
+}
+
+/// `POST /index/type/id/_update`.
+pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
+    let body = request.json()?.ok_or_else(|| {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: script or doc is missing;",
+        )
+    })?;
+    let retries = request.count("retry_on_conflict")?.unwrap_or(0);
+    let done = write::update(shared, index, type_name, id, &body, request.count("version")?, retries)?;
+    refresh(shared, request, &done.indexed.index)?;
+    let status = if done.indexed.written.fresh { 201 } else { 200 };
+    let mut shown =
+        json!({"_index": done.indexed.index, "_type": type_name, "_id": id, "_version": done.indexed.written.version});
+    if let Some(fields) = request.param("fields") {
+        let mut get = json!({"found": true});
+        if fields.split(',').any(|field| field == "_source") {
+            get["_source"] = done.source;
+        }
+        shown["get"] = get;
+    }
+    Ok(Answer::json(status, shown))
+}
+
+/// The document of that id: of any type, if the type is `_all`.
+fn find(shared: &Shared, index: &str, type_name: &str, id: &str) -> Result<(String, Option<(u64, Stored)>)> {
+    let expand = crate::cluster::Expand::default();
+    let indices = shared.cluster.named(index, expand)?;
+    let index = match indices.as_slice() {
+        [only] => only,
+        _ => {
+            return Err(SearchError::illegal(format!(
+                "Alias [{index}] has more than one indices associated with it, can't execute a single index op"
+            )));
+        }
+    };
+    index.counters.got.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let types: Vec<String> = if type_name == "_all" {
+        index.mapping.read().type_names().map(str::to_owned).collect()
+    } else {
+        vec![type_name.to_owned()]
+    };
+    for type_name in &types {
+        if let Some(found) = index.shard.get(type_name, id)? {
+            return Ok((index.name.clone(), Some(found)));
+        }
+    }
+    Ok((index.name.clone(), None))
+}
+
+/// A document as it is read: its source filtered, its fields taken out.
+fn shown(
+    index: &str,
+    type_name: &str,
+    id: &str,
+    found: Option<(u64, Stored)>,
+    filter: Option<&SourceFilter>,
+    fields: Option<&[String]>,
+) -> Result<Value> {
+    let Some((version, stored)) = found else {
+        return Ok(json!({"_index": index, "_type": type_name, "_id": id, "found": false}));
+    };
+    let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let mut shown =
+        json!({"_index": index, "_type": stored.type_name(), "_id": id, "_version": version, "found": true});
+    let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source")) || filter.is_some();
+    match filter {
+        Some(filter) if filter.enabled => shown["_source"] = filter.apply(&source),
+        None if wants_source => shown["_source"] = source.clone(),
+        _ => {}
+    }
+    if let Some(fields) = fields {
+        let taken: Map<String, Value> = fields
+            .iter()
+            .filter(|field| *field != "_source")
+            .map(|field| {
+                (
+                    field.clone(),
+                    extract(&source, field).into_iter().cloned().collect::<Vec<Value>>(),
+                )
+            })
+            .filter(|(_, values)| !values.is_empty())
+            .map(|(field, values)| (field, values.into()))
+            .collect();
+        if !taken.is_empty() {
+            shown["fields"] = taken.into();
+        }
+    }
+    Ok(shown)
+}
+
+fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
+    let list = |name: [&str; 2]| {
+        name.iter()
+            .find_map(|name| request.param(name))
+            .map(|text| names(&json!(text)))
+    };
+    let mut filter = request.param("_source").map(|text| SourceFilter::parse(&json!(text)));
+    if let Some(include) = list(["_source_include", "_source_includes"]) {
+        filter.get_or_insert_default().include = include;
+    }
+    if let Some(exclude) = list(["_source_exclude", "_source_excludes"]) {
+        filter.get_or_insert_default().exclude = exclude;
+    }
+    filter
+}
+
+/// `GET|HEAD /index/type/id`.
+pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
+    let (index, found) = find(shared, index, type_name, id)?;
+    if let (Some(wanted), Some((version, _))) = (request.count("version")?, &found)
+        && wanted != *version
+    {
+        return Err(SearchError::new(
+            409,
+            "VersionConflictEngineException",
+            format!("[{index}][0] [{type_name}][{id}]: version conflict, current [{version}], provided [{wanted}]"),
+        ));
+    }
+    let status = if found.is_some() { 200 } else { 404 };
+    let fields = request.param("fields").map(|text| names(&json!(text)));
+    Ok(Answer::json(
+        status,
+        shown(
+            &index,
+            type_name,
+            id,
+            found,
+            source_filter(request).as_ref(),
+            fields.as_deref(),
+        )?,
+    ))
+}
+
+/// `GET|HEAD /index/type/id/_source`.
+pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
+    let (_, found) = find(shared, index, type_name, id)?;
+    let Some((_, stored)) = found else {
+        return Ok(Answer::exists(false));
+    };
+    let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    Ok(Answer::ok(
+        source_filter(request).map_or_else(|| source.clone(), |filter| filter.apply(&source)),
+    ))
+}
+
+/// `_mget`.
+pub(crate) fn mget(
+    shared: &Shared,
+    request: &RestRequest,
+    index: Option<&str>,
+    type_name: Option<&str>,
+) -> Result<Answer> {
+    let body = request.json()?.ok_or_else(|| {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: no documents to get;",
+        )
+    })?;
+    let items: Vec<Value> = match (
+        body.get("docs").and_then(Value::as_array),
+        body.get("ids").and_then(Value::as_array),
+    ) {
+        (Some(docs), _) => docs.clone(),
+        (None, Some(ids)) => ids.iter().map(|id| json!({"_id": id})).collect(),
+        _ => {
+            return Err(SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                "Validation Failed: 1: no documents to get;",
+            ));
+        }
+    };
+    let filter = source_filter(request);
+    let docs = items.iter().map(|item| {
+        let text = |key: &str| {
+            item.get(key)
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        };
+        let missing = |what: &str| {
+            SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                format!("Validation Failed: 1: {what} is missing;"),
+            )
+        };
+        let index = text("_index")
+            .or_else(|| index.map(str::to_owned))
+            .ok_or_else(|| missing("index"))?;
+        let type_name = text("_type")
+            .or_else(|| type_name.map(str::to_owned))
+            .unwrap_or_else(|| "_all".to_owned());
+        let id = text("_id").ok_or_else(|| missing("id"))?;
+        let own = item.get("_source").map(SourceFilter::parse);
+        let fields = item.get("fields").map(names);
+        match find(shared, &index, &type_name, &id) {
+            Ok((index, found)) => shown(
+                &index,
+                &type_name,
+                &id,
+                found,
+                own.as_ref().or(filter.as_ref()),
+                fields.as_deref(),
+            ),
+            Err(error) => Ok(json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()})),
+        }
+    });
+    Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
+}
+
+/// `_bulk`.
+pub(crate) fn bulk(
+    shared: &Shared,
+    request: &RestRequest,
+    index: Option<&str>,
+    type_name: Option<&str>,
+) -> Result<Answer> {
+    let began = (shared.cluster.options.ticks)();
+    let done = write::bulk(shared, index, type_name, request.body_or_source())?;
+    for index in &done.touched {
+        refresh(shared, request, index)?;
+    }
+    let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
+    Ok(Answer {
+        status: 200,
+        content: Content::Written(done.answer(took)),
+    })
+}
+
+/// `DELETE .../_query`: every document that a query matches.
+pub(crate) fn delete_by_query(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: &str,
+    types: Option<&str>,
+) -> Result<Answer> {
+    let body = request.json()?;
+    let body = body.map(|body| {
+        if body.get("query").is_some() {
+            body
+        } else {
+            json!({"query": body})
+        }
+    });
+    let limits = &shared.cluster.options.limits;
+    let mut wanted = crate::find::SearchRequest::parse(&request.params, body.as_ref(), limits)?;
+    if matches!(wanted.query, crate::find::QuerySource::All) {
+        return Err(SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: source is missing;",
+        ));
+    }
+    (wanted.from, wanted.size, wanted.types) = (0, limits.window, super::search::types_of(types));
+    let named = shared.cluster.named(indices, request.expand())?;
+    named.iter().try_for_each(|index| index.shard.refresh())?;
+    let outcome = crate::find::search(&shared.cluster, indices, request.expand(), &wanted)?;
+    let now = (shared.cluster.options.ticks)();
+    for hit in &outcome.hits {
+        let Some(searched) = outcome.searched.get(hit.index) else {
+            continue;
+        };
+        let Some(view) = searched.view.segments.get(hit.segment) else {
+            continue;
+        };
+        let stored = view.segment.stored(hit.doc)?;
+        searched
+            .index
+            .shard
+            .delete(stored.type_name(), stored.id(), Condition::default(), now)?;
+    }
+    let shown: Map<String, Value> = named
+        .iter()
+        .map(|index| {
+            (
+                index.name.clone(),
+                json!({"_shards": {"total": index.shards(), "successful": index.shards(), "failed": 0}}),
+            )
+        })
+        .collect();
+    named.iter().try_for_each(|index| index.shard.refresh())?;
+    Ok(Answer::ok(json!({"_indices": shown})))
+}

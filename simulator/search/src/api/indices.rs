@@ -1,0 +1,186 @@
+//! Indices as a whole: made, shown, opened, closed, deleted; their settings; refresh, flush, optimize.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::{Map, Value, json};
+
+use crate::cluster::{Expand, Index, Settings};
+use crate::error::{Result, SearchError};
+use crate::rest::{Answer, RestRequest, Shared};
+
+/// `PUT|POST /index`.
+pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Result<Answer> {
+    shared.cluster.create(index, request.json()?.as_ref())?;
+    Ok(Answer::acknowledged())
+}
+
+/// `DELETE /index`.
+pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
+    // An alias cannot be deleted so, but closed indices can.
+    let named = shared.cluster.named(
+        indices,
+        Expand {
+            closed: true,
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
+    if named.is_empty() && !indices.contains('*') && indices != "_all" && !indices.is_empty() {
+        return Err(SearchError::index_missing(indices));
+    }
+    for index in named {
+        shared.cluster.remove(&index.name);
+    }
+    Ok(Answer::acknowledged())
+}
+
+/// `HEAD /index`.
+pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str) -> Answer {
+    let expand = Expand {
+        allow_no_indices: false,
+        forbid_closed: false,
+        ..request.expand()
+    };
+    Answer::exists(shared.cluster.named(indices, expand).is_ok())
+}
+
+fn settings_json(index: &Index, request: &RestRequest) -> Value {
+    let settings = index.settings.read();
+    if request.flag("flat_settings") {
+        settings.flat()
+    } else {
+        settings.nested()
+    }
+}
+
+/// `GET /index[/_settings,_mappings,...]`.
+pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, features: &[&str]) -> Result<Answer> {
+    let named = shared.cluster.named(
+        indices,
+        Expand {
+            allow_no_indices: false,
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
+    let wants = |names: [&str; 2]| features.is_empty() || features.iter().any(|feature| names.contains(feature));
+    let mut shown = Map::new();
+    for index in named {
+        let mut parts = Map::new();
+        if wants(["_aliases", "_alias"]) {
+            parts.insert("aliases".to_owned(), super::aliases::describe(&index));
+        }
+        if wants(["_mappings", "_mapping"]) {
+            parts.insert("mappings".to_owned(), index.mapping.read().describe().into());
+        }
+        if wants(["_settings", "_settings"]) {
+            parts.insert("settings".to_owned(), settings_json(&index, request));
+        }
+        if wants(["_warmers", "_warmer"]) {
+            parts.insert("warmers".to_owned(), json!({}));
+        }
+        shown.insert(index.name.clone(), parts.into());
+    }
+    Ok(Answer::ok(shown.into()))
+}
+
+/// `GET [/index]/_settings[/name]`.
+pub(crate) fn settings(shared: &Shared, request: &RestRequest, indices: &str, name: Option<&str>) -> Result<Answer> {
+    let named = shared.cluster.named(
+        indices,
+        Expand {
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
+    let mut shown = Map::new();
+    for index in named {
+        let mut settings = settings_json(&index, request);
+        if let Some(wanted) = name.filter(|name| *name != "_all" && *name != "*") {
+            let flat = index.settings.read().flat();
+            let kept: Map<String, Value> = flat
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter(|(key, _)| wanted.split(',').any(|wanted| crate::pattern::matches(wanted, key)))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            settings = if request.flag("flat_settings") {
+                kept.into()
+            } else {
+                Settings::parse(&kept.into()).nested()
+            };
+        }
+        shown.insert(index.name.clone(), json!({"settings": settings}));
+    }
+    Ok(Answer::ok(shown.into()))
+}
+
+/// `PUT [/index]/_settings`.
+pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
+    let body = request.json()?.ok_or_else(|| {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: no settings to update;",
+        )
+    })?;
+    let fresh = Settings::parse(&body);
+    for index in shared.cluster.named(
+        indices,
+        Expand {
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )? {
+        if fresh.get("index.number_of_shards").is_some() {
+            return Err(SearchError::illegal(format!(
+                "can't change the number of shards for an index: [{}]",
+                index.name
+            )));
+        }
+        index.settings.write().extend(&fresh);
+    }
+    shared.cluster.changed();
+    Ok(Answer::acknowledged())
+}
+
+/// `POST /index/_open` and `_close`.
+pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, closed: bool) -> Result<Answer> {
+    for index in shared.cluster.named(
+        indices,
+        Expand {
+            closed: true,
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )? {
+        index.closed.store(closed, Ordering::Relaxed);
+    }
+    shared.cluster.changed();
+    Ok(Answer::acknowledged())
+}
+
+/// The `_shards` of what was done to some indices: every shard and its copies that are somewhere.
+pub(crate) fn shards(shared: &Shared, indices: &[Arc<Index>]) -> Value {
+    let total: u32 = indices
+        .iter()
+        .map(|index| index.shards() * (index.replicas() + 1))
+        .sum();
+    let done: u32 = indices.iter().map(|index| super::state::assigned(shared, index)).sum();
+    json!({"total": total, "successful": done, "failed": 0})
+}
+
+/// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
+pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
+    let named = shared.cluster.named(indices, request.expand())?;
+    for index in &named {
+        match what {
+            "_optimize" => index.shard.optimize()?,
+            "_cache" => {}
+            _ => index.shard.refresh()?,
+        }
+    }
+    Ok(Answer::ok(json!({"_shards": shards(shared, &named)})))
+}

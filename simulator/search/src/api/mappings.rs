@@ -1,0 +1,153 @@
+//! Mappings: shown, added to, deleted; of types and of single fields.
+
+use serde_json::{Map, Value, json};
+
+use crate::cluster::Expand;
+use crate::error::{Result, SearchError};
+use crate::pattern;
+use crate::rest::{Answer, RestRequest, Shared};
+
+fn fits(list: &str, name: &str) -> bool {
+    list.split(',')
+        .any(|wanted| wanted == "_all" || pattern::matches(wanted, name))
+}
+
+/// `GET [/index]/_mapping[/type]`.
+pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
+    let named = shared.cluster.named(
+        indices,
+        Expand {
+            forbid_closed: false,
+            ..request.expand()
+        },
+    )?;
+    let mut shown = Map::new();
+    for index in named {
+        let all = index.mapping.read().describe();
+        let kept: Map<String, Value> = all
+            .into_iter()
+            .filter(|(name, _)| types.is_none_or(|types| fits(types, name)))
+            .collect();
+        if !kept.is_empty() || types.is_none() && !indices.is_empty() {
+            shown.insert(index.name.clone(), json!({"mappings": kept}));
+        }
+    }
+    if shown.is_empty() && types.is_some() {
+        return Err(SearchError::new(
+            404,
+            "TypeMissingException",
+            format!("[_all] type[[{}]] missing", types.unwrap_or("")),
+        ));
+    }
+    Ok(Answer::ok(shown.into()))
+}
+
+/// `HEAD /index/type`.
+pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Answer {
+    let Ok(named) = shared.cluster.named(indices, request.expand()) else {
+        return Answer::exists(false);
+    };
+    let has = |name: &str| {
+        named.iter().all(|index| {
+            index
+                .mapping
+                .read()
+                .type_names()
+                .any(|type_name| pattern::matches(name, type_name))
+        })
+    };
+    Answer::exists(!named.is_empty() && types.split(',').all(has))
+}
+
+/// `PUT /index/_mapping/type`.
+pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_name: &str) -> Result<Answer> {
+    let body = request.json()?.ok_or_else(|| {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: mapping source is missing;",
+        )
+    })?;
+    for index in shared.cluster.named(
+        indices,
+        Expand {
+            allow_no_indices: false,
+            ..request.expand()
+        },
+    )? {
+        index.mapping.write().put(type_name, &body)?;
+    }
+    shared.cluster.changed();
+    Ok(Answer::acknowledged())
+}
+
+/// `DELETE /index/type` and `/index/_mapping/type`: the mapping and the documents.
+pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, types: &str) -> Result<Answer> {
+    let now = (shared.cluster.options.ticks)();
+    let mut met = false;
+    for index in shared.cluster.named(indices, request.expand())? {
+        let names: Vec<String> = index
+            .mapping
+            .read()
+            .type_names()
+            .filter(|name| fits(types, name))
+            .map(str::to_owned)
+            .collect();
+        for name in names {
+            met |= index.mapping.write().remove_type(&name);
+            index.shard.delete_where(|type_name, _| type_name == name, now);
+        }
+        index.shard.refresh()?;
+    }
+    if !met {
+        return Err(SearchError::new(
+            404,
+            "TypeMissingException",
+            format!("[{indices}] type[[{types}]] missing"),
+        ));
+    }
+    shared.cluster.changed();
+    Ok(Answer::acknowledged())
+}
+
+/// `GET [/index]/_mapping[/type]/field/name`.
+pub(crate) fn fields(
+    shared: &Shared,
+    request: &RestRequest,
+    indices: &str,
+    types: Option<&str>,
+    fields: &str,
+) -> Result<Answer> {
+    let mut shown = Map::new();
+    for index in shared.cluster.named(indices, request.expand())? {
+        let mapping = index.mapping.read();
+        let mut by_type = Map::new();
+        for type_name in mapping
+            .type_names()
+            .filter(|name| types.is_none_or(|types| fits(types, name)))
+        {
+            let Some(type_mapping) = mapping.type_mapping(type_name) else {
+                continue;
+            };
+            let found: Map<String, Value> = type_mapping
+                .root
+                .leaves()
+                .into_iter()
+                .filter(|(name, _)| fits(fields, name))
+                .map(|(name, node)| {
+                    let last = name.rsplit('.').next().unwrap_or(&name).to_owned();
+                    let mut inner = Map::new();
+                    inner.insert(last, node.field_type.describe().into());
+                    (name.clone(), json!({"full_name": name, "mapping": inner}))
+                })
+                .collect();
+            if !found.is_empty() {
+                by_type.insert(type_name.to_owned(), found.into());
+            }
+        }
+        if !by_type.is_empty() {
+            shown.insert(index.name.clone(), json!({"mappings": by_type}));
+        }
+    }
+    Ok(Answer::ok(shown.into()))
+}

@@ -1,0 +1,146 @@
+//! `_stats`, `_segments`, `_recovery`, `_status`: what indices have and what was done to them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::{Map, Value, json};
+
+use super::nodes::{address, id_of};
+use super::state::routing;
+use crate::cluster::Index;
+use crate::error::Result;
+use crate::rest::{Answer, RestRequest, Shared};
+
+/// How many bytes the segments of an index take.
+pub(crate) fn bytes(index: &Index) -> u64 {
+    index
+        .shard
+        .view()
+        .segments
+        .iter()
+        .map(|view| view.segment.bytes())
+        .sum()
+}
+
+/// The statistics of some indices, in sections.
+pub(crate) fn sections(indices: &[Arc<Index>]) -> Value {
+    let sum = |count: fn(&Index) -> u64| indices.iter().map(|index| count(index)).sum::<u64>();
+    let (documents, max_doc): (u32, u32) = indices
+        .iter()
+        .map(|index| index.shard.view())
+        .fold((0, 0), |(alive, max), view| {
+            (alive + view.alive(), max + view.max_doc())
+        });
+    json!({
+        "docs": {"count": documents, "deleted": max_doc - documents},
+        "store": {"size_in_bytes": sum(bytes), "throttle_time_in_millis": 0},
+        "indexing": {"index_total": sum(|index| index.counters.indexed.load(Ordering::Relaxed)), "index_time_in_millis": 0, "index_current": 0, "delete_total": sum(|index| index.counters.deleted.load(Ordering::Relaxed)), "delete_time_in_millis": 0, "delete_current": 0, "noop_update_total": 0, "is_throttled": false, "throttle_time_in_millis": 0},
+        "get": {"total": sum(|index| index.counters.got.load(Ordering::Relaxed)), "time_in_millis": 0, "exists_total": sum(|index| index.counters.got.load(Ordering::Relaxed)), "exists_time_in_millis": 0, "missing_total": 0, "missing_time_in_millis": 0, "current": 0},
+        "search": {"open_contexts": 0, "query_total": sum(|index| index.counters.searched.load(Ordering::Relaxed)), "query_time_in_millis": 0, "query_current": 0, "fetch_total": 0, "fetch_time_in_millis": 0, "fetch_current": 0},
+        "merges": {"current": 0, "current_docs": 0, "current_size_in_bytes": 0, "total": 0, "total_time_in_millis": 0, "total_docs": 0, "total_size_in_bytes": 0},
+        "refresh": {"total": 0, "total_time_in_millis": 0},
+        "flush": {"total": 0, "total_time_in_millis": 0},
+        "warmer": {"current": 0, "total": 0, "total_time_in_millis": 0},
+        "filter_cache": {"memory_size_in_bytes": 0, "evictions": 0},
+        "id_cache": {"memory_size_in_bytes": 0},
+        "fielddata": {"memory_size_in_bytes": 0, "evictions": 0},
+        "percolate": {"total": 0, "time_in_millis": 0, "current": 0, "memory_size_in_bytes": -1, "memory_size": "-1b", "queries": 0},
+        "completion": {"size_in_bytes": 0},
+        "segments": {"count": sum(|index| index.shard.view().segments.len() as u64), "memory_in_bytes": 0, "index_writer_memory_in_bytes": 0, "version_map_memory_in_bytes": 0, "fixed_bit_set_memory_in_bytes": 0},
+        "translog": {"operations": 0, "size_in_bytes": 0},
+        "suggest": {"total": 0, "time_in_millis": 0, "current": 0},
+        "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},
+        "recovery": {"current_as_source": 0, "current_as_target": 0, "throttle_time_in_millis": 0},
+    })
+}
+
+/// The sections that are asked for; all, if none is.
+fn kept(mut shown: Value, metrics: Option<&str>) -> Value {
+    let named = |metric: &str| match metric {
+        "merge" => "merges".to_owned(),
+        metric => metric.to_owned(),
+    };
+    if let (Some(metrics), Value::Object(sections)) = (metrics.filter(|metrics| *metrics != "_all"), &mut shown) {
+        let wanted: Vec<String> = metrics.split(',').map(named).collect();
+        sections.retain(|name, _| wanted.contains(name));
+    }
+    shown
+}
+
+/// `GET [/index]/_stats[/metrics]`.
+pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metrics: Option<&str>) -> Result<Answer> {
+    let named = shared.cluster.named(indices, request.expand())?;
+    let both = |indices: &[Arc<Index>]| {
+        let shown = kept(sections(indices), metrics);
+        json!({"primaries": shown, "total": shown})
+    };
+    let by_index: Map<String, Value> = named
+        .iter()
+        .map(|index| (index.name.clone(), both(std::slice::from_ref(index))))
+        .collect();
+    Ok(Answer::ok(
+        json!({"_shards": super::indices::shards(shared, &named), "_all": both(&named), "indices": by_index}),
+    ))
+}
+
+/// `GET [/index]/_segments`: the first shard has everything.
+pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
+    let named = shared.cluster.named(indices, request.expand())?;
+    let by_index: Map<String, Value> = named
+        .iter()
+        .map(|index| {
+            let view = index.shard.view();
+            let shards: Map<String, Value> = routing(shared, index)
+                .into_iter()
+                .map(|(shard, copies)| {
+                    let own = if shard == 0 { view.segments.as_slice() } else { &[] };
+                    let segments: Map<String, Value> = own
+                        .iter()
+                        .map(|view| {
+                            let segment = &view.segment;
+                            let shown = json!({"generation": segment.number, "num_docs": view.alive(), "deleted_docs": segment.max_doc() - view.alive(), "size_in_bytes": segment.bytes(), "memory_in_bytes": 0, "committed": true, "search": true, "version": super::cluster::LUCENE, "compound": false});
+                            (format!("_{}", segment.number), shown)
+                        })
+                        .collect();
+                    let primary = copies.first().cloned().unwrap_or_default();
+                    let copy = json!({"routing": {"state": "STARTED", "primary": true, "node": primary["node"]}, "num_committed_segments": segments.len(), "num_search_segments": segments.len(), "segments": segments});
+                    (shard.to_string(), json!([copy]))
+                })
+                .collect();
+            (index.name.clone(), json!({"shards": shards}))
+        })
+        .collect();
+    Ok(Answer::ok(
+        json!({"_shards": super::indices::shards(shared, &named), "indices": by_index}),
+    ))
+}
+
+/// `GET [/index]/_recovery`: every primary has long been there.
+pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
+    let named = shared.cluster.named(indices, request.expand())?;
+    let by_index: Map<String, Value> = named
+        .iter()
+        .map(|index| {
+            let shards: Vec<Value> = (0..index.shards())
+                .map(|shard| json!({"id": shard, "type": "GATEWAY", "stage": "DONE", "primary": true, "start_time_in_millis": index.created, "stop_time_in_millis": index.created, "total_time_in_millis": 0, "source": {"id": id_of(0), "host": address(0)}, "target": {"id": id_of(0), "host": address(0)}}))
+                .collect();
+            (index.name.clone(), json!({"shards": shards}))
+        })
+        .collect();
+    Ok(Answer::ok(by_index.into()))
+}
+
+/// `GET [/index]/_status`.
+pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
+    let named = shared.cluster.named(indices, request.expand())?;
+    let by_index: Map<String, Value> = named
+        .iter()
+        .map(|index| {
+            let view = index.shard.view();
+            (index.name.clone(), json!({"index": {"primary_size_in_bytes": bytes(index), "size_in_bytes": bytes(index)}, "docs": {"num_docs": view.alive(), "max_doc": view.max_doc(), "deleted_docs": view.max_doc() - view.alive()}}))
+        })
+        .collect();
+    Ok(Answer::ok(
+        json!({"_shards": super::indices::shards(shared, &named), "indices": by_index}),
+    ))
+}

@@ -1,0 +1,53 @@
+//! Whether a query string is one, without any index.
+
+use crate::error::Result;
+use crate::index::{Shard, View};
+use crate::mapping::Mapping;
+use crate::options::Limits;
+use crate::query::{Context, StringSettings, label, parse_string};
+use crate::score::Weight;
+
+/// Reads a query string as a search over an index without fields would; gives it back as Lucene writes it.
+///
+/// # Errors
+/// What is no query, or is one that goes beyond the limits, with what was met where.
+pub fn check_query(text: &str) -> Result<String> {
+    let limits = Limits::default();
+    let mapping = Mapping::new(None, limits.fields)?;
+    let context = Context {
+        index: "check",
+        mapping: &mapping,
+        now: 0,
+        most_clauses: limits.clauses,
+    };
+    let query = parse_string(&context, text, &StringSettings::default())?;
+    Weight::of(&query, &View::default(), &Shard::new())?;
+    Ok(label(&query))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("brown AND election", "+_all:brown +_all:election")]
+    #[case("service AND backend OR fox", "+_all:service +_all:backend _all:fox")]
+    #[case("-(retry queue)", "-(_all:retry _all:queue) +*:*")]
+    #[case("(naïve heartbeat)^2 brown", "((_all:naïve _all:heartbeat)^2.0) _all:brown")]
+    #[case("log:\"a b\"~2^3", "log:\"a b\"~2^3.0")]
+    #[case("n:[1 TO 5}", "n:[1 TO 5}")]
+    #[case("Foo* f?o /b.r/ Fuz~1", "_all:foo* _all:f?o _all:/b.r/ _all:fuz~1")]
+    fn a_query_is_read_with_the_quirks_of_the_syntax(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(check_query(text).unwrap(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in r#"(?s)[ a-zA-Z0-9+\-!(){}\[\]^"~*?:\\/&|<>=@#.,éß日]{0,60}"#) {
+            // Whether it is a query does not matter here; that an answer comes does.
+            let _ = check_query(&text);
+        }
+    }
+}

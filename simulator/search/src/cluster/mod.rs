@@ -1,0 +1,219 @@
+//! The state of the search cluster: indices with their settings, mappings and aliases; templates.
+//!
+//! Promises: an index is made on first use; names, lists and patterns of indices are resolved in one place.
+//! Limits: in memory; a bounded number of indices.
+//! Source: Elasticsearch 1.5.
+
+mod index;
+mod names;
+mod settings;
+mod template;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde_json::{Map, Value};
+
+use crate::error::{Result, SearchError};
+use crate::options::Options;
+
+pub(crate) use index::{Alias, Index};
+pub(crate) use names::Expand;
+pub(crate) use settings::{Settings, duration};
+pub(crate) use template::{Template, merge};
+
+/// The state of the search cluster.
+pub(crate) struct Cluster {
+    pub(crate) options: Options,
+    indices: RwLock<BTreeMap<String, Arc<Index>>>,
+    pub(crate) templates: RwLock<BTreeMap<String, Template>>,
+    version: std::sync::atomic::AtomicU64,
+}
+
+impl Cluster {
+    pub(crate) fn new(options: Options) -> Cluster {
+        Cluster {
+            options,
+            indices: RwLock::default(),
+            templates: RwLock::default(),
+            version: std::sync::atomic::AtomicU64::new(1),
+        }
+    }
+
+    /// Milliseconds since 1970.
+    pub(crate) fn now(&self) -> i64 {
+        (self.options.clock)().as_millisecond()
+    }
+
+    /// How often the state has changed.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    pub(crate) fn changed(&self) {
+        self.version.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// All indices, by name.
+    pub(crate) fn indices(&self) -> Vec<Arc<Index>> {
+        self.indices.read().values().cloned().collect()
+    }
+
+    /// The index of that very name.
+    pub(crate) fn index(&self, name: &str) -> Option<Arc<Index>> {
+        self.indices.read().get(name).cloned()
+    }
+
+    /// The index that a name stands for in a write: its own, or an alias of one; made if it is not there.
+    pub(crate) fn index_for_write(&self, name: &str) -> Result<Arc<Index>> {
+        if let Some(index) = self.index(name) {
+            return Ok(index);
+        }
+        let aliased: Vec<Arc<Index>> = self
+            .indices
+            .read()
+            .values()
+            .filter(|index| index.aliases.read().contains_key(name))
+            .cloned()
+            .collect();
+        match aliased.as_slice() {
+            [only] => Ok(only.clone()),
+            [] => match self.create(name, None) {
+                Err(error) if error.kind == "IndexAlreadyExistsException" => {
+                    self.index(name).ok_or_else(|| SearchError::index_missing(name))
+                }
+                created => created,
+            },
+            _ => Err(SearchError::illegal(format!(
+                "Alias [{name}] has more than one indices associated with it, can't execute a single index op"
+            ))),
+        }
+    }
+
+    /// Makes an index, as its body and the templates that fit its name say.
+    ///
+    /// # Errors
+    /// A name that is taken or none, too many indices, settings or mappings that are not understood.
+    pub(crate) fn create(&self, name: &str, body: Option<&Value>) -> Result<Arc<Index>> {
+        names::check(name)?;
+        if self.index(name).is_some() {
+            return Err(SearchError::new(
+                400,
+                "IndexAlreadyExistsException",
+                format!("[{name}] already exists"),
+            ));
+        }
+        if self
+            .indices
+            .read()
+            .values()
+            .any(|index| index.aliases.read().contains_key(name))
+        {
+            return Err(SearchError::new(
+                400,
+                "InvalidIndexNameException",
+                format!("[{name}] Invalid index name [{name}], already exists as alias"),
+            ));
+        }
+        let mut settings = Settings::default();
+        let mut mappings: Map<String, Value> = Map::new();
+        let mut aliases: BTreeMap<String, Alias> = BTreeMap::new();
+        let mut fitting: Vec<Template> = self
+            .templates
+            .read()
+            .values()
+            .filter(|template| crate::pattern::matches(&template.pattern, name))
+            .cloned()
+            .collect();
+        fitting.sort_by_key(|template| template.order);
+        for template in &fitting {
+            settings.extend(&template.settings);
+            for (type_name, mapping) in &template.mappings {
+                template::merge(
+                    mappings
+                        .entry(type_name.clone())
+                        .or_insert_with(|| Value::Object(Map::new())),
+                    mapping,
+                );
+            }
+            aliases.extend(
+                template
+                    .aliases
+                    .iter()
+                    .map(|(alias, definition)| (alias.replace("{index}", name), Alias::parse(definition))),
+            );
+        }
+        if let Some(body) = body {
+            let parts = body
+                .as_object()
+                .ok_or_else(|| SearchError::parse("the body of an index must be an object"))?;
+            let known = ["settings", "mappings", "aliases", "warmers"];
+            match parts.get("settings") {
+                Some(given) => settings.extend(&Settings::parse(given)),
+                // A body without sections is settings alone.
+                None if !parts.keys().any(|key| known.contains(&key.as_str())) => {
+                    settings.extend(&Settings::parse(body))
+                }
+                None => {}
+            }
+            if let Some(Value::Object(given)) = parts.get("mappings") {
+                for (type_name, mapping) in given {
+                    template::merge(
+                        mappings
+                            .entry(type_name.clone())
+                            .or_insert_with(|| Value::Object(Map::new())),
+                        mapping,
+                    );
+                }
+            }
+            if let Some(Value::Object(given)) = parts.get("aliases") {
+                aliases.extend(
+                    given
+                        .iter()
+                        .map(|(alias, definition)| (alias.clone(), Alias::parse(definition))),
+                );
+            }
+        }
+        // The viewer's own index is small.
+        let shards = if name.starts_with('.') { 1 } else { self.options.shards };
+        settings.set_default("index.number_of_shards", &shards.to_string());
+        settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
+        let index = Index::new(name, settings, self.now(), self.options.limits.fields)?;
+        {
+            let mut mapping = index.mapping.write();
+            if let Some(default) = mappings.get("_default_") {
+                mapping.put("_default_", default)?;
+            }
+            for (type_name, definition) in mappings.iter().filter(|(type_name, _)| *type_name != "_default_") {
+                mapping.put(type_name, definition)?;
+            }
+        }
+        index.aliases.write().extend(aliases);
+        let index = Arc::new(index);
+        let mut indices = self.indices.write();
+        if indices.contains_key(name) {
+            return Err(SearchError::new(
+                400,
+                "IndexAlreadyExistsException",
+                format!("[{name}] already exists"),
+            ));
+        }
+        if indices.len() >= self.options.limits.indices {
+            return Err(SearchError::illegal(format!(
+                "there are {} indices already, and there may be no more",
+                indices.len()
+            )));
+        }
+        indices.insert(name.to_owned(), index.clone());
+        drop(indices);
+        self.changed();
+        Ok(index)
+    }
+
+    pub(crate) fn remove(&self, name: &str) -> bool {
+        let removed = self.indices.write().remove(name).is_some();
+        self.changed();
+        removed
+    }
+}

@@ -1,0 +1,67 @@
+//! Templates: what new indices of fitting names start with.
+
+use serde_json::{Map, Value, json};
+
+use super::Settings;
+use crate::error::{Result, SearchError};
+
+/// What new indices of fitting names start with.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    pub(crate) pattern: String,
+    pub(crate) order: i64,
+    pub(crate) settings: Settings,
+    pub(crate) mappings: Map<String, Value>,
+    pub(crate) aliases: Map<String, Value>,
+}
+
+impl Template {
+    pub(crate) fn parse(body: &Value) -> Result<Template> {
+        let pattern = body.get("template").and_then(Value::as_str).ok_or_else(|| {
+            SearchError::new(
+                400,
+                "ActionRequestValidationException",
+                "Validation Failed: 1: template is missing;",
+            )
+        })?;
+        let section = |key: &str| body.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+        // A mapping may stand below its type's name once more.
+        let mappings = section("mappings")
+            .into_iter()
+            .map(|(name, mapping)| {
+                (
+                    name.clone(),
+                    mapping
+                        .get(&name)
+                        .filter(|inner| inner.is_object())
+                        .cloned()
+                        .unwrap_or(mapping),
+                )
+            })
+            .collect();
+        Ok(Template {
+            pattern: pattern.to_owned(),
+            order: body.get("order").and_then(Value::as_i64).unwrap_or(0),
+            settings: body.get("settings").map(Settings::parse).unwrap_or_default(),
+            mappings,
+            aliases: section("aliases"),
+        })
+    }
+
+    /// The template as it is shown.
+    pub(crate) fn describe(&self) -> Value {
+        json!({"order": self.order, "template": self.pattern, "settings": self.settings.flat(), "mappings": self.mappings, "aliases": self.aliases})
+    }
+}
+
+/// Lays `over` on `base`: objects are merged, everything else is replaced.
+pub(crate) fn merge(base: &mut Value, over: &Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over.clone(),
+    }
+}

@@ -1,0 +1,208 @@
+//! Date math: `now-3d/d`, `2015-06-23||+6h`.
+//!
+//! Source: Elasticsearch 1.5's DateMathParser: a ceiling applies to a bare date and to what `/unit` rounds, not to a date that math follows.
+
+use jiff::civil;
+
+use super::{DateFormat, Fill};
+use crate::error::{Result, SearchError};
+
+/// A unit of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Year,
+    Quarter,
+    Month,
+    Week,
+    Day,
+    Hour,
+    Minute,
+    Second,
+}
+
+impl Unit {
+    /// The unit of one letter, as date math has it.
+    pub(crate) fn of_letter(letter: char) -> Option<Unit> {
+        Some(match letter {
+            'y' => Unit::Year,
+            'q' => Unit::Quarter,
+            'M' => Unit::Month,
+            'w' => Unit::Week,
+            'd' => Unit::Day,
+            'h' | 'H' => Unit::Hour,
+            'm' => Unit::Minute,
+            's' => Unit::Second,
+            _ => return None,
+        })
+    }
+
+    /// How long it is, if it is always equally long, in milliseconds.
+    pub(crate) fn millis(self) -> Option<i64> {
+        Some(match self {
+            Unit::Week => 7 * 86_400_000,
+            Unit::Day => 86_400_000,
+            Unit::Hour => 3_600_000,
+            Unit::Minute => 60_000,
+            Unit::Second => 1_000,
+            _ => return None,
+        })
+    }
+}
+
+/// 1970-01-05, the first Monday, in milliseconds.
+const MONDAY: i64 = 4 * 86_400_000;
+
+fn civil_of(millis: i64) -> Option<civil::DateTime> {
+    Some(
+        jiff::Timestamp::from_millisecond(millis)
+            .ok()?
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .datetime(),
+    )
+}
+
+fn millis_of(at: civil::DateTime) -> Option<i64> {
+    Some(at.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
+}
+
+/// `millis` plus `count` units; what leaves the calendar stays where it was.
+pub(crate) fn add_units(millis: i64, count: i64, unit: Unit) -> i64 {
+    if let Some(length) = unit.millis() {
+        return count
+            .checked_mul(length)
+            .and_then(|delta| millis.checked_add(delta))
+            .unwrap_or(millis);
+    }
+    let months = match unit {
+        Unit::Year => count.saturating_mul(12),
+        Unit::Quarter => count.saturating_mul(3),
+        _ => count,
+    };
+    let moved = || {
+        let span = jiff::Span::new().try_months(months).ok()?;
+        millis_of(civil_of(millis)?.checked_add(span).ok()?)
+    };
+    moved().unwrap_or(millis)
+}
+
+/// The beginning of the unit that `millis` lies in.
+pub(crate) fn floor_to(millis: i64, unit: Unit) -> i64 {
+    match (unit, unit.millis()) {
+        (Unit::Week, Some(length)) => millis
+            .saturating_sub(MONDAY)
+            .div_euclid(length)
+            .saturating_mul(length)
+            .saturating_add(MONDAY),
+        (_, Some(length)) => millis.div_euclid(length).saturating_mul(length),
+        _ => {
+            let floor = || {
+                let date = civil_of(millis)?.date();
+                let month = match unit {
+                    Unit::Year => 1,
+                    Unit::Quarter => (date.month() - 1) / 3 * 3 + 1,
+                    _ => date.month(),
+                };
+                millis_of(civil::Date::new(date.year(), month, 1).ok()?.at(0, 0, 0, 0))
+            };
+            floor().unwrap_or(millis)
+        }
+    }
+}
+
+/// The milliseconds that a date with or without math says; `offset` is the zone (milliseconds east of UTC) of what names none.
+pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, offset: i64) -> Result<i64> {
+    let failed = || {
+        SearchError::parse(format!(
+            "failed to parse date field [{text}], tried both date format [{}], and timestamp number",
+            format.as_str()
+        ))
+    };
+    let zoned = |millis: i64, source: &str| {
+        let time = source.split_once('T').map_or("", |(_, time)| time);
+        let explicit = time.contains(['Z', '+', '-']) || !source.contains(['-', '/', ':']);
+        if explicit {
+            millis
+        } else {
+            millis.saturating_sub(offset)
+        }
+    };
+    let (base, math) = if let Some(math) = text.strip_prefix("now") {
+        (now, math)
+    } else if let Some((date, math)) = text.split_once("||") {
+        (
+            zoned(format.parse_lenient(date, Fill::Floor).ok_or_else(failed)?, date),
+            math,
+        )
+    } else {
+        return format
+            .parse_lenient(text, fill)
+            .map(|millis| zoned(millis, text))
+            .ok_or_else(failed);
+    };
+    apply(base, math, fill, offset)
+        .ok_or_else(|| SearchError::parse(format!("truncated or malformed date math [{math}]")))
+}
+
+fn apply(mut at: i64, math: &str, fill: Fill, offset: i64) -> Option<i64> {
+    let mut chars = math.chars().peekable();
+    while let Some(operation) = chars.next() {
+        let mut digits = String::new();
+        while let Some(digit) = chars.next_if(char::is_ascii_digit) {
+            digits.push(digit);
+        }
+        let count: i64 = if digits.is_empty() { 1 } else { digits.parse().ok()? };
+        let unit = Unit::of_letter(chars.next()?)?;
+        at = match operation {
+            '+' => add_units(at, count, unit),
+            '-' => add_units(at, -count, unit),
+            '/' if count == 1 => {
+                let floor = floor_to(at.saturating_add(offset), unit).saturating_sub(offset);
+                if fill == Fill::Ceiling {
+                    add_units(floor, 1, unit).saturating_sub(1)
+                } else {
+                    floor
+                }
+            }
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const NOW: i64 = 1435320000000; // 2015-06-26T12:00:00Z
+
+    #[rstest]
+    #[case("now", Fill::Floor, 1435320000000)]
+    #[case("now-3d", Fill::Floor, 1435060800000)]
+    #[case("now-2d/d", Fill::Floor, 1435104000000)]
+    #[case("now-1d/d", Fill::Ceiling, 1435276799999)]
+    #[case("2015-06-23||+6h", Fill::Floor, 1435039200000)]
+    #[case("2015-06-24||/d", Fill::Ceiling, 1435190399999)]
+    #[case("2015-06-24||+2h", Fill::Ceiling, 1435111200000)]
+    #[case("now/M", Fill::Floor, 1433116800000)]
+    #[case("now/w", Fill::Floor, 1434931200000)]
+    #[case("now/y", Fill::Ceiling, 1451606399999)]
+    #[case("now+1M-1y", Fill::Floor, 1406376000000)]
+    #[case("1435320000000", Fill::Ceiling, 1435320000000)]
+    fn math_moves_and_rounds(#[case] text: &str, #[case] fill: Fill, #[case] expected: i64) {
+        assert_eq!(
+            parse_math(text, &DateFormat::default(), NOW, fill, 0).unwrap(),
+            expected
+        );
+    }
+
+    #[rstest]
+    #[case("nowish")]
+    #[case("now-")]
+    #[case("now-3x")]
+    #[case("now/2d")]
+    #[case("notadate")]
+    fn what_is_no_math_is_refused(#[case] text: &str) {
+        assert!(parse_math(text, &DateFormat::default(), NOW, Fill::Floor, 0).is_err());
+    }
+}

@@ -1,0 +1,312 @@
+//! In which order hits come.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::error::{Result, SearchError};
+use crate::index::{Ordinals, SegmentView, Values};
+use crate::mapping::{Field, Kind, Mapping, sortable, unsortable};
+
+/// One criterion of the order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SortSpec {
+    pub(crate) field: String,
+    pub(crate) descending: bool,
+    missing: Missing,
+    mode: Option<String>,
+    unmapped: Option<Kind>,
+    ignore_unmapped: bool,
+}
+
+/// Where documents without a value go.
+#[derive(Clone, Debug, PartialEq)]
+enum Missing {
+    Last,
+    First,
+    As(String),
+}
+
+impl SortSpec {
+    fn of(field: &str, descending: Option<bool>) -> SortSpec {
+        SortSpec {
+            field: field.to_owned(),
+            descending: descending.unwrap_or(field == "_score"),
+            missing: Missing::Last,
+            mode: None,
+            unmapped: None,
+            ignore_unmapped: false,
+        }
+    }
+}
+
+fn direction(text: &str) -> Result<bool> {
+    match text {
+        "asc" => Ok(false),
+        "desc" => Ok(true),
+        other => Err(SearchError::illegal(format!("sort direction [{other}] not supported"))),
+    }
+}
+
+/// The order that `sort=field:desc,other` says.
+pub(super) fn parse_sort_text(text: &str) -> Result<Vec<SortSpec>> {
+    text.split(',')
+        .filter(|part| !part.is_empty())
+        .map(|part| match part.rsplit_once(':') {
+            Some((field, order)) => Ok(SortSpec::of(field, Some(direction(order)?))),
+            None => Ok(SortSpec::of(part, None)),
+        })
+        .collect()
+}
+
+/// The order that a body says.
+pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .map(parse_sort)
+            .collect::<Result<Vec<_>>>()
+            .map(|all| all.into_iter().flatten().collect()),
+        Value::String(field) => Ok(vec![SortSpec::of(field, None)]),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(field, settings)| parse_one(field, settings))
+            .collect(),
+        other => Err(SearchError::new(
+            400,
+            "SearchParseException",
+            format!("Parse Failure [malformed sort format [{other}]]"),
+        )),
+    }
+}
+
+fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
+    match settings {
+        Value::String(order) => Ok(SortSpec::of(field, Some(direction(order)?))),
+        Value::Object(settings) => {
+            let mut spec = SortSpec::of(field, None);
+            for (key, value) in settings {
+                match (key.as_str(), value.as_str()) {
+                    ("order", Some(order)) => spec.descending = direction(order)?,
+                    ("reverse", _) => spec.descending = crate::mapping::truth(value),
+                    ("missing", Some("_last")) => spec.missing = Missing::Last,
+                    ("missing", Some("_first")) => spec.missing = Missing::First,
+                    ("missing", _) => {
+                        spec.missing = Missing::As(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                    }
+                    ("mode", Some(mode)) => spec.mode = Some(mode.to_owned()),
+                    ("ignore_unmapped", _) => spec.ignore_unmapped = crate::mapping::truth(value),
+                    ("unmapped_type", Some(kind)) => spec.unmapped = Kind::named(kind),
+                    ("nested_path" | "nested_filter", _) => {}
+                    (other, _) => {
+                        return Err(SearchError::illegal(format!("sort option [{other}] not supported")));
+                    }
+                }
+            }
+            Ok(spec)
+        }
+        other => Err(SearchError::new(
+            400,
+            "SearchParseException",
+            format!("Parse Failure [malformed sort format [{other}]]"),
+        )),
+    }
+}
+
+/// A value by which a hit is ordered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SortValue {
+    Score(f32),
+    Whole(i64),
+    Floating(f64),
+    Text(Option<String>),
+}
+
+impl SortValue {
+    fn order(&self, other: &SortValue) -> Ordering {
+        match (self, other) {
+            (SortValue::Score(a), SortValue::Score(b)) => a.total_cmp(b),
+            (SortValue::Whole(a), SortValue::Whole(b)) => a.cmp(b),
+            (SortValue::Floating(a), SortValue::Floating(b)) => a.total_cmp(b),
+            (SortValue::Text(a), SortValue::Text(b)) => a.cmp(b),
+            // Indices can disagree about a field's kind.
+            (SortValue::Whole(a), SortValue::Floating(b)) => (*a as f64).total_cmp(b),
+            (SortValue::Floating(a), SortValue::Whole(b)) => a.total_cmp(&(*b as f64)),
+            (a, b) => a.rank().cmp(&b.rank()),
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            SortValue::Score(_) => 0,
+            SortValue::Whole(_) | SortValue::Floating(_) => 1,
+            SortValue::Text(_) => 2,
+        }
+    }
+
+    /// The value as a hit shows it.
+    pub(crate) fn json(&self) -> Value {
+        match self {
+            SortValue::Score(score) => crate::score::shown(*score),
+            SortValue::Whole(number) => json!(number),
+            SortValue::Floating(number) if number.is_finite() => json!(number),
+            SortValue::Floating(number) => json!(if *number > 0.0 { "Infinity" } else { "-Infinity" }),
+            SortValue::Text(text) => json!(text),
+        }
+    }
+}
+
+/// Which of two hits comes first by these criteria.
+pub(super) fn compare(specs: &[SortSpec], a: &[SortValue], b: &[SortValue]) -> Ordering {
+    for ((spec, a), b) in specs.iter().zip(a).zip(b) {
+        // Where documents without a value go does not turn around with the order.
+        let missing = match (a, b) {
+            (SortValue::Text(a), SortValue::Text(b)) if a.is_none() != b.is_none() => {
+                let after = a.is_none() != (spec.missing == Missing::First);
+                Some(if after { Ordering::Greater } else { Ordering::Less })
+            }
+            _ => None,
+        };
+        let order = missing.unwrap_or_else(|| if spec.descending { b.order(a) } else { a.order(b) });
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+enum Reader {
+    Score,
+    Document,
+    Numbers {
+        values: Arc<Values>,
+        floating: bool,
+        missing: i64,
+    },
+    Terms(Arc<Ordinals>),
+    Nothing(SortValue),
+}
+
+/// Reads the values of a segment's documents by which they are ordered.
+pub(super) struct SortReader {
+    readers: Vec<(Reader, bool, Option<String>)>,
+}
+
+impl SortReader {
+    pub(super) fn new(specs: &[SortSpec], mapping: &Mapping, index: &str, view: &SegmentView) -> Result<SortReader> {
+        let readers = specs
+            .iter()
+            .map(|spec| Ok((reader(spec, mapping, index, view)?, spec.descending, spec.mode.clone())))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(SortReader { readers })
+    }
+
+    pub(super) fn read(&self, doc: u32, score: f32) -> Vec<SortValue> {
+        self.readers
+            .iter()
+            .map(|(reader, descending, mode)| match reader {
+                Reader::Score => SortValue::Score(score),
+                Reader::Document => SortValue::Whole(i64::from(doc)),
+                Reader::Nothing(value) => value.clone(),
+                Reader::Numbers {
+                    values,
+                    floating,
+                    missing,
+                } => {
+                    let own = values.of(doc);
+                    let encoded = pick(own, *descending, mode.as_deref(), *floating).unwrap_or(*missing);
+                    if *floating {
+                        SortValue::Floating(unsortable(encoded))
+                    } else {
+                        SortValue::Whole(encoded)
+                    }
+                }
+                Reader::Terms(ordinals) => {
+                    let own = ordinals.of(doc);
+                    let last = mode.as_deref().map_or(*descending, |mode| mode == "max");
+                    let picked = if last { own.last() } else { own.first() };
+                    SortValue::Text(picked.map(|ordinal| ordinals.term(*ordinal).to_owned()))
+                }
+            })
+            .collect()
+    }
+}
+
+/// One number of several: the least in ascending order, the greatest in descending order, or as the mode says.
+fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) -> Option<i64> {
+    let sum = || {
+        if floating {
+            values.iter().map(|value| unsortable(*value)).sum::<f64>()
+        } else {
+            values.iter().map(|value| *value as f64).sum()
+        }
+    };
+    let encode = |number: f64| {
+        if floating { sortable(number) } else { number as i64 }
+    };
+    match mode {
+        _ if values.is_empty() => None,
+        Some("min") => values.first().copied(),
+        Some("max") => values.last().copied(),
+        Some("sum") => Some(encode(sum())),
+        Some("avg") => Some(encode(sum() / values.len() as f64)),
+        _ if descending => values.last().copied(),
+        _ => values.first().copied(),
+    }
+}
+
+fn reader(spec: &SortSpec, mapping: &Mapping, index: &str, view: &SegmentView) -> Result<Reader> {
+    match spec.field.as_str() {
+        "_score" => return Ok(Reader::Score),
+        "_doc" => return Ok(Reader::Document),
+        _ => {}
+    }
+    let Some(field) = mapping.field(&spec.field) else {
+        let kind = spec.unmapped.or(spec.ignore_unmapped.then_some(Kind::Long));
+        let kind = kind.ok_or_else(|| {
+            SearchError::new(
+                400,
+                "SearchParseException",
+                format!(
+                    "[{index}]: Parse Failure [No mapping found for [{}] in order to sort on]",
+                    spec.field
+                ),
+            )
+        })?;
+        return Ok(Reader::Nothing(absent(spec, kind, None)));
+    };
+    let kind = field.field_type.kind;
+    if !kind.is_numeric() {
+        return Ok(Reader::Terms(view.segment.ordinals(field.ordinal)?));
+    }
+    let missing = match absent(spec, kind, Some(field)) {
+        SortValue::Floating(number) => sortable(number),
+        SortValue::Whole(number) => number,
+        _ => 0,
+    };
+    Ok(Reader::Numbers {
+        values: view.segment.values(field.ordinal)?,
+        floating: kind.is_floating(),
+        missing,
+    })
+}
+
+/// What a document without a value counts as.
+fn absent(spec: &SortSpec, kind: Kind, field: Option<&Field>) -> SortValue {
+    if let (Missing::As(text), Some(field)) = (&spec.missing, field)
+        && let Ok(encoded) = field.field_type.encode_text(text)
+    {
+        return if kind.is_floating() {
+            SortValue::Floating(unsortable(encoded))
+        } else {
+            SortValue::Whole(encoded)
+        };
+    }
+    let high = (spec.missing == Missing::First) == spec.descending;
+    match kind {
+        _ if kind.is_floating() => SortValue::Floating(if high { f64::INFINITY } else { f64::NEG_INFINITY }),
+        _ if kind.is_numeric() => SortValue::Whole(if high { i64::MAX } else { i64::MIN }),
+        _ => SortValue::Text(None),
+    }
+}

@@ -1,0 +1,173 @@
+//! Which parts of a document's source are handed out.
+
+use serde_json::{Map, Value};
+
+use crate::pattern;
+
+/// Which parts of a document's source are handed out.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SourceFilter {
+    pub(crate) enabled: bool,
+    pub(crate) include: Vec<String>,
+    pub(crate) exclude: Vec<String>,
+}
+
+impl Default for SourceFilter {
+    fn default() -> SourceFilter {
+        SourceFilter {
+            enabled: true,
+            include: vec![],
+            exclude: vec![],
+        }
+    }
+}
+
+/// A string (a comma list, where lists are written so) or an array of strings.
+pub(crate) fn names(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => text
+            .split(',')
+            .map(|part| part.trim().to_owned())
+            .filter(|part| !part.is_empty())
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
+        _ => vec![],
+    }
+}
+
+impl SourceFilter {
+    /// The filter that a body's `_source` says.
+    pub(crate) fn parse(value: &Value) -> SourceFilter {
+        match value {
+            Value::Bool(enabled) => SourceFilter {
+                enabled: *enabled,
+                ..SourceFilter::default()
+            },
+            Value::Object(parts) => {
+                let section = |keys: [&str; 2]| {
+                    keys.iter()
+                        .find_map(|key| parts.get(*key))
+                        .map(names)
+                        .unwrap_or_default()
+                };
+                SourceFilter {
+                    enabled: true,
+                    include: section(["include", "includes"]),
+                    exclude: section(["exclude", "excludes"]),
+                }
+            }
+            Value::String(text) if text == "false" => SourceFilter {
+                enabled: false,
+                ..SourceFilter::default()
+            },
+            Value::String(text) if text == "true" => SourceFilter::default(),
+            other => SourceFilter {
+                enabled: true,
+                include: names(other),
+                exclude: vec![],
+            },
+        }
+    }
+
+    pub(crate) fn is_plain(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty()
+    }
+
+    /// What is left of a source.
+    pub(crate) fn apply(&self, source: &Value) -> Value {
+        match source {
+            Value::Object(object) if !self.is_plain() => {
+                Value::Object(self.object("", object, self.include.is_empty()))
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn object(&self, prefix: &str, object: &Map<String, Value>, included: bool) -> Map<String, Value> {
+        let mut kept = Map::new();
+        for (key, value) in object {
+            let path = if prefix.is_empty() {
+                key.clone()
+            } else {
+                format!("{prefix}.{key}")
+            };
+            let named = |patterns: &[String]| {
+                patterns.iter().any(|wanted| {
+                    pattern::matches(wanted, &path) || pattern::matches(wanted.trim_end_matches(".*"), &path)
+                })
+            };
+            if named(&self.exclude) {
+                continue;
+            }
+            let included = included || named(&self.include);
+            if let Some(value) = self.value(&path, value, included) {
+                kept.insert(key.clone(), value);
+            }
+        }
+        kept
+    }
+
+    fn value(&self, path: &str, value: &Value, included: bool) -> Option<Value> {
+        match value {
+            Value::Object(inner) => {
+                let inner = self.object(path, inner, included);
+                (included || !inner.is_empty()).then_some(Value::Object(inner))
+            }
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                let items: Vec<Value> = items
+                    .iter()
+                    .filter_map(|item| self.value(path, item, included))
+                    .collect();
+                (included || !items.is_empty()).then_some(Value::Array(items))
+            }
+            value => included.then(|| value.clone()),
+        }
+    }
+}
+
+/// The values at a dotted path of a source, arrays opened.
+pub(crate) fn extract<'a>(source: &'a Value, path: &str) -> Vec<&'a Value> {
+    fn walk<'a>(value: &'a Value, path: &str, found: &mut Vec<&'a Value>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| walk(item, path, found)),
+            Value::Object(object) if !path.is_empty() => {
+                if let Some(value) = object.get(path) {
+                    return walk(value, "", found);
+                }
+                for (at, _) in path.match_indices('.') {
+                    if let (Some(head), Some(rest)) = (path.get(..at), path.get(at + 1..))
+                        && let Some(value) = object.get(head)
+                    {
+                        walk(value, rest, found);
+                    }
+                }
+            }
+            value if path.is_empty() => found.push(value),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    walk(source, path, &mut found);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    #[rstest]
+    #[case(json!("a"), json!({"a": 1}))]
+    #[case(json!(["b.c"]), json!({"b": {"c": 2}}))]
+    #[case(json!("b.*"), json!({"b": {"c": 2, "d": 3}}))]
+    #[case(json!({"exclude": ["b.d", "e"]}), json!({"a": 1, "b": {"c": 2}}))]
+    #[case(json!({"include": ["b", "e"], "exclude": "*.d"}), json!({"b": {"c": 2}, "e": [{"f": 4}]}))]
+    fn a_filter_keeps_what_it_names(#[case] filter: Value, #[case] expected: Value) {
+        let source = json!({"a": 1, "b": {"c": 2, "d": 3}, "e": [{"f": 4}]});
+        assert_eq!(SourceFilter::parse(&filter).apply(&source), expected);
+    }
+}

@@ -1,0 +1,334 @@
+//! From the source of a document to what the index takes in.
+//!
+//! Promises: a value that does not fit its field refuses the whole document; nothing is indexed halfway.
+//! Limits: 20 levels of objects; terms of 32,766 bytes.
+//! Source: Elasticsearch 1.5's document parsing: `_all` in the order of the values, no gap between values.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::{Map, Value};
+
+use super::encoded::{ColumnKind, Encoded, LONGEST_TERM};
+use crate::analysis::Analyzer;
+use crate::dates::Fill;
+use crate::error::{Result, SearchError};
+use crate::mapping::{
+    ALL, Dynamic, FIELD_NAMES, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, TYPE,
+    TypeMapping, guess,
+};
+use crate::score::norm_of_length;
+
+/// What came of reading a document.
+pub(crate) enum Outcome {
+    /// It can be indexed.
+    Ready(Box<Encoded>),
+    /// It has fields that the mapping has to learn first.
+    Unmapped(Vec<(Vec<String>, FieldNode)>),
+}
+
+/// Reads a document of a type. The type must be mapped.
+pub(crate) fn read(
+    mapping: &Mapping,
+    type_name: &str,
+    id: &str,
+    source: &[u8],
+    document: &Map<String, Value>,
+) -> Result<Outcome> {
+    let type_mapping = mapping
+        .type_mapping(type_name)
+        .ok_or_else(|| SearchError::new(404, "TypeMissingException", format!("type[[{type_name}]] missing")))?;
+    let mut reader = Reader {
+        mapping,
+        type_mapping,
+        encoded: Encoded::default(),
+        states: HashMap::new(),
+        names: BTreeSet::new(),
+        unmapped: Vec::new(),
+    };
+    let mut path = Vec::new();
+    reader.object(&mut path, Some(&type_mapping.root), document, true)?;
+    if !reader.unmapped.is_empty() {
+        return Ok(Outcome::Unmapped(reader.unmapped));
+    }
+    let mut encoded = reader.encoded;
+    for (field, state) in reader.states {
+        if state.norms && state.length > 0 {
+            encoded.push_column(
+                ColumnKind::Norm,
+                field,
+                i64::from(norm_of_length(state.length, state.boost)),
+            );
+        }
+    }
+    for name in &reader.names {
+        encoded.push_term(FIELD_NAMES, name, 0);
+    }
+    encoded.push_term(TYPE, type_name, 0);
+    encoded.store(type_name, id, source);
+    Ok(Outcome::Ready(Box::new(encoded)))
+}
+
+#[derive(Default)]
+struct State {
+    length: u32,
+    position: u32,
+    norms: bool,
+    boost: f32,
+}
+
+struct Reader<'a> {
+    mapping: &'a Mapping,
+    type_mapping: &'a TypeMapping,
+    encoded: Encoded,
+    states: HashMap<FieldOrdinal, State>,
+    names: BTreeSet<String>,
+    unmapped: Vec<(Vec<String>, FieldNode)>,
+}
+
+impl<'a> Reader<'a> {
+    fn object(
+        &mut self,
+        path: &mut Vec<String>,
+        node: Option<&'a ObjectNode>,
+        object: &Map<String, Value>,
+        dynamic: bool,
+    ) -> Result<()> {
+        if path.len() > 20 {
+            return Err(SearchError::mapping("objects are nested too deeply"));
+        }
+        if node.and_then(|node| node.enabled) == Some(false) {
+            return Ok(());
+        }
+        let policy = node.and_then(|node| node.dynamic);
+        let dynamic = match policy {
+            Some(Dynamic::No) => false,
+            Some(_) => true,
+            None => dynamic,
+        };
+        for (key, value) in object {
+            if path.is_empty()
+                && matches!(
+                    key.as_str(),
+                    "_id"
+                        | "_type"
+                        | "_routing"
+                        | "_parent"
+                        | "_timestamp"
+                        | "_ttl"
+                        | "_version"
+                        | "_index"
+                        | "_source"
+                        | "_all"
+                )
+            {
+                continue;
+            }
+            path.push(key.clone());
+            let known = node.and_then(|node| node.properties.get(key));
+            if known.is_none() && policy == Some(Dynamic::Strict) && !value.is_null() {
+                return Err(SearchError::new(
+                    400,
+                    "StrictDynamicMappingException",
+                    format!(
+                        "mapping set to strict, dynamic introduction of [{key}] within [{}] is not allowed",
+                        path.split_last().map_or(String::new(), |(_, above)| above.join("."))
+                    ),
+                ));
+            }
+            self.value(path, known, value, dynamic)?;
+            path.pop();
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, path: &mut Vec<String>, known: Option<&'a Node>, value: &Value, dynamic: bool) -> Result<()> {
+        match (value, known) {
+            (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
+            (Value::Object(object), Some(Node::Object(node))) => {
+                self.names.insert(path.join("."));
+                self.object(path, Some(node), object, dynamic)
+            }
+            (Value::Object(object), None) => {
+                if dynamic {
+                    self.names.insert(path.join("."));
+                    self.object(path, None, object, true)?;
+                }
+                Ok(())
+            }
+            (Value::Object(_), Some(Node::Field(field)))
+                if field.field_type.kind == Kind::Binary || field.field_type.indexing == Indexing::No =>
+            {
+                Ok(())
+            }
+            (Value::Object(_), Some(Node::Field(_))) => Err(SearchError::mapping(format!(
+                "failed to parse [{}]: unknown property",
+                path.join(".")
+            ))),
+            (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
+                Some(value) => self.field(&path.join("."), field, value, true),
+                None => Ok(()),
+            },
+            (Value::Null, _) => Ok(()),
+            (_, Some(Node::Field(field))) => self.field(&path.join("."), field, value, true),
+            (_, Some(Node::Object(_))) => Err(SearchError::mapping(format!(
+                "object mapping for [{}] tried to parse as object, but found a concrete value",
+                path.join(".")
+            ))),
+            (_, None) => {
+                // A field of that name in another type, or at a dotted path, says what it is.
+                if dynamic && !self.unmapped.iter().any(|(other, _)| other == path) {
+                    let node = match self.mapping.exact_field(&path.join(".")) {
+                        Some(field) => Some(FieldNode::of(field.field_type.clone())),
+                        None => guess(self.type_mapping, path, value)?,
+                    };
+                    self.unmapped.extend(node.map(|node| (path.clone(), node)));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Indexes a value; the other ways of indexing a field leave `_all` alone.
+    fn field(&mut self, name: &str, node: &FieldNode, value: &Value, in_all: bool) -> Result<()> {
+        let mapping = self.mapping;
+        let Some(field) = mapping.exact_field(name) else {
+            return Ok(());
+        };
+        let owned;
+        let text = match value {
+            Value::String(text) => text.as_str(),
+            other => {
+                owned = other.to_string();
+                owned.as_str()
+            }
+        };
+        let in_all = in_all
+            && field.field_type.include_in_all
+            && self.type_mapping.all_enabled
+            && field.field_type.indexing != Indexing::No;
+        let shared = in_all
+            && field.field_type.kind == Kind::String
+            && field.index_analyzer.same_as_standard()
+            && mapping.all().index_analyzer.same_as_standard();
+        let taken = self.index(field, value, text, shared);
+        match taken {
+            Ok(()) => {}
+            Err(_) if field.field_type.ignore_malformed => return Ok(()),
+            Err(error) => {
+                return Err(SearchError::mapping(format!(
+                    "failed to parse [{name}]; nested: {error}"
+                )));
+            }
+        }
+        if in_all && !shared {
+            self.analyze(ALL, &mapping.all().index_analyzer, text, true, 1.0)?;
+        }
+        for (other, node) in &node.fields {
+            self.field(&format!("{name}.{other}"), node, value, false)?;
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, field: &Field, value: &Value, text: &str, shared: bool) -> Result<()> {
+        let kind = &field.field_type;
+        if kind.indexing == Indexing::No {
+            return Ok(());
+        }
+        if !self.names.contains(&field.name) {
+            self.names.insert(field.name.clone());
+        }
+        match kind.kind {
+            Kind::String => {
+                if kind.ignore_above.is_some_and(|most| text.chars().count() > most) {
+                    return Ok(());
+                }
+                if kind.indexing == Indexing::NotAnalyzed && text.len() > LONGEST_TERM {
+                    return Err(SearchError::illegal(format!(
+                        "Document contains at least one immense term in field=\"{}\" (whose UTF8 encoding is longer than the max length {LONGEST_TERM})",
+                        field.name
+                    )));
+                }
+                if shared {
+                    self.analyze_twice(field, text)
+                } else {
+                    self.analyze(field.ordinal, &field.index_analyzer, text, kind.norms, kind.boost)
+                }
+            }
+            Kind::Boolean => {
+                let truth = match value {
+                    Value::Bool(truth) => *truth,
+                    other => crate::mapping::truth(other),
+                };
+                self.analyze(
+                    field.ordinal,
+                    &Analyzer::keyword(),
+                    if truth { "T" } else { "F" },
+                    false,
+                    1.0,
+                )
+            }
+            Kind::Date => {
+                let millis = match value {
+                    Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(|float| float as i64)),
+                    Value::String(text) => kind.format.parse_lenient(text, Fill::Floor),
+                    _ => None,
+                };
+                let millis = millis.ok_or_else(|| {
+                    SearchError::mapping(format!(
+                        "failed to parse date field [{text}], tried both date format [{}], and timestamp number with locale []",
+                        kind.format.as_str()
+                    ))
+                })?;
+                self.encoded.push_column(ColumnKind::Value, field.ordinal, millis);
+                Ok(())
+            }
+            Kind::Binary => Ok(()),
+            _ => {
+                let encoded = match value {
+                    // A number with a fraction is cut where a whole one is wanted.
+                    Value::Number(number) if !kind.kind.is_floating() && number.is_f64() => {
+                        kind.encode_text(&(number.as_f64().unwrap_or(0.0) as i64).to_string())?
+                    }
+                    _ => kind.encode_text(text)?,
+                };
+                self.encoded.push_column(ColumnKind::Value, field.ordinal, encoded);
+                Ok(())
+            }
+        }
+    }
+
+    fn analyze(&mut self, field: FieldOrdinal, analyzer: &Analyzer, text: &str, norms: bool, boost: f32) -> Result<()> {
+        let state = self.states.entry(field).or_default();
+        (state.norms, state.boost) = (norms, boost);
+        let base = state.position;
+        let encoded = &mut self.encoded;
+        let end = analyzer.analyze(text, &mut |token| {
+            if token.text.len() <= LONGEST_TERM {
+                state.length += 1;
+                encoded.push_term(field, token.text, base.saturating_add(token.position));
+            }
+        });
+        state.position = base.saturating_add(end);
+        Ok(())
+    }
+
+    /// One pass for the field and `_all`, which see the same terms.
+    fn analyze_twice(&mut self, field: &Field, text: &str) -> Result<()> {
+        let mut own = self.states.remove(&field.ordinal).unwrap_or_default();
+        let mut all = self.states.remove(&ALL).unwrap_or_default();
+        (own.norms, own.boost) = (field.field_type.norms, field.field_type.boost);
+        (all.norms, all.boost) = (true, 1.0);
+        let encoded = &mut self.encoded;
+        let end = field.index_analyzer.analyze(text, &mut |token| {
+            own.length += 1;
+            all.length += 1;
+            encoded.push_term(field.ordinal, token.text, own.position.saturating_add(token.position));
+            encoded.push_term(ALL, token.text, all.position.saturating_add(token.position));
+        });
+        own.position = own.position.saturating_add(end);
+        all.position = all.position.saturating_add(end);
+        self.states.insert(field.ordinal, own);
+        self.states.insert(ALL, all);
+        Ok(())
+    }
+}

@@ -1,0 +1,299 @@
+//! A document as tantivy takes it in: one stream of terms, columns of whole numbers, and the stored bytes.
+//!
+//! Promises: terms of all fields share one tantivy text field, each behind a character that says its field, so that fields can be added without a new schema;
+//! positions run per field; the length norm of every field is a column of its own, encoded as Lucene encodes it.
+//! Limits: a term has at most 32,766 bytes.
+//! Source: our own layout.
+
+use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
+use tantivy::schema::{Document, Field, Value};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+
+use crate::mapping::FieldOrdinal;
+
+/// The longest term, in bytes.
+pub(crate) const LONGEST_TERM: usize = 32_766;
+
+/// The fields of every segment's schema.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields {
+    pub(super) terms: Field,
+    pub(super) columns: Field,
+    pub(super) stored: Field,
+}
+
+/// Which column of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnKind {
+    /// The length norm, as a byte.
+    Norm,
+    /// The value: a number, a date, an address.
+    Value,
+}
+
+/// The name of a column: four characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnName([u8; 4]);
+
+impl ColumnName {
+    pub(crate) fn new(kind: ColumnKind, field: FieldOrdinal) -> ColumnName {
+        const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        let digit = |place: u32| DIGITS.get((field / place % 62) as usize).copied().unwrap_or(b'0');
+        ColumnName([
+            if kind == ColumnKind::Norm { b'n' } else { b'v' },
+            digit(62 * 62),
+            digit(62),
+            digit(1),
+        ])
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or("")
+    }
+}
+
+/// The character that stands before every term of a field.
+pub(crate) fn field_prefix(field: FieldOrdinal) -> char {
+    let code = field + 1;
+    // Surrogates are no characters; the fields above go around them.
+    char::from_u32(if code < 0xD800 { code } else { code + 0x800 }).unwrap_or('\u{10FFFF}')
+}
+
+/// A document ready for the index.
+#[derive(Debug, Default)]
+pub(crate) struct Encoded {
+    stream: String,
+    columns: Vec<(ColumnName, i64)>,
+    stored: Vec<u8>,
+    pub(super) fields: Option<Fields>,
+}
+
+impl Encoded {
+    /// Adds a term of a field. Positions of one field must not fall.
+    pub(crate) fn push_term(&mut self, field: FieldOrdinal, text: &str, position: u32) {
+        let prefix = field_prefix(field);
+        push_number(
+            &mut self.stream,
+            u32::try_from(prefix.len_utf8() + text.len()).unwrap_or(u32::MAX),
+        );
+        push_number(&mut self.stream, position);
+        self.stream.push(prefix);
+        self.stream.push_str(text);
+    }
+
+    pub(crate) fn push_column(&mut self, kind: ColumnKind, field: FieldOrdinal, value: i64) {
+        self.columns.push((ColumnName::new(kind, field), value));
+    }
+
+    pub(crate) fn store(&mut self, type_name: &str, id: &str, source: &[u8]) {
+        self.stored.clear();
+        for part in [type_name.as_bytes(), id.as_bytes()] {
+            self.stored
+                .extend_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
+            self.stored.extend_from_slice(part);
+        }
+        self.stored.extend_from_slice(source);
+    }
+}
+
+/// What was stored of a document.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    bytes: Vec<u8>,
+    id: usize,
+    source: usize,
+}
+
+impl Stored {
+    pub(super) fn decode(bytes: Vec<u8>) -> Option<Stored> {
+        let part = |at: usize| -> Option<usize> {
+            let length: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
+            let end = at + 4 + u32::from_le_bytes(length) as usize;
+            (end <= bytes.len()).then_some(end)
+        };
+        let id = part(0)?;
+        let source = part(id)?;
+        Some(Stored { bytes, id, source })
+    }
+
+    pub(crate) fn type_name(&self) -> &str {
+        self.bytes
+            .get(4..self.id)
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or("")
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.bytes
+            .get(self.id + 4..self.source)
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or("")
+    }
+
+    pub(crate) fn source(&self) -> &[u8] {
+        self.bytes.get(self.source..).unwrap_or(&[])
+    }
+}
+
+/// Writes a number in ASCII characters, six bits each.
+fn push_number(stream: &mut String, mut number: u32) {
+    while number >= 64 {
+        stream.push(char::from(64 + (number % 64) as u8));
+        number /= 64;
+    }
+    stream.push(char::from(number as u8));
+}
+
+fn take_number(bytes: &[u8], at: &mut usize) -> Option<u32> {
+    let mut number = 0u32;
+    let mut shift = 0;
+    loop {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        number |= u32::from(byte % 64).checked_shl(shift)?;
+        if byte < 64 {
+            return Some(number);
+        }
+        shift += 6;
+    }
+}
+
+/// Hands tantivy the terms that [`Encoded::push_term`] wrote.
+#[derive(Clone, Default)]
+pub(super) struct StreamTokenizer {
+    token: Token,
+}
+
+pub(super) struct Stream<'a> {
+    text: &'a str,
+    at: usize,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for StreamTokenizer {
+    type TokenStream<'a> = Stream<'a>;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+        Stream {
+            text,
+            at: 0,
+            token: &mut self.token,
+        }
+    }
+}
+
+impl TokenStream for Stream<'_> {
+    fn advance(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        let (Some(length), Some(position)) = (take_number(bytes, &mut at), take_number(bytes, &mut at)) else {
+            return false;
+        };
+        let end = at + length as usize;
+        let Some(term) = self.text.get(at..end) else {
+            return false;
+        };
+        self.token.text.clear();
+        self.token.text.push_str(term);
+        self.token.position = position as usize;
+        self.token.position_length = 1;
+        self.at = end;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+/// A value of a document, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'a> {
+    Text(&'a str),
+    Bytes(&'a [u8]),
+    Columns(&'a [(ColumnName, i64)]),
+    Number(i64),
+}
+
+pub(crate) struct Columns<'a>(std::slice::Iter<'a, (ColumnName, i64)>);
+
+impl<'a> Iterator for Columns<'a> {
+    type Item = (&'a str, Part<'a>);
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(name, value)| (name.as_str(), Part::Number(*value)))
+    }
+}
+
+impl<'a> Value<'a> for Part<'a> {
+    type ArrayIter = std::iter::Empty<Part<'a>>;
+    type ObjectIter = Columns<'a>;
+    fn as_value(&self) -> ReferenceValue<'a, Self> {
+        match *self {
+            Part::Text(text) => ReferenceValue::Leaf(ReferenceValueLeaf::Str(text)),
+            Part::Bytes(bytes) => ReferenceValue::Leaf(ReferenceValueLeaf::Bytes(bytes)),
+            Part::Number(number) => ReferenceValue::Leaf(ReferenceValueLeaf::I64(number)),
+            Part::Columns(columns) => ReferenceValue::Object(Columns(columns.iter())),
+        }
+    }
+}
+
+impl Document for Encoded {
+    type Value<'a> = Part<'a>;
+    type FieldsValuesIter<'a> = std::vec::IntoIter<(Field, Part<'a>)>;
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        let values = match self.fields {
+            Some(fields) => {
+                vec![
+                    (fields.terms, Part::Text(&self.stream)),
+                    (fields.columns, Part::Columns(&self.columns)),
+                    (fields.stored, Part::Bytes(&self.stored)),
+                ]
+            }
+            None => vec![],
+        };
+        values.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_hands_out_the_terms_that_went_in() {
+        let mut encoded = Encoded::default();
+        let long = "x".repeat(5000);
+        encoded.push_term(0, "größe", 0);
+        encoded.push_term(70_000, &long, 1_000_000);
+        let mut tokenizer = StreamTokenizer::default();
+        let mut stream = tokenizer.token_stream(&encoded.stream);
+        assert!(stream.advance());
+        assert_eq!(
+            (stream.token().text.as_str(), stream.token().position),
+            ("\u{1}größe", 0)
+        );
+        assert!(stream.advance());
+        assert_eq!(
+            (
+                stream.token().text.chars().skip(1).collect::<String>(),
+                stream.token().position
+            ),
+            (long, 1_000_000)
+        );
+        assert!(!stream.advance());
+    }
+
+    #[test]
+    fn what_is_stored_comes_back() {
+        let mut encoded = Encoded::default();
+        encoded.store("fluentd", "AU1", b"{}");
+        let stored = Stored::decode(encoded.stored).unwrap();
+        assert_eq!(
+            (stored.type_name(), stored.id(), stored.source()),
+            ("fluentd", "AU1", b"{}".as_slice())
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! The terms of a field, document by document: the postings turned around.
+//!
+//! Limits: built when it is first asked for, and kept; four bytes for every term of every document.
+
+use tantivy::DocSet;
+use tantivy::TERMINATED;
+use tantivy::schema::IndexRecordOption;
+
+use super::encoded::field_prefix;
+use super::segment::Segment;
+use crate::error::{Result, SearchError};
+use crate::mapping::FieldOrdinal;
+
+/// Most terms of all documents of a segment that are turned around.
+const MOST: usize = 100_000_000;
+
+/// The terms of a field by document.
+pub(crate) struct Ordinals {
+    terms: Vec<Box<str>>,
+    starts: Vec<u32>,
+    ordinals: Vec<u32>,
+}
+
+impl Ordinals {
+    pub(super) fn read(segment: &Segment, field: FieldOrdinal) -> Result<Ordinals> {
+        let prefix = field_prefix(field).to_string();
+        let mut stream = segment
+            .terms()
+            .terms()
+            .range()
+            .ge(prefix.as_bytes())
+            .lt(field_prefix(field + 1).to_string().as_bytes())
+            .into_stream()?;
+        let mut terms: Vec<Box<str>> = Vec::new();
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        while stream.advance() {
+            let ordinal = u32::try_from(terms.len()).unwrap_or(u32::MAX);
+            let text = stream
+                .key()
+                .get(prefix.len()..)
+                .map(String::from_utf8_lossy)
+                .unwrap_or_default();
+            terms.push(text.into());
+            let mut postings = segment.postings(stream.value(), IndexRecordOption::Basic)?;
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                pairs.push((doc, ordinal));
+                doc = postings.advance();
+            }
+            if pairs.len() > MOST {
+                return Err(SearchError::new(
+                    500,
+                    "CircuitBreakingException",
+                    format!("Data too large, data for field would be larger than limit of [{MOST}] terms"),
+                ));
+            }
+        }
+        let mut starts = vec![0u32; segment.max_doc() as usize + 1];
+        for (doc, _) in &pairs {
+            if let Some(count) = starts.get_mut(*doc as usize + 1) {
+                *count += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut ordinals = vec![0; pairs.len()];
+        // Terms come in order, so each document's terms do.
+        for (doc, ordinal) in pairs {
+            if let Some(at) = next.get_mut(doc as usize) {
+                if let Some(slot) = ordinals.get_mut(*at as usize) {
+                    *slot = ordinal;
+                }
+                *at += 1;
+            }
+        }
+        Ok(Ordinals {
+            terms,
+            starts,
+            ordinals,
+        })
+    }
+
+    /// The ordinals of a document's terms, ascending, each once.
+    pub(crate) fn of(&self, doc: u32) -> &[u32] {
+        match (self.starts.get(doc as usize), self.starts.get(doc as usize + 1)) {
+            (Some(from), Some(to)) => self.ordinals.get(*from as usize..*to as usize).unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn term(&self, ordinal: u32) -> &str {
+        self.terms.get(ordinal as usize).map_or("", |term| term)
+    }
+
+    /// The ordinal of a term, if the segment has it.
+    pub(crate) fn find(&self, text: &str) -> Option<u32> {
+        self.terms
+            .binary_search_by(|term| (**term).cmp(text))
+            .ok()
+            .and_then(|at| u32::try_from(at).ok())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len()
+    }
+}

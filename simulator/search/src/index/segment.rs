@@ -1,0 +1,253 @@
+//! A segment: an immutable part of an index, on tantivy's postings, columns and document store.
+//!
+//! Promises: what is read of a segment is cached where queries need it over and over (norms, values); documents keep their order of arrival.
+//! Limits: in memory.
+//! Source: our own; the formats are tantivy's.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tantivy::directory::{OwnedBytes, RamDirectory};
+use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
+use tantivy::index::{IndexBuilder, IndexSettings, InvertedIndexReader, SegmentReader};
+use tantivy::indexer::SingleSegmentIndexWriter;
+use tantivy::postings::{SegmentPostings, TermInfo};
+use tantivy::schema::{
+    FAST, IndexRecordOption, JsonObjectOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value as _,
+};
+use tantivy::store::StoreReader;
+use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
+use tantivy::{BitSet, TantivyDocument};
+
+use super::bits::Bits;
+use super::encoded::{ColumnKind, ColumnName, Encoded, Fields, Stored, StreamTokenizer, field_prefix};
+use super::values::Values;
+use crate::error::{Result, SearchError};
+use crate::mapping::FieldOrdinal;
+
+const TERMS: &str = "t";
+const COLUMNS: &str = "c";
+const STORED_FIELD: &str = "d";
+const TOKENIZER: &str = "stream";
+/// What tantivy's writer may reserve at the start.
+const BUDGET: usize = 3_000_000;
+
+fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer(TOKENIZER)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+        .set_fieldnorms(false);
+    let terms = builder.add_text_field(TERMS, TextOptions::default().set_indexing_options(indexing));
+    let columns = builder.add_json_field(COLUMNS, JsonObjectOptions::from(FAST));
+    let stored = builder.add_bytes_field(STORED_FIELD, STORED);
+    (builder.build(), Fields { terms, columns, stored })
+}
+
+fn settings() -> IndexSettings {
+    IndexSettings {
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
+}
+
+fn tokenizers() -> TokenizerManager {
+    let tokenizers = TokenizerManager::default();
+    tokenizers.register(TOKENIZER, TextAnalyzer::builder(StreamTokenizer::default()).build());
+    tokenizers
+}
+
+/// A segment being written.
+pub(super) struct SegmentWriter {
+    writer: SingleSegmentIndexWriter<Encoded>,
+    fields: Fields,
+    documents: u32,
+}
+
+impl SegmentWriter {
+    pub(super) fn new() -> Result<SegmentWriter> {
+        let (schema, fields) = schema();
+        let writer = IndexBuilder::new()
+            .schema(schema)
+            .settings(settings())
+            .tokenizers(tokenizers())
+            .single_segment_index_writer(RamDirectory::create(), BUDGET)?;
+        Ok(SegmentWriter {
+            writer,
+            fields,
+            documents: 0,
+        })
+    }
+
+    pub(super) fn documents(&self) -> u32 {
+        self.documents
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.writer.mem_usage()
+    }
+
+    pub(super) fn add(&mut self, mut document: Encoded) -> Result<()> {
+        document.fields = Some(self.fields);
+        self.writer.add_document(document)?;
+        self.documents += 1;
+        Ok(())
+    }
+
+    pub(super) fn finish(self, number: u32) -> Result<Segment> {
+        let index = self.writer.finalize()?;
+        Segment::open(number, &index)
+    }
+}
+
+/// A finished segment.
+pub(crate) struct Segment {
+    /// Its number in the index; segments are in the order of their numbers.
+    pub(crate) number: u32,
+    source: tantivy::Segment,
+    fields: Fields,
+    reader: SegmentReader,
+    terms: Arc<InvertedIndexReader>,
+    store: StoreReader,
+    norms: Mutex<HashMap<FieldOrdinal, Arc<[u8]>>>,
+    values: Mutex<HashMap<FieldOrdinal, Arc<Values>>>,
+    ordinals: Mutex<HashMap<FieldOrdinal, Arc<super::ordinals::Ordinals>>>,
+}
+
+impl Segment {
+    fn open(number: u32, index: &tantivy::Index) -> Result<Segment> {
+        let source = index
+            .searchable_segments()?
+            .into_iter()
+            .next()
+            .ok_or_else(|| SearchError::engine("a finished segment has no reader"))?;
+        let (_, fields) = schema();
+        let reader = SegmentReader::open(&source)?;
+        let terms = reader.inverted_index(fields.terms)?;
+        let store = reader.get_store_reader(8)?;
+        Ok(Segment {
+            number,
+            source,
+            fields,
+            reader,
+            terms,
+            store,
+            norms: Mutex::default(),
+            values: Mutex::default(),
+            ordinals: Mutex::default(),
+        })
+    }
+
+    /// One segment of several, without the documents that are marked dead; numbered as told.
+    pub(super) fn merged(segments: &[Arc<Segment>], dead: &[Option<Bits>], number: u32) -> Result<Segment> {
+        let sources: Vec<tantivy::Segment> = segments.iter().map(|segment| segment.source.clone()).collect();
+        let filters = segments
+            .iter()
+            .zip(dead)
+            .map(|(segment, dead)| match dead {
+                None => Ok(None),
+                Some(dead) => {
+                    let mut alive = BitSet::with_max_value_and_full(segment.max_doc());
+                    dead.iter()
+                        .filter(|doc| *doc < segment.max_doc())
+                        .for_each(|doc| alive.remove(doc));
+                    let mut bytes = Vec::new();
+                    write_alive_bitset(&alive, &mut bytes)?;
+                    Ok(Some(AliveBitSet::open(OwnedBytes::new(bytes))))
+                }
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let index = tantivy::indexer::merge_filtered_segments(&sources, settings(), filters, RamDirectory::create())?;
+        Segment::open(number, &index)
+    }
+
+    /// How many documents it has, dead ones included.
+    pub(crate) fn max_doc(&self) -> u32 {
+        self.reader.max_doc()
+    }
+
+    /// How many bytes its files take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.reader.space_usage().map_or(0, |usage| usage.total().get_bytes())
+    }
+
+    pub(crate) fn terms(&self) -> &InvertedIndexReader {
+        &self.terms
+    }
+
+    /// Where a term of a field is, if any document has it. `key` is from [`term_key`].
+    pub(crate) fn term_info(&self, key: &[u8]) -> Result<Option<TermInfo>> {
+        Ok(self.terms.terms().get(key)?)
+    }
+
+    pub(crate) fn postings(&self, info: &TermInfo, option: IndexRecordOption) -> Result<SegmentPostings> {
+        Ok(self.terms.read_postings_from_terminfo(info, option)?)
+    }
+
+    /// What was stored of a document.
+    pub(crate) fn stored(&self, doc: u32) -> Result<Stored> {
+        let document: TantivyDocument = self.store.get(doc)?;
+        let bytes = document
+            .get_first(self.fields.stored)
+            .and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
+        bytes
+            .and_then(Stored::decode)
+            .ok_or_else(|| SearchError::engine("a document was stored without its source"))
+    }
+
+    /// The length norms of a field, a byte a document.
+    pub(crate) fn norms(&self, field: FieldOrdinal) -> Result<Arc<[u8]>> {
+        if let Some(norms) = self.norms.lock().get(&field) {
+            return Ok(norms.clone());
+        }
+        let column = self.column(ColumnKind::Norm, field)?;
+        let norms: Arc<[u8]> = match column {
+            None => vec![0; self.max_doc() as usize].into(),
+            Some(column) => (0..self.max_doc())
+                .map(|doc| column.first(doc).and_then(|norm| u8::try_from(norm).ok()).unwrap_or(0))
+                .collect(),
+        };
+        self.norms.lock().insert(field, norms.clone());
+        Ok(norms)
+    }
+
+    /// The numbers of a field.
+    pub(crate) fn values(&self, field: FieldOrdinal) -> Result<Arc<Values>> {
+        if let Some(values) = self.values.lock().get(&field) {
+            return Ok(values.clone());
+        }
+        let values = Arc::new(match self.column(ColumnKind::Value, field)? {
+            None => Values::Empty,
+            Some(column) => Values::read(&column, self.max_doc()),
+        });
+        self.values.lock().insert(field, values.clone());
+        Ok(values)
+    }
+
+    /// The terms of a field by document.
+    pub(crate) fn ordinals(&self, field: FieldOrdinal) -> Result<Arc<super::ordinals::Ordinals>> {
+        if let Some(ordinals) = self.ordinals.lock().get(&field) {
+            return Ok(ordinals.clone());
+        }
+        let ordinals = Arc::new(super::ordinals::Ordinals::read(self, field)?);
+        self.ordinals.lock().insert(field, ordinals.clone());
+        Ok(ordinals)
+    }
+
+    fn column(&self, kind: ColumnKind, field: FieldOrdinal) -> Result<Option<tantivy::columnar::Column<i64>>> {
+        let name = ColumnName::new(kind, field);
+        Ok(self
+            .reader
+            .fast_fields()
+            .column_opt::<i64>(&format!("{COLUMNS}.{}", name.as_str()))?)
+    }
+}
+
+/// The key of a term of a field in the dictionary.
+pub(crate) fn term_key(field: FieldOrdinal, text: &str) -> Vec<u8> {
+    let mut key = String::with_capacity(text.len() + 4);
+    key.push(field_prefix(field));
+    key.push_str(text);
+    key.into_bytes()
+}

@@ -1,0 +1,44 @@
+//! The log search backend: a server of its own that answers as Elasticsearch 1.5 does.
+//!
+//! ```
+//! use stuntdouble_search::{Options, SearchServer};
+//!
+//! # fn main() -> Result<(), stuntdouble_search::SearchError> {
+//! let server = SearchServer::new(Options::default());
+//! server.index("logstash-2015.06.26", "fluentd", None, br#"{"log": "connection refused"}"#)?;
+//! server.refresh()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Promises: totals, documents and scores are those of Lucene 4.10 with the statistics of each index; what is bad input gets a refusal, and nothing takes the server down;
+//! the clock is injected; everything has a bound.
+//! Limits: in memory; one machine, whatever nodes and shards it reports; no scripts, suggesters, percolators, nested documents or geography.
+//! Source: the documented log queries, and Elasticsearch 1.5 on Lucene 4.10 for what they do not say.
+
+mod aggs;
+mod analysis;
+mod api;
+mod check;
+mod cluster;
+mod dates;
+mod error;
+mod find;
+mod highlight;
+mod ids;
+mod index;
+mod mapping;
+mod options;
+mod pattern;
+mod query;
+mod rest;
+mod score;
+mod scroll;
+mod syntax;
+mod write;
+
+pub use analysis::{Analyzer, Token};
+pub use check::check_query;
+pub use error::{Result, SearchError};
+pub use options::{Clock, Limits, Options, Ticks};
+pub use rest::SearchServer;

@@ -1,0 +1,304 @@
+//! The type of one field and its settings.
+
+use serde_json::{Map, Value, json};
+
+use crate::dates::DateFormat;
+use crate::error::{Result, SearchError};
+
+/// What values a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Text, analyzed or whole.
+    String,
+    /// 64 bits, signed.
+    Long,
+    /// 32 bits, signed.
+    Integer,
+    /// 16 bits, signed.
+    Short,
+    /// 8 bits, signed.
+    Byte,
+    /// 64 bits, floating.
+    Double,
+    /// 32 bits, floating.
+    Float,
+    /// Milliseconds since 1970.
+    Date,
+    /// True or false.
+    Boolean,
+    /// An IPv4 address.
+    Ip,
+    /// Bytes, stored and never indexed.
+    Binary,
+}
+
+impl Kind {
+    /// The kind that a mapping names.
+    pub(crate) fn named(name: &str) -> Option<Kind> {
+        Some(match name {
+            "string" | "multi_field" => Kind::String,
+            "long" => Kind::Long,
+            "integer" => Kind::Integer,
+            "short" => Kind::Short,
+            "byte" => Kind::Byte,
+            "double" => Kind::Double,
+            "float" => Kind::Float,
+            "date" => Kind::Date,
+            "boolean" => Kind::Boolean,
+            "ip" => Kind::Ip,
+            "binary" => Kind::Binary,
+            _ => return None,
+        })
+    }
+
+    /// The name that a mapping gives the kind.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::String => "string",
+            Kind::Long => "long",
+            Kind::Integer => "integer",
+            Kind::Short => "short",
+            Kind::Byte => "byte",
+            Kind::Double => "double",
+            Kind::Float => "float",
+            Kind::Date => "date",
+            Kind::Boolean => "boolean",
+            Kind::Ip => "ip",
+            Kind::Binary => "binary",
+        }
+    }
+
+    /// True for what is compared as a number.
+    pub(crate) fn is_numeric(self) -> bool {
+        !matches!(self, Kind::String | Kind::Boolean | Kind::Binary)
+    }
+
+    /// True for what has a fractional part.
+    pub(crate) fn is_floating(self) -> bool {
+        matches!(self, Kind::Double | Kind::Float)
+    }
+}
+
+/// How a string field is indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Indexing {
+    /// Cut into terms.
+    Analyzed,
+    /// As one term.
+    NotAnalyzed,
+    /// Not at all.
+    No,
+}
+
+/// A field's kind and settings.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldType {
+    /// What values it holds.
+    pub(crate) kind: Kind,
+    /// How it is indexed.
+    pub(crate) indexing: Indexing,
+    /// The analyzer at index time, if not the default.
+    pub(crate) analyzer: Option<String>,
+    /// The analyzer at query time, if not that of index time.
+    pub(crate) search_analyzer: Option<String>,
+    /// The format of dates.
+    pub(crate) format: DateFormat,
+    /// Whether its values go into `_all`.
+    pub(crate) include_in_all: bool,
+    /// Whether the length of a value counts in scores.
+    pub(crate) norms: bool,
+    /// What takes the place of null.
+    pub(crate) null_value: Option<Value>,
+    /// The longest string that is indexed, in characters.
+    pub(crate) ignore_above: Option<usize>,
+    /// Whether a value of another kind is passed over.
+    pub(crate) ignore_malformed: bool,
+    /// Whether it is handed out by `fields` even without `_source`.
+    pub(crate) store: bool,
+    /// A factor of every score in the field.
+    pub(crate) boost: f32,
+    settings: Map<String, Value>,
+}
+
+impl FieldType {
+    /// A field of `kind` with every setting at its default.
+    pub(crate) fn of(kind: Kind) -> FieldType {
+        FieldType {
+            kind,
+            indexing: if kind == Kind::Binary {
+                Indexing::No
+            } else if kind == Kind::String {
+                Indexing::Analyzed
+            } else {
+                Indexing::NotAnalyzed
+            },
+            analyzer: None,
+            search_analyzer: None,
+            format: DateFormat::default(),
+            include_in_all: kind != Kind::Binary,
+            norms: kind == Kind::String,
+            null_value: None,
+            ignore_above: None,
+            ignore_malformed: false,
+            store: false,
+            boost: 1.0,
+            settings: Map::new(),
+        }
+    }
+
+    /// A date field that detection made, in the format that fitted.
+    pub(crate) fn detected_date(format: DateFormat) -> FieldType {
+        let mut field = FieldType::of(Kind::Date);
+        field.settings.insert("format".to_owned(), json!(format.as_str()));
+        field.format = format;
+        field
+    }
+
+    /// The field that a mapping describes.
+    ///
+    /// # Errors
+    /// A type that is not there, or a setting that is not understood.
+    pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldType> {
+        let type_name = definition.get("type").and_then(Value::as_str).unwrap_or("string");
+        let kind = Kind::named(type_name).ok_or_else(|| {
+            SearchError::mapping(format!("No handler for type [{type_name}] declared on field [{name}]"))
+        })?;
+        let mut field = FieldType::of(kind);
+        for (key, value) in definition {
+            let text = || value.as_str().map(str::to_owned);
+            match key.as_str() {
+                "index" => {
+                    field.indexing = match value.as_str() {
+                        Some("analyzed") => Indexing::Analyzed,
+                        Some("not_analyzed") => Indexing::NotAnalyzed,
+                        Some("no") => Indexing::No,
+                        _ => {
+                            return Err(SearchError::mapping(format!(
+                                "Wrong value for index [{value}] for field [{name}]"
+                            )));
+                        }
+                    };
+                    field.norms = kind == Kind::String
+                        && field.indexing == Indexing::Analyzed
+                        && !definition.get("omit_norms").is_some_and(truth);
+                }
+                "analyzer" => {
+                    (field.analyzer, field.search_analyzer) = (text(), field.search_analyzer.take().or_else(text))
+                }
+                "index_analyzer" => field.analyzer = text(),
+                "search_analyzer" => field.search_analyzer = text(),
+                "format" => field.format = text().map(|format| DateFormat::new(&format)).unwrap_or_default(),
+                "include_in_all" => field.include_in_all = truth(value),
+                "omit_norms" => field.norms = kind == Kind::String && !truth(value),
+                "norms" => field.norms = kind == Kind::String && value.get("enabled").is_none_or(truth),
+                "null_value" => field.null_value = Some(value.clone()),
+                "ignore_above" => field.ignore_above = value.as_u64().and_then(|most| usize::try_from(most).ok()),
+                "ignore_malformed" => field.ignore_malformed = truth(value),
+                "store" => field.store = truth(value),
+                "boost" => field.boost = value.as_f64().unwrap_or(1.0) as f32,
+                "type" | "fields" | "path" | "properties" => continue,
+                // Settings that change nothing of what is answered (such as doc_values or precision_step) are kept and echoed.
+                _ => {}
+            }
+            field.settings.insert(key.clone(), value.clone());
+        }
+        Ok(field)
+    }
+
+    /// The field as a mapping shows it.
+    pub(crate) fn describe(&self) -> Map<String, Value> {
+        let mut shown = Map::new();
+        shown.insert("type".to_owned(), json!(self.kind.name()));
+        shown.extend(self.settings.iter().map(|(key, value)| (key.clone(), value.clone())));
+        if self.kind == Kind::Date && !shown.contains_key("format") {
+            shown.insert("format".to_owned(), json!(self.format.as_str()));
+        }
+        shown
+    }
+
+    /// The number that `text` says, encoded so that whole numbers compare as values do.
+    ///
+    /// # Errors
+    /// A text that is no number, or one that is out of the kind's range.
+    pub(crate) fn encode_text(&self, text: &str) -> Result<i64> {
+        let refuse = || SearchError::number(text);
+        Ok(match self.kind {
+            Kind::Long => text.parse().map_err(|_| refuse())?,
+            Kind::Integer => i64::from(text.parse::<i32>().map_err(|_| refuse())?),
+            Kind::Short => i64::from(text.parse::<i16>().map_err(|_| refuse())?),
+            Kind::Byte => i64::from(text.parse::<i8>().map_err(|_| refuse())?),
+            Kind::Double => sortable(number(text).ok_or_else(refuse)?),
+            Kind::Float => sortable(f64::from(number(text).ok_or_else(refuse)? as f32)),
+            Kind::Ip => i64::from(u32::from(text.parse::<std::net::Ipv4Addr>().map_err(|_| {
+                SearchError::illegal(format!("failed to parse ip [{text}], not a valid ip address"))
+            })?)),
+            _ => return Err(refuse()),
+        })
+    }
+
+    /// The value that [`FieldType::encode_text`] made `encoded` of.
+    pub(crate) fn decode(&self, encoded: i64) -> f64 {
+        if self.kind.is_floating() {
+            unsortable(encoded)
+        } else {
+            encoded as f64
+        }
+    }
+}
+
+/// A floating number as Java reads it: no `inf`, no `nan`.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if text
+        .bytes()
+        .all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'+' | b'e' | b'E'))
+    {
+        text.parse().ok()
+    } else {
+        None
+    }
+}
+
+/// `value` as a whole number of the same order.
+pub(crate) fn sortable(value: f64) -> i64 {
+    let bits = value.to_bits() as i64;
+    bits ^ ((bits >> 63) & i64::MAX)
+}
+
+/// The inverse of [`sortable`].
+pub(crate) fn unsortable(encoded: i64) -> f64 {
+    f64::from_bits((encoded ^ ((encoded >> 63) & i64::MAX)) as u64)
+}
+
+/// What settings take for true: anything but `false`, `no`, `off`, `0` and the empty string.
+pub(crate) fn truth(value: &Value) -> bool {
+    match value {
+        Value::Bool(truth) => *truth,
+        Value::String(text) => !matches!(text.as_str(), "false" | "no" | "off" | "0" | ""),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encoded_numbers_sort_as_values_do() {
+        let values = [f64::NEG_INFINITY, -1e300, -1.5, -0.0, 0.0, 1e-300, 2.0, f64::INFINITY];
+        assert!(values.windows(2).all(|pair| sortable(pair[0]) <= sortable(pair[1])));
+        assert!(
+            values
+                .iter()
+                .all(|value| unsortable(sortable(*value)).to_bits() == value.to_bits())
+        );
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_refused() {
+        assert!(FieldType::of(Kind::Byte).encode_text("128").is_err());
+        assert!(FieldType::of(Kind::Long).encode_text("6004.5").is_err());
+        assert!(FieldType::of(Kind::Double).encode_text("nan").is_err());
+    }
+}

@@ -1,0 +1,241 @@
+//! Mappings: which fields documents have, and of what kind.
+//!
+//! Promises: a field keeps its kind once it has one; the same field name in two types of an index has one place in the index; a mapping is shown as it was given, with what dynamic mapping added.
+//! Limits: kinds are those of `field.rs`, objects and (flattened) nested objects; a bounded number of fields an index.
+//! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
+
+mod dynamic;
+mod field;
+mod tree;
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use crate::analysis::Analyzer;
+use crate::error::{Result, SearchError};
+
+pub(crate) use dynamic::guess;
+pub(crate) use field::{FieldType, Indexing, Kind};
+pub(crate) use field::{sortable, truth, unsortable};
+pub(crate) use tree::{Dynamic, FieldNode, Node, ObjectNode, TypeMapping};
+
+/// The place of a field in its index.
+pub(crate) type FieldOrdinal = u32;
+
+/// The field that holds every value.
+pub(crate) const ALL: FieldOrdinal = 0;
+/// The field that holds the type of a document.
+pub(crate) const TYPE: FieldOrdinal = 1;
+/// The field that holds the names of a document's fields.
+pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
+
+/// A field of an index: its place, its name in full, its kind and its analyzers.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    /// Its place.
+    pub(crate) ordinal: FieldOrdinal,
+    /// Its full name, with dots.
+    pub(crate) name: String,
+    /// Its kind and settings.
+    pub(crate) field_type: FieldType,
+    /// From text to terms when documents are indexed.
+    pub(crate) index_analyzer: Analyzer,
+    /// From text to terms when queries are read.
+    pub(crate) search_analyzer: Analyzer,
+}
+
+/// The mappings of one index.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapping {
+    types: IndexMap<String, TypeMapping>,
+    fields: HashMap<String, Field>,
+    analysis: Option<Map<String, Value>>,
+    all: Field,
+    most_fields: usize,
+}
+
+impl Mapping {
+    /// An empty mapping; `analysis` is the section of that name in the index's settings.
+    ///
+    /// # Errors
+    /// A default analyzer that is not understood.
+    pub(crate) fn new(analysis: Option<Map<String, Value>>, most_fields: usize) -> Result<Mapping> {
+        let default = Analyzer::configured("default", analysis.as_ref()).map_err(SearchError::illegal)?;
+        let all = Field {
+            ordinal: ALL,
+            name: "_all".to_owned(),
+            field_type: FieldType::of(Kind::String),
+            index_analyzer: default.clone(),
+            search_analyzer: default,
+        };
+        Ok(Mapping {
+            types: IndexMap::new(),
+            fields: HashMap::new(),
+            analysis,
+            all,
+            most_fields,
+        })
+    }
+
+    /// The field of that name, in full or after a type's name.
+    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
+        if name == "_all" {
+            return Some(&self.all);
+        }
+        self.fields.get(name).or_else(|| {
+            let (type_name, rest) = name.split_once('.')?;
+            self.types
+                .get(type_name)?
+                .root
+                .field(rest)
+                .and_then(|_| self.fields.get(rest))
+        })
+    }
+
+    /// The field whose name is `name` in full.
+    pub(crate) fn exact_field(&self, name: &str) -> Option<&Field> {
+        self.fields.get(name)
+    }
+
+    /// The names of all fields that `pattern` (with `*`) fits, sorted.
+    pub(crate) fn field_names(&self, pattern: &str) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .fields
+            .keys()
+            .filter(|name| crate::pattern::matches(pattern, name))
+            .cloned()
+            .collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn all(&self) -> &Field {
+        &self.all
+    }
+
+    pub(crate) fn analysis(&self) -> Option<&Map<String, Value>> {
+        self.analysis.as_ref()
+    }
+
+    /// The names of the types, in the order in which they came.
+    pub(crate) fn type_names(&self) -> impl Iterator<Item = &str> {
+        self.types.keys().map(String::as_str)
+    }
+
+    pub(crate) fn type_mapping(&self, name: &str) -> Option<&TypeMapping> {
+        self.types.get(name)
+    }
+
+    /// Adds the definition of a type to what is there.
+    ///
+    /// # Errors
+    /// A definition that is not understood, a field that has another kind already, too many fields.
+    pub(crate) fn put(&mut self, type_name: &str, definition: &Value) -> Result<()> {
+        if type_name.starts_with('_') && type_name != "_default_" {
+            return Err(SearchError::new(
+                400,
+                "InvalidTypeNameException",
+                format!("mapping type name [{type_name}] can't start with '_'"),
+            ));
+        }
+        let definition = match definition.get(type_name) {
+            Some(inner) if definition.as_object().is_some_and(|outer| outer.len() == 1) => inner,
+            _ => definition,
+        };
+        let mut fresh = self
+            .types
+            .get(type_name)
+            .cloned()
+            .unwrap_or_else(|| self.types.get("_default_").cloned().unwrap_or_default());
+        fresh.merge(definition)?;
+        self.adopt(type_name, fresh)
+    }
+
+    /// Makes sure of a type, as the first document of it does.
+    pub(crate) fn ensure_type(&mut self, type_name: &str) -> Result<()> {
+        if self.types.contains_key(type_name) {
+            Ok(())
+        } else {
+            self.put(type_name, &json!({}))
+        }
+    }
+
+    /// Adds fields that documents of a type turned out to have.
+    pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Vec<(Vec<String>, FieldNode)>) -> Result<()> {
+        let mut fresh = self.types.get(type_name).cloned().unwrap_or_default();
+        for (path, node) in found {
+            fresh.root.insert(&path, node)?;
+        }
+        self.adopt(type_name, fresh)
+    }
+
+    fn adopt(&mut self, type_name: &str, fresh: TypeMapping) -> Result<()> {
+        let mut added = Vec::new();
+        for (name, node) in fresh.root.leaves() {
+            match self.fields.get(&name) {
+                Some(known) if known.field_type.kind != node.field_type.kind => {
+                    return Err(SearchError::new(
+                        400,
+                        "MergeMappingException",
+                        format!(
+                            "Merge failed with failures {{[mapper [{name}] of different type, current_type [{}], merged_type [{}]]}}",
+                            known.field_type.kind.name(),
+                            node.field_type.kind.name()
+                        ),
+                    ));
+                }
+                Some(_) => {}
+                None => {
+                    let analyzer = |name: Option<&str>| match (node.field_type.indexing, node.field_type.kind) {
+                        (Indexing::Analyzed, Kind::String) => {
+                            Analyzer::configured(name.unwrap_or("default"), self.analysis.as_ref())
+                                .map_err(SearchError::mapping)
+                        }
+                        _ => Ok(Analyzer::keyword()),
+                    };
+                    let index_analyzer = analyzer(node.field_type.analyzer.as_deref())?;
+                    let search_analyzer = analyzer(
+                        node.field_type
+                            .search_analyzer
+                            .as_deref()
+                            .or(node.field_type.analyzer.as_deref()),
+                    )?;
+                    added.push(Field {
+                        ordinal: 0,
+                        name,
+                        field_type: node.field_type.clone(),
+                        index_analyzer,
+                        search_analyzer,
+                    });
+                }
+            }
+        }
+        if self.fields.len() + added.len() > self.most_fields {
+            return Err(SearchError::illegal(format!(
+                "Limit of total fields [{}] in index has been exceeded",
+                self.most_fields
+            )));
+        }
+        for mut field in added {
+            field.ordinal = FIELD_NAMES + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
+            self.fields.insert(field.name.clone(), field);
+        }
+        self.types.insert(type_name.to_owned(), fresh);
+        Ok(())
+    }
+
+    /// Forgets a type; its fields keep their places.
+    pub(crate) fn remove_type(&mut self, type_name: &str) -> bool {
+        self.types.shift_remove(type_name).is_some()
+    }
+
+    /// The mappings as they are shown, by type.
+    pub(crate) fn describe(&self) -> Map<String, Value> {
+        self.types
+            .iter()
+            .map(|(name, mapping)| (name.clone(), mapping.describe()))
+            .collect()
+    }
+}

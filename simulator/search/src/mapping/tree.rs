@@ -1,0 +1,335 @@
+//! The tree of objects and fields that a type's mapping is.
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use super::field::{FieldType, truth};
+use crate::dates::{DateFormat, default_detection};
+use crate::error::{Result, SearchError};
+
+/// A leaf of the tree: a field, and the other ways in which its values are indexed.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldNode {
+    pub(crate) field_type: FieldType,
+    pub(crate) fields: IndexMap<String, FieldNode>,
+}
+
+/// A branch of the tree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ObjectNode {
+    pub(crate) properties: IndexMap<String, Node>,
+    pub(crate) dynamic: Option<Dynamic>,
+    pub(crate) enabled: Option<bool>,
+    nested: bool,
+}
+
+/// What happens to a field that the mapping does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dynamic {
+    Yes,
+    No,
+    Strict,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    Object(Box<ObjectNode>),
+    Field(Box<FieldNode>),
+}
+
+/// The mapping of one type.
+#[derive(Clone, Debug)]
+pub(crate) struct TypeMapping {
+    pub(crate) root: ObjectNode,
+    pub(crate) all_enabled: bool,
+    pub(crate) date_detection: bool,
+    pub(crate) numeric_detection: bool,
+    pub(crate) date_formats: Vec<DateFormat>,
+    pub(crate) templates: Vec<Map<String, Value>>,
+    meta: Map<String, Value>,
+}
+
+impl Default for TypeMapping {
+    fn default() -> TypeMapping {
+        TypeMapping {
+            root: ObjectNode::default(),
+            all_enabled: true,
+            date_detection: true,
+            numeric_detection: false,
+            date_formats: default_detection(),
+            templates: vec![],
+            meta: Map::new(),
+        }
+    }
+}
+
+impl FieldNode {
+    pub(crate) fn of(field_type: FieldType) -> FieldNode {
+        FieldNode {
+            field_type,
+            fields: IndexMap::new(),
+        }
+    }
+
+    pub(crate) fn parse(name: &str, definition: &Map<String, Value>) -> Result<FieldNode> {
+        let mut fields = IndexMap::new();
+        let mut own = definition.clone();
+        if let Some(Value::Object(others)) = definition.get("fields") {
+            for (other, definition) in others {
+                let Value::Object(definition) = definition else {
+                    return Err(SearchError::mapping(format!(
+                        "field [{name}.{other}] must be an object"
+                    )));
+                };
+                if definition.get("type").and_then(Value::as_str) != Some("multi_field")
+                    && other == name
+                    && own.get("type").and_then(Value::as_str) == Some("multi_field")
+                {
+                    // The old form, in which the field itself is one of the fields.
+                    own = definition.clone();
+                } else {
+                    fields.insert(other.clone(), FieldNode::parse(other, definition)?);
+                }
+            }
+        }
+        Ok(FieldNode {
+            field_type: FieldType::parse(name, &own)?,
+            fields,
+        })
+    }
+
+    fn describe(&self) -> Value {
+        let mut shown = self.field_type.describe();
+        if !self.fields.is_empty() {
+            shown.insert(
+                "fields".to_owned(),
+                Value::Object(
+                    self.fields
+                        .iter()
+                        .map(|(name, field)| (name.clone(), field.describe()))
+                        .collect(),
+                ),
+            );
+        }
+        Value::Object(shown)
+    }
+}
+
+impl ObjectNode {
+    fn merge(&mut self, definition: &Map<String, Value>, depth: usize) -> Result<()> {
+        if depth > 20 {
+            return Err(SearchError::mapping("objects are nested too deeply"));
+        }
+        if let Some(dynamic) = definition.get("dynamic") {
+            self.dynamic = Some(match dynamic.as_str() {
+                Some("strict") => Dynamic::Strict,
+                _ if truth(dynamic) => Dynamic::Yes,
+                _ => Dynamic::No,
+            });
+        }
+        if let Some(enabled) = definition.get("enabled") {
+            self.enabled = Some(truth(enabled));
+        }
+        self.nested |= definition.get("type").and_then(Value::as_str) == Some("nested");
+        let Some(properties) = definition.get("properties") else {
+            return Ok(());
+        };
+        let Value::Object(properties) = properties else {
+            return Err(SearchError::mapping("properties must be an object"));
+        };
+        for (name, definition) in properties {
+            let Value::Object(definition) = definition else {
+                return Err(SearchError::mapping(format!(
+                    "Expected map for property [fields] on field [{name}] but got a {definition}"
+                )));
+            };
+            let kind = definition.get("type").and_then(Value::as_str);
+            let is_object = matches!(kind, Some("object" | "nested"))
+                || kind.is_none()
+                    && (definition.contains_key("properties")
+                        || definition.contains_key("dynamic")
+                        || definition.contains_key("enabled")
+                        || definition.is_empty());
+            match (self.properties.get_mut(name), is_object) {
+                (Some(Node::Object(known)), true) => known.merge(definition, depth + 1)?,
+                (Some(Node::Field(known)), false) => {
+                    let fresh = FieldNode::parse(name, definition)?;
+                    if fresh.field_type.kind != known.field_type.kind {
+                        return Err(SearchError::new(
+                            400,
+                            "MergeMappingException",
+                            format!(
+                                "Merge failed with failures {{[mapper [{name}] of different type, current_type [{}], merged_type [{}]]}}",
+                                known.field_type.kind.name(),
+                                fresh.field_type.kind.name()
+                            ),
+                        ));
+                    }
+                    known.fields.extend(fresh.fields);
+                }
+                (Some(_), _) => {
+                    return Err(SearchError::new(
+                        400,
+                        "MergeMappingException",
+                        format!("Merge failed with failures {{[Can't merge an object and a field [{name}]]}}"),
+                    ));
+                }
+                (None, true) => {
+                    let mut node = ObjectNode::default();
+                    node.merge(definition, depth + 1)?;
+                    self.properties.insert(name.clone(), Node::Object(Box::new(node)));
+                }
+                (None, false) => {
+                    self.properties
+                        .insert(name.clone(), Node::Field(Box::new(FieldNode::parse(name, definition)?)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a field where `path` leads, with the objects on the way.
+    pub(crate) fn insert(&mut self, path: &[String], node: FieldNode) -> Result<()> {
+        match path {
+            [] => Ok(()),
+            [name] => {
+                self.properties
+                    .entry(name.clone())
+                    .or_insert(Node::Field(Box::new(node)));
+                Ok(())
+            }
+            [name, rest @ ..] => match self
+                .properties
+                .entry(name.clone())
+                .or_insert_with(|| Node::Object(Box::default()))
+            {
+                Node::Object(object) => object.insert(rest, node),
+                Node::Field(_) => Err(SearchError::mapping(format!(
+                    "object mapping for [{name}] tried to parse as object, but found a concrete value"
+                ))),
+            },
+        }
+    }
+
+    /// The field at a dotted path below this object.
+    pub(crate) fn field(&self, path: &str) -> Option<&FieldNode> {
+        if let Some(Node::Field(field)) = self.properties.get(path) {
+            return Some(field);
+        }
+        path.match_indices('.').find_map(|(at, _)| {
+            let (head, rest) = (path.get(..at)?, path.get(at + 1..)?);
+            match self.properties.get(head)? {
+                Node::Object(object) => object.field(rest),
+                Node::Field(field) => field.fields.get(rest),
+            }
+        })
+    }
+
+    /// Every field below this object with its name in full.
+    pub(crate) fn leaves(&self) -> Vec<(String, &FieldNode)> {
+        let mut leaves = Vec::new();
+        for (name, node) in &self.properties {
+            match node {
+                Node::Object(object) => leaves.extend(
+                    object
+                        .leaves()
+                        .into_iter()
+                        .map(|(below, field)| (format!("{name}.{below}"), field)),
+                ),
+                Node::Field(field) => {
+                    leaves.push((name.clone(), field));
+                    leaves.extend(
+                        field
+                            .fields
+                            .iter()
+                            .map(|(other, field)| (format!("{name}.{other}"), field)),
+                    );
+                }
+            }
+        }
+        leaves
+    }
+
+    fn describe(&self) -> Map<String, Value> {
+        let mut shown = Map::new();
+        if self.nested {
+            shown.insert("type".to_owned(), "nested".into());
+        }
+        match self.dynamic {
+            Some(Dynamic::Strict) => drop(shown.insert("dynamic".to_owned(), "strict".into())),
+            Some(Dynamic::Yes) => drop(shown.insert("dynamic".to_owned(), "true".into())),
+            Some(Dynamic::No) => drop(shown.insert("dynamic".to_owned(), "false".into())),
+            None => {}
+        }
+        if let Some(enabled) = self.enabled {
+            shown.insert("enabled".to_owned(), enabled.into());
+        }
+        if !self.properties.is_empty() {
+            let properties = self.properties.iter().map(|(name, node)| {
+                let shown = match node {
+                    Node::Object(object) => {
+                        let mut shown = object.describe();
+                        if shown.is_empty() {
+                            shown.insert("type".to_owned(), "object".into());
+                        }
+                        Value::Object(shown)
+                    }
+                    Node::Field(field) => field.describe(),
+                };
+                (name.clone(), shown)
+            });
+            shown.insert("properties".to_owned(), Value::Object(properties.collect()));
+        }
+        shown
+    }
+}
+
+impl TypeMapping {
+    pub(crate) fn merge(&mut self, definition: &Value) -> Result<()> {
+        let Value::Object(definition) = definition else {
+            return Err(SearchError::mapping("a mapping must be an object"));
+        };
+        self.root.merge(definition, 0)?;
+        for (key, value) in definition {
+            match key.as_str() {
+                "properties" | "dynamic" | "enabled" => continue,
+                "_all" => self.all_enabled = value.get("enabled").is_none_or(truth),
+                "date_detection" => self.date_detection = truth(value),
+                "numeric_detection" => self.numeric_detection = truth(value),
+                "dynamic_date_formats" | "date_formats" => {
+                    self.date_formats = value
+                        .as_array()
+                        .map(|formats| formats.iter().filter_map(Value::as_str).map(DateFormat::new).collect())
+                        .unwrap_or_default()
+                }
+                "dynamic_templates" => {
+                    let templates = value
+                        .as_array()
+                        .ok_or_else(|| SearchError::mapping("dynamic_templates must be an array"))?;
+                    self.templates = templates
+                        .iter()
+                        .filter_map(Value::as_object)
+                        .filter_map(|named| named.values().next())
+                        .filter_map(Value::as_object)
+                        .cloned()
+                        .collect();
+                }
+                key if key.starts_with('_')
+                    || matches!(key, "analyzer" | "index_analyzer" | "search_analyzer" | "transform") => {}
+                other => {
+                    return Err(SearchError::mapping(format!(
+                        "Root type mapping not empty after parsing! Remaining fields:   [{other} : {value}]"
+                    )));
+                }
+            }
+            self.meta.insert(key.clone(), value.clone());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn describe(&self) -> Value {
+        let mut shown = self.meta.clone();
+        shown.extend(self.root.describe());
+        Value::Object(shown)
+    }
+}

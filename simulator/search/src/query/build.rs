@@ -1,0 +1,375 @@
+//! From the tree of a query string to a query against one index.
+
+use crate::analysis::{Analyzer, lowercase};
+use crate::error::Result;
+use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
+use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
+use crate::syntax::{Clause, Conjunction, Modifier, Node, Term, TermKind, parse};
+
+/// The query that `text` is against the index of `context`.
+///
+/// # Errors
+/// A text that is no query, or one that asks a field for what it cannot hold.
+pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringSettings) -> Result<Query> {
+    if text.trim().is_empty() {
+        return Ok(QueryKind::Nothing.into());
+    }
+    let clauses = parse(text)?;
+    let forced = match &settings.analyzer {
+        None => None,
+        Some(name) => {
+            Some(Analyzer::configured(name, context.mapping.analysis()).map_err(crate::error::SearchError::query)?)
+        }
+    };
+    let builder = Builder {
+        context,
+        settings,
+        forced,
+    };
+    let query = match clauses.as_slice() {
+        [
+            Clause {
+                modifier: Modifier::None,
+                node,
+                ..
+            },
+        ] => builder.node(node)?,
+        _ => builder.clauses(&clauses)?,
+    };
+    Ok(query.map_or_else(|| QueryKind::Nothing.into(), Query::fix_negative))
+}
+
+struct Builder<'a> {
+    context: &'a Context<'a>,
+    settings: &'a StringSettings,
+    forced: Option<Analyzer>,
+}
+
+impl Builder<'_> {
+    fn clauses(&self, clauses: &[Clause]) -> Result<Option<Query>> {
+        let mut built: Vec<(Occur, Query)> = Vec::new();
+        for clause in clauses {
+            // An operator is a modifier of the clause before it, too.
+            if let Some((occur, _)) = built.last_mut()
+                && *occur != Occur::MustNot
+            {
+                match (clause.conjunction, self.settings.operator) {
+                    (Conjunction::And, _) => *occur = Occur::Must,
+                    (Conjunction::Or, Operator::And) => *occur = Occur::Should,
+                    _ => {}
+                }
+            }
+            let Some(query) = self.node(&clause.node)? else {
+                continue;
+            };
+            let occur = match (clause.modifier, self.settings.operator) {
+                (Modifier::Prohibited, _) => Occur::MustNot,
+                (Modifier::Required, Operator::Or) => Occur::Must,
+                (Modifier::None, Operator::Or) if clause.conjunction == Conjunction::And => Occur::Must,
+                (Modifier::None, Operator::Or) => Occur::Should,
+                (_, Operator::And) if clause.conjunction == Conjunction::Or => Occur::Should,
+                (_, Operator::And) => Occur::Must,
+            };
+            built.push((occur, query));
+            if built.len() > self.context.most_clauses {
+                return Err(too_many_clauses(self.context.most_clauses));
+            }
+        }
+        Ok((!built.is_empty()).then(|| Query::bool(built).fix_negative()))
+    }
+
+    fn node(&self, node: &Node) -> Result<Option<Query>> {
+        let (query, boost) = match node {
+            Node::Group { clauses, boost } => (self.clauses(clauses)?, boost),
+            Node::Term { field, term, boost } => {
+                (self.over_fields(field.as_deref(), |name| self.term(name, term))?, boost)
+            }
+            Node::Phrase {
+                field,
+                text,
+                slop,
+                boost,
+            } => (
+                self.over_fields(field.as_deref(), |name| {
+                    self.text(name, text, true, slop.unwrap_or(self.settings.phrase_slop))
+                })?,
+                boost,
+            ),
+            Node::Range {
+                field,
+                lower,
+                upper,
+                include_lower,
+                include_upper,
+                boost,
+            } => {
+                let query = self.over_fields(field.as_deref(), |name| {
+                    let bound = |text: &Option<String>, included: bool| text.clone().map(|text| (text, included));
+                    self.range(name, bound(lower, *include_lower), bound(upper, *include_upper))
+                        .map(Some)
+                })?;
+                (query, boost)
+            }
+        };
+        Ok(match (query, boost) {
+            (Some(query), Some(boost)) => Some(query.boosted(*boost)),
+            (query, _) => query,
+        })
+    }
+
+    /// One query, or the best (or all) of those for several fields.
+    fn over_fields(&self, field: Option<&str>, build: impl Fn(&str) -> Result<Option<Query>>) -> Result<Option<Query>> {
+        let lenient = |built: Result<Option<Query>>| match built {
+            Err(error) if self.settings.lenient && error.kind != "ParseException" => Ok(None),
+            built => built,
+        };
+        let named: Vec<(String, f32)> = match field {
+            Some(name) => self.context.names(name).into_iter().map(|name| (name, 1.0)).collect(),
+            None => self
+                .settings
+                .fields
+                .iter()
+                .flat_map(|(pattern, boost)| self.context.names(pattern).into_iter().map(|name| (name, *boost)))
+                .collect(),
+        };
+        if let [(name, boost)] = named.as_slice() {
+            return Ok(lenient(build(name))?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
+        }
+        let mut queries = Vec::new();
+        for (name, boost) in &named {
+            queries
+                .extend(lenient(build(name))?.map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }));
+        }
+        if queries.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(if self.settings.use_dis_max {
+            QueryKind::Best {
+                queries,
+                tie: self.settings.tie_breaker,
+            }
+            .into()
+        } else {
+            QueryKind::Bool {
+                clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
+                at_least: 0,
+                coord: false,
+            }
+            .into()
+        }))
+    }
+
+    fn expanded(&self, text: &str) -> String {
+        if self.settings.lowercase_expanded_terms {
+            lowercase(text)
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
+        let multi = |matcher: Matcher| {
+            Ok(Some(Query::from(QueryKind::Multi {
+                field: self.context.field(name),
+                matcher,
+            })))
+        };
+        match (term.kind, &term.fuzzy) {
+            (TermKind::Wildcard, _) if term.text == "*" => {
+                let everything = name == "*" || name == "_all";
+                Ok(Some(if everything {
+                    QueryKind::All.into()
+                } else {
+                    self.context.exists(name)
+                }))
+            }
+            (TermKind::Wildcard | TermKind::Prefix, _)
+                if !self.settings.allow_leading_wildcard && term.text.starts_with(['*', '?']) =>
+            {
+                Err(crate::error::SearchError::query(
+                    "ParseException['*' or '?' not allowed as first character in WildcardQuery]",
+                ))
+            }
+            (TermKind::Wildcard, _) => {
+                let pattern = self.expanded(&term.text);
+                multi(Matcher::Wildcard(if self.settings.analyze_wildcard {
+                    self.analyzed_pattern(name, &pattern)
+                } else {
+                    pattern
+                }))
+            }
+            (TermKind::Prefix, _) => {
+                let prefix = self.expanded(&term.text);
+                if !self.settings.analyze_wildcard {
+                    return multi(Matcher::Prefix(prefix));
+                }
+                let terms = self.analyzer(name).terms(&prefix);
+                if let [(_, only)] = terms.as_slice() {
+                    return multi(Matcher::Prefix(only.clone()));
+                }
+                let clauses: Vec<(Occur, Query)> = terms
+                    .into_iter()
+                    .map(|(_, text)| {
+                        (
+                            Occur::Should,
+                            QueryKind::Multi {
+                                field: self.context.field(name),
+                                matcher: Matcher::Prefix(text),
+                            }
+                            .into(),
+                        )
+                    })
+                    .collect();
+                Ok((!clauses.is_empty()).then(|| {
+                    QueryKind::Bool {
+                        clauses,
+                        at_least: 0,
+                        coord: false,
+                    }
+                    .into()
+                }))
+            }
+            (TermKind::Regexp, _) => multi(Matcher::Regexp(self.expanded(&term.text))),
+            (TermKind::Plain, Some(similarity)) => self.fuzzy(name, &term.text, similarity),
+            (TermKind::Plain, None) => self.text(name, &term.text, false, self.settings.phrase_slop),
+        }
+    }
+
+    fn fuzzy(&self, name: &str, text: &str, similarity: &str) -> Result<Option<Query>> {
+        if let Some(field) = self
+            .context
+            .mapped(name)
+            .filter(|field| field.field_type.kind.is_numeric())
+        {
+            // A number or a date is fuzzy by so much; a tilde alone means two.
+            let by = if similarity.is_empty() { "2" } else { similarity };
+            return super::dsl_leaf::fuzzy_number(self.context, field, text, by).map(Some);
+        }
+        // What is no number says nothing: two edits.
+        let similarity = similarity.parse::<f32>().unwrap_or(2.0);
+        let term = self.expanded(text);
+        let edits = super::levenshtein::edits(similarity, term.chars().count());
+        let matcher = Matcher::Fuzzy {
+            term,
+            edits,
+            prefix: self.settings.fuzzy_prefix_length,
+            expansions: self.settings.fuzzy_max_expansions,
+            transpositions: false,
+        };
+        Ok(Some(
+            QueryKind::Multi {
+                field: self.context.field(name),
+                matcher,
+            }
+            .into(),
+        ))
+    }
+
+    fn analyzer(&self, name: &str) -> Analyzer {
+        match &self.forced {
+            Some(forced) => forced.clone(),
+            None => self.context.mapped(name).map_or_else(
+                || self.context.mapping.all().search_analyzer.clone(),
+                |field| field.search_analyzer.clone(),
+            ),
+        }
+    }
+
+    /// A pattern whose pieces between the wildcards have gone through the analyzer.
+    fn analyzed_pattern(&self, name: &str, pattern: &str) -> String {
+        let analyzer = self.analyzer(name);
+        let mut analyzed = String::new();
+        let mut piece = String::new();
+        let flush = |piece: &mut String, analyzed: &mut String| {
+            match analyzer.terms(piece).into_iter().next() {
+                Some((_, term)) => analyzed.push_str(&term),
+                None => analyzed.push_str(piece),
+            }
+            piece.clear();
+        };
+        for c in pattern.chars() {
+            if matches!(c, '*' | '?') {
+                flush(&mut piece, &mut analyzed);
+                analyzed.push(c);
+            } else {
+                piece.push(c);
+            }
+        }
+        flush(&mut piece, &mut analyzed);
+        analyzed
+    }
+
+    fn text(&self, name: &str, text: &str, quoted: bool, slop: u32) -> Result<Option<Query>> {
+        match name {
+            "_exists_" => return Ok(Some(self.context.exists(text))),
+            "_missing_" => return Ok(Some(self.context.missing(text))),
+            "_type" => return Ok(Some(self.context.of_type(text))),
+            "_id" => {
+                return Ok(Some(
+                    Query::from(QueryKind::Ids {
+                        types: self.context.mapping.type_names().map(str::to_owned).collect(),
+                        ids: vec![text.to_owned()],
+                    })
+                    .constant(),
+                ));
+            }
+            "_index" => {
+                let fits = crate::pattern::matches(text, self.context.index);
+                return Ok(Some(
+                    Query::from(if fits { QueryKind::All } else { QueryKind::Nothing }).constant(),
+                ));
+            }
+            _ => {}
+        }
+        if !quoted && text.chars().nth(1).is_some() {
+            if let Some((bound, included)) = one_sided(text, '>') {
+                return self.range(name, Some((bound.to_owned(), included)), None).map(Some);
+            }
+            if let Some((bound, included)) = one_sided(text, '<') {
+                return self.range(name, None, Some((bound.to_owned(), included))).map(Some);
+            }
+        }
+        let field = self.context.mapped(name);
+        if let Some(field) = field.filter(|field| {
+            field.field_type.kind.is_numeric() || field.field_type.kind == crate::mapping::Kind::Boolean
+        }) {
+            return exact(self.context, field, text).map(Some);
+        }
+        let style = Style {
+            phrase: quoted || self.settings.auto_generate_phrase_queries,
+            slop,
+            occur: self.settings.operator.occur(),
+        };
+        analyzed(
+            self.context,
+            &self.context.field(name),
+            &self.analyzer(name),
+            text,
+            style,
+        )
+    }
+
+    fn range(&self, name: &str, lower: super::text::Bound, upper: super::text::Bound) -> Result<Query> {
+        let numeric = self
+            .context
+            .mapped(name)
+            .is_some_and(|field| field.field_type.kind.is_numeric());
+        let cased = |bound: super::text::Bound| {
+            if numeric {
+                bound
+            } else {
+                bound.map(|(text, included)| (self.expanded(&text), included))
+            }
+        };
+        range(self.context, name, cased(lower), cased(upper), self.settings.time_zone)
+    }
+}
+
+/// `>=x` or `>x` as a bound and whether it belongs to the range.
+fn one_sided(text: &str, sign: char) -> Option<(&str, bool)> {
+    let rest = text.strip_prefix(sign)?;
+    match rest.strip_prefix('=') {
+        Some(bound) if !bound.is_empty() => Some((bound, true)),
+        _ => Some((rest, false)),
+    }
+}

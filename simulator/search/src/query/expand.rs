@@ -1,0 +1,263 @@
+//! The terms of an index that a pattern means, and where they are.
+
+use std::collections::BTreeMap;
+
+use tantivy::postings::TermInfo;
+use tantivy_fst::Automaton;
+
+use super::automaton::Behind;
+use super::levenshtein::Levenshtein;
+use super::regexp::Regexp;
+use super::{Matcher, QueryField};
+use crate::error::{Result, SearchError};
+use crate::index::{Segment, View, field_prefix};
+
+/// The postings of some terms, segment by segment.
+pub(crate) type Postings = Vec<Vec<TermInfo>>;
+
+/// A term that a fuzzy query found near enough, with how near.
+pub(crate) struct Near {
+    pub(crate) text: String,
+    pub(crate) boost: f32,
+}
+
+/// What a pattern comes to.
+pub(crate) enum Expansion {
+    /// All of these, with the same score.
+    Constant(Postings),
+    /// These, each with its own.
+    Scored(Vec<Near>),
+}
+
+/// Finds the terms of `field` that `matcher` means.
+pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher) -> Result<Expansion> {
+    let Some(ordinal) = field.ordinal else {
+        // An expression that is none is refused even where there is nothing to find.
+        if let Matcher::Regexp(pattern) = matcher {
+            Regexp::parse(pattern)?;
+        }
+        return Ok(if matches!(matcher, Matcher::Fuzzy { .. }) {
+            Expansion::Scored(vec![])
+        } else {
+            Expansion::Constant(vec![vec![]; view.segments.len()])
+        });
+    };
+    let prefix = field_prefix(ordinal).to_string();
+    let end = field_prefix(ordinal + 1).to_string();
+    match matcher {
+        Matcher::Prefix(text) => {
+            let start = format!("{prefix}{text}");
+            constant(view, |segment| {
+                span(segment, start.as_bytes(), successor(start.as_bytes()).as_deref())
+            })
+        }
+        Matcher::Range { lower, upper } => {
+            let key = |text: &str| format!("{prefix}{text}").into_bytes();
+            let from = match lower {
+                None => prefix.clone().into_bytes(),
+                Some((text, included)) => after(key(text), !included),
+            };
+            let to = match upper {
+                None => end.clone().into_bytes(),
+                Some((text, included)) => after(key(text), *included),
+            };
+            constant(view, |segment| {
+                if from < to {
+                    span(segment, &from, Some(&to))
+                } else {
+                    Ok(vec![])
+                }
+            })
+        }
+        Matcher::Wildcard(pattern) => by_regexp(view, &prefix, &Regexp::wildcard(pattern)?),
+        Matcher::Regexp(pattern) => by_regexp(view, &prefix, &Regexp::parse(pattern)?),
+        Matcher::Fuzzy {
+            term,
+            edits,
+            prefix: fixed,
+            expansions,
+            transpositions,
+        } => fuzzy(view, ordinal, term, *edits, *fixed, *expansions, *transpositions).map(Expansion::Scored),
+    }
+}
+
+fn constant(view: &View, find: impl Fn(&Segment) -> Result<Vec<TermInfo>>) -> Result<Expansion> {
+    view.segments
+        .iter()
+        .map(|view| find(&view.segment))
+        .collect::<Result<Postings>>()
+        .map(Expansion::Constant)
+}
+
+/// The smallest key above `key`, if `beyond`; else `key`.
+fn after(mut key: Vec<u8>, beyond: bool) -> Vec<u8> {
+    if beyond {
+        key.push(0);
+    }
+    key
+}
+
+/// The smallest key above everything that starts with `key`.
+fn successor(key: &[u8]) -> Option<Vec<u8>> {
+    let mut key = key.to_vec();
+    while let Some(last) = key.pop() {
+        if last < u8::MAX {
+            key.push(last + 1);
+            return Some(key);
+        }
+    }
+    None
+}
+
+fn span(segment: &Segment, from: &[u8], to: Option<&[u8]>) -> Result<Vec<TermInfo>> {
+    let mut range = segment.terms().terms().range().ge(from);
+    if let Some(to) = to {
+        range = range.lt(to);
+    }
+    let mut stream = range.into_stream()?;
+    let mut found = Vec::new();
+    while stream.advance() {
+        found.push(stream.value().clone());
+    }
+    Ok(found)
+}
+
+fn by_regexp(view: &View, prefix: &str, regexp: &Regexp) -> Result<Expansion> {
+    let found = constant(view, |segment| {
+        let mut found = Vec::new();
+        matching(segment, prefix.as_bytes(), &regexp.literal, regexp, |_, _, info| {
+            found.push(info.clone())
+        })?;
+        Ok(found)
+    })?;
+    if regexp.overflown() {
+        Err(SearchError::query(
+            "TooComplexToDeterminizeException[Determinizing automaton would result in more than 10000 states.]",
+        ))
+    } else {
+        Ok(found)
+    }
+}
+
+/// Gives every term behind `prefix` that an automaton accepts, without the prefix, to `sink`.
+fn matching<A: Automaton>(
+    segment: &Segment,
+    prefix: &[u8],
+    literal: &str,
+    automaton: &A,
+    mut sink: impl FnMut(&[u8], A::State, &TermInfo),
+) -> Result<()>
+where
+    A::State: Clone,
+{
+    let start = [prefix, literal.as_bytes()].concat();
+    let behind = Behind {
+        prefix,
+        inner: Borrowed(automaton),
+    };
+    let mut search = segment.terms().terms().search(behind).ge(&start);
+    if let Some(end) = successor(&start) {
+        search = search.lt(end);
+    }
+    let mut stream = search.into_stream()?;
+    while stream.advance() {
+        let text = stream.key().get(prefix.len()..).unwrap_or(&[]);
+        let state = text
+            .iter()
+            .fold(automaton.start(), |state, byte| automaton.accept(&state, *byte));
+        sink(text, state, stream.value());
+    }
+    Ok(())
+}
+
+struct Borrowed<'a, A>(&'a A);
+
+impl<A: Automaton> Automaton for Borrowed<'_, A> {
+    type State = A::State;
+    fn start(&self) -> A::State {
+        self.0.start()
+    }
+    fn is_match(&self, state: &A::State) -> bool {
+        self.0.is_match(state)
+    }
+    fn can_match(&self, state: &A::State) -> bool {
+        self.0.can_match(state)
+    }
+    fn accept(&self, state: &A::State, byte: u8) -> A::State {
+        self.0.accept(state, byte)
+    }
+}
+
+/// The best terms, in the order of the dictionary: nearer is better, and of equally near ones the earlier.
+fn fuzzy(
+    view: &View,
+    ordinal: u32,
+    term: &str,
+    edits: u8,
+    fixed: usize,
+    expansions: usize,
+    transpositions: bool,
+) -> Result<Vec<Near>> {
+    let length = term.chars().count();
+    if edits == 0 || fixed >= length {
+        let known = view.doc_freq(ordinal, term)? > 0;
+        return Ok(if known {
+            vec![Near {
+                text: term.to_owned(),
+                boost: 1.0,
+            }]
+        } else {
+            vec![]
+        });
+    }
+    let at = term.char_indices().nth(fixed).map_or(term.len(), |(at, _)| at);
+    let (head, tail) = term.split_at(at);
+    let prefix = format!("{}{head}", field_prefix(ordinal));
+    let automaton = Levenshtein::new(tail, edits, transpositions);
+    let mut found: BTreeMap<String, f32> = BTreeMap::new();
+    for view in &view.segments {
+        matching(&view.segment, prefix.as_bytes(), "", &automaton, |text, state, _| {
+            let Some(distance) = automaton.distance(state) else {
+                return;
+            };
+            let text = format!("{head}{}", String::from_utf8_lossy(text));
+            let shorter = text.chars().count().min(length);
+            let similarity = 1.0 - f32::from(distance) / shorter as f32;
+            if distance == 0 {
+                found.insert(text, 1.0);
+            } else if similarity > 0.0 {
+                found.insert(text, similarity);
+            }
+        })?;
+    }
+    let mut best: Vec<Near> = found.into_iter().map(|(text, boost)| Near { text, boost }).collect();
+    if best.len() > expansions {
+        best.sort_by(|a, b| b.boost.total_cmp(&a.boost));
+        best.truncate(expansions);
+        best.sort_by(|a, b| a.text.cmp(&b.text));
+    }
+    Ok(best)
+}
+
+/// The first terms of a field, in the order of the dictionary, that start with `text`.
+pub(crate) fn starting_with(view: &View, field: &QueryField, text: &str, most: usize) -> Result<Vec<String>> {
+    let Some(ordinal) = field.ordinal else {
+        return Ok(vec![]);
+    };
+    let prefix = field_prefix(ordinal).to_string();
+    let start = format!("{prefix}{text}");
+    let mut found = std::collections::BTreeSet::new();
+    for view in &view.segments {
+        let mut range = view.segment.terms().terms().range().ge(&start);
+        if let Some(end) = successor(start.as_bytes()) {
+            range = range.lt(end);
+        }
+        let mut stream = range.into_stream()?;
+        let mut taken = 0;
+        while taken < most && stream.advance() {
+            found.insert(String::from_utf8_lossy(stream.key().get(prefix.len()..).unwrap_or(&[])).into_owned());
+            taken += 1;
+        }
+    }
+    Ok(found.into_iter().take(most).collect())
+}

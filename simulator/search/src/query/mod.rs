@@ -1,0 +1,207 @@
+//! Queries against one index: what a query string or a request body comes to once fields are known.
+//!
+//! Promises: fields are resolved to their places; dates and numbers are numbers.
+//! Source: the query tree of Lucene 4.10.
+
+mod automaton;
+mod build;
+mod dsl;
+mod dsl_leaf;
+mod dsl_match;
+mod expand;
+mod expression;
+mod fields;
+mod label;
+mod levenshtein;
+mod regexp;
+mod regexp_parser;
+mod settings;
+mod term_test;
+mod text;
+
+use std::sync::Arc;
+
+use crate::mapping::{Field, FieldOrdinal};
+
+pub(crate) use build::parse_string;
+pub(crate) use dsl::parse_body;
+pub(crate) use dsl_leaf::zone;
+pub(crate) use expand::{Expansion, expand, starting_with};
+pub(crate) use fields::Context;
+pub(crate) use label::label;
+pub(crate) use settings::{Operator, StringSettings};
+pub(crate) use term_test::TermTest;
+
+/// A field as a query names it; unmapped fields have no place, and no document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QueryField {
+    pub(crate) name: Arc<str>,
+    pub(crate) ordinal: Option<FieldOrdinal>,
+    pub(crate) norms: bool,
+}
+
+impl QueryField {
+    pub(crate) fn of(field: &Field) -> QueryField {
+        QueryField {
+            name: field.name.as_str().into(),
+            ordinal: Some(field.ordinal),
+            norms: field.field_type.norms,
+        }
+    }
+
+    pub(crate) fn unmapped(name: &str) -> QueryField {
+        QueryField {
+            name: name.into(),
+            ordinal: None,
+            norms: false,
+        }
+    }
+}
+
+/// How a clause takes part in a boolean query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occur {
+    Must,
+    Should,
+    MustNot,
+}
+
+/// Which terms of a field are meant.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Matcher {
+    Prefix(String),
+    Wildcard(String),
+    Regexp(String),
+    /// Bounds, each with whether it belongs to the range.
+    Range {
+        lower: Option<(String, bool)>,
+        upper: Option<(String, bool)>,
+    },
+    Fuzzy {
+        term: String,
+        edits: u8,
+        prefix: usize,
+        expansions: usize,
+        transpositions: bool,
+    },
+}
+
+/// A query with its boost.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Query {
+    pub(crate) kind: QueryKind,
+    pub(crate) boost: f32,
+}
+
+/// What a query asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum QueryKind {
+    All,
+    /// Nothing, and it weighs nothing.
+    Nothing,
+    Term {
+        field: QueryField,
+        text: String,
+    },
+    /// Terms by position; several at one position are alternatives.
+    Phrase {
+        field: QueryField,
+        slots: Vec<(u32, Vec<String>)>,
+        slop: u32,
+    },
+    /// A phrase whose last term stands for all that start with it.
+    PhrasePrefix {
+        field: QueryField,
+        slots: Vec<(u32, Vec<String>)>,
+        slop: u32,
+        last: Option<(u32, String)>,
+        expansions: usize,
+    },
+    Multi {
+        field: QueryField,
+        matcher: Matcher,
+    },
+    /// Encoded numbers, both bounds included.
+    Range {
+        field: QueryField,
+        lower: i64,
+        upper: i64,
+    },
+    Ids {
+        types: Vec<String>,
+        ids: Vec<String>,
+    },
+    Bool {
+        clauses: Vec<(Occur, Query)>,
+        at_least: usize,
+        coord: bool,
+    },
+    /// The best of several, and a share of the others.
+    Best {
+        queries: Vec<Query>,
+        tie: f32,
+    },
+    Constant(Box<Query>),
+    Filtered {
+        query: Box<Query>,
+        filter: Box<Query>,
+    },
+}
+
+impl From<QueryKind> for Query {
+    fn from(kind: QueryKind) -> Query {
+        Query { kind, boost: 1.0 }
+    }
+}
+
+impl Query {
+    pub(crate) fn constant(self) -> Query {
+        QueryKind::Constant(Box::new(self)).into()
+    }
+
+    pub(crate) fn boosted(mut self, boost: f32) -> Query {
+        self.boost = boost;
+        self
+    }
+
+    pub(crate) fn filtered(self, filter: Query) -> Query {
+        QueryKind::Filtered {
+            query: Box::new(self),
+            filter: Box::new(filter),
+        }
+        .into()
+    }
+
+    /// All of `clauses`, in the order given.
+    pub(crate) fn bool(clauses: Vec<(Occur, Query)>) -> Query {
+        QueryKind::Bool {
+            clauses,
+            at_least: 0,
+            coord: true,
+        }
+        .into()
+    }
+
+    pub(crate) fn any(queries: Vec<Query>) -> Query {
+        Query::bool(queries.into_iter().map(|query| (Occur::Should, query)).collect())
+    }
+
+    pub(crate) fn every(queries: Vec<Query>) -> Query {
+        Query::bool(queries.into_iter().map(|query| (Occur::Must, query)).collect())
+    }
+
+    pub(crate) fn not(query: Query) -> Query {
+        Query::bool(vec![(Occur::Must, QueryKind::All.into()), (Occur::MustNot, query)])
+    }
+
+    /// A boolean query of prohibited clauses only matches what they leave of everything.
+    pub(crate) fn fix_negative(mut self) -> Query {
+        if let QueryKind::Bool { clauses, .. } = &mut self.kind
+            && !clauses.is_empty()
+            && clauses.iter().all(|(occur, _)| *occur == Occur::MustNot)
+        {
+            clauses.push((Occur::Must, QueryKind::All.into()));
+        }
+        self
+    }
+}

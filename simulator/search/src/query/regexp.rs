@@ -1,0 +1,201 @@
+//! Regular expressions and wildcards over terms: an automaton made by derivatives, as far as terms lead into it.
+//!
+//! Promises: linear in the term; a bounded number of states, and of parts of the expression.
+//! Limits: 10,000 states; beyond, the expression is refused.
+//! Source: the syntax of Lucene 4.10's RegExp, all of it; the construction is Brzozowski's.
+
+use std::cell::RefCell;
+
+use tantivy_fst::Automaton;
+
+use super::expression::{EMPTY, Engine, Id, MOST, NEVER, literal_prefix};
+use crate::error::{Result, SearchError};
+
+/// An expression as an automaton over the bytes of terms.
+pub(crate) struct Regexp {
+    engine: RefCell<Engine>,
+    start: Id,
+    /// What every match starts with.
+    pub(super) literal: String,
+}
+
+/// Where in a term the automaton is: the expression that is left, and the bytes of a character that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    left: Id,
+    code: u32,
+    missing: u8,
+}
+
+impl Regexp {
+    fn new(engine: Engine, start: Id) -> Result<Regexp> {
+        if engine.overflown {
+            return Err(SearchError::query(format!(
+                "TooComplexToDeterminizeException[Determinizing automaton would result in more than {MOST} states.]"
+            )));
+        }
+        let literal = literal_prefix(&engine, start);
+        Ok(Regexp {
+            engine: RefCell::new(engine),
+            start,
+            literal,
+        })
+    }
+
+    /// The automaton of a regular expression.
+    pub(super) fn parse(pattern: &str) -> Result<Regexp> {
+        let mut engine = Engine::new();
+        let start = super::regexp_parser::parse(&mut engine, pattern)
+            .map_err(|reason| SearchError::query(format!("IllegalArgumentException[{reason}]")))?;
+        Regexp::new(engine, start)
+    }
+
+    /// The automaton of a pattern with `*` and `?`; a backslash takes the next character as it is.
+    pub(super) fn wildcard(pattern: &str) -> Result<Regexp> {
+        let mut engine = Engine::new();
+        let mut parts = Vec::new();
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            parts.push(match c {
+                '*' => engine.everything(),
+                '?' => engine.any_char(),
+                '\\' => {
+                    let c = chars.next().unwrap_or('\\');
+                    engine.class(vec![(c, c)])
+                }
+                c => engine.class(vec![(c, c)]),
+            });
+        }
+        let start = parts
+            .into_iter()
+            .rev()
+            .fold(EMPTY, |rest, part| engine.then(part, rest));
+        Regexp::new(engine, start)
+    }
+
+    /// True if more states were needed than there may be: matches may be missing.
+    pub(super) fn overflown(&self) -> bool {
+        self.engine.borrow().overflown
+    }
+}
+
+impl Automaton for Regexp {
+    type State = State;
+
+    fn start(&self) -> State {
+        State {
+            left: self.start,
+            code: 0,
+            missing: 0,
+        }
+    }
+
+    fn is_match(&self, state: &State) -> bool {
+        state.missing == 0 && self.engine.borrow().is_nullable(state.left)
+    }
+
+    fn can_match(&self, state: &State) -> bool {
+        state.left != NEVER
+    }
+
+    fn accept(&self, state: &State, byte: u8) -> State {
+        let (code, missing) = match (state.missing, byte) {
+            (0, 0x00..=0x7F) => (u32::from(byte), 0),
+            (0, 0xC0..=0xDF) => (u32::from(byte & 0x1F), 1),
+            (0, 0xE0..=0xEF) => (u32::from(byte & 0x0F), 2),
+            (0, _) => (u32::from(byte & 0x07), 3),
+            (missing, _) => (state.code << 6 | u32::from(byte & 0x3F), missing - 1),
+        };
+        if missing > 0 {
+            return State {
+                left: state.left,
+                code,
+                missing,
+            };
+        }
+        let left = char::from_u32(code).map_or(NEVER, |c| self.engine.borrow_mut().derivative(state.left, c));
+        State {
+            left,
+            code: 0,
+            missing: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn fits(regexp: &Regexp, text: &str) -> bool {
+        let end = text
+            .bytes()
+            .fold(regexp.start(), |state, byte| regexp.accept(&state, byte));
+        regexp.is_match(&end)
+    }
+
+    #[rstest]
+    #[case("gr[a-z]+", "größe", false)]
+    #[case("gr[a-zöß]+", "größe", true)]
+    #[case("[0-9]{3}", "404", true)]
+    #[case("[0-9]{3}", "4040", false)]
+    #[case("re.{2,4}", "retry", true)]
+    #[case("re.{2,4}", "restart", false)]
+    #[case("(item|naïve)", "naïve", true)]
+    #[case("a~b", "ac", true)]
+    #[case("a~b", "ab", false)]
+    #[case("~(foo.*)", "foot", false)]
+    #[case("~(foo.*)", "bar", true)]
+    #[case("aaa.+&.+bbb", "aaabbb", true)]
+    #[case("aaa.+&.+bbb", "aaabb", false)]
+    #[case("foo<1-100>", "foo80", true)]
+    #[case("foo<1-100>", "foo101", false)]
+    #[case("foo<01-10>", "foo07", true)]
+    #[case("foo<01-10>", "foo7", false)]
+    #[case("@&~(foo.+)", "foo", true)]
+    #[case("a#", "a", false)]
+    #[case("\"a.b\"c", "a.bc", true)]
+    #[case("\"a.b\"c", "axbc", false)]
+    #[case("a\\.b", "a.b", true)]
+    #[case("[^0-9]+", "abc", true)]
+    #[case("[^0-9]+", "ab1", false)]
+    #[case("a{2,}", "aaaa", true)]
+    #[case("()", "", true)]
+    #[case("日志[a-z]*", "日志x", true)]
+    fn expressions_match_whole_terms(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
+        assert_eq!(fits(&Regexp::parse(pattern).unwrap(), text), expected);
+    }
+
+    #[rstest]
+    #[case("[unclosed")]
+    #[case("(a")]
+    #[case("a)")]
+    #[case("a{")]
+    #[case("*a")]
+    #[case("<name>")]
+    #[case("\"open")]
+    #[case("a{1,100000}")]
+    #[case("((((((a{50}){50}){50}){50}){50}){50})")]
+    fn what_is_no_expression_or_too_large_is_refused(#[case] pattern: &str) {
+        assert!(Regexp::parse(pattern).is_err());
+    }
+
+    #[rstest]
+    #[case("p?try", "pitry", true)]
+    #[case("p?try", "ptry", false)]
+    #[case("*ush", "flush", true)]
+    #[case("na*e", "naïve", true)]
+    #[case("a\\*b", "a*b", true)]
+    #[case("a\\*b", "axb", false)]
+    fn wildcards_match_whole_terms(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
+        assert_eq!(fits(&Regexp::wildcard(pattern).unwrap(), text), expected);
+    }
+
+    #[test]
+    fn the_literal_start_is_found() {
+        assert_eq!(Regexp::parse("ord.*").unwrap().literal, "ord");
+        assert_eq!(Regexp::wildcard("ab?c*").unwrap().literal, "ab");
+        assert_eq!(Regexp::parse("(a|b)c").unwrap().literal, "");
+        assert_eq!(Regexp::parse("ab").unwrap().literal, "ab");
+    }
+}

@@ -1,0 +1,157 @@
+//! Queries for a text in one field: a term, several, a phrase, a number, a date.
+
+use crate::analysis::Analyzer;
+use crate::dates::{Fill, parse_math};
+use crate::error::{Result, SearchError};
+use crate::mapping::{Field, Kind, sortable};
+use crate::query::{Context, Occur, Query, QueryField, QueryKind};
+
+/// A bound of a range: its text, and whether it belongs to the range.
+pub(super) type Bound = Option<(String, bool)>;
+
+/// The query for exactly one value of a field, as the field's kind reads it.
+pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<Query> {
+    let name = QueryField::of(field);
+    match field.field_type.kind {
+        Kind::String | Kind::Binary => Ok(QueryKind::Term {
+            field: name,
+            text: text.to_owned(),
+        }
+        .into()),
+        Kind::Boolean => {
+            let text = if matches!(text, "F" | "false" | "no" | "off" | "0" | "") {
+                "F"
+            } else {
+                "T"
+            };
+            Ok(QueryKind::Term {
+                field: name,
+                text: text.to_owned(),
+            }
+            .into())
+        }
+        _ => {
+            let value = encode(context, field, text, Fill::Floor, 0)?;
+            Ok(QueryKind::Range {
+                field: name,
+                lower: value,
+                upper: value,
+            }
+            .into())
+        }
+    }
+}
+
+fn encode(context: &Context<'_>, field: &Field, text: &str, fill: Fill, offset: i64) -> Result<i64> {
+    if field.field_type.kind == Kind::Date {
+        parse_math(text, &field.field_type.format, context.now, fill, offset)
+    } else {
+        field.field_type.encode_text(text)
+    }
+}
+
+/// The query for the values of a field between two bounds; `offset` is the zone of dates that name none.
+pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Bound, offset: i64) -> Result<Query> {
+    let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) else {
+        return Ok(QueryKind::Multi {
+            field: context.field(name),
+            matcher: super::Matcher::Range { lower, upper },
+        }
+        .into());
+    };
+    let kind = &field.field_type;
+    // A bound that a field of whole numbers cannot hold, such as 1.5, is refused as the number that it is not.
+    let from = match &lower {
+        None => i64::MIN,
+        Some((text, included)) => {
+            let value = encode(context, field, text, Fill::Floor, offset)?;
+            if *included { value } else { value.saturating_add(1) }
+        }
+    };
+    let to = match &upper {
+        None => i64::MAX,
+        Some((text, included)) => {
+            let value = encode(
+                context,
+                field,
+                text,
+                if *included { Fill::Ceiling } else { Fill::Floor },
+                offset,
+            )?;
+            if *included { value } else { value.saturating_sub(1) }
+        }
+    };
+    let (from, to) = if kind.kind.is_floating() {
+        (from.max(sortable(f64::NEG_INFINITY)), to.min(sortable(f64::INFINITY)))
+    } else {
+        (from, to)
+    };
+    Ok(QueryKind::Range {
+        field: QueryField::of(field),
+        lower: from,
+        upper: to,
+    }
+    .into())
+}
+
+/// How a text of several terms becomes a query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    pub(super) phrase: bool,
+    pub(super) slop: u32,
+    pub(super) occur: Occur,
+}
+
+/// The query for what an analyzer makes of a text, or none if that is nothing.
+pub(super) fn analyzed(
+    context: &Context<'_>,
+    field: &QueryField,
+    analyzer: &Analyzer,
+    text: &str,
+    style: Style,
+) -> Result<Option<Query>> {
+    let mut terms = analyzer.terms(text);
+    if terms.len() > context.most_clauses {
+        return Err(too_many_clauses(context.most_clauses));
+    }
+    let term = |text: String| {
+        Query::from(QueryKind::Term {
+            field: field.clone(),
+            text,
+        })
+    };
+    Ok(match terms.len() {
+        0 => None,
+        1 => terms.pop().map(|(_, text)| term(text)),
+        _ if style.phrase => Some(
+            QueryKind::Phrase {
+                field: field.clone(),
+                slots: terms
+                    .into_iter()
+                    .map(|(position, text)| (position, vec![text]))
+                    .collect(),
+                slop: style.slop,
+            }
+            .into(),
+        ),
+        _ => {
+            let positions = terms.last().map_or(0, |(last, _)| last + 1);
+            let clauses = terms
+                .into_iter()
+                .map(|(_, text)| (if positions > 1 { style.occur } else { Occur::Should }, term(text)))
+                .collect();
+            Some(
+                QueryKind::Bool {
+                    clauses,
+                    at_least: 0,
+                    coord: positions > 1,
+                }
+                .into(),
+            )
+        }
+    })
+}
+
+pub(super) fn too_many_clauses(most: usize) -> SearchError {
+    SearchError::query(format!("TooManyClauses[maxClauseCount is set to {most}]"))
+}

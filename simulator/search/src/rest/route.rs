@@ -1,0 +1,254 @@
+//! From method and path to handler.
+
+use http::Method;
+
+use super::{Answer, RestRequest, Shared};
+use crate::api::{
+    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats, templates,
+};
+use crate::error::{Result, SearchError};
+
+/// What `_search` and its like are asked of: indices, maybe types, and what is asked.
+struct Place<'a> {
+    indices: &'a str,
+    types: Option<&'a str>,
+    action: &'a [&'a str],
+}
+
+/// `[/indices[/types]]/_action...`, taken apart.
+fn place<'a>(path: &'a [&'a str]) -> Option<Place<'a>> {
+    let at = path.iter().position(|part| part.starts_with('_') && *part != "_all")?;
+    let (names, action) = path.split_at(at);
+    match names {
+        [] => Some(Place {
+            indices: "",
+            types: None,
+            action,
+        }),
+        [indices] => Some(Place {
+            indices,
+            types: None,
+            action,
+        }),
+        [indices, types] => Some(Place {
+            indices,
+            types: Some(types),
+            action,
+        }),
+        _ => None,
+    }
+}
+
+/// Answers a request.
+pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
+    let answered = if let Some(place) = place(&path) {
+        match on_place(shared, request, &place)? {
+            None => whole_cluster(shared, request, &path)?,
+            found => found,
+        }
+    } else {
+        None
+    };
+    match answered {
+        Some(answer) => Ok(answer),
+        None => document(shared, request, &path)?.map_or_else(
+            || {
+                Err(SearchError::illegal(format!(
+                    "No handler found for uri [/{}] and method [{}]",
+                    path.join("/"),
+                    request.method
+                )))
+            },
+            Ok,
+        ),
+    }
+}
+
+/// What can be asked of indices and types.
+fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
+    let Place {
+        indices: names,
+        types,
+        action,
+    } = *place;
+    let named = (!names.is_empty()).then_some(names);
+    let reads = matches!(request.method, Method::GET | Method::POST);
+    let answer = match (&request.method, action) {
+        (_, ["_search"]) if reads => search::search(shared, request, names, types)?,
+        (_, ["_search", "template"]) if reads => scroll::template(shared, request, names, types)?,
+        (_, ["_search", "exists"]) if reads => query::exists(shared, request, names, types)?,
+        (_, ["_search", "scroll"]) if reads && named.is_none() => scroll::next(shared, request, None)?,
+        (_, ["_search", "scroll", id]) if reads => scroll::next(shared, request, Some(id))?,
+        (&Method::DELETE, ["_search", "scroll"]) => scroll::clear(shared, request, None)?,
+        (&Method::DELETE, ["_search", "scroll", ids]) => scroll::clear(shared, request, Some(ids))?,
+        (_, ["_msearch"]) if reads => scroll::msearch(shared, request, named, types)?,
+        (_, ["_count"]) if reads => query::count(shared, request, names, types)?,
+        (_, ["_validate", "query"]) if reads => query::validate(shared, request, names, types)?,
+        (_, ["_search_shards"]) if reads => query::search_shards(shared, request, names)?,
+        (_, ["_analyze"]) if reads => analyze::analyze(shared, request, named)?,
+        (_, ["_mget"]) if reads => documents::mget(shared, request, named, types)?,
+        (&Method::POST | &Method::PUT, ["_bulk"]) => documents::bulk(shared, request, named, types)?,
+        (&Method::DELETE, ["_query"]) => documents::delete_by_query(shared, request, names, types)?,
+        (_, ["_refresh" | "_flush" | "_optimize"]) if reads => {
+            indices::maintain(shared, request, names, action.first().unwrap_or(&""))?
+        }
+        (&Method::POST | &Method::GET, ["_flush", "synced"]) => indices::maintain(shared, request, names, "_flush")?,
+        (_, ["_cache", "clear"]) if reads => indices::maintain(shared, request, names, "_cache")?,
+        (&Method::GET, ["_stats"]) => stats::stats(shared, request, names, None)?,
+        (&Method::GET, ["_stats", metrics]) => stats::stats(shared, request, names, Some(metrics))?,
+        (&Method::GET, ["_segments"]) => stats::segments(shared, request, names)?,
+        (&Method::GET, ["_recovery"]) => stats::recovery(shared, request, names)?,
+        (&Method::GET, ["_status"]) => stats::status(shared, request, names)?,
+        (&Method::GET, ["_settings"]) => indices::settings(shared, request, names, None)?,
+        (&Method::GET, ["_settings", name]) => indices::settings(shared, request, names, Some(name))?,
+        (&Method::PUT, ["_settings"]) => indices::put_settings(shared, request, names)?,
+        (&Method::POST, ["_open"]) => indices::set_closed(shared, request, names, false)?,
+        (&Method::POST, ["_close"]) => indices::set_closed(shared, request, names, true)?,
+        (_, ["_mapping" | "_mappings", ..]) => return mapping(shared, request, place),
+        (_, ["_alias" | "_aliases", ..]) => return alias(shared, request, place),
+        (&Method::GET, ["_warmer" | "_warmers", ..]) => Answer::ok(serde_json::json!({})),
+        (&Method::GET, [features]) if named.is_some() && types.is_none() && is_feature_list(features) => {
+            indices::get(shared, request, names, &features.split(',').collect::<Vec<_>>())?
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
+}
+
+fn is_feature_list(features: &str) -> bool {
+    features.split(',').all(|feature| {
+        matches!(
+            feature,
+            "_settings" | "_mappings" | "_mapping" | "_aliases" | "_alias" | "_warmers" | "_warmer"
+        )
+    })
+}
+
+fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
+    let Place {
+        indices: names,
+        types,
+        action,
+    } = *place;
+    let answer = match (&request.method, action) {
+        (&Method::GET, [_]) => mappings::get(shared, request, names, types)?,
+        (&Method::GET, [_, "field", fields]) => mappings::fields(shared, request, names, types, fields)?,
+        (&Method::GET, [_, types, "field", fields]) => mappings::fields(shared, request, names, Some(types), fields)?,
+        (&Method::GET, [_, types]) => mappings::get(shared, request, names, Some(types))?,
+        (&Method::HEAD, [_, types]) => mappings::type_exists(shared, request, names, types),
+        (&Method::PUT | &Method::POST, [_, type_name]) => mappings::put(shared, request, names, type_name)?,
+        (&Method::DELETE, [_, types]) => mappings::delete(shared, request, names, types)?,
+        (&Method::PUT | &Method::POST, [_]) => match types {
+            Some(type_name) => mappings::put(shared, request, names, type_name)?,
+            None => return Ok(None),
+        },
+        (&Method::DELETE, [_]) => match types {
+            Some(types) => mappings::delete(shared, request, names, types)?,
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
+}
+
+fn alias(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<Option<Answer>> {
+    let Place {
+        indices: names, action, ..
+    } = *place;
+    let strict = action.first() == Some(&"_alias");
+    let answer = match (&request.method, action) {
+        (&Method::POST, ["_aliases"]) if names.is_empty() => aliases::update(shared, request)?,
+        (&Method::GET, [_]) => aliases::get(shared, request, names, None, strict)?,
+        (&Method::GET, [_, wanted]) => aliases::get(shared, request, names, Some(wanted), strict)?,
+        (&Method::HEAD, [_]) => Answer::exists(
+            shared
+                .cluster
+                .indices()
+                .iter()
+                .any(|index| !index.aliases.read().is_empty()),
+        ),
+        (&Method::HEAD, [_, wanted]) => aliases::exists(shared, request, names, wanted),
+        (&Method::PUT | &Method::POST, [_, alias]) => aliases::put(shared, request, names, alias)?,
+        (&Method::DELETE, [_, wanted]) => aliases::delete(shared, request, names, wanted)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
+}
+
+/// What can be asked of the cluster.
+fn whole_cluster(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
+    let get = request.method == Method::GET || request.method == Method::HEAD;
+    let answer = match (&request.method, path) {
+        (_, ["_cluster", "health"]) if get => cluster::health(shared, request, None)?,
+        (_, ["_cluster", "health", indices]) if get => cluster::health(shared, request, Some(indices))?,
+        (_, ["_cluster", "state"]) if get => state::state(shared, request, None, None)?,
+        (_, ["_cluster", "state", metrics]) if get => state::state(shared, request, Some(metrics), None)?,
+        (_, ["_cluster", "state", metrics, indices]) if get => {
+            state::state(shared, request, Some(metrics), Some(indices))?
+        }
+        (_, ["_cluster", "stats", ..]) if get => cluster::stats(shared),
+        (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster::settings(request)?,
+        (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,
+        (_, ["_cluster", "nodes", "hot_threads"] | ["_nodes", "hot_threads"]) if get => {
+            nodes::hot_threads(shared, None)
+        }
+        (_, ["_nodes"]) if get => nodes::info(shared, None, None),
+        (_, ["_nodes", "stats", ..]) if get => nodes::stats(shared, None),
+        (_, ["_nodes", picked, "stats", ..]) if get => nodes::stats(shared, Some(picked)),
+        (_, ["_nodes", picked, "hot_threads"]) if get => nodes::hot_threads(shared, Some(picked)),
+        (_, ["_nodes", one]) if get && is_metric_list(one) => nodes::info(shared, None, Some(one)),
+        (_, ["_nodes", picked]) if get => nodes::info(shared, Some(picked), None),
+        (_, ["_nodes", picked, metrics]) if get => nodes::info(shared, Some(picked), Some(metrics)),
+        (_, ["_cat"]) if get => cat::list(),
+        (_, ["_cat", what]) if get => cat::cat(shared, request, what, None)?,
+        (_, ["_cat", what, rest]) if get => cat::cat(shared, request, what, Some(rest))?,
+        (&Method::GET, ["_template"]) => templates::get(shared, None),
+        (&Method::GET, ["_template", name]) => templates::get(shared, Some(name)),
+        (&Method::HEAD, ["_template", name]) => templates::exists(shared, name),
+        (&Method::PUT | &Method::POST, ["_template", name]) => templates::put(shared, request, name)?,
+        (&Method::DELETE, ["_template", name]) => templates::delete(shared, name)?,
+        (&Method::DELETE, ["_all"]) => indices::delete(shared, request, "_all")?,
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
+}
+
+fn is_metric_list(text: &str) -> bool {
+    text.split(',').all(|metric| {
+        matches!(
+            metric,
+            "settings" | "os" | "process" | "jvm" | "thread_pool" | "network" | "transport" | "http" | "plugins"
+        )
+    })
+}
+
+/// Documents and indices by path.
+fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Option<Answer>> {
+    let writes = matches!(request.method, Method::PUT | Method::POST);
+    let reads = matches!(request.method, Method::GET | Method::HEAD);
+    let answer = match (&request.method, path) {
+        (_, []) if reads => cluster::root(shared),
+        (&Method::DELETE, []) => indices::delete(shared, request, "_all")?,
+        (&Method::PUT | &Method::POST, [index]) => indices::create(shared, request, index)?,
+        (&Method::DELETE, [indices]) => indices::delete(shared, request, indices)?,
+        (&Method::HEAD, [indices]) => indices::exists(shared, request, indices),
+        (&Method::GET, [indices]) => indices::get(shared, request, indices, &[])?,
+        (&Method::HEAD, [indices, types]) => mappings::type_exists(shared, request, indices, types),
+        (&Method::POST, [index, type_name]) => documents::index(shared, request, index, type_name, None, false)?,
+        (&Method::DELETE, [indices, types]) => mappings::delete(shared, request, indices, types)?,
+        (_, [index, type_name, id]) if writes => documents::index(shared, request, index, type_name, Some(id), false)?,
+        (_, [index, type_name, id]) if reads => documents::get(shared, request, index, type_name, id)?,
+        (&Method::DELETE, [index, type_name, id]) => documents::delete(shared, request, index, type_name, id)?,
+        (_, [index, type_name, id, "_create"]) if writes => {
+            documents::index(shared, request, index, type_name, Some(id), true)?
+        }
+        (_, [index, type_name, id, "_source"]) if reads => documents::source(shared, request, index, type_name, id)?,
+        (&Method::POST, [index, type_name, id, "_update"]) => documents::update(shared, request, index, type_name, id)?,
+        (&Method::GET | &Method::POST, [index, type_name, id, "_explain"]) => {
+            query::explain(shared, request, index, type_name, id)?
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
+}

@@ -1,0 +1,325 @@
+//! A query with the statistics of one index: ready to score its segments.
+
+use tantivy::DocSet;
+use tantivy::postings::TermInfo;
+use tantivy::schema::IndexRecordOption;
+
+use super::boolean::{BestScorer, BooleanScorer, FilteredScorer};
+use super::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
+use super::phrase::{PhraseScorer, Slot};
+use super::weigh::build;
+use super::{END, Scorer, query_norm};
+use crate::error::Result;
+use crate::index::{Bits, Segment, SegmentView, Shard, View, Within};
+use crate::query::{Occur, Query, QueryField};
+
+/// A query's part with what it weighs.
+pub(crate) struct Weight {
+    pub(super) kind: WeightKind,
+    pub(super) boost: f32,
+    /// The factor of its scores, once normalized.
+    pub(super) value: f32,
+}
+
+pub(super) enum WeightKind {
+    Nothing,
+    All,
+    Term {
+        field: QueryField,
+        text: String,
+        idf: f32,
+        doc_freq: u32,
+        max_doc: u32,
+        query_norm: f32,
+        infos: Vec<Option<TermInfo>>,
+    },
+    Phrase {
+        field: QueryField,
+        text: String,
+        idf: f32,
+        query_norm: f32,
+        slop: u32,
+        slots: Vec<PhraseSlot>,
+    },
+    Multi {
+        label: String,
+        infos: Vec<Vec<TermInfo>>,
+    },
+    Range {
+        field: QueryField,
+        lower: i64,
+        upper: i64,
+        docs: Vec<Within>,
+    },
+    Docs {
+        label: String,
+        docs: Vec<Bits>,
+    },
+    Bool {
+        clauses: Vec<(Occur, Weight)>,
+        at_least: usize,
+        coord: bool,
+    },
+    Best {
+        weights: Vec<Weight>,
+        tie: f32,
+    },
+    Constant(Box<Weight>),
+    Filtered {
+        query: Box<Weight>,
+        filter: Box<Weight>,
+    },
+}
+
+/// A place of a phrase: its terms by number, and where they are, segment by segment.
+pub(super) struct PhraseSlot {
+    pub(super) offset: u32,
+    pub(super) terms: Vec<(usize, Vec<Option<TermInfo>>)>,
+}
+
+impl Weight {
+    /// The weight of `query` over `view`, normalized.
+    pub(crate) fn of(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
+        let mut weight = build(query, view, shard)?;
+        let norm = query_norm(weight.sum_of_squares());
+        weight.normalize(norm, 1.0);
+        Ok(weight)
+    }
+
+    fn sum_of_squares(&self) -> f32 {
+        let square = self.boost * self.boost;
+        match &self.kind {
+            WeightKind::Nothing => 0.0,
+            WeightKind::Multi { infos, .. } if infos.iter().all(Vec::is_empty) => 0.0,
+            WeightKind::Term { idf, .. } | WeightKind::Phrase { idf, .. } => square * idf * idf,
+            WeightKind::All
+            | WeightKind::Multi { .. }
+            | WeightKind::Range { .. }
+            | WeightKind::Docs { .. }
+            | WeightKind::Constant(_) => square,
+            WeightKind::Bool { clauses, .. } => {
+                square
+                    * clauses
+                        .iter()
+                        .filter(|(occur, _)| *occur != Occur::MustNot)
+                        .map(|(_, weight)| weight.sum_of_squares())
+                        .sum::<f32>()
+            }
+            WeightKind::Best { weights, tie } => {
+                let sums: Vec<f32> = weights.iter().map(Weight::sum_of_squares).collect();
+                let (sum, best) = (sums.iter().sum::<f32>(), sums.iter().copied().fold(0.0, f32::max));
+                ((sum - best) * tie * tie + best) * square
+            }
+            WeightKind::Filtered { query, .. } => square * query.sum_of_squares(),
+        }
+    }
+
+    fn normalize(&mut self, norm: f32, top_boost: f32) {
+        let boost = self.boost;
+        match &mut self.kind {
+            WeightKind::Term { idf, query_norm, .. } | WeightKind::Phrase { idf, query_norm, .. } => {
+                *query_norm = norm * top_boost;
+                self.value = *idf * boost * *query_norm * *idf;
+            }
+            WeightKind::Bool { clauses, .. } => clauses
+                .iter_mut()
+                .for_each(|(_, weight)| weight.normalize(norm, top_boost * boost)),
+            WeightKind::Best { weights, .. } => weights
+                .iter_mut()
+                .for_each(|weight| weight.normalize(norm, top_boost * boost)),
+            WeightKind::Filtered { query, .. } => query.normalize(norm, top_boost * boost),
+            _ => self.value = boost * norm * top_boost,
+        }
+    }
+
+    /// Walks the matching documents of segment number `at`, or none if nothing there matches.
+    pub(crate) fn scorer(&self, at: usize, view: &SegmentView) -> Result<Option<Box<dyn Scorer>>> {
+        let segment = &view.segment;
+        let scorer: Box<dyn Scorer> = match &self.kind {
+            WeightKind::Nothing => return Ok(None),
+            WeightKind::All => Box::new(AllScorer::new(segment.max_doc(), self.value)),
+            WeightKind::Term { field, infos, .. } => {
+                let Some(info) = infos.get(at).and_then(Option::as_ref) else {
+                    return Ok(None);
+                };
+                let postings = segment.postings(info, IndexRecordOption::WithFreqs)?;
+                Box::new(TermScorer {
+                    postings,
+                    score: self.term_score(field, segment)?,
+                })
+            }
+            WeightKind::Phrase { .. } => match self.phrase_scorer(at, segment)? {
+                Some(scorer) => Box::new(scorer),
+                None => return Ok(None),
+            },
+            WeightKind::Multi { infos, .. } => match infos.get(at).map(Vec::as_slice) {
+                None | Some([]) => return Ok(None),
+                Some([only]) => {
+                    let postings = segment.postings(only, IndexRecordOption::Basic)?;
+                    Box::new(ConstantScorer {
+                        inner: Box::new(TermScorer {
+                            postings,
+                            score: TermScore::new(0.0, None),
+                        }),
+                        score: self.value,
+                    })
+                }
+                Some(infos) => Box::new(BitsScorer::new(union(segment, infos)?, self.value)),
+            },
+            WeightKind::Range { docs, .. } => match docs.get(at) {
+                None | Some(Within::Nothing) => return Ok(None),
+                Some(Within::Everything) => Box::new(AllScorer::new(segment.max_doc(), self.value)),
+                Some(Within::Some(docs)) => Box::new(BitsScorer::new(docs.clone(), self.value)),
+            },
+            WeightKind::Docs { docs, .. } => match docs.get(at) {
+                Some(docs) => Box::new(BitsScorer::new(docs.clone(), self.value)),
+                None => return Ok(None),
+            },
+            WeightKind::Constant(inner) => match inner.scorer(at, view)? {
+                Some(inner) => Box::new(ConstantScorer {
+                    inner,
+                    score: self.value,
+                }),
+                None => return Ok(None),
+            },
+            WeightKind::Filtered { query, filter } => match (query.scorer(at, view)?, filter.scorer(at, view)?) {
+                (Some(query), Some(filter)) => Box::new(FilteredScorer::new(query, filter)),
+                _ => return Ok(None),
+            },
+            WeightKind::Best { weights, tie } => {
+                let scorers = weights
+                    .iter()
+                    .filter_map(|weight| weight.scorer(at, view).transpose())
+                    .collect::<Result<Vec<_>>>()?;
+                if scorers.is_empty() {
+                    return Ok(None);
+                }
+                Box::new(BestScorer::new(scorers, *tie))
+            }
+            WeightKind::Bool {
+                clauses,
+                at_least,
+                coord,
+            } => return boolean_scorer(clauses, *at_least, *coord, at, view),
+        };
+        Ok((scorer.doc() != END).then_some(scorer))
+    }
+
+    fn term_score(&self, field: &QueryField, segment: &Segment) -> Result<TermScore> {
+        let norms = match field.ordinal {
+            Some(ordinal) if field.norms => Some(segment.norms(ordinal)?),
+            _ => None,
+        };
+        Ok(TermScore::new(self.value, norms))
+    }
+
+    pub(super) fn phrase_scorer(&self, at: usize, segment: &Segment) -> Result<Option<PhraseScorer>> {
+        let WeightKind::Phrase { field, slots, slop, .. } = &self.kind else {
+            return Ok(None);
+        };
+        let mut places = Vec::with_capacity(slots.len());
+        for slot in slots {
+            let (mut postings, mut numbers) = (Vec::new(), Vec::new());
+            for (number, infos) in &slot.terms {
+                if let Some(info) = infos.get(at).and_then(Option::as_ref) {
+                    postings.push(segment.postings(info, IndexRecordOption::WithFreqsAndPositions)?);
+                    numbers.push(*number);
+                }
+            }
+            if postings.is_empty() {
+                return Ok(None);
+            }
+            places.push(Slot::new(postings, numbers, slot.offset));
+        }
+        Ok(Some(PhraseScorer::new(places, *slop, self.term_score(field, segment)?)))
+    }
+
+    /// The score of every match, if it is the same for all.
+    pub(crate) fn constant(&self) -> Option<f32> {
+        match &self.kind {
+            WeightKind::All
+            | WeightKind::Multi { .. }
+            | WeightKind::Range { .. }
+            | WeightKind::Docs { .. }
+            | WeightKind::Constant(_) => Some(self.value),
+            _ => None,
+        }
+    }
+
+    /// How many documents a segment holds for it, if that takes no counting.
+    pub(crate) fn count(&self, at: usize, view: &SegmentView) -> Option<u64> {
+        if view.dead.is_some() {
+            return None;
+        }
+        match &self.kind {
+            WeightKind::Nothing => Some(0),
+            WeightKind::All => Some(u64::from(view.segment.max_doc())),
+            WeightKind::Term { infos, .. } => infos
+                .get(at)
+                .map(|info| info.as_ref().map_or(0, |info| u64::from(info.doc_freq))),
+            WeightKind::Constant(inner) => inner.count(at, view),
+            WeightKind::Range { docs, .. } => match docs.get(at) {
+                Some(Within::Some(docs)) => Some(u64::from(docs.len())),
+                Some(Within::Everything) => Some(u64::from(view.segment.max_doc())),
+                _ => Some(0),
+            },
+            WeightKind::Multi { infos, .. } => match infos.get(at).map(Vec::as_slice) {
+                None | Some([]) => Some(0),
+                Some([only]) => Some(u64::from(only.doc_freq)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn union(segment: &Segment, infos: &[TermInfo]) -> Result<Bits> {
+    let mut bits = Bits::with_room(segment.max_doc());
+    for info in infos {
+        let mut postings = segment.postings(info, IndexRecordOption::Basic)?;
+        let mut doc = postings.doc();
+        while doc != END {
+            bits.insert(doc);
+            doc = postings.advance();
+        }
+    }
+    Ok(bits)
+}
+
+fn boolean_scorer(
+    clauses: &[(Occur, Weight)],
+    at_least: usize,
+    coord: bool,
+    at: usize,
+    view: &SegmentView,
+) -> Result<Option<Box<dyn Scorer>>> {
+    let (mut must, mut should, mut must_not) = (Vec::new(), Vec::new(), Vec::new());
+    let mut scoring = 0usize;
+    for (occur, weight) in clauses {
+        scoring += usize::from(*occur != Occur::MustNot);
+        let scorer = weight.scorer(at, view)?;
+        match (occur, scorer) {
+            (Occur::Must, None) => return Ok(None),
+            (Occur::Must, Some(scorer)) => must.push(scorer),
+            (Occur::Should, Some(scorer)) => should.push(scorer),
+            (Occur::MustNot, Some(scorer)) => must_not.push(scorer),
+            (_, None) => {}
+        }
+    }
+    if should.len() < at_least || must.is_empty() && should.is_empty() {
+        return Ok(None);
+    }
+    let factor = |overlap: usize| {
+        if coord && scoring > 1 {
+            overlap as f32 / scoring as f32
+        } else {
+            1.0
+        }
+    };
+    if must_not.is_empty() && at_least <= 1 && must.len() + should.len() == 1 && factor(1) == 1.0 {
+        return Ok(must.pop().or_else(|| should.pop()));
+    }
+    let factors = (0..=scoring).map(factor).collect();
+    let scorer = BooleanScorer::new(must, should, must_not, at_least, factors);
+    Ok((scorer.doc() != END).then(|| Box::new(scorer) as Box<dyn Scorer>))
+}

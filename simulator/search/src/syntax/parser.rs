@@ -1,0 +1,413 @@
+//! From tokens to the tree of clauses.
+
+use super::lexer::{Lexeme, TokenKind, tokens};
+use crate::error::{Result, SearchError};
+
+/// How deep groups may nest.
+const DEEPEST: usize = 100;
+
+/// The word between two clauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Conjunction {
+    None,
+    And,
+    Or,
+}
+
+/// The sign or word before a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Modifier {
+    None,
+    Required,
+    Prohibited,
+}
+
+/// A clause with what stands before it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Clause {
+    pub(crate) conjunction: Conjunction,
+    pub(crate) modifier: Modifier,
+    pub(crate) node: Node,
+}
+
+/// How a bare term is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TermKind {
+    Plain,
+    Prefix,
+    Wildcard,
+    Regexp,
+}
+
+/// A bare term.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Term {
+    pub(crate) kind: TermKind,
+    /// Unescaped for plain and prefix terms; as written for wildcards and regular expressions.
+    pub(crate) text: String,
+    /// What follows a tilde.
+    pub(crate) fuzzy: Option<String>,
+}
+
+/// A part of a query, with the field it names and its boost.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Term {
+        field: Option<String>,
+        term: Term,
+        boost: Option<f32>,
+    },
+    Phrase {
+        field: Option<String>,
+        text: String,
+        slop: Option<u32>,
+        boost: Option<f32>,
+    },
+    Range {
+        field: Option<String>,
+        lower: Option<String>,
+        upper: Option<String>,
+        include_lower: bool,
+        include_upper: bool,
+        boost: Option<f32>,
+    },
+    Group {
+        clauses: Vec<Clause>,
+        boost: Option<f32>,
+    },
+}
+
+/// The clauses of a query string.
+///
+/// # Errors
+/// A string that is no query, with what was met where.
+pub(crate) fn parse(text: &str) -> Result<Vec<Clause>> {
+    let failed = |reason: String| {
+        SearchError::query(format!(
+            "Failed to parse query [{text}]; nested: ParseException[Cannot parse '{text}': {reason}]"
+        ))
+    };
+    let tokens = tokens(text).map_err(|at| {
+        failed(format!(
+            "Lexical error at line 1, column {}.  Encountered: {}",
+            column(text, at),
+            text.get(at..)
+                .and_then(|rest| rest.chars().next())
+                .map_or_else(|| "<EOF>".to_owned(), |c| format!("\"{c}\""))
+        ))
+    })?;
+    let mut parser = Parser { text, tokens, at: 0 };
+    let clauses = parser.query(None, 0).map_err(failed)?;
+    if parser.kind() != TokenKind::End {
+        return Err(failed(parser.unexpected()));
+    }
+    Ok(clauses)
+}
+
+fn column(text: &str, at: usize) -> usize {
+    text.get(..at).map_or(0, |before| before.encode_utf16().count()) + 1
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Lexeme<'a>>,
+    at: usize,
+}
+
+type Parsed<T> = std::result::Result<T, String>;
+
+impl<'a> Parser<'a> {
+    fn peek(&self, ahead: usize) -> Lexeme<'a> {
+        self.tokens.get(self.at + ahead).copied().unwrap_or(Lexeme {
+            kind: TokenKind::End,
+            text: "",
+            at: self.text.len(),
+        })
+    }
+
+    fn kind(&self) -> TokenKind {
+        self.peek(0).kind
+    }
+
+    fn next(&mut self) -> Lexeme<'a> {
+        let token = self.peek(0);
+        self.at += 1;
+        token
+    }
+
+    fn take(&mut self, kind: TokenKind) -> Option<Lexeme<'a>> {
+        (self.kind() == kind).then(|| self.next())
+    }
+
+    fn unexpected(&self) -> String {
+        let token = self.peek(0);
+        let met = if token.kind == TokenKind::End {
+            "<EOF>"
+        } else {
+            token.text
+        };
+        format!(
+            "Encountered \"{met}\" at line 1, column {}.",
+            column(self.text, token.at) - 1
+        )
+    }
+
+    fn query(&mut self, field: Option<&str>, depth: usize) -> Parsed<Vec<Clause>> {
+        if depth > DEEPEST {
+            return Err(format!("more than {DEEPEST} groups within one another"));
+        }
+        let modifier = self.modifier();
+        let mut clauses = vec![Clause {
+            conjunction: Conjunction::None,
+            modifier,
+            node: self.clause(field, depth)?,
+        }];
+        while !matches!(self.kind(), TokenKind::End | TokenKind::CloseParen) {
+            let conjunction = match self.kind() {
+                TokenKind::And => Conjunction::And,
+                TokenKind::Or => Conjunction::Or,
+                _ => Conjunction::None,
+            };
+            if conjunction != Conjunction::None {
+                self.next();
+            }
+            let modifier = self.modifier();
+            clauses.push(Clause {
+                conjunction,
+                modifier,
+                node: self.clause(field, depth)?,
+            });
+        }
+        Ok(clauses)
+    }
+
+    fn modifier(&mut self) -> Modifier {
+        let modifier = match self.kind() {
+            TokenKind::Plus => Modifier::Required,
+            TokenKind::Minus | TokenKind::Not => Modifier::Prohibited,
+            _ => return Modifier::None,
+        };
+        self.next();
+        modifier
+    }
+
+    fn clause(&mut self, field: Option<&str>, depth: usize) -> Parsed<Node> {
+        let named = if self.peek(1).kind == TokenKind::Colon && matches!(self.kind(), TokenKind::Term | TokenKind::Star)
+        {
+            let name = self.next();
+            self.next();
+            Some(if name.kind == TokenKind::Star {
+                "*".to_owned()
+            } else {
+                unescape(name.text)?
+            })
+        } else {
+            None
+        };
+        let field = named.as_deref().or(field);
+        if self.take(TokenKind::OpenParen).is_some() {
+            let mut clauses = self.query(field, depth + 1)?;
+            self.take(TokenKind::CloseParen).ok_or_else(|| self.unexpected())?;
+            let boost = self.boost()?;
+            // A group of one plain clause is that clause; a boost of the group takes the place of its own.
+            if let [
+                Clause {
+                    modifier: Modifier::None,
+                    ..
+                },
+            ] = clauses.as_slice()
+                && let Some(only) = clauses.pop()
+            {
+                return Ok(with_boost(only.node, boost));
+            }
+            return Ok(Node::Group { clauses, boost });
+        }
+        self.term(field.map(str::to_owned))
+    }
+
+    fn boost(&mut self) -> Parsed<Option<f32>> {
+        if self.take(TokenKind::Caret).is_none() {
+            return Ok(None);
+        }
+        let number = self.take(TokenKind::Number).ok_or_else(|| self.unexpected())?;
+        Ok(Some(number.text.parse().unwrap_or(1.0)))
+    }
+
+    fn term(&mut self, field: Option<String>) -> Parsed<Node> {
+        let token = self.peek(0);
+        let kind = match token.kind {
+            TokenKind::Term | TokenKind::BareOperator | TokenKind::Number => TermKind::Plain,
+            TokenKind::Star | TokenKind::WildTerm => TermKind::Wildcard,
+            TokenKind::PrefixTerm => TermKind::Prefix,
+            TokenKind::RegexpTerm => TermKind::Regexp,
+            TokenKind::RangeIn | TokenKind::RangeEx => return self.range(field),
+            TokenKind::Quoted => {
+                self.next();
+                let slop = self
+                    .take(TokenKind::FuzzySlop)
+                    .and_then(|slop| slop.text.get(1..)?.parse::<f32>().ok())
+                    .map(|slop| slop as u32);
+                let text = unescape(token.text.get(1..token.text.len().saturating_sub(1)).unwrap_or(""))?;
+                return Ok(Node::Phrase {
+                    field,
+                    text,
+                    slop,
+                    boost: self.boost()?,
+                });
+            }
+            _ => return Err(self.unexpected()),
+        };
+        self.next();
+        let mut fuzzy = self.take(TokenKind::FuzzySlop);
+        let boost = self.boost()?;
+        if boost.is_some() {
+            fuzzy = self.take(TokenKind::FuzzySlop).or(fuzzy);
+        }
+        let plain = unescape(token.text)?;
+        let text = match kind {
+            TermKind::Plain if token.kind == TokenKind::BareOperator => token.text.chars().take(1).collect(),
+            TermKind::Plain => plain,
+            TermKind::Prefix => unescape(token.text.strip_suffix('*').unwrap_or(token.text))?,
+            TermKind::Wildcard => token.text.to_owned(),
+            TermKind::Regexp => token
+                .text
+                .get(1..token.text.len().saturating_sub(1))
+                .unwrap_or("")
+                .to_owned(),
+        };
+        let fuzzy = fuzzy.and_then(|fuzzy| fuzzy.text.get(1..)).map(str::to_owned);
+        Ok(Node::Term {
+            field,
+            term: Term { kind, text, fuzzy },
+            boost,
+        })
+    }
+
+    fn range(&mut self, field: Option<String>) -> Parsed<Node> {
+        let include_lower = self.next().kind == TokenKind::RangeIn;
+        let lower = self.bound()?;
+        self.take(TokenKind::RangeTo);
+        let upper = self.bound()?;
+        let include_upper = match self.kind() {
+            TokenKind::RangeInEnd => true,
+            TokenKind::RangeExEnd => false,
+            _ => return Err(self.unexpected()),
+        };
+        self.next();
+        let boost = self.boost()?;
+        Ok(Node::Range {
+            field,
+            lower,
+            upper,
+            include_lower,
+            include_upper,
+            boost,
+        })
+    }
+
+    fn bound(&mut self) -> Parsed<Option<String>> {
+        let token = self.peek(0);
+        let text = match token.kind {
+            TokenKind::RangeQuoted => token.text.get(1..token.text.len().saturating_sub(1)).unwrap_or(""),
+            TokenKind::RangeGoop => token.text,
+            _ => return Err(self.unexpected()),
+        };
+        self.next();
+        // A quoted star is open too: the mapping-aware parser looks at the text only.
+        if text == "*" {
+            Ok(None)
+        } else {
+            unescape(text).map(Some)
+        }
+    }
+}
+
+fn with_boost(mut node: Node, boost: Option<f32>) -> Node {
+    if boost.is_some() {
+        match &mut node {
+            Node::Term { boost: own, .. }
+            | Node::Phrase { boost: own, .. }
+            | Node::Range { boost: own, .. }
+            | Node::Group { boost: own, .. } => *own = boost,
+        }
+    }
+    node
+}
+
+/// The text without its backslashes; `\u0041` is a character by its code.
+fn unescape(text: &str) -> Parsed<String> {
+    if !text.contains('\\') {
+        return Ok(text.to_owned());
+    }
+    let mut units: Vec<u16> = Vec::with_capacity(text.len());
+    let mut chars = text.chars();
+    let mut buffer = [0; 2];
+    while let Some(c) = chars.next() {
+        let c = if c == '\\' {
+            match chars.next() {
+                None => return Err("Term can not end with escape character.".to_owned()),
+                Some('u') => {
+                    let mut code = 0;
+                    for _ in 0..4 {
+                        let digit = chars.next().ok_or("Truncated unicode escape sequence.")?;
+                        code = code * 16
+                            + digit
+                                .to_digit(16)
+                                .ok_or_else(|| format!("Non-hex character in Unicode escape sequence: {digit}"))?;
+                    }
+                    units.push(u16::try_from(code).unwrap_or(0xFFFD));
+                    continue;
+                }
+                Some(escaped) => escaped,
+            }
+        } else {
+            c
+        };
+        units.extend_from_slice(c.encode_utf16(&mut buffer));
+    }
+    Ok(String::from_utf16_lossy(&units))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("queue AND")]
+    #[case("(unclosed")]
+    #[case("log:")]
+    #[case("[a TO")]
+    #[case("AND")]
+    #[case(")")]
+    #[case("a:b:c")]
+    #[case("(a b)~2")]
+    #[case("")]
+    #[case("retry/queue")]
+    #[case("a\\u00zz")]
+    #[case("[TO TO b]")]
+    fn what_is_no_query_is_refused(#[case] text: &str) {
+        assert_eq!(parse(text).unwrap_err().status, 400);
+    }
+
+    #[test]
+    fn groups_nest_so_deep_and_no_deeper() {
+        let nested = |depth: usize| format!("{}+a b{}", "(".repeat(depth), ")".repeat(depth));
+        assert!(parse(&nested(99)).is_ok());
+        assert!(parse(&nested(101)).is_err());
+    }
+
+    #[test]
+    fn a_boost_of_a_group_of_one_takes_the_place_of_its_own() {
+        let clauses = parse("(a^2)^3").unwrap();
+        assert!(
+            matches!(clauses[0].node, Node::Term { boost: Some(3.0), .. }),
+            "{clauses:?}"
+        );
+    }
+
+    #[test]
+    fn escapes_are_taken_out() {
+        assert_eq!(unescape("a\\:b\\u0041\\\\").unwrap(), "a:bA\\");
+    }
+}

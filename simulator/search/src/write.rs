@@ -1,0 +1,95 @@
+//! Writing documents: one by one and in bulk.
+//!
+//! Source: Elasticsearch 1.5's index, delete, update and bulk operations.
+
+mod bulk;
+mod update;
+
+use serde_json::{Map, Value};
+
+pub(crate) use bulk::bulk;
+pub(crate) use update::update;
+
+use crate::error::{Result, SearchError};
+use crate::index::{Condition, Written};
+use crate::rest::Shared;
+
+/// The longest id, in bytes.
+const LONGEST_ID: usize = 512;
+
+/// A document that was written: its index by its own name, its id, its version.
+pub(crate) struct Indexed {
+    pub(crate) index: String,
+    pub(crate) id: String,
+    pub(crate) written: Written,
+}
+
+/// Writes a document; without an id, one is given.
+pub(crate) fn index_document(
+    shared: &Shared,
+    index: &str,
+    type_name: &str,
+    id: Option<&str>,
+    source: &[u8],
+    condition: Condition,
+) -> Result<Indexed> {
+    let document: Map<String, Value> = serde_json::from_slice(source)
+        .map_err(|error| SearchError::mapping(format!("failed to parse, document is empty or malformed: {error}")))?;
+    // A document may stand below the name of its type.
+    let document = match document.get(type_name) {
+        Some(Value::Object(inner)) if document.len() == 1 => inner.clone(),
+        _ => document,
+    };
+    if type_name.is_empty() || type_name.contains([',', '#']) || type_name.starts_with('_') {
+        return Err(SearchError::new(
+            400,
+            "InvalidTypeNameException",
+            format!("mapping type name [{type_name}] is not valid"),
+        ));
+    }
+    if id.is_some_and(|id| id.len() > LONGEST_ID) {
+        return Err(SearchError::illegal(format!(
+            "id is too long, must be no longer than {LONGEST_ID} bytes"
+        )));
+    }
+    let index = shared.cluster.index_for_write(index)?;
+    if index.is_closed() {
+        return Err(SearchError::new(
+            403,
+            "IndexClosedException",
+            format!("[{}] closed", index.name),
+        ));
+    }
+    let id = id.map_or_else(|| shared.ids.next(), str::to_owned);
+    let now = (shared.cluster.options.ticks)();
+    let written = index.write(type_name, &id, source, &document, condition, now)?;
+    Ok(Indexed {
+        index: index.name.clone(),
+        id,
+        written,
+    })
+}
+
+/// Deletes a document.
+pub(crate) fn delete_document(
+    shared: &Shared,
+    index: &str,
+    type_name: &str,
+    id: &str,
+    condition: Condition,
+) -> Result<Indexed> {
+    let index = shared.cluster.index_for_write(index)?;
+    let now = (shared.cluster.options.ticks)();
+    let written = index.shard.delete(type_name, id, condition, now)?;
+    if written.fresh {
+        index
+            .counters
+            .deleted
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+    Ok(Indexed {
+        index: index.name.clone(),
+        id: id.to_owned(),
+        written,
+    })
+}

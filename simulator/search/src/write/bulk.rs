@@ -1,0 +1,273 @@
+//! Bulk: many changes in one body, a line for each action and, but for deletions, one for its document.
+//!
+//! Promises: each change succeeds or fails by itself; the answer is written as it comes about, not built first.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Indexed, delete_document, index_document, update};
+use crate::error::{Result, SearchError};
+use crate::index::Condition;
+use crate::rest::Shared;
+
+/// A text, which may be written as a number.
+#[derive(Clone, Debug)]
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Text<'a>, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Text<'de>;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text or a number")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> std::result::Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+            fn visit_i64<E>(self, number: i64) -> std::result::Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(number.to_string())))
+            }
+            fn visit_u64<E>(self, number: u64) -> std::result::Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(number.to_string())))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// What an action is about.
+#[derive(Debug, Default, Deserialize)]
+struct Meta<'a> {
+    #[serde(borrow, rename = "_index", alias = "index")]
+    index: Option<Text<'a>>,
+    #[serde(borrow, rename = "_type", alias = "type")]
+    type_name: Option<Text<'a>>,
+    #[serde(borrow, rename = "_id", alias = "id")]
+    id: Option<Text<'a>>,
+    #[serde(rename = "_version", alias = "version")]
+    version: Option<u64>,
+    #[serde(borrow, rename = "_version_type", alias = "version_type")]
+    version_type: Option<Text<'a>>,
+    #[serde(borrow, rename = "op_type", alias = "_op_type")]
+    op_type: Option<Text<'a>>,
+    #[serde(rename = "_retry_on_conflict", alias = "retry_on_conflict")]
+    retries: Option<u64>,
+}
+
+/// An action line: one of these.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action<'a> {
+    #[serde(borrow)]
+    Index(Meta<'a>),
+    #[serde(borrow)]
+    Create(Meta<'a>),
+    #[serde(borrow)]
+    Delete(Meta<'a>),
+    #[serde(borrow)]
+    Update(Meta<'a>),
+}
+
+/// What is answered for one action.
+#[derive(Serialize)]
+struct Item<'a> {
+    _index: &'a str,
+    _type: &'a str,
+    _id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    _version: Option<u64>,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// What a bulk came to: its answer but for the time it took, and the indices that it changed.
+#[derive(Default)]
+pub(crate) struct Bulk {
+    items: Vec<u8>,
+    failed: bool,
+    pub(crate) touched: Vec<String>,
+}
+
+impl Bulk {
+    /// The answer as JSON.
+    pub(crate) fn answer(self, took: u128) -> Vec<u8> {
+        let mut body = format!("{{\"took\":{took},\"errors\":{},\"items\":[", self.failed).into_bytes();
+        body.extend_from_slice(&self.items);
+        body.extend_from_slice(b"]}");
+        body
+    }
+
+    fn push(&mut self, name: &str, item: &Item<'_>) -> Result<()> {
+        if !self.items.is_empty() {
+            self.items.push(b',');
+        }
+        self.items.extend_from_slice(format!("{{\"{name}\":").as_bytes());
+        serde_json::to_writer(&mut self.items, item).map_err(SearchError::engine)?;
+        self.items.push(b'}');
+        Ok(())
+    }
+}
+
+fn invalid(reason: &str) -> SearchError {
+    SearchError::new(
+        400,
+        "ActionRequestValidationException",
+        format!("Validation Failed: 1: {reason};"),
+    )
+}
+
+/// Does what `body` says, line by line.
+///
+/// # Errors
+/// A body whose actions cannot be told from its documents.
+pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
+    let mut lines = body
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut done = Bulk::default();
+    let mut number = 0usize;
+    while let Some(line) = lines.next() {
+        number += 1;
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let action: Action<'_> = serde_json::from_slice(line).map_err(|error| {
+            SearchError::illegal(format!(
+                "Malformed action/metadata line [{number}], expected one of [create, delete, index, update]: {error}"
+            ))
+        })?;
+        let (name, meta) = match &action {
+            Action::Index(meta) => ("index", meta),
+            Action::Create(meta) => ("create", meta),
+            Action::Delete(meta) => ("delete", meta),
+            Action::Update(meta) => ("update", meta),
+        };
+        let source = if name == "delete" {
+            &[][..]
+        } else {
+            number += 1;
+            lines
+                .next()
+                .filter(|line| !line.is_empty())
+                .ok_or_else(|| invalid("no requests added"))?
+        };
+        let index = meta
+            .index
+            .as_ref()
+            .map(|text| &*text.0)
+            .or(index)
+            .ok_or_else(|| invalid("index is missing"))?;
+        let type_name = meta
+            .type_name
+            .as_ref()
+            .map(|text| &*text.0)
+            .or(type_name)
+            .ok_or_else(|| invalid("type is missing"))?;
+        let id = meta.id.as_ref().map(|text| &*text.0);
+        let changed = change(shared, name, meta, index, type_name, id, source);
+        // A document without an id can only be created, and is reported so.
+        let shown = if id.is_none() && name == "index" {
+            "create"
+        } else {
+            name
+        };
+        match changed {
+            Ok((changed, status, found)) => {
+                let item = Item {
+                    _index: &changed.index,
+                    _type: type_name,
+                    _id: Some(&changed.id),
+                    _version: Some(changed.written.version),
+                    status,
+                    found,
+                    error: None,
+                };
+                done.push(shown, &item)?;
+                if !done.touched.contains(&changed.index) {
+                    done.touched.push(changed.index);
+                }
+            }
+            Err(error) => {
+                done.failed = true;
+                done.push(
+                    shown,
+                    &Item {
+                        _index: index,
+                        _type: type_name,
+                        _id: id,
+                        _version: None,
+                        status: error.status,
+                        found: None,
+                        error: Some(error.to_string()),
+                    },
+                )?;
+            }
+        }
+    }
+    if done.items.is_empty() {
+        Err(invalid("no requests added"))
+    } else {
+        Ok(done)
+    }
+}
+
+/// One change: the document, its status, and for a deletion whether it was there.
+fn change(
+    shared: &Shared,
+    name: &str,
+    meta: &Meta<'_>,
+    index: &str,
+    type_name: &str,
+    id: Option<&str>,
+    source: &[u8],
+) -> Result<(Indexed, u16, Option<bool>)> {
+    let external = meta
+        .version_type
+        .as_ref()
+        .is_some_and(|kind| kind.0.starts_with("external"));
+    let create = name == "create" || meta.op_type.as_ref().is_some_and(|kind| kind.0 == "create");
+    let condition = Condition {
+        create,
+        version: meta.version,
+        external,
+    };
+    let needed = || id.ok_or_else(|| invalid("id is missing"));
+    match name {
+        "delete" => {
+            let done = delete_document(shared, index, type_name, needed()?, condition)?;
+            let found = done.written.fresh;
+            Ok((done, if found { 200 } else { 404 }, Some(found)))
+        }
+        "update" => {
+            let body: Value = serde_json::from_slice(source).map_err(|error| SearchError::parse(error.to_string()))?;
+            let done = update(
+                shared,
+                index,
+                type_name,
+                needed()?,
+                &body,
+                meta.version,
+                meta.retries.unwrap_or(0),
+            )?
+            .indexed;
+            let status = if done.written.fresh { 201 } else { 200 };
+            Ok((done, status, None))
+        }
+        _ => {
+            let done = index_document(shared, index, type_name, id, source, condition)?;
+            let status = if done.written.fresh { 201 } else { 200 };
+            Ok((done, status, None))
+        }
+    }
+}

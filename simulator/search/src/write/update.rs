@@ -1,0 +1,105 @@
+//! Updates: a document changed in part.
+//!
+//! Limits: partial documents only; scripts are refused, as a backend with scripting disabled refuses them.
+
+use serde_json::Value;
+
+use super::{Indexed, index_document};
+use crate::error::{Result, SearchError};
+use crate::index::{Condition, Written};
+use crate::rest::Shared;
+
+/// A document that was updated.
+pub(crate) struct Updated {
+    pub(crate) indexed: Indexed,
+    /// What it is now.
+    pub(crate) source: Value,
+}
+
+/// Lays `doc` of `body` on a document; makes it of `upsert` if it is not there. Tries again, as often as told, when another change comes between.
+pub(crate) fn update(
+    shared: &Shared,
+    index: &str,
+    type_name: &str,
+    id: &str,
+    body: &Value,
+    version: Option<u64>,
+    retries: u64,
+) -> Result<Updated> {
+    if body.get("script").is_some() || body.get("script_id").is_some() || body.get("script_file").is_some() {
+        return Err(SearchError::illegal(
+            "failed to execute script; nested: ScriptException[dynamic scripting for [groovy] disabled]",
+        ));
+    }
+    let doc = body.get("doc");
+    let upsert = body
+        .get("upsert")
+        .or_else(|| doc.filter(|_| body.get("doc_as_upsert").is_some_and(crate::mapping::truth)));
+    if doc.is_none() && upsert.is_none() {
+        return Err(SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            "Validation Failed: 1: script or doc is missing;",
+        ));
+    }
+    let mut tries = 0;
+    loop {
+        let known = shared.cluster.index_for_write(index)?.shard.get(type_name, id)?;
+        let (source, condition, unchanged) = match (&known, upsert) {
+            (None, None) => {
+                return Err(SearchError::new(
+                    404,
+                    "DocumentMissingException",
+                    format!("[{index}][0] [{type_name}][{id}]: document missing"),
+                ));
+            }
+            (None, Some(upsert)) => (
+                upsert.clone(),
+                Condition {
+                    create: true,
+                    ..Condition::default()
+                },
+                false,
+            ),
+            (Some((current, stored)), _) => {
+                let before: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+                let mut after = before.clone();
+                if let Some(doc) = doc {
+                    crate::cluster::merge(&mut after, doc);
+                }
+                let unchanged = body.get("detect_noop").is_some_and(crate::mapping::truth) && before == after;
+                (
+                    after,
+                    Condition {
+                        version: Some(version.unwrap_or(*current)),
+                        ..Condition::default()
+                    },
+                    unchanged,
+                )
+            }
+        };
+        if let (true, Some((current, _))) = (unchanged, &known) {
+            let indexed = Indexed {
+                index: index.to_owned(),
+                id: id.to_owned(),
+                written: Written {
+                    version: *current,
+                    fresh: false,
+                },
+            };
+            return Ok(Updated { indexed, source });
+        }
+        match index_document(
+            shared,
+            index,
+            type_name,
+            Some(id),
+            source.to_string().as_bytes(),
+            condition,
+        ) {
+            Ok(indexed) => return Ok(Updated { indexed, source }),
+            Err(error) if error.status == 409 && version.is_none() && tries < retries.min(100) => tries += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Documents, indices, status and refusals of the search backend.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::time::Duration;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+#[path = "support/mod.rs"]
+mod support;
+use stuntdouble_search::Limits;
+use support::{Backend, logs};
+
+#[tokio::test]
+async fn a_document_lives_through_its_versions() {
+    let backend = Backend::new();
+    let made = backend.put("/a/t/1", r#"{"x": 1}"#).await;
+    assert_eq!(
+        (made.status, &made.body),
+        (
+            201,
+            &json!({"_index": "a", "_type": "t", "_id": "1", "_version": 1, "created": true})
+        )
+    );
+    assert_eq!(backend.put("/a/t/1", r#"{"x": 2}"#).await.body["_version"], 2);
+    assert_eq!(backend.put("/a/t/1/_create", r#"{"x": 3}"#).await.status, 409);
+    assert_eq!(backend.put("/a/t/1?version=1", r#"{"x": 3}"#).await.status, 409);
+    assert_eq!(backend.get("/a/t/1").await.body["_source"], json!({"x": 2}));
+    assert_eq!(
+        backend.post("/a/t/1/_update", r#"{"doc": {"y": 1}}"#).await.body["_version"],
+        3
+    );
+    assert_eq!(backend.get("/a/t/1/_source").await.body, json!({"x": 2, "y": 1}));
+    assert_eq!(backend.send("DELETE", "/a/t/1", "").await.body["found"], true);
+    assert_eq!(backend.get("/a/t/1").await.status, 404);
+    assert_eq!(backend.send("DELETE", "/a/t/1", "").await.status, 404);
+    assert_eq!(backend.put("/a/t/1", r#"{"x": 4}"#).await.body["_version"], 6);
+    let given = backend.post("/a/t", r#"{"x": 5}"#).await;
+    assert_eq!((given.status, given.body["_id"].as_str().unwrap().len()), (201, 20));
+}
+
+#[tokio::test]
+async fn what_is_written_is_found_after_a_refresh_or_a_second() {
+    let backend = Backend::new();
+    let total = async || backend.get("/_search").await.body["hits"]["total"].clone();
+    backend.put("/a/t/1", "{}").await;
+    assert_eq!(total().await, 0);
+    backend.step(Duration::from_millis(1_100));
+    assert_eq!(total().await, 1);
+    backend.put("/a/t/2?refresh=true", "{}").await;
+    assert_eq!(total().await, 2);
+    backend
+        .put("/a/_settings", r#"{"index": {"refresh_interval": "-1"}}"#)
+        .await;
+    backend.put("/a/t/3", "{}").await;
+    backend.step(Duration::from_secs(60));
+    assert_eq!(total().await, 2);
+    backend.post("/a/_refresh", "").await;
+    assert_eq!(total().await, 3);
+}
+
+#[tokio::test]
+async fn changed_and_deleted_documents_survive_merges() {
+    let backend = Backend::new();
+    for round in 0..25 {
+        for id in 0..5 {
+            backend
+                .put(
+                    &format!("/a/t/{id}"),
+                    &json!({"round": round, "text": format!("word{round} id{id}")}).to_string(),
+                )
+                .await;
+        }
+        backend.post("/a/_refresh", "").await;
+    }
+    backend.send("DELETE", "/a/t/4", "").await;
+    backend.post("/a/_optimize", "").await;
+    let answer = backend.get("/a/_search?q=round:24").await;
+    assert_eq!(answer.body["hits"]["total"], 4);
+    assert_eq!(backend.get("/a/_search?q=text:word3").await.body["hits"]["total"], 0);
+    assert_eq!(backend.get("/a/t/2").await.body["_version"], 25);
+    assert_eq!(
+        backend.get("/a/_segments").await.body["indices"]["a"]["shards"]["0"][0]["segments"]
+            .as_object()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[rstest]
+#[case("/_search", json!({"query": {"nonsense": {}}}))]
+#[case("/_search", json!({"query": {"term": {}}}))]
+#[case("/_search", json!({"nonsense": 1}))]
+#[case("/_search", json!({"query": {"range": {"size": {"gte": "abc"}}}}))]
+#[case("/_search", json!({"query": {"regexp": {"level": "[a"}}}))]
+#[case("/_search", json!({"aggs": {"a": {"nonsense": {}}}}))]
+#[case("/_search", json!({"aggs": {"a": {"terms": {}}}}))]
+#[case("/_search", json!({"sort": [{"nope": "asc"}]}))]
+#[case("/_search?size=abc", json!({}))]
+#[case("/_search?q=level:(", json!({}))]
+#[case("/_search", json!("text"))]
+#[case("/_bulk", json!({}))]
+#[case("/Upper", json!({}))]
+#[case("/a/t", json!([1]))]
+#[case("/_nonsense/x", json!({}))]
+#[tokio::test]
+async fn bad_input_is_refused_with_a_reason(#[case] uri: &str, #[case] body: Value) {
+    let backend = logs().await;
+    let answer = backend.post(uri, &body.to_string()).await;
+    assert_eq!(
+        (answer.status, &answer.body["status"]),
+        (400, &json!(400)),
+        "{}",
+        answer.text
+    );
+    assert!(
+        answer.body["error"].as_str().is_some_and(|error| error.contains('[')),
+        "{}",
+        answer.text
+    );
+}
+
+#[tokio::test]
+async fn names_lists_patterns_and_aliases_lead_to_indices() {
+    let backend = logs().await;
+    let total = async |uri: &str| backend.get(uri).await.body["hits"]["total"].clone();
+    assert_eq!(total("/logstash-2015.06.22/_search").await, 6);
+    assert_eq!(total("/logstash-2015.06.22,logstash-2015.06.23/_search").await, 12);
+    assert_eq!(total("/logstash-*,-logstash-2015.06.23/_search").await, 6);
+    assert_eq!(total("/_all/fluentd/_search").await, 12);
+    assert_eq!(total("/_all/other/_search").await, 0);
+    assert_eq!(backend.get("/nope/_search").await.status, 404);
+    assert_eq!(
+        backend
+            .get("/nope,logstash-*/_search?ignore_unavailable=true")
+            .await
+            .body["hits"]["total"],
+        12
+    );
+    let action = json!({"actions": [{"add": {"index": "logstash-*", "alias": "warnings", "filter": {"term": {"level": "warn"}}}}]});
+    assert_eq!(backend.post("/_aliases", &action.to_string()).await.status, 200);
+    assert_eq!(total("/warnings/_search").await, 4);
+    assert_eq!(
+        backend
+            .send("DELETE", "/logstash-2015.06.22/_alias/warnings", "")
+            .await
+            .status,
+        200
+    );
+    assert_eq!(total("/warnings/_search").await, 2);
+    assert_eq!(backend.post("/logstash-2015.06.22/_close", "").await.status, 200);
+    assert_eq!(total("/_search").await, 6);
+    assert_eq!(backend.get("/logstash-2015.06.22/_search").await.status, 403);
+}
+
+#[tokio::test]
+async fn templates_shape_new_indices() {
+    let backend = Backend::new();
+    let template = json!({"template": "logs-*", "settings": {"number_of_shards": 2}, "mappings": {"_default_": {"dynamic_templates": [{"raw": {"match_mapping_type": "string", "mapping": {"type": "string", "fields": {"raw": {"type": "string", "index": "not_analyzed"}}}}}]}}, "aliases": {"{index}-alias": {}}});
+    assert_eq!(backend.put("/_template/logs", &template.to_string()).await.status, 200);
+    backend
+        .put("/logs-1/line/1?refresh=true", r#"{"text": "Two Words"}"#)
+        .await;
+    assert_eq!(
+        backend.get("/logs-1/_search?q=text.raw:%22Two+Words%22").await.body["hits"]["total"],
+        1
+    );
+    assert_eq!(
+        backend.get("/logs-1/_settings").await.body["logs-1"]["settings"]["index"]["number_of_shards"],
+        "2"
+    );
+    assert_eq!(backend.get("/logs-1-alias/_count").await.body["count"], 1);
+    assert_eq!(
+        backend.get("/logs-1/_mapping/line").await.body["logs-1"]["mappings"]["line"]["properties"]["text"]["fields"]["raw"]
+            ["index"],
+        "not_analyzed"
+    );
+}
+
+#[rstest]
+#[case(json!({"a": 1}), json!({"a": "text"}), 400)]
+#[case(json!({"a": 1}), json!({"a": "2"}), 201)]
+#[case(json!({"a": "2015-06-22"}), json!({"a": "notadate"}), 400)]
+#[case(json!({"a": "text"}), json!({"a": 5}), 201)]
+#[case(json!({"a": {"b": 1}}), json!({"a": 5}), 400)]
+#[case(json!({"a": 5}), json!({"a": {"b": 1}}), 400)]
+#[case(json!({"a": [1, 2]}), json!({"a": null}), 201)]
+#[tokio::test]
+async fn the_first_value_gives_a_field_its_kind(#[case] first: Value, #[case] second: Value, #[case] status: u16) {
+    let backend = Backend::new();
+    assert_eq!(backend.put("/a/t/1", &first.to_string()).await.status, 201);
+    let answer = backend.put("/a/t/2", &second.to_string()).await;
+    assert_eq!(answer.status, status, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn the_status_page_has_every_field() {
+    let answer = Backend::new().get("/").await.body;
+    assert_eq!(
+        (
+            &answer["status"],
+            &answer["cluster_name"],
+            &answer["version"]["number"],
+            &answer["version"]["lucene_version"],
+            &answer["version"]["build_snapshot"]
+        ),
+        (
+            &json!(200),
+            &json!("kubernetes-logging"),
+            &json!("1.5.2"),
+            &json!("4.10.4"),
+            &json!(false)
+        )
+    );
+    for key in ["name", "tagline"] {
+        assert!(answer[key].is_string(), "{key}");
+    }
+    for key in ["build_hash", "build_timestamp"] {
+        assert!(answer["version"][key].is_string(), "{key}");
+    }
+}
+
+#[rstest]
+#[case("/_cluster/health?level=shards", "status")]
+#[case("/_cluster/state", "master_node")]
+#[case("/_cluster/stats", "indices")]
+#[case("/_cluster/pending_tasks", "tasks")]
+#[case("/_nodes", "nodes")]
+#[case("/_nodes/stats", "nodes")]
+#[case("/_nodes/_local", "nodes")]
+#[case("/_stats", "_all")]
+#[case("/_stats/docs,store", "indices")]
+#[case("/_segments", "indices")]
+#[case("/_recovery", "logstash-2015.06.22")]
+#[case("/_status", "indices")]
+#[case("/_search_shards", "shards")]
+#[case("/logstash-2015.06.22", "logstash-2015.06.22")]
+#[case("/_mapping", "logstash-2015.06.22")]
+#[case("/_mapping/fluentd/field/level", "logstash-2015.06.22")]
+#[case("/_aliases", "logstash-2015.06.22")]
+#[case("/_settings?flat_settings=true", "logstash-2015.06.22")]
+#[case("/_analyze?text=Some+Text", "tokens")]
+#[case("/_validate/query?q=a&explain=true", "explanations")]
+#[case("/_search/exists?q=log:error", "exists")]
+#[case("/logstash-2015.06.22/fluentd/1/_explain?q=log:request", "explanation")]
+#[tokio::test]
+async fn a_status_surface_says_what_it_is_asked(#[case] uri: &str, #[case] key: &str) {
+    let answer = logs().await.get(uri).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert!(answer.body.get(key).is_some(), "{}", answer.text);
+}
+
+#[rstest]
+#[case("/_cat/indices?v", "logstash-2015.06.22")]
+#[case("/_cat/health", "green")]
+#[case("/_cat/count", " 12 ")]
+#[case("/_cat/shards", "STARTED")]
+#[case("/_cat/nodes?h=name", "elasticsearch-logging-v1-1")]
+#[case("/_cat/aliases?v", "routing.index")]
+#[case("/_cat/master", "elasticsearch-logging-v1-0")]
+#[case("/_cat", "/_cat/indices")]
+#[tokio::test]
+async fn a_table_shows_what_it_is_of(#[case] uri: &str, #[case] text: &str) {
+    let answer = logs().await.get(uri).await;
+    assert!(answer.status == 200 && answer.text.contains(text), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn limits_are_refusals() {
+    let limits = Limits {
+        body: 2_000,
+        query: 100,
+        depth: 5,
+        clauses: 8,
+        window: 50,
+        buckets: 3,
+        indices: 3,
+        fields: 8,
+        scrolls: 1,
+        searches: 1,
+    };
+    let backend = Backend::with(limits);
+    for id in 0..5 {
+        backend
+            .put(&format!("/a/t/{id}?refresh=true"), &json!({"n": id}).to_string())
+            .await;
+    }
+    let refused = async |method: &str, uri: &str, body: String, status: u16| {
+        let answer = backend.send(method, uri, &body).await;
+        assert_eq!(answer.status, status, "{uri}: {}", answer.text);
+    };
+    refused("POST", "/_search", "x".repeat(2_001), 413).await;
+    refused("GET", &format!("/_search?q={}", "x".repeat(101)), String::new(), 400).await;
+    refused("GET", "/_search?q=a+b+c+d+e+f+g+h+i", String::new(), 400).await;
+    refused("GET", "/_search?from=45&size=6", String::new(), 400).await;
+    refused("GET", "/_search?q=/((a{50}){50}){50}/", String::new(), 400).await;
+    let nested = (0..6).fold(json!({"match_all": {}}), |inner, _| json!({"bool": {"must": inner}}));
+    refused("POST", "/_search", json!({"query": nested}).to_string(), 400).await;
+    refused(
+        "POST",
+        "/_search",
+        json!({"aggs": {"n": {"terms": {"field": "n"}}}}).to_string(),
+        400,
+    )
+    .await;
+    let fields: serde_json::Map<String, Value> = (0..9).map(|n| (format!("f{n}"), json!(n))).collect();
+    refused("PUT", "/b/t/1", Value::Object(fields).to_string(), 400).await;
+    refused("PUT", "/c", String::new(), 200).await;
+    refused("PUT", "/d", String::new(), 400).await;
+    refused("GET", "/_search?scroll=1m", String::new(), 200).await;
+    refused("GET", "/_search?scroll=1m", String::new(), 429).await;
+    refused("POST", "/_msearch", "{}\n{}\n{}\n{}\n".to_owned(), 400).await;
+}
+
+#[tokio::test]
+async fn it_is_served_over_a_socket_and_pretty_when_asked() {
+    let backend = logs().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/_search?pretty=true&size=0", listener.local_addr().unwrap());
+    let server = backend.server.clone();
+    let serving = tokio::spawn(async move { server.serve(listener).await });
+    // What the whole workspace is built with may leave the choice of one open.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let text = reqwest::get(url).await.unwrap().text().await.unwrap();
+    assert!(
+        text.starts_with("{\n  \"took\" : 0,\n  \"timed_out\" : false,\n  \"_shards\" : {\n    \"total\" : 10,"),
+        "{text}"
+    );
+    serving.abort();
+}

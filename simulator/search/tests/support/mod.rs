@@ -1,0 +1,115 @@
+//! A search backend in process, at a time that stands still.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+use stuntdouble_search::{Limits, Options, SearchServer};
+
+/// What was answered.
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+    pub(crate) text: String,
+}
+
+/// A search backend whose clock stands and whose ticks are stepped.
+pub(crate) struct Backend {
+    pub(crate) server: SearchServer,
+    ticks: Arc<AtomicU64>,
+}
+
+#[allow(dead_code, reason = "each test file uses what it needs")]
+impl Backend {
+    pub(crate) fn new() -> Backend {
+        Backend::with(Limits::default())
+    }
+
+    pub(crate) fn with(limits: Limits) -> Backend {
+        let ticks = Arc::new(AtomicU64::new(0));
+        let counted = ticks.clone();
+        let now: jiff::Timestamp = "2015-06-26T12:00:00Z".parse().unwrap();
+        let options = Options {
+            clock: Arc::new(move || now),
+            ticks: Arc::new(move || Duration::from_millis(counted.load(Ordering::Relaxed))),
+            limits,
+            ..Options::default()
+        };
+        Backend {
+            server: SearchServer::new(options),
+            ticks,
+        }
+    }
+
+    /// Lets time pass.
+    pub(crate) fn step(&self, by: Duration) {
+        self.ticks.fetch_add(by.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn send(&self, method: &str, uri: &str, body: &str) -> Answered {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(uri)
+            .body(Full::new(Bytes::from(body.to_owned())))
+            .unwrap();
+        let response = self.server.handle(request).await;
+        let status = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Answered {
+            status,
+            body: serde_json::from_str(&text).unwrap_or(Value::Null),
+            text,
+        }
+    }
+
+    pub(crate) async fn get(&self, uri: &str) -> Answered {
+        self.send("GET", uri, "").await
+    }
+
+    pub(crate) async fn post(&self, uri: &str, body: &str) -> Answered {
+        self.send("POST", uri, body).await
+    }
+
+    pub(crate) async fn put(&self, uri: &str, body: &str) -> Answered {
+        self.send("PUT", uri, body).await
+    }
+
+    /// Hits of a body, as their ids.
+    pub(crate) async fn ids(&self, uri: &str, body: &Value) -> Vec<String> {
+        let answer = self.post(uri, &body.to_string()).await;
+        assert_eq!(answer.status, 200, "{body}: {}", answer.text);
+        answer.body["hits"]["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit["_id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+/// Twelve log lines over two days: one an hour, with a size and a level.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub(crate) async fn logs() -> Backend {
+    let backend = Backend::new();
+    let mut body = String::new();
+    for n in 0..12 {
+        let day = 22 + n / 6;
+        let level = ["info", "warn", "error"][n % 3];
+        body.push_str(&format!(
+            "{{\"index\":{{\"_index\":\"logstash-2015.06.{day}\",\"_type\":\"fluentd\",\"_id\":\"{n}\"}}}}\n"
+        ));
+        body.push_str(&format!(
+            "{{\"log\":\"{level} request {n} served\",\"level\":\"{level}\",\"size\":{},\"ratio\":{}.5,\"@timestamp\":\"2015-06-{day}T{:02}:30:00Z\"}}\n",
+            n * 10,
+            n,
+            n % 6
+        ));
+    }
+    let answer = backend.post("/_bulk?refresh=true", &body).await;
+    assert_eq!(answer.body["errors"], false, "{}", answer.text);
+    backend
+}
