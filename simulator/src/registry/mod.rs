@@ -83,7 +83,7 @@ impl Registry {
     /// An empty registry that keeps its objects in memory. Needs a running tokio runtime.
     pub fn in_memory(settings: Settings, clock: Clock, chance: Arc<Chance>) -> Self {
         let profile = settings.profile;
-        let hub = Hub::start(profile);
+        let hub = Hub::start(profile, clock.activity());
         let store = Arc::new(Memory::new(hub.clone()));
         let services = services::Services::new(settings.service_range, profile, chance.clone());
         let components = settings.components.clone();

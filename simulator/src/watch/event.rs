@@ -1,4 +1,4 @@
-//! One change as followers see it.
+//! One change as watchers see it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,14 +9,14 @@ use crate::{
     store::{Change, Record},
 };
 
-/// What a notification says of its object.
+/// Type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
-    /// It came into view.
+    /// The object was created, or now passes the filter.
     Added,
-    /// It changed.
+    /// The object was changed.
     Modified,
-    /// It went out of view.
+    /// The object was removed, or no longer passes the filter.
     Deleted,
 }
 
@@ -31,7 +31,7 @@ impl EventType {
     }
 }
 
-/// Which version of its kind a follower asks for.
+/// The version of its kind that a watcher asks for.
 #[derive(Clone, Copy)]
 pub enum Face {
     /// The one that the kind is stored in.
@@ -107,10 +107,10 @@ impl Event {
         self.removed
     }
 
-    /// What the change is to one who sees only the objects that pass `sees`.
-    pub fn seen_by(&self, sees: impl Fn(&Record) -> bool) -> Option<EventType> {
-        let before = self.before.as_deref().is_some_and(&sees);
-        let after = !self.removed && sees(&self.last);
+    /// The type of the change for a watcher of the objects that pass `matches`; `None` if it concerns none of them.
+    pub fn type_for(&self, matches: impl Fn(&Record) -> bool) -> Option<EventType> {
+        let before = self.before.as_deref().is_some_and(&matches);
+        let after = !self.removed && matches(&self.last);
         match (before, after) {
             (false, true) => Some(EventType::Added),
             (true, true) => Some(EventType::Modified),
@@ -119,7 +119,7 @@ impl Event {
         }
     }
 
-    /// The frame that tells of this event: one line of JSON. Made once for each type and face.
+    /// The frame of this event: one line of JSON. Encoded once for each type and version.
     pub fn frame(&self, kind: EventType, face: Face) -> Bytes {
         self.frames[face.index()][kind as usize]
             .get_or_init(|| frame(kind, face.of(&self.last)))
