@@ -11,6 +11,7 @@ pub mod http;
 pub mod patch;
 pub mod profile;
 pub mod registry;
+pub mod rng;
 pub mod scheme;
 mod simulator;
 pub mod store;

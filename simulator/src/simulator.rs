@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     api::Status,
-    clock::{Chance, Clock},
+    clock::Clock,
     cluster::{self, Addon},
     http::{
         self, Backends, BodyError, Credentials, Guard, Identity, Limits, Redial, Service, Setup, Stop, Tls, TlsError,
@@ -27,6 +27,7 @@ use crate::{
     },
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
+    rng::Rng,
     scheme::Scheme,
 };
 
@@ -137,7 +138,7 @@ impl Builder {
         self
     }
 
-    /// Where chance starts; 0 where nothing is said.
+    /// Seed for UIDs, generated names and allocated ports. Default: 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -267,7 +268,7 @@ impl Builder {
         let registry = Arc::new(Registry::in_memory(
             settings,
             self.clock.clone(),
-            Arc::new(Chance::seeded(self.seed)),
+            Arc::new(Rng::seeded(self.seed)),
         ));
         registry.bootstrap().await?;
         let mut dial = self.dial;

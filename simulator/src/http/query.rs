@@ -75,7 +75,7 @@ impl<'a> Query<'a> {
         let Some(value) = self.get(name) else { return Ok(None) };
         integer(&value)
             .map(Some)
-            .map_err(|why| profile.mistake(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))
+            .map_err(|why| profile.client_error(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))
     }
 
     /// Whether output is to be pretty-printed; `None` where the query does not say.

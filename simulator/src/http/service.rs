@@ -35,7 +35,7 @@ use crate::{
     clock::Clock,
     patch::Language,
     profile::Profile,
-    registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
+    registry::{self, GetOptions, ListOptions, Registry, RequestInfo, WatchStream},
     scheme::{Resource, Syntax},
 };
 
@@ -191,7 +191,7 @@ impl Service {
 
     async fn resource(
         &self,
-        address: &Address,
+        address: &RequestInfo,
         parts: &mut Parts,
         body: Incoming,
         cut: &CancellationToken,
@@ -203,9 +203,9 @@ impl Service {
         takes(parts, OBJECTS)?;
         let query = query(parts);
         let mut unknown = Vec::new();
-        let reply: Reply = match (&parts.method, &address.name) {
+        let reply: registry::Response = match (&parts.method, &address.name) {
             (&Method::GET, Some(_)) => {
-                let options = ReadOptions {
+                let options = GetOptions {
                     export: query.flag("export", self.profile)?,
                     exact: query.flag("exact", self.profile)?,
                 };
@@ -226,7 +226,7 @@ impl Service {
             (&Method::PUT, _) => {
                 let object = self.object(parts, body).await?;
                 unknown = self.unknown(address, query, &object)?;
-                self.registry.replace(address, &object).await?
+                self.registry.update(address, &object).await?
             }
             (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
@@ -251,7 +251,7 @@ impl Service {
                         unknown = self.unknown(
                             address,
                             query,
-                            &registry::Body {
+                            &registry::RequestBody {
                                 bytes: bytes.clone(),
                                 syntax: Syntax::Json,
                             },
@@ -269,8 +269,13 @@ impl Service {
     }
 
     /// The fields of a body that its kind does not know, where the client asks.
-    fn unknown(&self, address: &Address, query: Query<'_>, body: &registry::Body) -> Result<Vec<String>, Status> {
-        if !self.profile.speaks_to_newer_clients() || !matches!(address.subresource.as_deref(), None | Some("status")) {
+    fn unknown(
+        &self,
+        address: &RequestInfo,
+        query: Query<'_>,
+        body: &registry::RequestBody,
+    ) -> Result<Vec<String>, Status> {
+        if !self.profile.supports_newer_clients() || !matches!(address.subresource.as_deref(), None | Some("status")) {
             return Ok(Vec::new());
         }
         strict::check(Strictness::asked(query)?, address.resource, body)
@@ -280,13 +285,13 @@ impl Service {
         body::read(body, self.limits.body, self.limits.body_patience).await
     }
 
-    async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::Body, Status> {
+    async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::RequestBody, Status> {
         let bytes = self.read(body).await?;
         self.typed(parts, bytes)
     }
 
-    fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::Body, Status> {
-        Ok(registry::Body {
+    fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::RequestBody, Status> {
+        Ok(registry::RequestBody {
             syntax: syntax(&parts.headers, &bytes, self.profile)?,
             bytes,
         })
@@ -304,7 +309,7 @@ impl Service {
 
     async fn watch(
         &self,
-        address: &Address,
+        address: &RequestInfo,
         parts: &mut Parts,
         cut: &CancellationToken,
     ) -> Result<Response<Body>, Refusal> {
@@ -341,7 +346,7 @@ impl Service {
             .split(',')
             .next()?
             .replace(' ', "");
-        let asked = self.profile.speaks_to_newer_clients() && first == AGGREGATED;
+        let asked = self.profile.supports_newer_clients() && first == AGGREGATED;
         let document = if asked {
             self.descriptions.aggregated(&self.table, path)
         } else {
@@ -352,7 +357,7 @@ impl Service {
 
     /// The API described, in the form that stands at a path.
     fn description(&self, path: &str, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        if !path.starts_with("/swaggerapi") && !self.profile.speaks_to_newer_clients() {
+        if !path.starts_with("/swaggerapi") && !self.profile.supports_newer_clients() {
             return Ok(self.page(Page::Unknown, parts));
         }
         let document = self
