@@ -83,7 +83,7 @@ impl Service {
             ))
         })?;
         let (past, live) = running.log();
-        let text = streams::text(options, past, live).take_until(self.stop.closing.clone().cancelled_owned());
+        let text = streams::text(options, past, live).take_until(self.shutdown.closing.clone().cancelled_owned());
         let mut response = Response::new(Body::frames(text));
         response
             .headers_mut()
@@ -149,8 +149,8 @@ impl Service {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let closing = self.stop.closing.clone();
-        self.stop.tasks.spawn(async move {
+        let closing = self.shutdown.closing.clone();
+        self.shutdown.tasks.spawn(async move {
             tokio::select! {
                 () = closing.cancelled() => {}
                 () = async {
