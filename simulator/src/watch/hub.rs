@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use crate::{
         store::{Draft, Expected, Key, Memory, Pairs, Store, Write},
-        watch::Face,
+        watch::Version,
     };
 
     struct Rig {
@@ -249,7 +249,7 @@ mod tests {
                 start,
                 WatchFilter {
                     matches: Box::new(matches),
-                    face: Face::Stored,
+                    version: Version::Storage,
                     after: 0,
                 },
                 CancellationToken::new(),
@@ -326,7 +326,7 @@ mod tests {
         let close = CancellationToken::new();
         let filter = WatchFilter {
             matches: Box::new(|_| true),
-            face: Face::Stored,
+            version: Version::Storage,
             after: 0,
         };
         let mut asleep = rig.hub.watch("pods", Start::Beginning, filter, close.clone()).unwrap();

@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    Event, EventType, Face, LAG,
+    Event, EventType, LAG, Version,
     event::frame,
     hub::{Channel, WatcherLimit},
 };
@@ -23,7 +23,7 @@ pub struct WatchFilter {
     /// Whether a watcher gets this object.
     pub matches: Box<dyn Fn(&Record) -> bool + Send + Sync>,
     /// The version of the kind.
-    pub face: Face,
+    pub version: Version,
     /// Changes up to this revision are skipped; 0 for none.
     pub after: u64,
 }
@@ -103,8 +103,8 @@ impl Watcher {
 
     fn frame(&self, found: Found) -> Bytes {
         match found {
-            Found::Present(record) => frame(EventType::Added, self.filter.face.of(&record)),
-            Found::Change(kind, event) => event.frame(kind, self.filter.face),
+            Found::Present(record) => frame(EventType::Added, self.filter.version.of(&record)),
+            Found::Change(kind, event) => event.frame(kind, self.filter.version),
         }
     }
 
