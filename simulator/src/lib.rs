@@ -5,6 +5,7 @@
 //! backend is the crate `stuntdouble-search`, re-exported as [`search`].
 
 pub mod api;
+pub mod client;
 pub mod clock;
 pub mod cluster;
 pub mod http;

@@ -70,7 +70,7 @@ impl Registry {
     }
 
     /// The object that `at` names.
-    pub(super) async fn record(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
+    pub(crate) async fn record(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
         let key = self.key(request)?;
         self.store.get(&key).await?.ok_or_else(|| not_found(request))
     }

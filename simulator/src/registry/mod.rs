@@ -14,6 +14,7 @@ mod endpoints;
 mod export;
 mod get;
 mod list_cache;
+mod objects;
 mod patch;
 mod rollback;
 mod scale;

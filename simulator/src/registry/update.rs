@@ -36,7 +36,7 @@ pub(super) enum Subresource {
 }
 
 impl Subresource {
-    fn of(request: &RequestInfo) -> Result<Self, Status> {
+    pub(super) fn of(request: &RequestInfo) -> Result<Self, Status> {
         match request.subresource.as_deref() {
             None => Ok(Self::Main),
             Some("status") => Ok(Self::Status),
