@@ -7,8 +7,9 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{GetOptions, ListOptions, Registry, RequestInfo, Response, export, scale, select::Selection, version};
 use crate::{
     api::{Object, Status, meta},
-    scheme::{Resource, validate::name},
+    scheme::Resource,
     store::{Key, Listing, Record},
+    strategy::validate::name,
 };
 
 impl Registry {
