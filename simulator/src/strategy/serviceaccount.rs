@@ -1,16 +1,24 @@
-//! Rules for service accounts.
+//! Service accounts.
 
+use super::generic::Strategy;
+use super::validate::metadata;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::meta;
 use super::validate::name::NameRule;
 
-/// Judges an account that is about to be made.
-pub(super) fn create(account: &Cursor, errors: &mut Errors) {
-    meta::create(&account.at("metadata"), true, NameRule::DnsSubdomain, errors);
-}
+/// Strategy of service accounts.
+pub(super) struct ServiceAccountStrategy;
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    create(new, errors);
+impl Strategy for ServiceAccountStrategy {
+    fn validate(&self, account: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&account.at("metadata"), true, NameRule::DnsSubdomain, errors);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        self.validate(new, group, errors);
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
+    }
 }

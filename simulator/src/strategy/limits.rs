@@ -1,17 +1,12 @@
-//! Limit ranges: completes a pod's resources with a namespace's defaults, and refuses what lies outside its bounds.
+//! The limits of limit ranges, applied to pods: defaults and bounds of what containers request.
 //!
 //! Source: v1.2's LimitRanger. Where that walks a map in any order, names come sorted here.
 
 use serde_json::{Map, Value};
 
-use super::of_namespace;
-use crate::{
-    api::{
-        Object, Status, meta,
-        quantity::{Format, Quantity},
-        status::texts,
-    },
-    registry::{Registry, RequestInfo},
+use crate::api::{
+    Object, meta,
+    quantity::{Format, Quantity},
 };
 
 /// The annotation that says what was set.
@@ -22,25 +17,10 @@ type Amounts = Map<String, Value>;
 /// A test of a resource: its name, the bound, what is requested and what is the limit; what is wrong.
 type Test<'a> = &'a dyn Fn(&str, Quantity, Option<Quantity>, Option<Quantity>) -> Option<String>;
 
-/// Applies the limit ranges of the namespace to a pod; other kinds have none.
-pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
-    if request.resource.plural != "pods" {
-        return Ok(());
-    }
-    for (_, range) in of_namespace(registry, request, "limitranges").await? {
-        let limits: Vec<Object> = meta::lookup(&range, "spec.limits")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(|l| l.as_object().cloned())
-            .collect();
-        complete(object, &limits);
-        let wrong: Vec<String> = limits.iter().flat_map(|limit| check(object, limit)).collect();
-        if !wrong.is_empty() {
-            return Err(Status::forbidden("", "pods", super::name(object), &texts(&wrong)));
-        }
-    }
-    Ok(())
+/// Applies the limits of one limit range to a pod: sets their defaults, and returns what is out of bounds.
+pub(super) fn apply(pod: &mut Object, limits: &[Object]) -> Vec<String> {
+    complete(pod, limits);
+    limits.iter().flat_map(|limit| check(pod, limit)).collect()
 }
 
 fn containers(pod: &Object) -> impl Iterator<Item = &Object> {
