@@ -11,6 +11,7 @@ pub mod http;
 pub mod patch;
 pub mod profile;
 pub mod registry;
+pub mod rng;
 pub mod scheme;
 mod simulator;
 pub mod store;
@@ -18,3 +19,8 @@ pub mod watch;
 
 pub use simulator::{Builder, Simulator, StartError};
 pub use stuntdouble_search as search;
+
+/// The Rust code of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -15,18 +15,20 @@ use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use hyper::{Request, Response};
 use stuntdouble_search::{Options, SearchServer};
+use stuntdouble_server::{Shutdown, bind};
 use tokio::net::TcpListener;
 
 use crate::{
     api::Status,
-    clock::{Chance, Clock},
+    clock::Clock,
     cluster::{self, Addon},
     http::{
-        self, Backends, BodyError, Credentials, Guard, Identity, Limits, Redial, Service, Setup, Stop, Tls, TlsError,
+        self, Authenticator, Backends, BodyError, Credentials, Identity, Limits, Redial, Service, Setup, Tls, TlsError,
         kubeconfig, proxy,
     },
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
+    rng::Rng,
     scheme::Scheme,
 };
 
@@ -137,7 +139,7 @@ impl Builder {
         self
     }
 
-    /// Where chance starts; 0 where nothing is said.
+    /// Seed for UIDs, generated names and allocated ports. Default: 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -267,7 +269,7 @@ impl Builder {
         let registry = Arc::new(Registry::in_memory(
             settings,
             self.clock.clone(),
-            Arc::new(Chance::seeded(self.seed)),
+            Arc::new(Rng::seeded(self.seed)),
         ));
         registry.bootstrap().await?;
         let mut dial = self.dial;
@@ -285,7 +287,7 @@ impl Builder {
                 }
             }
         }
-        let stop = Stop::default();
+        let shutdown = Shutdown::default();
         let mut proxy = proxy::Settings::new(self.profile);
         proxy.dial = dial.into_iter().collect();
         proxy.backends = self.backends;
@@ -295,17 +297,17 @@ impl Builder {
             containers: Arc::new(http::Tickers::new(self.clock.clone())),
             clock: self.clock.clone(),
             limits: self.limits.clone(),
-            stop: stop.clone(),
+            shutdown: shutdown.clone(),
         };
         let service = Arc::new(Service::new(registry, Scheme::builtin().resources(), setup));
         http::serve(listener, service.clone(), None);
         let secure = tls.map(|((listener, address), tls)| {
-            let guard = Guard {
+            let authenticator = Authenticator {
                 tls: tls.clone(),
                 credentials: self.credentials.clone(),
                 clock: self.clock,
             };
-            http::serve(listener, service, Some(guard));
+            http::serve(listener, service, Some(authenticator));
             (address, tls)
         });
         Ok(Simulator {
@@ -313,7 +315,7 @@ impl Builder {
             secure,
             credentials: self.credentials,
             limits: self.limits,
-            stop,
+            shutdown,
         })
     }
 }
@@ -341,7 +343,7 @@ fn log_search(clock: &Clock, addresses: Vec<String>, backends: &Backends) {
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    http::bind(address).await.map_err(|source| match source.kind() {
+    bind(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::InUse(address),
         _ => StartError::Listen { address, source },
     })
@@ -354,7 +356,7 @@ pub struct Simulator {
     secure: Option<(SocketAddr, Tls)>,
     credentials: Credentials,
     limits: Limits,
-    stop: Stop,
+    shutdown: Shutdown,
 }
 
 impl Simulator {
@@ -394,12 +396,12 @@ impl Simulator {
 
     /// Stops it: streams end, requests under way are answered, and what then is still open is cut.
     pub async fn shutdown(self) {
-        self.stop.gracefully(self.limits.grace).await;
+        self.shutdown.gracefully(self.limits.grace).await;
     }
 }
 
 impl Drop for Simulator {
     fn drop(&mut self) {
-        self.stop.now();
+        self.shutdown.now();
     }
 }

@@ -12,10 +12,11 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{
-    clock::{Chance, Clock},
+    clock::Clock,
     patch::Language,
     profile::Profile,
-    registry::{Address, Body, ListOptions, ReadOptions, Registry, Settings, WatchStream},
+    registry::{GetOptions, ListOptions, Registry, RequestBody, RequestInfo, Settings, WatchStream},
+    rng::Rng,
     scheme::{Scheme, Syntax},
 };
 use tokio_util::sync::CancellationToken;
@@ -56,15 +57,15 @@ impl Rig {
         let registry = Registry::in_memory(
             settings,
             Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap()),
-            Arc::new(Chance::seeded(7)),
+            Arc::new(Rng::seeded(7)),
         );
         registry.bootstrap().await.unwrap();
         Self { registry }
     }
 
-    fn at(name: Option<usize>) -> Address {
+    fn at(name: Option<usize>) -> RequestInfo {
         let resource = Scheme::builtin().resource("", "v1", "configmaps").unwrap();
-        Address {
+        RequestInfo {
             resource,
             namespace: Some("default".to_owned()),
             name: name.map(|n| format!("m{n}")),
@@ -72,9 +73,9 @@ impl Rig {
         }
     }
 
-    fn body(name: usize, value: u8) -> Body {
+    fn body(name: usize, value: u8) -> RequestBody {
         let object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": format!("m{name}"), "labels": {"l": value.to_string()}}, "data": {"v": value.to_string()}});
-        Body {
+        RequestBody {
             bytes: Bytes::from(object.to_string()),
             syntax: Syntax::Json,
         }
@@ -84,7 +85,7 @@ impl Rig {
         // Whether one is refused (a create of what is there, a delete of what is not) is not the matter here.
         let _ = match operation {
             Operation::Create(n, v) => self.registry.create(&Self::at(None), &Self::body(*n, *v)).await,
-            Operation::Replace(n, v) => self.registry.replace(&Self::at(Some(*n)), &Self::body(*n, *v)).await,
+            Operation::Replace(n, v) => self.registry.update(&Self::at(Some(*n)), &Self::body(*n, *v)).await,
             Operation::Patch(n, v) => {
                 let patch = json!({"metadata": {"labels": {"l": v.to_string()}}}).to_string();
                 self.registry
@@ -190,7 +191,7 @@ async fn check(profile: Profile, before: &[Operation], after: &[Operation]) {
     for name in 0..4 {
         let got = rig
             .registry
-            .get(&Rig::at(Some(name)), &ReadOptions::default())
+            .get(&Rig::at(Some(name)), &GetOptions::default())
             .await
             .ok();
         let got = got.map(|r| serde_json::from_slice::<Value>(&r.body).unwrap()["metadata"]["resourceVersion"].clone());

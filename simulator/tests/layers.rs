@@ -26,7 +26,7 @@ const LAYERS: [&str; 10] = [
 ];
 
 /// What every layer may import.
-const BESIDE: [&str; 2] = ["clock", "profile"];
+const BESIDE: [&str; 3] = ["clock", "profile", "rng"];
 
 /// Servers of their own, which import nothing of the crate.
 const ALONE: [&str; 2] = ["search", "viewer"];

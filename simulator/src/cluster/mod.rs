@@ -14,16 +14,16 @@ use serde_json::Value;
 
 use crate::{
     api::{Object, Status},
-    registry::Address,
+    registry::RequestInfo,
     scheme::Scheme,
 };
 
 /// A place in the core group.
-fn core(plural: &str, namespace: Option<&str>, name: Option<&str>) -> Result<Address, Status> {
+fn core(plural: &str, namespace: Option<&str>, name: Option<&str>) -> Result<RequestInfo, Status> {
     let resource = Scheme::builtin()
         .resource("", "v1", plural)
         .ok_or_else(Status::no_such_path)?;
-    Ok(Address {
+    Ok(RequestInfo {
         resource,
         namespace: namespace.map(str::to_owned),
         name: name.map(str::to_owned),

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use http::Method;
 
-use crate::{registry::Address, scheme::Resource};
+use crate::{registry::RequestInfo, scheme::Resource};
 
 /// A set of methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,11 +114,11 @@ pub(crate) enum Target {
     /// `/api/v1`, `/apis/GROUP/VERSION`: the group version at this place.
     Resources(usize),
     /// A collection, an object or a sub-resource.
-    Resource(Address),
+    Resource(RequestInfo),
     /// A path under `/watch/`.
-    Watch(Address),
+    Watch(RequestInfo),
     /// A sub-resource that is a connection to a container: attach, exec, log, portforward.
-    Connect(Address),
+    Connect(RequestInfo),
     /// A service, a pod or a node, through the proxy.
     Proxy(ProxyAddress),
 }
@@ -372,8 +372,8 @@ pub(crate) fn part_methods(part: &str) -> Methods {
     }
 }
 
-fn address(entry: &Entry, namespace: Option<&str>, name: Option<&str>, part: Option<&str>) -> Address {
-    Address {
+fn address(entry: &Entry, namespace: Option<&str>, name: Option<&str>, part: Option<&str>) -> RequestInfo {
+    RequestInfo {
         resource: entry.resource,
         namespace: namespace.map(str::to_owned),
         name: name.map(str::to_owned),
@@ -459,7 +459,7 @@ mod tests {
                 (target, methods.join(" "))
             }
         };
-        let text = |a: &Address| {
+        let text = |a: &RequestInfo| {
             let parts = [
                 a.namespace.as_deref(),
                 Some(a.resource.plural.as_str()),

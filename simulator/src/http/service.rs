@@ -11,10 +11,10 @@ use bytes::Bytes;
 use futures::{FutureExt, Stream, stream::unfold};
 use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
+use stuntdouble_server::{Limits, Peer, Shutdown};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Limits,
     body::{self, Body},
     description::{AGGREGATED, Descriptions, OLDER_PROTOBUF, PROTOBUF},
     discovery::Discovery,
@@ -25,7 +25,6 @@ use super::{
     query::Query,
     respond::{self, Refusal, generic, refuse},
     route::{Page, ProxyAddress, Route, Table, Target},
-    server::{Peer, Stop},
     streams::Containers,
     strict::{self, Strictness},
     websocket,
@@ -35,7 +34,7 @@ use crate::{
     clock::Clock,
     patch::Language,
     profile::Profile,
-    registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
+    registry::{self, GetOptions, ListOptions, Registry, RequestInfo, WatchStream},
     scheme::{Resource, Syntax},
 };
 
@@ -51,7 +50,7 @@ pub(crate) struct Service {
     descriptions: Descriptions,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
-    pub(super) stop: Stop,
+    pub(super) shutdown: Shutdown,
 }
 
 /// What a service is set up with, beside its registry.
@@ -67,7 +66,7 @@ pub(crate) struct Setup {
     /// What a peer may use up.
     pub(crate) limits: Limits,
     /// When to stop.
-    pub(crate) stop: Stop,
+    pub(crate) shutdown: Shutdown,
 }
 
 impl Service {
@@ -79,7 +78,7 @@ impl Service {
             containers,
             clock,
             limits,
-            stop,
+            shutdown,
         } = setup;
         let table = Table::new(resources);
         let discovery = Discovery::new(&table, resources, &address);
@@ -95,14 +94,14 @@ impl Service {
             descriptions: Descriptions::default(),
             limits,
             metrics: Metrics::new(),
-            stop,
+            shutdown,
         }
     }
 
-    /// The response to a request on a connection that is cut when `cut` is cancelled.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
+    /// The response to a request on a connection that is closed when `close` is cancelled.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
         let method = request.method().clone();
-        let response = AssertUnwindSafe(self.respond(request, cut))
+        let response = AssertUnwindSafe(self.respond(request, close))
             .catch_unwind()
             .await
             .unwrap_or_else(|_| failed());
@@ -110,7 +109,7 @@ impl Service {
         response
     }
 
-    async fn respond(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
+    async fn respond(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let route = match asked(parts.uri.path()) {
             Asked::Clean(path) => self.table.find(&path),
@@ -121,7 +120,7 @@ impl Service {
             Route::Page(page) => return self.page(page, &parts),
             Route::Missing => Status::no_such_path().into(),
             Route::Target(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Target(target, _) => match self.target(target, &mut parts, body, cut).await {
+            Route::Target(target, _) => match self.target(target, &mut parts, body, close).await {
                 Ok(response) => return response,
                 Err(refusal) => refusal,
             },
@@ -155,7 +154,7 @@ impl Service {
         target: Target,
         parts: &mut Parts,
         body: Incoming,
-        cut: &CancellationToken,
+        close: &CancellationToken,
     ) -> Result<Response<Body>, Refusal> {
         match target {
             Target::Version => {
@@ -176,10 +175,10 @@ impl Service {
                 parts,
                 self.discovery.resources.get(place).ok_or_else(Status::no_such_path)?,
             ),
-            Target::Resource(address) => self.resource(&address, parts, body, cut).await,
+            Target::Resource(address) => self.resource(&address, parts, body, close).await,
             Target::Watch(address) => {
                 takes(parts, STREAMS)?;
-                self.watch(&address, parts, cut).await
+                self.watch(&address, parts, close).await
             }
             Target::Connect(address) => self.connect(&address, parts).await,
             Target::Proxy(address) => {
@@ -191,10 +190,10 @@ impl Service {
 
     async fn resource(
         &self,
-        address: &Address,
+        address: &RequestInfo,
         parts: &mut Parts,
         body: Incoming,
-        cut: &CancellationToken,
+        close: &CancellationToken,
     ) -> Result<Response<Body>, Refusal> {
         let patch = match parts.method {
             Method::PATCH => Some(negotiation::patch_kind(&parts.headers).ok_or_else(|| generic(415))?),
@@ -203,9 +202,9 @@ impl Service {
         takes(parts, OBJECTS)?;
         let query = query(parts);
         let mut unknown = Vec::new();
-        let reply: Reply = match (&parts.method, &address.name) {
+        let reply: registry::Response = match (&parts.method, &address.name) {
             (&Method::GET, Some(_)) => {
-                let options = ReadOptions {
+                let options = GetOptions {
                     export: query.flag("export", self.profile)?,
                     exact: query.flag("exact", self.profile)?,
                 };
@@ -214,7 +213,7 @@ impl Service {
             (&Method::GET, None) => {
                 let watch = query.flag("watch", self.profile)?;
                 if watch && address.resource.has_verb("watch") {
-                    return self.watch(address, parts, cut).await;
+                    return self.watch(address, parts, close).await;
                 }
                 self.registry.list(address, &self.options(query)?).await?
             }
@@ -226,7 +225,7 @@ impl Service {
             (&Method::PUT, _) => {
                 let object = self.object(parts, body).await?;
                 unknown = self.unknown(address, query, &object)?;
-                self.registry.replace(address, &object).await?
+                self.registry.update(address, &object).await?
             }
             (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
@@ -251,7 +250,7 @@ impl Service {
                         unknown = self.unknown(
                             address,
                             query,
-                            &registry::Body {
+                            &registry::RequestBody {
                                 bytes: bytes.clone(),
                                 syntax: Syntax::Json,
                             },
@@ -269,24 +268,29 @@ impl Service {
     }
 
     /// The fields of a body that its kind does not know, where the client asks.
-    fn unknown(&self, address: &Address, query: Query<'_>, body: &registry::Body) -> Result<Vec<String>, Status> {
-        if !self.profile.speaks_to_newer_clients() || !matches!(address.subresource.as_deref(), None | Some("status")) {
+    fn unknown(
+        &self,
+        address: &RequestInfo,
+        query: Query<'_>,
+        body: &registry::RequestBody,
+    ) -> Result<Vec<String>, Status> {
+        if !self.profile.supports_newer_clients() || !matches!(address.subresource.as_deref(), None | Some("status")) {
             return Ok(Vec::new());
         }
         strict::check(Strictness::asked(query)?, address.resource, body)
     }
 
     async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
-        body::read(body, self.limits.body, self.limits.body_patience).await
+        body::read(body, self.limits.body, self.limits.body_timeout).await
     }
 
-    async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::Body, Status> {
+    async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::RequestBody, Status> {
         let bytes = self.read(body).await?;
         self.typed(parts, bytes)
     }
 
-    fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::Body, Status> {
-        Ok(registry::Body {
+    fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::RequestBody, Status> {
+        Ok(registry::RequestBody {
             syntax: syntax(&parts.headers, &bytes, self.profile)?,
             bytes,
         })
@@ -304,9 +308,9 @@ impl Service {
 
     async fn watch(
         &self,
-        address: &Address,
+        address: &RequestInfo,
         parts: &mut Parts,
-        cut: &CancellationToken,
+        close: &CancellationToken,
     ) -> Result<Response<Body>, Refusal> {
         let query = query(parts);
         query.flag("watch", self.profile)?;
@@ -315,16 +319,16 @@ impl Service {
         if websocket && !self.profile.websocket_is_lenient() {
             options.timeout = None;
         }
-        let frames = self.registry.watch(address, &options, cut.clone()).await?;
+        let frames = self.registry.watch(address, &options, close.clone()).await?;
         Format::negotiate(&parts.headers, query, STREAMS)?;
         let frames = stream(
             frames,
             !websocket,
-            self.stop.closing.child_token(),
+            self.shutdown.closing.child_token(),
             self.metrics.watch(),
         );
         if websocket {
-            return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop.tasks));
+            return Ok(websocket::upgrade(parts, frames, self.profile, &self.shutdown.tasks));
         }
         let mut response = Response::new(Body::frames(frames));
         if let Some(media_type) = self.profile.watch_media_type() {
@@ -341,7 +345,7 @@ impl Service {
             .split(',')
             .next()?
             .replace(' ', "");
-        let asked = self.profile.speaks_to_newer_clients() && first == AGGREGATED;
+        let asked = self.profile.supports_newer_clients() && first == AGGREGATED;
         let document = if asked {
             self.descriptions.aggregated(&self.table, path)
         } else {
@@ -352,7 +356,7 @@ impl Service {
 
     /// The API described, in the form that stands at a path.
     fn description(&self, path: &str, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        if !path.starts_with("/swaggerapi") && !self.profile.speaks_to_newer_clients() {
+        if !path.starts_with("/swaggerapi") && !self.profile.supports_newer_clients() {
             return Ok(self.page(Page::Unknown, parts));
         }
         let document = self

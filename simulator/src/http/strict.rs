@@ -44,7 +44,7 @@ impl Strictness {
 pub(crate) fn check(
     strictness: Strictness,
     resource: &'static Resource,
-    body: &registry::Body,
+    body: &registry::RequestBody,
 ) -> Result<Vec<String>, Status> {
     if strictness == Strictness::Ignore {
         return Ok(Vec::new());
@@ -130,7 +130,7 @@ mod tests {
     fn fields_that_are_not_known_are_named_by_their_path() {
         let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "labels": {"any": "key"}, "nmae": 1},
                          "spec": {"containers": [{"name": "x"}, {"name": "y", "imgae": "z"}], "$patch": "replace"}});
-        let pod = registry::Body {
+        let pod = registry::RequestBody {
             bytes: pod.to_string().into(),
             syntax: Syntax::Json,
         };

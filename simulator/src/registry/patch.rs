@@ -20,6 +20,6 @@ impl Registry {
             .map_err(|e| e.status(self.profile))?;
         resource
             .decode_value(patched.into())
-            .map_err(|refusal| self.mistake(422, refusal.message))
+            .map_err(|refusal| self.client_error(422, refusal.message))
     }
 }

@@ -9,11 +9,11 @@ use std::{collections::HashSet, net::Ipv4Addr, str::FromStr, sync::Arc};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::read::parse;
+use super::get::parse;
 use crate::{
     api::{FieldError, Object, Path, Status, meta},
-    clock::Chance,
     profile::Profile,
+    rng::Rng,
     scheme::Resource,
     store::Record,
 };
@@ -75,16 +75,16 @@ struct Taken {
 pub(super) struct Services {
     range: Cidr,
     profile: Profile,
-    chance: Arc<Chance>,
+    rng: Arc<Rng>,
     taken: Mutex<Taken>,
 }
 
 impl Services {
-    pub(super) fn new(range: Cidr, profile: Profile, chance: Arc<Chance>) -> Self {
+    pub(super) fn new(range: Cidr, profile: Profile, rng: Arc<Rng>) -> Self {
         Self {
             range,
             profile,
-            chance,
+            rng,
             taken: Mutex::default(),
         }
     }
@@ -103,7 +103,7 @@ impl Services {
         match self.take(object, old, &mut allocation) {
             Ok(()) => Ok(allocation),
             Err(status) => {
-                self.settle(&allocation, false);
+                self.release(&allocation);
                 Err(status)
             }
         }
@@ -173,14 +173,14 @@ impl Services {
         let kept = node_ports(service);
         allocation.freed = held
             .into_iter()
-            .filter(|p| kept.contains(p) == self.profile.mistakes_node_ports())
+            .filter(|p| kept.contains(p) == self.profile.has_node_port_bug())
             .collect();
         Ok(())
     }
 
     fn free_address(&self, taken: &Taken) -> Option<Ipv4Addr> {
         let usable = self.range.size - 2;
-        let first = self.chance.below(usable as usize) as u32;
+        let first = self.rng.below(usable as usize) as u32;
         (0..usable)
             .map(|n| self.range.at(1 + (first + n) % usable))
             .find(|a| !taken.addresses.contains(a))
@@ -188,21 +188,22 @@ impl Services {
 
     fn free_port(&self, taken: &Taken) -> Option<u16> {
         let count = NODE_PORTS.len();
-        let first = self.chance.below(count);
+        let first = self.rng.below(count);
         (0..count)
             .filter_map(|n| NODE_PORTS.clone().nth((first + n) % count))
             .find(|p| !taken.ports.contains(p))
     }
 
-    /// Ends an allocation: what it took stays taken if its write was made, and is free again if not.
-    pub(super) fn settle(&self, allocation: &Allocation, written: bool) {
+    /// Ends the allocation of a write that was made: frees the ports that it gave up.
+    pub(super) fn commit(&self, allocation: &Allocation) {
+        self.taken.lock().ports.retain(|p| !allocation.freed.contains(p));
+    }
+
+    /// Ends the allocation of a write that failed: frees what it took.
+    pub(super) fn release(&self, allocation: &Allocation) {
         let mut taken = self.taken.lock();
-        if written {
-            taken.ports.retain(|p| !allocation.freed.contains(p));
-        } else {
-            taken.addresses.retain(|a| allocation.address != Some(*a));
-            taken.ports.retain(|p| !allocation.ports.contains(p));
-        }
+        taken.addresses.retain(|a| allocation.address != Some(*a));
+        taken.ports.retain(|p| !allocation.ports.contains(p));
     }
 
     /// Frees what a removed service held.
@@ -248,7 +249,7 @@ mod tests {
 
     fn of(profile: Profile) -> (Services, &'static Resource) {
         (
-            Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Chance::seeded(1))),
+            Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Rng::seeded(1))),
             Scheme::builtin().resource("", "v1", "services").unwrap(),
         )
     }
@@ -307,8 +308,8 @@ mod tests {
                 .message
                 .ends_with("provided IP is already allocated")
         );
-        services.settle(&first, false);
-        services.settle(&services.allocate(resource, &mut asked(), None).unwrap(), true);
+        services.release(&first);
+        services.commit(&services.allocate(resource, &mut asked(), None).unwrap());
         let other = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
         assert!(
             services
@@ -331,11 +332,8 @@ mod tests {
     ) {
         let (services, resource) = of(profile);
         let mut old = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
-        services.settle(&services.allocate(resource, &mut old, None).unwrap(), true);
-        services.settle(
-            &services.allocate(resource, &mut service(spec), Some(&old)).unwrap(),
-            true,
-        );
+        services.commit(&services.allocate(resource, &mut old, None).unwrap());
+        services.commit(&services.allocate(resource, &mut service(spec), Some(&old)).unwrap());
         let mut other = service(json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}));
         assert_eq!(services.allocate(resource, &mut other, None).is_ok(), free);
     }

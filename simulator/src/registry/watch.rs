@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{Address, ListOptions, Registry, face, read::table, select::Selection};
+use super::{ListOptions, Registry, RequestInfo, get::table, select::Selection, version};
 use crate::{
     api::{FieldError, Path, Reason, Status},
     watch::{Follower, Interest, Start},
@@ -67,20 +67,20 @@ impl Registry {
     /// Watches what is selected. `cut` is cancelled if the watcher never reads and has to be cut off.
     pub async fn watch(
         &self,
-        at: &Address,
+        request: &RequestInfo,
         options: &ListOptions,
         cut: CancellationToken,
     ) -> Result<WatchStream, Status> {
-        let selection = Selection::parse(at, options, self.profile)?;
+        let selection = Selection::parse(request, options, self.profile)?;
         let revision = version(&options.resource_version).map_err(|text| {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
         })?;
-        let repeats = self.profile.watch_repeats_start(&at.resource.plural);
+        let repeats = self.profile.watch_repeats_start(&request.resource.plural);
         let start = match (revision, self.profile.watch_starts_from_present(), repeats) {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
-                let listing = self.listing(at).await?;
+                let listing = self.listing(request).await?;
                 Start::Present {
                     records: listing.records,
                     revision: listing.revision,
@@ -91,13 +91,13 @@ impl Registry {
         };
         let after = if repeats { 0 } else { revision };
         let interest = Interest {
-            sees: Box::new(move |record| selection.sees(record)),
-            face: face::face(at.resource),
+            sees: Box::new(move |record| selection.matches(record)),
+            version: version::served(request.resource),
             after,
         };
         let follower = self
             .hub
-            .follow(table(at.resource), start, interest, cut)
+            .follow(table(request.resource), start, interest, cut)
             .map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
         Ok(WatchStream {
             follower,

@@ -20,7 +20,7 @@ pub use record::{Draft, Pairs, Record};
 /// Where an object stands: its kind's table, its namespace (empty for cluster-wide kinds), its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The table, named like the kind's plural: `pods`. Kinds with two faces have one table.
+    /// The table, named like the kind's plural: `pods`. All versions of a kind share one table.
     pub table: &'static str,
     /// The namespace; empty for cluster-wide kinds.
     pub namespace: Box<str>,

@@ -55,7 +55,7 @@ impl Draft {
             given_link: self.given_link,
             labels: self.labels,
             fields: self.fields,
-            other_face: OnceLock::new(),
+            converted: OnceLock::new(),
         }
     }
 }
@@ -70,7 +70,7 @@ pub struct Record {
     given_link: Box<str>,
     labels: Pairs,
     fields: Pairs,
-    other_face: OnceLock<Bytes>,
+    converted: OnceLock<Bytes>,
 }
 
 impl Record {
@@ -105,8 +105,8 @@ impl Record {
     }
 
     /// The object in the other version of its kind: made by `convert` when first asked for, then shared.
-    pub fn other_face(&self, convert: impl FnOnce(&Bytes) -> Bytes) -> &Bytes {
-        self.other_face.get_or_init(|| convert(&self.bytes))
+    pub fn converted(&self, convert: impl FnOnce(&Bytes) -> Bytes) -> &Bytes {
+        self.converted.get_or_init(|| convert(&self.bytes))
     }
 
     /// Whether `draft` would store the same object again.

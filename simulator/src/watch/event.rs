@@ -33,11 +33,11 @@ impl EventType {
 
 /// Which version of its kind a follower asks for.
 #[derive(Clone, Copy)]
-pub enum Face {
+pub enum Version {
     /// The one that the kind is stored in.
-    Stored,
+    Storage,
     /// The other.
-    Other {
+    Converted {
         /// The kind in that version.
         resource: &'static Resource,
         /// Makes its bytes of the stored ones.
@@ -45,17 +45,17 @@ pub enum Face {
     },
 }
 
-impl Face {
-    /// The record's object in this face.
+impl Version {
+    /// The record's object in this version.
     pub fn of(self, record: &Record) -> &Bytes {
         match self {
-            Self::Stored => record.bytes(),
-            Self::Other { resource, convert } => record.other_face(|bytes| convert(resource, bytes)),
+            Self::Storage => record.bytes(),
+            Self::Converted { resource, convert } => record.converted(|bytes| convert(resource, bytes)),
         }
     }
 
     fn index(self) -> usize {
-        matches!(self, Self::Other { .. }).into()
+        matches!(self, Self::Converted { .. }).into()
     }
 }
 
@@ -119,10 +119,10 @@ impl Event {
         }
     }
 
-    /// The frame that tells of this event: one line of JSON. Made once for each type and face.
-    pub fn frame(&self, kind: EventType, face: Face) -> Bytes {
-        self.frames[face.index()][kind as usize]
-            .get_or_init(|| frame(kind, face.of(&self.last)))
+    /// The frame that tells of this event: one line of JSON. Made once for each type and version.
+    pub fn frame(&self, kind: EventType, version: Version) -> Bytes {
+        self.frames[version.index()][kind as usize]
+            .get_or_init(|| frame(kind, version.of(&self.last)))
             .clone()
     }
 }

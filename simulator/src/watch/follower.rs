@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    Event, EventType, Face, LAG,
+    Event, EventType, LAG, Version,
     event::frame,
     hub::{Channel, Place},
 };
@@ -23,7 +23,7 @@ pub struct Interest {
     /// Which objects it sees.
     pub sees: Box<dyn Fn(&Record) -> bool + Send + Sync>,
     /// In which version of the kind.
-    pub face: Face,
+    pub version: Version,
     /// Changes up to this revision are passed over; 0 for none.
     pub after: u64,
 }
@@ -88,14 +88,14 @@ impl Follower {
     fn at_hand(&mut self) -> Option<Bytes> {
         for record in self.first.by_ref() {
             if (self.interest.sees)(&record) {
-                return Some(frame(EventType::Added, self.interest.face.of(&record)));
+                return Some(frame(EventType::Added, self.interest.version.of(&record)));
             }
         }
         while let Some(event) = self.taken.pop_front() {
             if event.revision() > self.interest.after
                 && let Some(kind) = event.seen_by(&self.interest.sees)
             {
-                return Some(event.frame(kind, self.interest.face));
+                return Some(event.frame(kind, self.interest.version));
             }
         }
         None

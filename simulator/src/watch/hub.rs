@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::{
         store::{Draft, Expected, Key, Memory, Pairs, Store, Write},
-        watch::Face,
+        watch::Version,
     };
 
     struct Rig {
@@ -242,7 +242,7 @@ mod tests {
                 start,
                 Interest {
                     sees: Box::new(sees),
-                    face: Face::Stored,
+                    version: Version::Storage,
                     after: 0,
                 },
                 CancellationToken::new(),
@@ -319,7 +319,7 @@ mod tests {
         let cut = CancellationToken::new();
         let interest = Interest {
             sees: Box::new(|_| true),
-            face: Face::Stored,
+            version: Version::Storage,
             after: 0,
         };
         let mut asleep = rig.hub.follow("pods", Start::Beginning, interest, cut.clone()).unwrap();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::resolve::Lookup;
 use crate::{
-    registry::{Address, ReadOptions, Registry},
+    registry::{GetOptions, Registry, RequestInfo},
     scheme::Scheme,
 };
 
@@ -26,13 +26,13 @@ impl Lookup for Objects<'_> {
             } else {
                 Some(namespace.to_owned())
             };
-            let address = Address {
+            let address = RequestInfo {
                 resource,
                 namespace,
                 name: Some(name.to_owned()),
                 subresource: None,
             };
-            let found = self.0.get(&address, &ReadOptions::default()).await.ok()?;
+            let found = self.0.get(&address, &GetOptions::default()).await.ok()?;
             serde_json::from_slice(&found.body).ok()
         })
     }

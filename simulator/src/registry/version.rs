@@ -1,18 +1,18 @@
 //! The version that a kind is stored in, and the other that some kinds have.
 //!
 //! Jobs and autoscalers are served in two groups and stored in `extensions/v1beta1`; errors name that group's resource.
-//! Source: v1.2's storage versions, and the recordings of both faces.
+//! Source: v1.2's storage versions, and the recordings of both groups.
 
 use bytes::Bytes;
 
 use crate::{
     api::{Object, meta},
     scheme::{Resource, Scheme},
-    watch::Face,
+    watch::Version,
 };
 
-/// The resource in whose version `resource` is stored: itself, but for the second face of a kind.
-pub(super) fn stored(resource: &'static Resource) -> &'static Resource {
+/// The resource in whose version `resource` is stored: itself, except for the second group of a kind.
+pub(super) fn storage(resource: &'static Resource) -> &'static Resource {
     match resource.group.as_str() {
         "" | "extensions" => resource,
         _ => Scheme::builtin()
@@ -22,8 +22,8 @@ pub(super) fn stored(resource: &'static Resource) -> &'static Resource {
 }
 
 /// The group and the resource that errors name.
-pub(super) fn named(resource: &'static Resource) -> (&'static str, &'static str) {
-    let stored = stored(resource);
+pub(super) fn error_resource(resource: &'static Resource) -> (&'static str, &'static str) {
+    let stored = storage(resource);
     (
         stored.strategy.error_group.as_deref().unwrap_or(&stored.group),
         &stored.plural,
@@ -39,19 +39,19 @@ pub(super) fn invalid_group(resource: &'static Resource) -> &'static str {
     }
 }
 
-/// How to show a stored object as `resource` has it.
-pub(super) fn face(resource: &'static Resource) -> Face {
-    if std::ptr::eq(stored(resource), resource) {
-        Face::Stored
+/// The version of stored objects that `resource` serves.
+pub(super) fn served(resource: &'static Resource) -> Version {
+    if std::ptr::eq(storage(resource), resource) {
+        Version::Storage
     } else {
-        Face::Other { resource, convert }
+        Version::Converted { resource, convert }
     }
 }
 
 /// Turns the stored bytes of an object into `resource`'s version.
 fn convert(resource: &'static Resource, bytes: &Bytes) -> Bytes {
     let object: Object = serde_json::from_slice(bytes).unwrap_or_default();
-    let mut object = stored(resource).convert(resource, object);
+    let mut object = storage(resource).convert(resource, object);
     link(resource, &mut object);
     resource.encode(&resource.canonical(object))
 }

@@ -1,9 +1,9 @@
-//! The socket of a connection, and what is true of it as long as it is open, upgraded or not.
+//! The socket of a connection, bounded for as long as it is open, upgraded or not.
 //!
-//! - A write that makes no progress for the patience given fails with `TimedOut`: one who opens a watch and never reads does not keep its
+//! - A write without progress for the write timeout fails with `TimedOut`: a peer that opens a stream and never reads does not keep its
 //!   connection, and what is queued for it, for as long as the kernel would.
-//! - When it is cut, what waits for it fails with `ConnectionAborted`.
-//! - Its place among the connections is taken until it is closed.
+//! - When it is closed from outside, pending reads and writes fail with `ConnectionAborted`.
+//! - Its permit is released when it is dropped.
 
 use std::{
     future::Future,
@@ -20,52 +20,52 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// A socket that is bounded so.
+/// A socket with a write timeout, a token that closes it, and a permit.
 pub(crate) struct Socket<T> {
     io: T,
-    patience: Duration,
-    waiting: Option<Pin<Box<Sleep>>>,
-    cut: Pin<Box<WaitForCancellationFutureOwned>>,
-    _place: OwnedSemaphorePermit,
+    timeout: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    close: Pin<Box<WaitForCancellationFutureOwned>>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl<T> Socket<T> {
-    /// Gives each write of `io` the time `patience`, ends when `cut` is cancelled and keeps `place` until then.
-    pub(crate) fn new(io: T, patience: Duration, cut: CancellationToken, place: OwnedSemaphorePermit) -> Self {
+    /// Limits each write of `io` to `timeout`, closes it when `close` is cancelled, and holds `permit` until it is dropped.
+    pub(crate) fn new(io: T, timeout: Duration, close: CancellationToken, permit: OwnedSemaphorePermit) -> Self {
         Self {
             io,
-            patience,
-            waiting: None,
-            cut: Box::pin(cut.cancelled_owned()),
-            _place: place,
+            timeout,
+            timer: None,
+            close: Box::pin(close.cancelled_owned()),
+            _permit: permit,
         }
     }
 
-    /// The outcome of what may wait, unless the socket is cut meanwhile.
-    fn unless_cut<R>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
+    /// The outcome of an operation, or the error of a closed socket if it is pending.
+    fn unless_closed<R>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if outcome.is_pending() {
-            ready!(self.cut.as_mut().poll(context));
+            ready!(self.close.as_mut().poll(context));
             return Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::ConnectionAborted,
-                "the connection is cut",
+                "the connection is closed",
             )));
         }
         outcome
     }
 
-    /// The outcome of a write, or that it has taken too long.
-    fn in_time<R>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
+    /// The outcome of a write, or an error after the timeout.
+    fn within_timeout<R>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if outcome.is_ready() {
-            self.waiting = None;
+            self.timer = None;
             return outcome;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
-        if waiting.as_mut().poll(context).is_ready() {
-            waiting.as_mut().reset(Instant::now() + patience);
+        let timeout = self.timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        if timer.as_mut().poll(context).is_ready() {
+            timer.as_mut().reset(Instant::now() + timeout);
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")));
         }
-        self.unless_cut(context, outcome)
+        self.unless_closed(context, outcome)
     }
 }
 
@@ -76,14 +76,14 @@ impl<T: AsyncRead + Unpin> AsyncRead for Socket<T> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.io).poll_read(context, buffer);
-        self.unless_cut(context, outcome)
+        self.unless_closed(context, outcome)
     }
 }
 
 impl<T: AsyncWrite + Unpin> AsyncWrite for Socket<T> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.io).poll_write(context, bytes);
-        self.in_time(context, outcome)
+        self.within_timeout(context, outcome)
     }
 
     fn poll_write_vectored(
@@ -92,7 +92,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Socket<T> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.io).poll_write_vectored(context, slices);
-        self.in_time(context, outcome)
+        self.within_timeout(context, outcome)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -101,12 +101,12 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Socket<T> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.io).poll_flush(context);
-        self.in_time(context, outcome)
+        self.within_timeout(context, outcome)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.io).poll_shutdown(context);
-        self.in_time(context, outcome)
+        self.within_timeout(context, outcome)
     }
 }
 
@@ -121,15 +121,15 @@ mod tests {
 
     use super::*;
 
-    fn open(patience: Duration) -> (Socket<DuplexStream>, DuplexStream, CancellationToken, Arc<Semaphore>) {
+    fn open(timeout: Duration) -> (Socket<DuplexStream>, DuplexStream, CancellationToken, Arc<Semaphore>) {
         let (near, far) = duplex(8);
-        let (cut, room) = (CancellationToken::new(), Arc::new(Semaphore::new(1)));
-        let place = room.clone().try_acquire_owned().unwrap();
-        (Socket::new(near, patience, cut.clone(), place), far, cut, room)
+        let (close, permits) = (CancellationToken::new(), Arc::new(Semaphore::new(1)));
+        let permit = permits.clone().try_acquire_owned().unwrap();
+        (Socket::new(near, timeout, close.clone(), permit), far, close, permits)
     }
 
     #[tokio::test]
-    async fn a_peer_that_does_not_read_is_given_up() {
+    async fn a_write_without_progress_times_out() {
         let (mut near, _far, ..) = open(Duration::from_millis(20));
         assert_eq!(
             near.write_all(&[0; 64]).await.unwrap_err().kind(),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_that_reads_is_not() {
+    async fn a_write_with_progress_does_not() {
         let (mut near, mut far, ..) = open(Duration::from_secs(20));
         let mut read = [0; 64];
         let (written, _) = tokio::join!(near.write_all(&[7; 64]), far.read_exact(&mut read));
@@ -146,22 +146,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_fails_when_it_is_cut() {
-        let (mut near, _far, cut, _) = open(Duration::from_secs(20));
-        let waiting = tokio::spawn(async move { near.read_u8().await });
+    async fn a_pending_read_fails_when_the_socket_is_closed() {
+        let (mut near, _far, close, _) = open(Duration::from_secs(20));
+        let pending = tokio::spawn(async move { near.read_u8().await });
         tokio::task::yield_now().await;
-        cut.cancel();
+        close.cancel();
         assert_eq!(
-            waiting.await.unwrap().unwrap_err().kind(),
+            pending.await.unwrap().unwrap_err().kind(),
             io::ErrorKind::ConnectionAborted
         );
     }
 
     #[tokio::test]
-    async fn its_place_is_free_when_it_is_closed() {
-        let (near, _far, _, room) = open(Duration::from_secs(20));
-        assert_eq!(room.available_permits(), 0);
+    async fn its_permit_is_released_when_it_is_dropped() {
+        let (near, _far, _, permits) = open(Duration::from_secs(20));
+        assert_eq!(permits.available_permits(), 0);
         drop(near);
-        assert_eq!(room.available_permits(), 1);
+        assert_eq!(permits.available_permits(), 1);
     }
 }

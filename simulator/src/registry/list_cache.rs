@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::Address;
+use super::RequestInfo;
 
 /// The most bytes of lists that are kept.
 const KEPT: usize = 16 << 20;
 
 /// The lists that are kept, by the path of their collection.
 #[derive(Default)]
-pub(super) struct Listed(Mutex<Lists>);
+pub(super) struct ListCache(Mutex<Lists>);
 
 #[derive(Default)]
 struct Lists {
@@ -23,30 +23,30 @@ struct Lists {
     bytes: usize,
 }
 
-/// Group, plural and namespace; a kind with two faces has two.
+/// Group, plural and namespace; one entry per group of a kind.
 type Path = (&'static str, &'static str, Option<Box<str>>);
 
-fn path(at: &Address) -> Path {
+fn path(request: &RequestInfo) -> Path {
     (
-        at.resource.group.as_str(),
-        at.resource.plural.as_str(),
-        at.namespace.as_deref().map(Into::into),
+        request.resource.group.as_str(),
+        request.resource.plural.as_str(),
+        request.namespace.as_deref().map(Into::into),
     )
 }
 
-impl Listed {
+impl ListCache {
     /// The list at `at`, where it was read at `revision`.
-    pub(super) fn at(&self, at: &Address, revision: u64) -> Option<Bytes> {
+    pub(super) fn at(&self, request: &RequestInfo, revision: u64) -> Option<Bytes> {
         let lists = self.0.lock();
         lists
             .by_path
-            .get(&path(at))
+            .get(&path(request))
             .filter(|(read, _)| *read == revision)
             .map(|(_, list)| list.clone())
     }
 
     /// Keeps a list that was read at `revision`.
-    pub(super) fn keep(&self, at: &Address, revision: u64, list: &Bytes) {
+    pub(super) fn keep(&self, request: &RequestInfo, revision: u64, list: &Bytes) {
         if list.len() > KEPT {
             return;
         }
@@ -54,7 +54,7 @@ impl Listed {
         if lists.bytes + list.len() > KEPT {
             *lists = Lists::default();
         }
-        let before = lists.by_path.insert(path(at), (revision, list.clone()));
+        let before = lists.by_path.insert(path(request), (revision, list.clone()));
         lists.bytes = lists.bytes + list.len() - before.map_or(0, |(_, list)| list.len());
     }
 }
@@ -64,9 +64,9 @@ mod tests {
     use super::*;
     use crate::scheme::Scheme;
 
-    fn pods(namespace: &str) -> Address {
+    fn pods(namespace: &str) -> RequestInfo {
         let resource = Scheme::builtin().resource("", "v1", "pods").unwrap();
-        Address {
+        RequestInfo {
             resource,
             namespace: Some(namespace.to_owned()),
             name: None,
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_list_is_the_answer_only_at_its_revision() {
-        let listed = Listed::default();
+        let listed = ListCache::default();
         listed.keep(&pods("a"), 7, &Bytes::from_static(b"list"));
         assert_eq!(listed.at(&pods("a"), 7).as_deref(), Some(b"list".as_slice()));
         assert_eq!(listed.at(&pods("a"), 8), None);
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let listed = Listed::default();
+        let listed = ListCache::default();
         let large = Bytes::from(vec![0; KEPT / 2]);
         for namespace in ["a", "a", "b", "c"] {
             listed.keep(&pods(namespace), 1, &large);
