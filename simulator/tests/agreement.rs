@@ -64,7 +64,7 @@ impl Rig {
     }
 
     fn at(name: Option<usize>) -> RequestInfo {
-        let resource = Scheme::builtin().resource("", "v1", "configmaps").unwrap();
+        let resource = Scheme::builtin().resource("", "v1", "configmaps").unwrap().clone();
         RequestInfo {
             resource,
             namespace: Some("default".to_owned()),

@@ -23,6 +23,11 @@ impl GroupResource {
         Self::new("", plural)
     }
 
+    /// The name: `pods`, `jobs.batch`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The group; empty for the core group.
     pub fn group(&self) -> &str {
         self.0.split_once('.').map_or("", |(_, group)| group)

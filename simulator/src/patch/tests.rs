@@ -111,7 +111,8 @@ fn patches_do_what_the_recorded_server_did() {
             .find(|l| format!("{l:?}").to_lowercase() == language)
             .unwrap();
         let word = |name: &str| document.get(name).and_then(Value::as_str).unwrap();
-        let schema = Scheme::builtin()
+        let scheme = Scheme::builtin();
+        let schema = scheme
             .kind(word("apiVersion"), word("kind"))
             .unwrap()
             .type_ref();

@@ -51,6 +51,8 @@ pub struct Strategy {
     pub create_on_update: bool,
     /// The group that errors name the resource in, where that is not its own.
     pub error_group: Option<String>,
+    /// The group that a failed validation names, where that is not its own.
+    pub invalid_group: Option<String>,
     /// Whether a list by a name that nothing has is of no version: v1.2 looks only for that one object then.
     pub lists_by_name: bool,
     /// Whether v1.2 has forgotten the name among the fields of this kind, so that a watch of one object sees nothing.

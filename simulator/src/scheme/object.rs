@@ -54,10 +54,10 @@ impl Resource {
     }
 
     /// The bytes of an object in this version, from those in which it is stored.
-    pub fn convert_stored(&self, stored: &[u8]) -> Result<Bytes, serde_json::Error> {
-        let object = serde_json::from_slice(stored)?;
+    pub fn convert_stored(&self, stored: &[u8]) -> Bytes {
+        let object = serde_json::from_slice(stored).unwrap_or_default();
         let mut object = self.storage_version().convert(self, object);
         self.set_self_link(&mut object);
-        Ok(self.encode(&self.canonical(object)))
+        self.encode(&self.canonical(object))
     }
 }

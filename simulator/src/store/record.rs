@@ -1,10 +1,11 @@
 //! One stored object: its bytes, and what was extracted from them.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{ops::Range, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 
 use super::Key;
+use crate::scheme::{ByVersion, Resource};
 
 /// Sorted name-value pairs: labels, or selectable fields.
 pub type Pairs = Box<[(Box<str>, Box<str>)]>;
@@ -55,13 +56,13 @@ impl Draft {
             given_link: self.given_link,
             labels: self.labels,
             fields: self.fields,
-            converted: OnceLock::new(),
+            converted: ByVersion::default(),
         }
     }
 }
 
 /// A stored object at one revision.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Record {
     key: Key,
     revision: u64,
@@ -70,7 +71,7 @@ pub struct Record {
     given_link: Box<str>,
     labels: Pairs,
     fields: Pairs,
-    converted: OnceLock<Bytes>,
+    converted: ByVersion<Bytes>,
 }
 
 impl Record {
@@ -104,9 +105,13 @@ impl Record {
         &self.fields
     }
 
-    /// The object in the other version of its kind: made by `convert` when first asked for, then shared.
-    pub fn converted(&self, convert: impl FnOnce(&Bytes) -> Bytes) -> &Bytes {
-        self.converted.get_or_init(|| convert(&self.bytes))
+    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first asked for, then shared.
+    pub fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
+        if version.is_storage_version() {
+            return &self.bytes;
+        }
+        self.converted
+            .get_or_init(version, || version.convert_stored(&self.bytes))
     }
 
     /// Whether `draft` would store the same object again.
@@ -132,6 +137,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::GroupResource;
 
     fn draft(json: &'static str) -> Option<Draft> {
         Draft::new(json.as_bytes(), "".into(), Pairs::default(), Pairs::default())
@@ -142,7 +148,7 @@ mod tests {
         let draft =
             draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#)
                 .unwrap();
-        let record = draft.seal(Key::new("pods", "n", "a"), 1234);
+        let record = draft.seal(Key::new(&GroupResource::core("pods"), "n", "a"), 1234);
         assert_eq!(
             record.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#

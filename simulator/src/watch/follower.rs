@@ -9,11 +9,11 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    Event, EventType, LAG, Version,
+    Event, EventType, LAG,
     event::frame,
     hub::{Channel, Place},
 };
-use crate::store::Record;
+use crate::{scheme::Resource, store::Record};
 
 /// How many events are taken from the log at a time.
 const BATCH: usize = 64;
@@ -23,7 +23,7 @@ pub struct Interest {
     /// Which objects it sees.
     pub sees: Box<dyn Fn(&Record) -> bool + Send + Sync>,
     /// In which version of the kind.
-    pub version: Version,
+    pub version: Arc<Resource>,
     /// Changes up to this revision are passed over; 0 for none.
     pub after: u64,
 }
@@ -88,14 +88,14 @@ impl Follower {
     fn at_hand(&mut self) -> Option<Bytes> {
         for record in self.first.by_ref() {
             if (self.interest.sees)(&record) {
-                return Some(frame(EventType::Added, self.interest.version.of(&record)));
+                return Some(frame(EventType::Added, record.bytes_in(&self.interest.version)));
             }
         }
         while let Some(event) = self.taken.pop_front() {
             if event.revision() > self.interest.after
                 && let Some(kind) = event.seen_by(&self.interest.sees)
             {
-                return Some(event.frame(kind, self.interest.version));
+                return Some(event.frame(kind, &self.interest.version));
             }
         }
         None

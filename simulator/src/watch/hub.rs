@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Event, Follower, Interest, LAG, TooOld, follower::limit, log::Log};
 use crate::{
+    api::GroupResource,
     profile::Profile,
     store::{Change, Record, Sink},
 };
@@ -79,7 +80,7 @@ impl Channel {
 /// A commit only appends to a log; a task of the hub's own wakes the followers and ends those that are too far behind.
 pub struct Hub {
     profile: Profile,
-    channels: RwLock<HashMap<&'static str, Arc<Channel>>>,
+    channels: RwLock<HashMap<GroupResource, Arc<Channel>>>,
     latest: AtomicU64,
     fed: Arc<Notify>,
 }
@@ -98,15 +99,15 @@ impl Hub {
         hub
     }
 
-    /// Follows `table` from `start` on. `cut` is cancelled if the follower falls behind: whoever writes to a peer that never reads has to end then.
+    /// Follows `resource` from `start` on. `cut` is cancelled if the follower falls behind: whoever writes to a peer that never reads has to end then.
     pub fn follow(
         &self,
-        table: &'static str,
+        resource: &GroupResource,
         start: Start,
         interest: Interest,
         cut: CancellationToken,
     ) -> Result<Follower, TooOld> {
-        let channel = self.channel(table);
+        let channel = self.channel(resource);
         let log = channel.log.read();
         let (first, position) = match start {
             Start::Beginning => (log.base(), log.start()),
@@ -131,19 +132,19 @@ impl Hub {
         self.latest.load(Ordering::Acquire)
     }
 
-    fn channel(&self, table: &'static str) -> Arc<Channel> {
-        if let Some(channel) = self.channels.read().get(table) {
+    fn channel(&self, resource: &GroupResource) -> Arc<Channel> {
+        if let Some(channel) = self.channels.read().get(resource) {
             return channel.clone();
         }
         let make = || {
             Arc::new(Channel {
-                log: RwLock::new(Log::new(self.profile.history(table), LAG)),
+                log: RwLock::new(Log::new(self.profile.history(resource), LAG)),
                 grown: Notify::new(),
                 changed: AtomicBool::new(false),
                 places: Mutex::default(),
             })
         };
-        self.channels.write().entry(table).or_insert_with(make).clone()
+        self.channels.write().entry(resource.clone()).or_insert_with(make).clone()
     }
 }
 
@@ -151,7 +152,7 @@ impl Sink for Hub {
     fn committed(&self, change: Change) {
         self.latest.store(change.revision, Ordering::Release);
         let Some(event) = Event::new(change) else { return };
-        let channel = self.channel(event.last().key().table);
+        let channel = self.channel(&event.last().key().resource);
         channel.log.write().push(event);
         channel.changed.store(true, Ordering::Release);
         self.fed.notify_one();
@@ -193,9 +194,13 @@ mod tests {
 
     use super::*;
     use crate::{
+        scheme::Scheme,
         store::{Draft, Expected, Key, Memory, Pairs, Store, Write},
-        watch::Version,
     };
+
+    fn pods() -> GroupResource {
+        GroupResource::core("pods")
+    }
 
     struct Rig {
         hub: Arc<Hub>,
@@ -212,7 +217,7 @@ mod tests {
         }
 
         async fn put(&self, name: &str, label: &str) -> u64 {
-            let key = Key::new("pods", "n", name);
+            let key = Key::new(&pods(), "n", name);
             let draft = Draft::new(
                 r#"{"metadata":{"resourceVersion":"0"}}"#,
                 "".into(),
@@ -230,7 +235,7 @@ mod tests {
         }
 
         async fn remove(&self, name: &str) {
-            let key = Key::new("pods", "n", name);
+            let key = Key::new(&pods(), "n", name);
             let at = self.store.get(&key).await.unwrap().unwrap().revision();
             self.store.commit(&key, Expected::At(at), Write::Remove).await.unwrap();
         }
@@ -238,11 +243,11 @@ mod tests {
         fn follow(&self, start: Start, label: Option<&'static str>) -> Result<Follower, TooOld> {
             let sees = move |r: &Record| label.is_none_or(|l| r.labels().iter().any(|(_, v)| **v == *l));
             self.hub.follow(
-                "pods",
+                &pods(),
                 start,
                 Interest {
                     sees: Box::new(sees),
-                    version: Version::Storage,
+                    version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
                     after: 0,
                 },
                 CancellationToken::new(),
@@ -285,7 +290,7 @@ mod tests {
     async fn present_objects_come_first_and_none_is_lost_or_doubled() {
         let rig = Rig::new();
         rig.put("a", "x").await;
-        let listing = rig.store.list("pods", None).await.unwrap();
+        let listing = rig.store.list(&pods(), None).await.unwrap();
         rig.put("a", "x").await;
         let mut all = rig
             .follow(
@@ -319,10 +324,10 @@ mod tests {
         let cut = CancellationToken::new();
         let interest = Interest {
             sees: Box::new(|_| true),
-            version: Version::Storage,
+            version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
             after: 0,
         };
-        let mut asleep = rig.hub.follow("pods", Start::Beginning, interest, cut.clone()).unwrap();
+        let mut asleep = rig.hub.follow(&pods(), Start::Beginning, interest, cut.clone()).unwrap();
         for _ in 0..=LAG {
             rig.put("a", "x").await;
         }

@@ -11,7 +11,7 @@ mod follower;
 mod hub;
 mod log;
 
-pub use event::{Event, EventType, Version};
+pub use event::{Event, EventType};
 pub use follower::{Follower, Interest};
 pub use hub::{Hub, Start};
 
