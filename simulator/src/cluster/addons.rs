@@ -83,7 +83,10 @@ pub async fn install(registry: &Registry, clock: &Clock, nodes: &[Node], addon: 
     let name = meta::text(&controller, "metadata.name");
     let status = json!({"replicas": replicas, "observedGeneration": 1});
     registry
-        .set_status(&core(registry, "replicationcontrollers", namespace, Some(name))?, status)
+        .set_status(
+            &core(registry, "replicationcontrollers", namespace, Some(name))?,
+            status,
+        )
         .await?;
     let ports = numbered(&ports, &controller);
     let addresses: Vec<Value> = pods.iter().map(target).collect();
@@ -178,7 +181,12 @@ async fn start_pod(
     });
     registry
         .set_status(
-            &core(registry, "pods", Some(SYSTEM_NAMESPACE), Some(meta::text(&pod, "metadata.name")))?,
+            &core(
+                registry,
+                "pods",
+                Some(SYSTEM_NAMESPACE),
+                Some(meta::text(&pod, "metadata.name")),
+            )?,
             status,
         )
         .await

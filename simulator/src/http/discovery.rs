@@ -82,11 +82,7 @@ impl Discovery {
             versions: bytes(&versions),
             groups: bytes(&groups),
             group,
-            resources: table
-                .versions()
-                .iter()
-                .map(|version| bytes(&list(version)))
-                .collect(),
+            resources: table.versions().iter().map(|version| bytes(&list(version))).collect(),
             paths: Bytes::from(format!("{:#}", json!({"paths": paths(table)}))),
             version: Bytes::from_static(VERSION.as_bytes()),
         }

@@ -9,7 +9,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use http::Method;
 
-use crate::{registry::RequestInfo, scheme::{Resource, Scheme}};
+use crate::{
+    registry::RequestInfo,
+    scheme::{Resource, Scheme},
+};
 
 /// A set of methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

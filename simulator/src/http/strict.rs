@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::scheme::Scheme;
 
-    fn pods() -> Arc<Resource> {
+    fn pods() -> std::sync::Arc<Resource> {
         Scheme::builtin().resource("", "v1", "pods").unwrap().clone()
     }
 
@@ -134,7 +134,7 @@ mod tests {
             bytes: pod.to_string().into(),
             syntax: Syntax::Json,
         };
-        let unknown = check(Strictness::Warn, pods(), &pod).unwrap();
+        let unknown = check(Strictness::Warn, &pods(), &pod).unwrap();
         assert_eq!(
             unknown,
             [
@@ -142,7 +142,7 @@ mod tests {
                 "unknown field \"spec.containers[1].imgae\""
             ]
         );
-        let status = check(Strictness::Strict, pods(), &pod).unwrap_err();
+        let status = check(Strictness::Strict, &pods(), &pod).unwrap_err();
         assert_eq!(
             (status.code, status.message.as_str()),
             (
@@ -151,7 +151,7 @@ mod tests {
                  \"spec.containers[1].imgae\""
             )
         );
-        assert_eq!(check(Strictness::Ignore, pods(), &pod), Ok(Vec::new()));
+        assert_eq!(check(Strictness::Ignore, &pods(), &pod), Ok(Vec::new()));
     }
 
     #[test]

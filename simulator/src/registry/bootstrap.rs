@@ -31,7 +31,8 @@ impl Registry {
     }
 
     async fn seed(&self, plural: &str, namespace: Option<&str>, object: Value) -> Result<(), Status> {
-        let (Some(resource), Value::Object(object)) = (self.scheme().resource("", "v1", plural).cloned(), object) else {
+        let (Some(resource), Value::Object(object)) = (self.scheme().resource("", "v1", plural).cloned(), object)
+        else {
             return Err(Status::internal(format!("there is no core resource {plural}")));
         };
         let request = RequestInfo {

@@ -107,7 +107,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
 /// The list of `records`, at a version if it has one: their stored bytes side by side, without the kind and version that each would repeat.
 pub(super) fn encode_list(request: &RequestInfo, version: Option<u64>, records: &[Arc<Record>]) -> Bytes {
     let skip = request.resource.head().len() + 1;
-    let items = records.iter().map(|r| r.bytes_in(&request.resource).get(skip..).unwrap_or_default());
+    let items = records
+        .iter()
+        .map(|r| r.bytes_in(&request.resource).get(skip..).unwrap_or_default());
     let size: usize = items.clone().map(|i| i.len() + 2).sum();
     let mut out = BytesMut::with_capacity(size + 256);
     out.put_slice(

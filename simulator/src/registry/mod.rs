@@ -86,7 +86,7 @@ impl Registry {
     /// An empty registry that keeps its objects in memory. Needs a running tokio runtime.
     pub fn in_memory(settings: Settings, clock: Clock, rng: Arc<Rng>) -> Self {
         let profile = settings.profile;
-        let hub = Hub::start(profile);
+        let hub = Hub::start(profile, clock.activity());
         let store = Arc::new(Memory::new(hub.clone()));
         let services = services::Services::new(settings.service_range, profile, rng.clone());
         let components = settings.components.clone();

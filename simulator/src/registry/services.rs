@@ -4,7 +4,12 @@
 //! Source: v1.2's service registry. An address that a service gets by replacement is not checked against the others, as there; which node ports a
 //! replacement frees is a matter of the profile.
 
-use std::{collections::HashSet, net::Ipv4Addr, str::FromStr, sync::{Arc, LazyLock}};
+use std::{
+    collections::HashSet,
+    net::Ipv4Addr,
+    str::FromStr,
+    sync::{Arc, LazyLock},
+};
 
 use parking_lot::Mutex;
 use serde_json::Value;

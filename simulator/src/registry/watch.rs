@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 use super::{ListOptions, Registry, RequestInfo, select::Selection};
 use crate::{
     api::{FieldError, Path, Reason, Status},
-    watch::{Follower, Interest, Start},
+    watch::{Start, WatchFilter, Watcher},
 };
 
 /// The frames of one watch, each a line of JSON.
 pub struct WatchStream {
-    follower: Follower,
+    watcher: Watcher,
     end: Option<Instant>,
 }
 
@@ -20,14 +20,15 @@ pub struct WatchStream {
 const CHUNK: usize = 16 << 10;
 
 impl WatchStream {
-    /// The next frame; `None` at the end: when the time is over, or when it has fallen too far behind. Safe to drop while it waits.
+    /// The next frame; `None` at the end: when its timeout is over, whatever is left to send, or when it has fallen too far behind. Cancel safe.
     pub async fn next(&mut self) -> Option<Bytes> {
         match self.end {
-            None => self.follower.next().await,
+            None => self.watcher.next().await,
+            Some(end) if end <= Instant::now() => None,
             Some(end) => tokio::select! {
                 biased;
-                frame = self.follower.next() => frame,
                 () = sleep_until(end) => None,
+                frame = self.watcher.next() => frame,
             },
         }
     }
@@ -35,14 +36,14 @@ impl WatchStream {
     /// The next frame and those that are there with it, side by side; `None` at the end. Safe to drop while it waits.
     pub async fn next_chunk(&mut self) -> Option<Bytes> {
         let first = self.next().await?;
-        let Some(second) = self.follower.ready() else {
+        let Some(second) = self.watcher.ready() else {
             return Some(first);
         };
         let mut chunk = BytesMut::with_capacity(4 * (first.len() + second.len()));
         chunk.extend_from_slice(&first);
         chunk.extend_from_slice(&second);
         while chunk.len() < CHUNK
-            && let Some(frame) = self.follower.ready()
+            && let Some(frame) = self.watcher.ready()
         {
             chunk.extend_from_slice(&frame);
         }
@@ -90,18 +91,19 @@ impl Registry {
             (revision, _, false) => Start::After(revision),
         };
         let after = if repeats { 0 } else { revision };
-        let interest = Interest {
-            sees: Box::new(move |record| selection.matches(record)),
+        let filter = WatchFilter {
+            matches: Box::new(move |record| selection.matches(record)),
             version: request.resource.clone(),
             after,
         };
-        let follower = self
+        let watcher = self
             .hub
-            .follow(request.resource.stored_as(), start, interest, cut)
+            .watch(request.resource.stored_as(), start, filter, cut)
             .map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
         Ok(WatchStream {
-            follower,
-            end: options.timeout.map(|t| Instant::now() + t),
+            watcher,
+            // A timeout past the end of time is none.
+            end: options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         })
     }
 }

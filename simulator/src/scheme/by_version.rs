@@ -58,7 +58,11 @@ mod tests {
         };
         let asked = ["batch", "extensions", "batch", "extensions"];
         let versions = ["v1", "v1beta1", "v1", "v1beta1"];
-        let got: Vec<i32> = asked.iter().zip(versions).map(|(group, version)| value(group, version)).collect();
+        let got: Vec<i32> = asked
+            .iter()
+            .zip(versions)
+            .map(|(group, version)| value(group, version))
+            .collect();
         assert_eq!((got, made.get()), (vec![1, 2, 1, 2], 2));
     }
 }

@@ -70,7 +70,12 @@ fn zero(types: &Types, of: &FieldType) -> Value {
             structure(types, types.get(*id), &mut fields);
             Value::Object(fields)
         }
-        FieldType::Bytes | FieldType::Time | FieldType::Raw | FieldType::List(_) | FieldType::Map(_) | FieldType::Pointer(_) => Value::Null,
+        FieldType::Bytes
+        | FieldType::Time
+        | FieldType::Raw
+        | FieldType::List(_)
+        | FieldType::Map(_)
+        | FieldType::Pointer(_) => Value::Null,
     }
 }
 

@@ -19,9 +19,9 @@ pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) {
     }
     for field in &of.fields {
         if let Some(default) = &field.default
-            && object
-                .get(&*field.name)
-                .is_none_or(|given| given.is_null() || (!matches!(field.field_type, FieldType::Pointer(_)) && is_zero(given)))
+            && object.get(&*field.name).is_none_or(|given| {
+                given.is_null() || (!matches!(field.field_type, FieldType::Pointer(_)) && is_zero(given))
+            })
         {
             object.insert(field.name.to_string(), default.clone());
         }

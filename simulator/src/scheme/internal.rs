@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::types::{InternalRule, FieldType, StructType, Types};
+use super::types::{FieldType, InternalRule, StructType, Types};
 use crate::api::{
     Object,
     meta::{child, text},
@@ -42,7 +42,9 @@ fn value(types: &Types, of: &FieldType, given: &mut Value) -> Result<(), &'stati
     match (of, given) {
         (FieldType::Pointer(inner), given) => value(types, inner, given),
         (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields),
-        (FieldType::List(items), Value::Array(given)) => given.iter_mut().try_for_each(|item| value(types, items, item)),
+        (FieldType::List(items), Value::Array(given)) => {
+            given.iter_mut().try_for_each(|item| value(types, items, item))
+        }
         _ => Ok(()),
     }
 }

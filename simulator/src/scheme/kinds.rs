@@ -73,7 +73,14 @@ impl Scheme {
             made.add(kind, &types)?;
         }
         made.resources.sort_by(|a, b| {
-            let key = |r: &'_ Resource| (r.plural.is_empty(), r.group.clone(), r.plural.clone(), r.version.clone());
+            let key = |r: &'_ Resource| {
+                (
+                    r.plural.is_empty(),
+                    r.group.clone(),
+                    r.plural.clone(),
+                    r.version.clone(),
+                )
+            };
             key(a).cmp(&key(b))
         });
         Ok(made)
@@ -205,13 +212,31 @@ mod tests {
 
     #[rstest]
     #[case(r#"{"kind": "X", "version": "v1", "fields": {"a": "Nope"}}"#, "no type Nope")]
-    #[case(r#"{"kind": "X", "version": "v1", "fields": {"a": "*X", "b": "Y"}, "types": {"Y": {"x": "X"}}}"#, "X contains itself by value")]
-    #[case(r#"{"kind": "X", "version": "v1", "fields": {"+Y": ""}, "types": {"Y": {"+X": ""}}}"#, "X embeds itself")]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "fields": {"a": "*X", "b": "Y"}, "types": {"Y": {"x": "X"}}}"#,
+        "X contains itself by value"
+    )]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "fields": {"+Y": ""}, "types": {"Y": {"+X": ""}}}"#,
+        "X embeds itself"
+    )]
     #[case(r#"{"kind": "Pod", "version": "v1", "fields": {}}"#, "v1 has Pod already")]
-    #[case(r#"{"kind": "X", "version": "v1", "plural": "pods", "fields": {}}"#, "v1 has X already")]
-    #[case(r#"{"kind": "X", "version": "v1", "storage": "v2", "fields": {}}"#, "X is not stored in v2")]
-    #[case(r#"{"kind": "Job", "group": "x", "version": "v1", "storage": "batch/v1", "fields": {}}"#, "Job is not stored in batch/v1")]
-    #[case(r#"{"kind": "Pod", "version": "v2", "storage": "v1", "conversion": "none", "fields": {}}"#, "no conversion none")]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "plural": "pods", "fields": {}}"#,
+        "v1 has X already"
+    )]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "storage": "v2", "fields": {}}"#,
+        "X is not stored in v2"
+    )]
+    #[case(
+        r#"{"kind": "Job", "group": "x", "version": "v1", "storage": "batch/v1", "fields": {}}"#,
+        "Job is not stored in batch/v1"
+    )]
+    #[case(
+        r#"{"kind": "Pod", "version": "v2", "storage": "v1", "conversion": "none", "fields": {}}"#,
+        "no conversion none"
+    )]
     fn a_file_that_makes_no_sense_is_named(#[case] file: &str, #[case] problem: &str) {
         assert_eq!(with(file).unwrap_err().to_string(), format!("x.json: {problem}"));
     }
@@ -224,15 +249,26 @@ mod tests {
         )
         .unwrap();
         let trees = scheme.resource("x.org", "v1", "trees").unwrap();
-        let body = r#"{"root": {"name": "a", "left": {"left": {"other": 1}}, "named": {"n": {"more": [{"name": "b"}]}}}}"#;
+        let body =
+            r#"{"root": {"name": "a", "left": {"left": {"other": 1}}, "named": {"n": {"more": [{"name": "b"}]}}}}"#;
         let mut tree = scheme.decode(trees, body.as_bytes(), Syntax::Json).unwrap();
         trees.default(&mut tree);
         assert_eq!(
             tree["root"].to_string(),
             r#"{"name":"a","left":{"name":"leaf","left":{"name":"leaf"}},"named":{"n":{"name":"","more":[{"name":"b"}]}}}"#
         );
-        let deep = format!("{{\"root\": {}{}}}", r#"{"left": "#.repeat(150), "{}".to_owned() + &"}".repeat(150));
-        assert!(scheme.decode(trees, deep.as_bytes(), Syntax::Json).unwrap_err().message.contains("max depth"));
+        let deep = format!(
+            "{{\"root\": {}{}}}",
+            r#"{"left": "#.repeat(150),
+            "{}".to_owned() + &"}".repeat(150)
+        );
+        assert!(
+            scheme
+                .decode(trees, deep.as_bytes(), Syntax::Json)
+                .unwrap_err()
+                .message
+                .contains("max depth")
+        );
     }
 
     #[test]

@@ -99,9 +99,11 @@ pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result
                 }
             }
         }
-        if let (FieldType::Map(given), Some(FieldType::Map(taken)), Some(Value::Object(entries))) =
-            (&field.field_type, wanted.map(|w| &w.field_type), object.get(&*field.name))
-            && **given == FieldType::Bytes
+        if let (FieldType::Map(given), Some(FieldType::Map(taken)), Some(Value::Object(entries))) = (
+            &field.field_type,
+            wanted.map(|w| &w.field_type),
+            object.get(&*field.name),
+        ) && **given == FieldType::Bytes
             && matches!(**taken, FieldType::String { .. })
             && let Some(key) = entries.keys().next()
         {

@@ -358,7 +358,9 @@ fn what_was_replaced_is_decoded_and_defaulted_as_recorded() {
         else {
             continue;
         };
-        let mut ours = Scheme::builtin().decode(&resource, exchange.body.as_bytes(), Syntax::Json).unwrap();
+        let mut ours = Scheme::builtin()
+            .decode(&resource, exchange.body.as_bytes(), Syntax::Json)
+            .unwrap();
         resource.default(&mut ours);
         without_strategy(&resource.kind, &mut ours);
         without_strategy(&resource.kind, &mut theirs);

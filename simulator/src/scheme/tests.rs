@@ -6,9 +6,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{
-    FieldType, Resource, Scheme, StructType, Syntax, encode, types::Types,
-};
+use super::{FieldType, Resource, Scheme, StructType, Syntax, encode, types::Types};
 use crate::api::{Object, Status};
 
 fn resource(path: &str) -> Arc<Resource> {
@@ -223,7 +221,9 @@ fn kind_and_version_are_checked(#[case] path: &str, #[case] body: &str, #[case] 
 #[test]
 fn a_tree_is_read_with_its_names_sorted_and_refused_plainly() {
     let tree = json!({"kind": "Secret", "metadata": {"name": "c"}, "data": {"a": "w"}, "apiVersion": "v1"});
-    let status = Scheme::builtin().decode_value(&resource("v1/configmaps"), tree).unwrap_err();
+    let status = Scheme::builtin()
+        .decode_value(&resource("v1/configmaps"), tree)
+        .unwrap_err();
     assert_eq!(
         (status.code, status.message.as_str()),
         (
@@ -266,17 +266,17 @@ fn fields_can_be_selected_by_other_names() {
 fn yaml_and_json_are_read_the_same() {
     let pods = resource("v1/pods");
     let yaml = decode(
-            &pods,
-            b"metadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: nginx\n",
-            Syntax::Yaml,
-        )
-        .unwrap();
+        &pods,
+        b"metadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: nginx\n",
+        Syntax::Yaml,
+    )
+    .unwrap();
     let json = decode(
-            &pods,
-            br#"{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}"#,
-            Syntax::Json,
-        )
-        .unwrap();
+        &pods,
+        br#"{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}"#,
+        Syntax::Json,
+    )
+    .unwrap();
     assert_eq!(yaml, json);
 }
 

@@ -119,7 +119,14 @@ async fn a_listing_is_a_snapshot_in_order(#[case] make: Make) {
     assert_eq!(names(&before), ["b/x", "b/z"]);
     let after = store.list(&GroupResource::core("configmaps"), Some("b")).await.unwrap();
     assert_eq!((names(&after).len(), after.revision), (3, before.revision + 1));
-    assert!(store.list(&GroupResource::core("pods"), None).await.unwrap().records.is_empty());
+    assert!(
+        store
+            .list(&GroupResource::core("pods"), None)
+            .await
+            .unwrap()
+            .records
+            .is_empty()
+    );
 }
 
 #[rstest]

@@ -1,4 +1,4 @@
-//! One change as followers see it.
+//! One change as watchers see it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,14 +9,14 @@ use crate::{
     store::{Change, Record},
 };
 
-/// What a notification says of its object.
+/// Type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
-    /// It came into view.
+    /// The object was created, or now passes the filter.
     Added,
-    /// It changed.
+    /// The object was changed.
     Modified,
-    /// It went out of view.
+    /// The object was removed, or no longer passes the filter.
     Deleted,
 }
 
@@ -84,10 +84,10 @@ impl Event {
         self.removed
     }
 
-    /// What the change is to one who sees only the objects that pass `sees`.
-    pub fn seen_by(&self, sees: impl Fn(&Record) -> bool) -> Option<EventType> {
-        let before = self.before.as_deref().is_some_and(&sees);
-        let after = !self.removed && sees(&self.last);
+    /// The type of the change for a watcher of the objects that pass `matches`; `None` if it concerns none of them.
+    pub fn type_for(&self, matches: impl Fn(&Record) -> bool) -> Option<EventType> {
+        let before = self.before.as_deref().is_some_and(&matches);
+        let after = !self.removed && matches(&self.last);
         match (before, after) {
             (false, true) => Some(EventType::Added),
             (true, true) => Some(EventType::Modified),

@@ -49,7 +49,11 @@ const ALL: [&str; 8] = [
 
 /// The document of `/api` (`core`) or `/apis`.
 pub(super) fn document(table: &Table, core: bool) -> Value {
-    let mut groups: Vec<&str> = if core { vec![""] } else { table.groups().iter().map(String::as_str).collect() };
+    let mut groups: Vec<&str> = if core {
+        vec![""]
+    } else {
+        table.groups().iter().map(String::as_str).collect()
+    };
     groups.retain(|group| table.versions().iter().any(|version| version.group == *group));
     let items: Vec<Value> = groups
         .into_iter()

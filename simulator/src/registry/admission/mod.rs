@@ -87,7 +87,10 @@ async fn of_namespace(
     request: &RequestInfo,
     plural: &str,
 ) -> Result<Vec<(RequestInfo, Object)>, Status> {
-    let (Some(namespace), Some(resource)) = (&request.namespace, registry.scheme().resource("", "v1", plural).cloned()) else {
+    let (Some(namespace), Some(resource)) = (
+        &request.namespace,
+        registry.scheme().resource("", "v1", plural).cloned(),
+    ) else {
         return Ok(Vec::new());
     };
     let place = RequestInfo {

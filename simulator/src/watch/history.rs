@@ -11,7 +11,7 @@ use crate::store::{Key, Record};
 /// The last changes of a kind, and the state that a watch from the beginning starts from.
 ///
 /// Invariant: `base` and then the events from `start` on add up to the kind's present objects.
-pub(super) struct Log {
+pub(super) struct History {
     base: BTreeMap<Key, Arc<Record>>,
     events: VecDeque<Arc<Event>>,
     /// The position of the first kept event; positions count a kind's changes from 0.
@@ -22,8 +22,8 @@ pub(super) struct Log {
     keep: usize,
 }
 
-impl Log {
-    /// A log that lets watches start `depth` changes back and followers fall `lag` changes behind.
+impl History {
+    /// A history that lets watches start `depth` changes back and watchers fall `lag` changes behind.
     pub(super) fn new(depth: usize, lag: usize) -> Self {
         Self {
             base: BTreeMap::new(),
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    async fn fed(names: &[&str], depth: usize, lag: usize) -> Log {
+    async fn pushed(names: &[&str], depth: usize, lag: usize) -> History {
         let feed = Arc::new(Feed::default());
         let store = Memory::new(feed.clone());
         for name in names {
@@ -144,40 +144,40 @@ mod tests {
                 .map_or(Expected::Absent, |r| Expected::At(r.revision()));
             store.commit(&key, at, Write::Put(draft)).await.unwrap();
         }
-        let mut log = Log::new(depth, lag);
+        let mut history = History::new(depth, lag);
         for change in feed.0.lock().drain(..) {
-            log.push(Event::new(change).unwrap());
+            history.push(Event::new(change).unwrap());
         }
-        log
+        history
     }
 
     #[tokio::test]
     async fn what_is_trimmed_becomes_the_base() {
-        let log = fed(&["a", "b", "a", "c", "d"], 2, 2).await;
-        let base: Vec<_> = log
+        let history = pushed(&["a", "b", "a", "c", "d"], 2, 2).await;
+        let base: Vec<_> = history
             .base()
             .iter()
             .map(|r| (r.key().name.to_string(), r.revision()))
             .collect();
         assert_eq!(base, [("b".to_owned(), 2), ("a".to_owned(), 3)]);
-        assert_eq!((log.start(), log.end()), (3, 5));
-        assert_eq!(log.read(3, 10).unwrap().count(), 2);
+        assert_eq!((history.start(), history.end()), (3, 5));
+        assert_eq!(history.read(3, 10).unwrap().count(), 2);
     }
 
     #[tokio::test]
     async fn whoever_starts_farthest_back_has_the_whole_lag() {
-        let log = fed(&["a", "b", "a", "c", "d"], 2, 2).await;
-        assert!(log.read(0, 10).is_none());
-        assert_eq!(log.read(1, 10).unwrap().count(), 4);
+        let history = pushed(&["a", "b", "a", "c", "d"], 2, 2).await;
+        assert!(history.read(0, 10).is_none());
+        assert_eq!(history.read(1, 10).unwrap().count(), 4);
     }
 
     #[tokio::test]
     async fn a_start_before_the_oldest_is_refused() {
-        let log = fed(&["a", "b", "c", "d", "e"], 3, 4).await;
-        assert_eq!(log.position_at(2), Err(TooOld { asked: 2, oldest: 3 }));
-        assert_eq!(log.position_at(3), Ok(2));
-        assert_eq!(log.position_at(9), Ok(5));
-        assert_eq!(log.position_after(1), Err(TooOld { asked: 1, oldest: 3 }));
-        assert_eq!(log.position_after(2), Ok(2));
+        let history = pushed(&["a", "b", "c", "d", "e"], 3, 4).await;
+        assert_eq!(history.position_at(2), Err(TooOld { asked: 2, oldest: 3 }));
+        assert_eq!(history.position_at(3), Ok(2));
+        assert_eq!(history.position_at(9), Ok(5));
+        assert_eq!(history.position_after(1), Err(TooOld { asked: 1, oldest: 3 }));
+        assert_eq!(history.position_after(2), Ok(2));
     }
 }
