@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Registry, RequestBody, RequestInfo, Response, admission};
 use crate::{
     api::{Status, meta, status::texts},
-    scheme::validate,
+    strategy::validate,
 };
 
 /// Binds the pod that the body names.

@@ -10,15 +10,14 @@ mod bootstrap;
 mod components;
 mod create;
 mod delete;
-mod endpoints;
 mod export;
 mod get;
 mod list_cache;
+mod objects;
 mod patch;
 mod rollback;
 mod scale;
 mod select;
-mod services;
 mod strategy;
 mod update;
 mod version;
@@ -33,6 +32,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use jiff::SignedDuration;
 
+pub use crate::strategy::allocation::Cidr;
 use crate::{
     api::{Object, Reason, Status},
     clock::Clock,
@@ -40,11 +40,11 @@ use crate::{
     rng::Rng,
     scheme::{Resource, Scheme, Syntax},
     store::{Memory, Store, StoreError},
+    strategy::allocation,
     watch::Hub,
 };
 
 pub use components::Component;
-pub use services::Cidr;
 pub use watch::WatchStream;
 
 /// How long an event is kept from its last change.
@@ -76,7 +76,7 @@ pub struct Registry {
     rng: Arc<Rng>,
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
-    services: services::Services,
+    services: allocation::Services,
     scheme: ArcSwap<Scheme>,
     list_cache: list_cache::ListCache,
     components: Vec<Component>,
@@ -88,7 +88,7 @@ impl Registry {
         let profile = settings.profile;
         let hub = Hub::start(profile, clock.activity());
         let store = Arc::new(Memory::new(hub.clone()));
-        let services = services::Services::new(settings.service_range, profile, rng.clone());
+        let services = allocation::Services::new(settings.service_range, profile, rng.clone());
         let components = settings.components.clone();
         Self {
             settings,

@@ -15,7 +15,8 @@ use super::{
 use crate::{
     api::{Object, Status, labels, meta},
     patch::Language,
-    scheme::{Resource, validate},
+    scheme::Resource,
+    strategy::validate,
 };
 
 /// The Scale kind at an address.

@@ -21,13 +21,12 @@ mod object;
 mod recordings;
 mod resource;
 mod scalar;
-mod scan;
+pub(crate) mod scan;
 #[cfg(test)]
 mod tests;
 pub mod time;
 mod type_meta;
 pub mod types;
-pub mod validate;
 pub mod yaml;
 
 pub use body::Syntax;

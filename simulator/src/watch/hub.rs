@@ -49,7 +49,7 @@ pub enum Start {
 /// One kind's history and watchers.
 pub(super) struct Channel {
     pub(super) history: RwLock<History>,
-    pub(super) notify: Notify,
+    pub(super) notify: Arc<Notify>,
     changed: AtomicBool,
     limits: Mutex<Vec<Weak<WatcherLimit>>>,
 }
@@ -144,7 +144,7 @@ impl Hub {
         let make = || {
             Arc::new(Channel {
                 history: RwLock::new(History::new(self.profile.history(resource), LAG)),
-                notify: Notify::new(),
+                notify: Arc::default(),
                 changed: AtomicBool::new(false),
                 limits: Mutex::default(),
             })
