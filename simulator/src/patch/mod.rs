@@ -25,8 +25,10 @@
 
 pub mod json;
 pub mod merge;
+mod rebase;
 pub mod strategic;
 
+pub(crate) use rebase::rebase;
 use serde_json::{Map, Value};
 
 use crate::{

@@ -4,7 +4,12 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{ListOptions, Registry, RequestInfo, select::Selection};
+use super::{
+    request::{ListOptions, RequestInfo},
+    revision,
+    selection::Selection,
+    state::Registry,
+};
 use crate::{
     api::{FieldError, Path, Reason, Status},
     watch::{Start, WatchFilter, Watcher},
@@ -51,19 +56,6 @@ impl WatchStream {
     }
 }
 
-/// The revision that a resourceVersion names; 0 for none. The error is its text.
-pub(super) fn version(text: &str) -> Result<u64, String> {
-    if text.is_empty() {
-        return Ok(0);
-    }
-    let digits = text.bytes().all(|b| b.is_ascii_digit());
-    match text.parse() {
-        Ok(version) if digits => Ok(version),
-        _ if digits => Err(format!("strconv.ParseUint: parsing {text:?}: value out of range")),
-        _ => Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax")),
-    }
-}
-
 impl Registry {
     /// Watches what is selected. `cut` is cancelled if the watcher never reads and has to be cut off.
     pub async fn watch(
@@ -73,11 +65,11 @@ impl Registry {
         cut: CancellationToken,
     ) -> Result<WatchStream, Status> {
         let selection = Selection::parse(request, options, self.profile)?;
-        let revision = version(&options.resource_version).map_err(|text| {
+        let revision = revision::parse(&options.resource_version).map_err(|text| {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
         })?;
-        let repeats = self.profile.watch_repeats_start(request.resource.stored_as());
+        let repeats = self.profile.watch_repeats_start() && !request.resource.strategy.uncached;
         let start = match (revision, self.profile.watch_starts_from_present(), repeats) {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {

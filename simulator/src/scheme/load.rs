@@ -43,10 +43,16 @@ pub(super) struct Select {
     pub unsupported: String,
 }
 
-/// What the storage rules of a kind are.
+/// Storage rules of a kind: the name of its strategy, and what data can say.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Strategy {
+pub struct StorageRules {
+    /// Name of the strategy. Default: the generic one.
+    pub name: String,
+    /// Number of changes that v1.2 keeps for watches. Default: 100.
+    pub history: Option<usize>,
+    /// Whether v1.2 has no cache for watches of the kind.
+    pub uncached: bool,
     /// Whether a PUT creates what is not there.
     pub create_on_update: bool,
     /// The group that errors name the resource in, where that is not its own.
@@ -83,7 +89,7 @@ pub(super) struct KindFile {
     #[serde(default)]
     pub select: Select,
     #[serde(default)]
-    pub strategy: Strategy,
+    pub strategy: StorageRules,
     #[serde(default)]
     pub also: Vec<String>,
     /// Group and version that the kind is stored in; empty where that is this one.

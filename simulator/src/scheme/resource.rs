@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     conversion::Conversion,
-    load::{KindFile, Strategy},
+    load::{KindFile, StorageRules},
     types::{FieldType, StructId, StructType, TypeRef, Types},
 };
 use crate::api::{GroupResource, Object, meta};
@@ -31,7 +31,7 @@ pub struct Resource {
     /// Subresources, with the kind of each.
     pub subresources: Vec<(String, String)>,
     /// Storage rules.
-    pub strategy: Strategy,
+    pub strategy: StorageRules,
     group_version: String,
     selectable: Vec<(String, String)>,
     unsupported: String,

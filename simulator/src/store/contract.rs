@@ -25,7 +25,7 @@ fn memory(sink: Arc<dyn Sink>) -> Box<dyn Store> {
 
 fn draft(value: &str) -> Write {
     let encoded = format!(r#"{{"metadata":{{"resourceVersion":"0"}},"value":"{value}"}}"#);
-    Write::Put(Draft::new(encoded, "".into(), Pairs::default(), Pairs::default()).unwrap())
+    Write::Put(Draft::new(encoded, Default::default(), Pairs::default(), Pairs::default()).unwrap())
 }
 
 fn key(namespace: &str, name: &str) -> Key {

@@ -17,7 +17,7 @@ use futures::future::BoxFuture;
 use crate::api::GroupResource;
 
 pub use memory::Memory;
-pub use record::{Draft, Pairs, Record};
+pub use record::{Draft, Pairs, Record, Unshown};
 
 /// Where an object is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -17,6 +17,15 @@ use crate::{
 /// Sorted name-value pairs: labels, or selectable fields.
 pub type Pairs = Box<[(Box<str>, Box<str>)]>;
 
+/// What v1.2 stores of an object and does not show. A change of it is a change of the object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unshown {
+    /// The selfLink that the writer gave.
+    pub self_link: Box<str>,
+    /// Whatever else the kind does not show.
+    pub state: Box<str>,
+}
+
 /// The field that a [`Draft`]'s bytes must carry, once in its metadata, in place of the revision that it will be given.
 const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 
@@ -25,7 +34,7 @@ const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 pub struct Draft {
     head: Bytes,
     tail: Bytes,
-    given_link: Box<str>,
+    unshown: Unshown,
     labels: Pairs,
     fields: Pairs,
 }
@@ -33,15 +42,14 @@ pub struct Draft {
 impl Draft {
     /// A draft of `encoded`, an object whose metadata says `"resourceVersion":"0"`; `None` where it does not.
     ///
-    /// `given_link` is the selfLink that its writer gave it, which v1.2 stores (though it shows the true one), so that another one is a change.
     /// In JSON text an unescaped quotation mark cannot stand inside a string, so what is found is a field; metadata comes before any other.
-    pub fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
+    pub fn new(encoded: impl Into<Bytes>, unshown: Unshown, labels: Pairs, fields: Pairs) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
         Some(Self {
             head: encoded.slice(..at),
             tail: encoded.slice(at + 1..),
-            given_link,
+            unshown,
             labels,
             fields,
         })
@@ -60,7 +68,7 @@ impl Draft {
             revision,
             bytes: bytes.freeze(),
             version,
-            given_link: self.given_link,
+            unshown: self.unshown,
             labels: self.labels,
             fields: self.fields,
             converted: ByVersion::default(),
@@ -76,7 +84,7 @@ pub struct Record {
     revision: u64,
     bytes: Bytes,
     version: Range<usize>,
-    given_link: Box<str>,
+    unshown: Unshown,
     labels: Pairs,
     fields: Pairs,
     converted: ByVersion<Bytes>,
@@ -110,9 +118,9 @@ impl Record {
         object
     }
 
-    /// The selfLink that its writer gave it; empty for none.
-    pub fn given_link(&self) -> &str {
-        &self.given_link
+    /// What is stored of it and not shown.
+    pub fn unshown(&self) -> &Unshown {
+        &self.unshown
     }
 
     /// Its labels.
@@ -136,7 +144,7 @@ impl Record {
 
     /// Whether `draft` would store the same object again.
     pub fn is_same_as(&self, draft: &Draft) -> bool {
-        self.given_link == draft.given_link
+        self.unshown == draft.unshown
             && self.bytes[..self.version.start] == draft.head
             && self.bytes[self.version.end..] == draft.tail
     }
@@ -146,7 +154,7 @@ impl Record {
         let draft = Draft {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),
-            given_link: self.given_link.clone(),
+            unshown: self.unshown.clone(),
             labels: self.labels.clone(),
             fields: self.fields.clone(),
         };
@@ -160,7 +168,7 @@ mod tests {
     use crate::api::GroupResource;
 
     fn draft(json: &'static str) -> Option<Draft> {
-        Draft::new(json.as_bytes(), "".into(), Pairs::default(), Pairs::default())
+        Draft::new(json.as_bytes(), Unshown::default(), Pairs::default(), Pairs::default())
     }
 
     #[test]

@@ -266,13 +266,7 @@ mod tests {
         let services = rig();
         let mut asked = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}));
         let why = format!("spec.ports[0].nodePort: Invalid value: {port}: provided port is not in the valid range");
-        assert!(
-            services
-                .allocate(&mut asked, None)
-                .unwrap_err()
-                .message
-                .ends_with(&why)
-        );
+        assert!(services.allocate(&mut asked, None).unwrap_err().message.ends_with(&why));
     }
 
     #[test]

@@ -40,7 +40,10 @@ impl Component {
         };
         let condition = json!({"type": "Healthy", "status": status, "message": message});
         Object::from_iter([
-            ("metadata".to_owned(), json!({"name": self.name, "creationTimestamp": null})),
+            (
+                "metadata".to_owned(),
+                json!({"name": self.name, "creationTimestamp": null}),
+            ),
             ("conditions".to_owned(), json!([condition])),
         ])
     }

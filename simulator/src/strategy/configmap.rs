@@ -2,8 +2,8 @@
 
 use super::generic::Strategy;
 use super::secret;
-use super::validate::metadata;
 use super::validate::cursor::{Cursor, Errors};
+use super::validate::metadata;
 use super::validate::name::NameRule;
 
 /// Strategy of config maps.

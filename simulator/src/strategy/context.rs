@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use super::{allocation::Allocator, component::Component};
-use crate::{profile::Profile, rng::Rng};
+use crate::rng::Rng;
 
 /// Shared state and settings of a cluster.
 pub(crate) struct Context {
-    /// Behaviour profile.
-    pub(crate) profile: Profile,
     /// Random numbers.
     pub(crate) rng: Arc<Rng>,
     /// Addresses and node ports of services.

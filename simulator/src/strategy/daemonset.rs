@@ -1,14 +1,14 @@
 //! Daemon sets.
 
+use super::generic::Strategy;
+use super::object::{count_generation, prepare_generations};
+use super::replicaset;
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::name::NameRule;
+use super::validate::{metadata, pod_spec, selector, volumes};
 use crate::api::Object;
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::generic::Strategy;
-use super::replicaset;
-use super::object::{count_generation, prepare_generations};
-use super::validate::{metadata, pod_spec, selector, volumes};
-use super::validate::cursor::{Cursor, Errors};
-use super::validate::name::NameRule;
 
 /// Strategy of daemon sets.
 pub(super) struct DaemonSetStrategy;

@@ -10,6 +10,9 @@ use crate::{
     clock::stamp,
 };
 
+/// Group version and kind of the body of a DELETE.
+pub(crate) const DELETE_OPTIONS: (&str, &str) = ("v1", "DeleteOptions");
+
 /// How an object is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deletion {
@@ -48,12 +51,17 @@ pub(super) fn gracefully(
     *grace = Some(seconds);
     meta::set(object, "deletionTimestamp", &stamp(after(now, seconds)));
     meta::metadata(object).insert("deletionGracePeriodSeconds".into(), seconds.into());
-    if seconds > 0 { Deletion::Mark } else { Deletion::MarkAndRemove }
+    if seconds > 0 {
+        Deletion::Mark
+    } else {
+        Deletion::MarkAndRemove
+    }
 }
 
 fn after(now: Timestamp, seconds: i64) -> Timestamp {
     let nanoseconds = seconds.wrapping_mul(1_000_000_000);
-    now.saturating_add(SignedDuration::from_nanos(nanoseconds)).unwrap_or(now)
+    now.saturating_add(SignedDuration::from_nanos(nanoseconds))
+        .unwrap_or(now)
 }
 
 #[cfg(test)]

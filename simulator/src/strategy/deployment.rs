@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
+use super::action::Action;
+use super::generic::Strategy;
+use super::object::{add_annotations, keep, metadata_of, next_generation, prepare_generations, spec_differs};
+use super::replicaset;
+use super::scale::{Scale, SelectorForm};
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::metadata;
+use super::validate::name::{self, NameRule};
 use crate::api::{FieldError, Object, Status, meta};
 use crate::profile::Profile;
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::generic::Strategy;
-use super::replicaset;
-use super::action::Action;
-use super::object::{add_annotations, keep, metadata_of, next_generation, prepare_generations, spec_differs};
-use super::scale::{Scale, SelectorForm};
-use super::validate::metadata;
-use super::validate::cursor::{Cursor, Errors};
-use super::validate::name::{self, NameRule};
 
 static SCALE: Scale = Scale {
     group_version: "extensions/v1beta1",

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::api::Object;
 use super::generic::Strategy;
 use super::service;
-use super::validate::{container, metadata};
+use super::subsets::repack;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::json::{self, Type};
 use super::validate::name::{self, NameRule};
-
+use super::validate::{container, metadata};
+use crate::api::Object;
 
 const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
 const RECORDS: Type = Type::Map(&Type::Struct(
@@ -28,7 +28,7 @@ impl Strategy for EndpointsStrategy {
     }
 
     fn canonicalize(&self, endpoints: &mut Object) {
-        subsets::repack(endpoints);
+        repack(endpoints);
     }
 
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {

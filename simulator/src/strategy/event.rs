@@ -3,8 +3,8 @@
 use jiff::SignedDuration;
 
 use super::generic::Strategy;
-use super::validate::name;
 use super::validate::cursor::{Cursor, Errors};
+use super::validate::name;
 
 /// Strategy of events.
 pub(super) struct EventStrategy;

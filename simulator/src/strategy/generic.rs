@@ -47,6 +47,11 @@ pub(crate) trait Strategy: Send + Sync {
         keep(new, old, "spec");
     }
 
+    /// Keeps the fields that an update of the finalizers cannot change.
+    fn prepare_for_finalizers_update(&self, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
+    }
+
     /// Validates an update.
     fn validate_update(&self, _new: &Cursor, _old: &Cursor, _group: &str, _errors: &mut Errors) {}
 
@@ -72,7 +77,12 @@ pub(crate) trait Strategy: Send + Sync {
     /// Decides how an object is deleted, and marks it if it is not removed at once.
     ///
     /// `grace` is the requested grace period in seconds; it becomes the one that applies.
-    fn before_delete(&self, _object: &mut Object, _grace: &mut Option<i64>, _now: Timestamp) -> Result<Deletion, Status> {
+    fn before_delete(
+        &self,
+        _object: &mut Object,
+        _grace: &mut Option<i64>,
+        _now: Timestamp,
+    ) -> Result<Deletion, Status> {
         Ok(Deletion::Remove)
     }
 
@@ -100,6 +110,11 @@ pub(crate) trait Strategy: Send + Sync {
     /// How long an object is kept after its last change. Default: for ever.
     fn time_to_live(&self) -> Option<SignedDuration> {
         None
+    }
+
+    /// A part of the stored object that is not shown, and whose change is a change of the object.
+    fn unshown_state(&self, _is_new: bool) -> &'static str {
+        ""
     }
 
     /// The objects of a kind that is not stored but computed.

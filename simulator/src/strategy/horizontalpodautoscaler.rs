@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::api::{FieldError, Object};
-use crate::rng::Rng;
 use super::generic::Strategy;
 use super::object::drop_status;
-use super::validate::{forms, internal, metadata};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::json::{self, Type};
 use super::validate::name::{self, NameRule};
+use super::validate::{forms, internal, metadata};
+use crate::api::{FieldError, Object};
+use crate::rng::Rng;
 
 const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
 const TARGET: Type = Type::Struct(

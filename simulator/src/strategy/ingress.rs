@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
+use super::generic::Strategy;
+use super::object::{count_generation, prepare_generations};
+use super::service;
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::name::{self, NameRule};
+use super::validate::{container, metadata, posix_regex};
 use crate::api::Object;
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::generic::Strategy;
-use super::service;
-use super::object::{count_generation, prepare_generations};
-use super::validate::{container, metadata, posix_regex};
-use super::validate::cursor::{Cursor, Errors};
-use super::validate::name::{self, NameRule};
 
 /// Strategy of ingresses.
 pub(super) struct IngressStrategy;

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
+use super::generic::Strategy;
+use super::object::{drop_status, keep};
+use super::replicaset;
+use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
+use super::validate::name::NameRule;
+use super::validate::{forms, internal, metadata, pod_spec, selector};
 use crate::api::{Object, meta};
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::generic::Strategy;
-use super::replicaset;
-use super::object::{drop_status, keep};
-use super::validate::{forms, internal, metadata, pod_spec, selector};
-use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
-use super::validate::name::NameRule;
 
 /// Strategy of jobs.
 pub(super) struct JobStrategy;

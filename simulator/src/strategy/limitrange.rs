@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::api::{FieldError, Object, meta};
-use crate::api::quantity::{Format, Quantity};
-use crate::rng::Rng;
-use super::resource_name::ResourceName;
 use super::generic::Strategy;
-use super::validate::{metadata, resources};
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::internal::amount;
 use super::validate::name::{self, NameRule};
+use super::validate::{metadata, resources};
+use crate::api::quantity::{Format, Quantity};
+use crate::api::{FieldError, Object, meta};
+use crate::rng::Rng;
 
 /// The resource of limit ranges.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("limitranges");

@@ -107,13 +107,27 @@ fn sum(parts: &[Amounts]) -> Amounts {
         .map(|name| {
             let all = parts.iter().filter_map(|p| quantity(p.get(name)?));
             let total = if name == "cpu" {
-                Quantity::milli(all.map(Quantity::milli_value).sum(), Format::DecimalSi)
+                Quantity::milli(wrapping_sum(all.map(milli_value)), Format::DecimalSi)
             } else {
-                Quantity::new(all.map(Quantity::value).sum(), Format::DecimalSi)
+                Quantity::new(wrapping_sum(all.map(Quantity::value)), Format::DecimalSi)
             };
             (name.clone(), total.to_string().into())
         })
         .collect()
+}
+
+/// A sum that wraps around, as v1.2's does.
+fn wrapping_sum(values: impl Iterator<Item = i64>) -> i64 {
+    values.fold(0, i64::wrapping_add)
+}
+
+/// The amount in thousandths; for whole units it wraps around, as v1.2's does.
+fn milli_value(quantity: Quantity) -> i64 {
+    if quantity.is_integer() {
+        quantity.value().wrapping_mul(1000)
+    } else {
+        quantity.milli_value()
+    }
 }
 
 fn quantity(value: &Value) -> Option<Quantity> {
@@ -167,4 +181,31 @@ fn bounds(limit: &Object, what: &str, (requests, limits): &(Amounts, Amounts)) -
         }
     });
     wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(resource: &str, amounts: &[&str]) -> Object {
+        let containers = amounts
+            .iter()
+            .map(|amount| json!({"resources": {"limits": {resource: amount}}}));
+        Object::from_iter([("spec".to_owned(), json!({"containers": containers.collect::<Vec<_>>()}))])
+    }
+
+    #[rstest]
+    #[case("memory", &["9223372036854775807", "1"], "-9223372036854775808")]
+    #[case("cpu", &["1Ei"], "-9223372036854775808m")]
+    #[case("cpu", &["1E", "1"], "3875820019684213736m")]
+    #[case("cpu", &["500m", "1"], "1500m")]
+    fn sums_of_extreme_limits_wrap_around(#[case] resource: &str, #[case] amounts: &[&str], #[case] want: &str) {
+        let limits: Vec<Amounts> = containers(&pod(resource, amounts))
+            .map(|container| super::amounts(container, "resources.limits"))
+            .collect();
+        assert_eq!(sum(&limits)[resource], want);
+    }
 }

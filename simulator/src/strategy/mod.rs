@@ -9,6 +9,7 @@
 mod action;
 pub(crate) mod allocation;
 mod binding;
+mod bootstrap;
 mod component;
 mod componentstatus;
 mod configmap;
@@ -55,8 +56,9 @@ pub use component::Component;
 
 pub(crate) use action::Action;
 pub(crate) use allocation::Allocation;
+pub(crate) use bootstrap::initial_objects;
 pub(crate) use context::Context;
-pub(crate) use deletion::Deletion;
+pub(crate) use deletion::{DELETE_OPTIONS, Deletion};
 pub(crate) use generic::Strategy;
 pub(crate) use resource_name::ResourceName;
 pub(crate) use scale::Scale;

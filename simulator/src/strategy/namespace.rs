@@ -3,17 +3,17 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::deletion::Deletion;
+use super::generic::Strategy;
+use super::object::{keep, set_status};
+use super::resource_name::ResourceName;
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::metadata;
+use super::validate::name::{self, NameRule};
 use crate::api::{Object, Status, meta};
 use crate::clock::stamp;
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::resource_name::ResourceName;
-use super::generic::Strategy;
-use super::deletion::Deletion;
-use super::object::{keep, set_status};
-use super::validate::metadata;
-use super::validate::cursor::{Cursor, Errors};
-use super::validate::name::{self, NameRule};
 
 /// The resource of namespaces.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("namespaces");
@@ -29,7 +29,9 @@ pub(super) struct NamespaceStrategy;
 impl Strategy for NamespaceStrategy {
     fn prepare_for_create(&self, namespace: &mut Object, _: &Rng) {
         set_status(namespace, json!({"phase": "Active"}));
-        let finalizers = meta::child(namespace, "spec").entry("finalizers").or_insert(Value::Null);
+        let finalizers = meta::child(namespace, "spec")
+            .entry("finalizers")
+            .or_insert(Value::Null);
         let mut all = finalizers.as_array().cloned().unwrap_or_default();
         if !all.iter().any(|finalizer| finalizer == FINALIZER) {
             all.push(FINALIZER.into());

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use super::generic::Strategy;
+use super::object::{drop_status, keep};
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::name::NameRule;
+use super::validate::{forms, internal, metadata};
 use crate::api::{FieldError, Object, Path, Status};
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::generic::Strategy;
-use super::object::{drop_status, keep};
-use super::validate::{forms, internal, metadata};
-use super::validate::cursor::{Cursor, Errors};
-use super::validate::name::NameRule;
 
 /// Strategy of nodes.
 pub(super) struct NodeStrategy;

@@ -40,7 +40,9 @@ pub(super) fn set_generation(object: &mut Object, generation: i64) {
 
 /// Sets the generation of `object` to the one after that of `old`.
 pub(super) fn next_generation(object: &mut Object, old: &Object) {
-    let generation = meta::lookup(old, "metadata.generation").and_then(Value::as_i64).unwrap_or(0);
+    let generation = meta::lookup(old, "metadata.generation")
+        .and_then(Value::as_i64)
+        .unwrap_or(0);
     set_generation(object, generation.wrapping_add(1));
 }
 

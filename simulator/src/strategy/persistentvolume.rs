@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
+use super::generic::Strategy;
+use super::object::{drop_status, keep, set_status};
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::name::NameRule;
+use super::validate::{forms, internal, metadata, resources, volumes};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::generic::Strategy;
-use super::object::{drop_status, keep, set_status};
-use super::validate::{forms, internal, metadata, resources, volumes};
-use super::validate::cursor::{Cursor, Errors};
-use super::validate::name::NameRule;
 
 /// The ways to mount, in the order in which texts list them.
 pub(super) const ACCESS_MODES: [&str; 3] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"];
@@ -62,6 +62,11 @@ impl Strategy for PersistentVolumeStrategy {
         if new.at("metadata.resourceVersion").text().is_empty() {
             errors.push(new.at("resourceVersion").required(""));
         }
+    }
+
+    /// v1.2 stores a new object without its phase, which is the default: the next write adds it.
+    fn unshown_state(&self, is_new: bool) -> &'static str {
+        if is_new { "no phase" } else { "" }
     }
 
     fn returns_deleted(&self) -> bool {

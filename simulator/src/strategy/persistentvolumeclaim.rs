@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::api::{FieldError, Object};
-use crate::rng::Rng;
-use crate::scheme::Resource;
 use super::generic::Strategy;
 use super::object::{drop_status, keep, set_status};
 use super::persistentvolume::access_modes;
-use super::validate::{forms, internal, metadata, resources};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
+use super::validate::{forms, internal, metadata, resources};
+use crate::api::{FieldError, Object};
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
 /// Strategy of persistent volume claims.
 pub(super) struct PersistentVolumeClaimStrategy;
@@ -44,7 +44,9 @@ impl Strategy for PersistentVolumeClaimStrategy {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         self.validate(new, group, errors);
         let (now, before) = (new.at("spec"), old.at("spec"));
-        if !before.at("volumeName").text().is_empty() && !internal::same(&forms::CLAIM_SPEC, now.value(), before.value()) {
+        if !before.at("volumeName").text().is_empty()
+            && !internal::same(&forms::CLAIM_SPEC, now.value(), before.value())
+        {
             errors.push(now.forbidden("spec is immutable once a claim has been bound to a volume"));
         }
     }
@@ -61,6 +63,11 @@ impl Strategy for PersistentVolumeClaimStrategy {
         for (_, entry) in new.at("status.capacity").entries() {
             resources::basic(&entry, errors);
         }
+    }
+
+    /// v1.2 stores a new object without its phase, which is the default: the next write adds it.
+    fn unshown_state(&self, is_new: bool) -> &'static str {
+        if is_new { "no phase" } else { "" }
     }
 
     fn returns_deleted(&self) -> bool {

@@ -3,19 +3,19 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::api::{FieldError, Object, Status, meta};
-use crate::rng::Rng;
-use crate::scheme::Resource;
-use super::generic::Strategy;
-use super::usage::Usage;
-use super::{limits, pod_usage};
 use super::action::Action;
 use super::binding::Bind;
 use super::deletion::{Deletion, gracefully};
+use super::generic::Strategy;
 use super::object::{keep, set_status};
-use super::validate::{forms, internal, metadata, pod_spec};
+use super::usage::Usage;
 use super::validate::cursor::{Cursor, Errors, NEGATIVE};
 use super::validate::name::NameRule;
+use super::validate::{forms, internal, metadata, pod_spec};
+use super::{limits, pod_usage};
+use crate::api::{Object, Status, meta};
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
 /// Strategy of pods.
 pub(super) struct PodStrategy;

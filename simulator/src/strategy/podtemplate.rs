@@ -1,9 +1,9 @@
 //! Pod templates.
 
 use super::generic::Strategy;
-use super::validate::{metadata, pod_spec};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
+use super::validate::{metadata, pod_spec};
 
 /// Strategy of pod templates.
 pub(super) struct PodTemplateStrategy;

@@ -1,15 +1,15 @@
 //! Replica sets.
 
-use crate::api::Object;
-use crate::rng::Rng;
-use crate::scheme::Resource;
 use super::generic::Strategy;
 use super::object::{count_generation, prepare_generations};
 use super::replicationcontroller::ReplicationControllerStrategy;
 use super::scale::{Scale, SelectorForm};
-use super::validate::{forms, internal, metadata, pod_spec, selector};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
+use super::validate::{forms, internal, metadata, pod_spec, selector};
+use crate::api::Object;
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
 static SCALE: Scale = Scale {
     group_version: "extensions/v1beta1",

@@ -1,15 +1,15 @@
 //! Replication controllers.
 
+use super::generic::Strategy;
+use super::object::{count_generation, prepare_generations};
+use super::resource_name::ResourceName;
+use super::scale::{Scale, SelectorForm};
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::name::NameRule;
+use super::validate::{metadata, pod_spec, selector};
 use crate::api::Object;
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::resource_name::ResourceName;
-use super::generic::Strategy;
-use super::object::{count_generation, prepare_generations};
-use super::scale::{Scale, SelectorForm};
-use super::validate::{metadata, pod_spec, selector};
-use super::validate::cursor::{Cursor, Errors};
-use super::validate::name::NameRule;
 
 /// The resource of replication controllers.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("replicationcontrollers");

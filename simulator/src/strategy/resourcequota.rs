@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use super::generic::Strategy;
+use super::object::{drop_status, keep};
+use super::resource_name::ResourceName;
+use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
+use super::validate::name::NameRule;
+use super::validate::{forms, internal, metadata, resources};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::resource_name::ResourceName;
-use super::generic::Strategy;
-use super::object::{drop_status, keep};
-use super::validate::{forms, internal, metadata, resources};
-use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
-use super::validate::name::NameRule;
 
 /// The resource of resource quotas.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("resourcequotas");

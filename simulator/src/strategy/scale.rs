@@ -59,12 +59,21 @@ impl Scale {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(Status::invalid(&kind.group, &kind.kind, meta::text(scale, "metadata.name"), &errors))
+        Err(Status::invalid(
+            &kind.group,
+            &kind.kind,
+            meta::text(scale, "metadata.name"),
+            &errors,
+        ))
     }
 
     /// Sets the replicas of `object` to those of `scale`.
     pub(crate) fn apply(&self, scale: &Object, object: &mut Object) {
-        let replicas = |object: &Object| meta::lookup(object, "spec.replicas").and_then(Value::as_i64).unwrap_or(0);
+        let replicas = |object: &Object| {
+            meta::lookup(object, "spec.replicas")
+                .and_then(Value::as_i64)
+                .unwrap_or(0)
+        };
         let wanted = replicas(scale);
         if replicas(object) != wanted {
             meta::child(object, "spec").insert("replicas".into(), wanted.into());

@@ -4,12 +4,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::api::{FieldError, Object, Path, Status, meta};
-use crate::rng::Rng;
 use super::generic::Strategy;
-use super::validate::{json, metadata};
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::{self, NameRule};
+use super::validate::{json, metadata};
+use crate::api::{FieldError, Object, Path, Status, meta};
+use crate::rng::Rng;
 
 /// The type of the secrets that hold the token of a service account.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
@@ -45,7 +45,12 @@ impl Strategy for SecretStrategy {
         }
         let why = "can not export service account secrets";
         let error = FieldError::invalid(&Path::new("type"), meta::text(secret, "type"), why);
-        Err(Status::invalid("", "Secret", meta::text(secret, "metadata.name"), &[error]))
+        Err(Status::invalid(
+            "",
+            "Secret",
+            meta::text(secret, "metadata.name"),
+            &[error],
+        ))
     }
 
     fn quota_resources(&self) -> &'static [&'static str] {

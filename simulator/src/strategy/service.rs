@@ -5,17 +5,17 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
+use super::allocation::Allocation;
+use super::context::Context;
+use super::generic::Strategy;
+use super::object::{drop_status, keep};
+use super::resource_name::ResourceName;
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::name::{self, NameRule};
+use super::validate::{container, forms, internal, metadata};
 use crate::api::{FieldError, Object, Status, meta};
 use crate::rng::Rng;
 use crate::scheme::Resource;
-use super::context::Context;
-use super::resource_name::ResourceName;
-use super::generic::Strategy;
-use super::allocation::Allocation;
-use super::object::{drop_status, keep};
-use super::validate::{container, forms, internal, metadata};
-use super::validate::cursor::{Cursor, Errors};
-use super::validate::name::{self, NameRule};
 
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 /// The port of the agent on every node, which is not to be opened to the world.

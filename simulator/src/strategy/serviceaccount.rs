@@ -1,8 +1,8 @@
 //! Service accounts.
 
 use super::generic::Strategy;
-use super::validate::metadata;
 use super::validate::cursor::{Cursor, Errors};
+use super::validate::metadata;
 use super::validate::name::NameRule;
 
 /// Strategy of service accounts.

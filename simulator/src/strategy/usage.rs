@@ -21,7 +21,10 @@ impl Usage {
 
     /// The amounts in the map at `path` of `object`. Those that do not parse are left out.
     pub(crate) fn read(object: &Object, path: &str) -> Self {
-        let amounts = meta::lookup(object, path).and_then(Value::as_object).into_iter().flatten();
+        let amounts = meta::lookup(object, path)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
         Self(
             amounts
                 .filter_map(|(name, amount)| Some((name.clone(), amount.as_str()?.parse().ok()?)))
@@ -51,7 +54,10 @@ impl Usage {
 
     /// The amounts as JSON.
     pub(crate) fn to_value(&self) -> Value {
-        let amounts = self.0.iter().map(|(name, amount)| (name.clone(), amount.to_string().into()));
+        let amounts = self
+            .0
+            .iter()
+            .map(|(name, amount)| (name.clone(), amount.to_string().into()));
         Value::Object(amounts.collect())
     }
 }

@@ -132,7 +132,7 @@ mod tests {
             let key = Key::new(&GroupResource::core("pods"), "n", name);
             let draft = Draft::new(
                 r#"{"metadata":{"resourceVersion":"0"}}"#,
-                "".into(),
+                Default::default(),
                 Pairs::default(),
                 Pairs::default(),
             )

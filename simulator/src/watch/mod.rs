@@ -12,6 +12,7 @@ mod hub;
 mod watcher;
 
 pub use event::{Event, EventType};
+pub(crate) use hub::HistoryLimits;
 pub use hub::{Hub, Start};
 pub use watcher::{TooSlow, WatchFilter, Watcher};
 

@@ -121,7 +121,11 @@ fn finalizers_are_named_where_they_are_finalized() {
     assert_eq!(created("Namespace", &new), [format!("spec.finalizers: {want}")]);
     let old = namespace(json!(["kubernetes"]));
     assert_eq!(
-        lines(&validation::update_finalizers(strategy("Namespace"), new.as_object().unwrap(), old.as_object().unwrap())),
+        lines(&validation::update_finalizers(
+            strategy("Namespace"),
+            new.as_object().unwrap(),
+            old.as_object().unwrap()
+        )),
         [format!("spec.finalizers[1]: {want}")]
     );
 }

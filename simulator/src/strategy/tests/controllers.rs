@@ -239,7 +239,10 @@ fn a_scale_and_a_rollback() {
         )),
         ["spec.replicas: Invalid value: -1: must be greater than or equal to 0"]
     );
-    assert!(deployment::rollback_errors(json!({"name": "d", "rollbackTo": {"revision": 0}}).as_object().unwrap()).is_empty());
+    assert!(
+        deployment::rollback_errors(json!({"name": "d", "rollbackTo": {"revision": 0}}).as_object().unwrap())
+            .is_empty()
+    );
     assert_eq!(
         lines(&deployment::rollback_errors(
             json!({"updatedAnnotations": {"ok": ""}}).as_object().unwrap()

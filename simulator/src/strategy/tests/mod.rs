@@ -15,14 +15,14 @@ use crate::{
     api::{FieldError, Object},
     strategy::{
         binding, deployment,
-        generic::Strategy,
+        generic::{Generic, Strategy},
         scale, table,
         validation::{self, update_status as updated_status},
     },
 };
 
 fn strategy(kind: &str) -> &'static dyn Strategy {
-    table::named(&kind.to_lowercase()).unwrap()
+    table::named(&kind.to_lowercase()).unwrap_or(&Generic)
 }
 
 fn create(kind: &str, group: &str, object: &Object) -> Vec<FieldError> {
