@@ -9,25 +9,28 @@ use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use hyper::{Request, Response};
 use stuntdouble_search::{Options, SearchServer};
+use stuntdouble_server::{Shutdown, bind};
 use tokio::net::TcpListener;
 
 use crate::{
     api::Status,
-    clock::{Chance, Clock},
+    client::Client,
+    clock::Clock,
     cluster::{self, Addon},
     http::{
-        self, Backends, BodyError, Credentials, Guard, Identity, Limits, Redial, Service, Setup, Stop, Tls, TlsError,
+        self, Authenticator, Backends, BodyError, Credentials, Identity, Limits, Redial, Service, Setup, Tls, TlsError,
         kubeconfig, proxy,
     },
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
-    scheme::Scheme,
+    rng::Rng,
 };
 
 /// Why a simulator does not start.
@@ -137,7 +140,7 @@ impl Builder {
         self
     }
 
-    /// Where chance starts; 0 where nothing is said.
+    /// Seed for UIDs, generated names and allocated ports. Default: 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -267,7 +270,7 @@ impl Builder {
         let registry = Arc::new(Registry::in_memory(
             settings,
             self.clock.clone(),
-            Arc::new(Chance::seeded(self.seed)),
+            Arc::new(Rng::seeded(self.seed)),
         ));
         registry.bootstrap().await?;
         let mut dial = self.dial;
@@ -285,7 +288,7 @@ impl Builder {
                 }
             }
         }
-        let stop = Stop::default();
+        let shutdown = Shutdown::default();
         let mut proxy = proxy::Settings::new(self.profile);
         proxy.dial = dial.into_iter().collect();
         proxy.backends = self.backends;
@@ -295,17 +298,18 @@ impl Builder {
             containers: Arc::new(http::Tickers::new(self.clock.clone())),
             clock: self.clock.clone(),
             limits: self.limits.clone(),
-            stop: stop.clone(),
+            shutdown: shutdown.clone(),
         };
-        let service = Arc::new(Service::new(registry, Scheme::builtin().resources(), setup));
+        let client = Client::new(registry.clone(), self.clock.clone());
+        let service = Arc::new(Service::new(registry, setup));
         http::serve(listener, service.clone(), None);
         let secure = tls.map(|((listener, address), tls)| {
-            let guard = Guard {
+            let authenticator = Authenticator {
                 tls: tls.clone(),
                 credentials: self.credentials.clone(),
                 clock: self.clock,
             };
-            http::serve(listener, service, Some(guard));
+            http::serve(listener, service, Some(authenticator));
             (address, tls)
         });
         Ok(Simulator {
@@ -313,7 +317,8 @@ impl Builder {
             secure,
             credentials: self.credentials,
             limits: self.limits,
-            stop,
+            shutdown,
+            client,
         })
     }
 }
@@ -341,7 +346,7 @@ fn log_search(clock: &Clock, addresses: Vec<String>, backends: &Backends) {
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    http::bind(address).await.map_err(|source| match source.kind() {
+    bind(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::InUse(address),
         _ => StartError::Listen { address, source },
     })
@@ -354,7 +359,8 @@ pub struct Simulator {
     secure: Option<(SocketAddr, Tls)>,
     credentials: Credentials,
     limits: Limits,
-    stop: Stop,
+    shutdown: Shutdown,
+    client: Client,
 }
 
 impl Simulator {
@@ -371,6 +377,35 @@ impl Simulator {
     /// Its base URL, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// A client that reads and writes the cluster's objects without HTTP.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Steps a frozen clock, from one deadline to the next; at each it waits until nothing is left to do.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// use std::time::Duration;
+    /// use stuntdouble_simulator::{Simulator, clock::Clock};
+    ///
+    /// let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse()?;
+    /// let simulator = Simulator::builder().clock(clock.clone()).bare(true).start().await?;
+    /// simulator.advance(Duration::from_secs(600)).await;
+    /// assert_eq!(clock.stamp(), "2015-06-26T12:10:00Z");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn advance(&self, by: Duration) {
+        self.client.clock().advance(by).await;
+    }
+
+    /// Waits until nothing that acts in the cluster has anything left to do at this time.
+    pub async fn settle(&self) {
+        self.client.clock().settle().await;
     }
 
     /// The base URL of the secure listener, where there is one.
@@ -394,12 +429,12 @@ impl Simulator {
 
     /// Stops it: streams end, requests under way are answered, and what then is still open is cut.
     pub async fn shutdown(self) {
-        self.stop.gracefully(self.limits.grace).await;
+        self.shutdown.gracefully(self.limits.grace).await;
     }
 }
 
 impl Drop for Simulator {
     fn drop(&mut self) {
-        self.stop.now();
+        self.shutdown.now();
     }
 }

@@ -12,10 +12,11 @@ use std::{
 };
 
 /// The layers, lowest first.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 11] = [
     "api",
     "scheme",
     "patch",
+    "strategy",
     "store",
     "watch",
     "registry",
@@ -26,7 +27,7 @@ const LAYERS: [&str; 10] = [
 ];
 
 /// What every layer may import.
-const BESIDE: [&str; 2] = ["clock", "profile"];
+const BESIDE: [&str; 3] = ["clock", "profile", "rng"];
 
 /// Servers of their own, which import nothing of the crate.
 const ALONE: [&str; 2] = ["search", "viewer"];

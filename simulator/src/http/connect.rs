@@ -25,11 +25,11 @@ use super::{
 use crate::{
     api::{Reason, Status},
     http::proxy::Lookup,
-    registry::Address,
+    registry::RequestInfo,
 };
 
 impl Service {
-    pub(super) async fn connect(&self, address: &Address, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
+    pub(super) async fn connect(&self, address: &RequestInfo, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
         match address.subresource.as_deref() {
             Some("log") => self.log(address, parts).await,
             Some("portforward") => self.forward_ports(address, parts).await,
@@ -37,7 +37,7 @@ impl Service {
         }
     }
 
-    async fn pod(&self, address: &Address) -> Result<Map<String, Value>, Status> {
+    async fn pod(&self, address: &RequestInfo) -> Result<Map<String, Value>, Status> {
         let (namespace, name) = (
             address.namespace.as_deref().unwrap_or_default(),
             address.name.as_deref().unwrap_or_default(),
@@ -60,7 +60,7 @@ impl Service {
         Ok(())
     }
 
-    async fn log(&self, address: &Address, parts: &Parts) -> Result<Response<Body>, Refusal> {
+    async fn log(&self, address: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Refusal> {
         takes(parts, &[negotiation::JSON, negotiation::YAML, "text/plain"])?;
         let name = address.name.as_deref().unwrap_or_default();
         let options = LogOptions::parse(query(parts), name, self.clock.now(), self.profile)?;
@@ -83,7 +83,7 @@ impl Service {
             ))
         })?;
         let (past, live) = running.log();
-        let text = streams::text(options, past, live).take_until(self.stop.closing.clone().cancelled_owned());
+        let text = streams::text(options, past, live).take_until(self.shutdown.closing.clone().cancelled_owned());
         let mut response = Response::new(Body::frames(text));
         response
             .headers_mut()
@@ -91,7 +91,7 @@ impl Service {
         Ok(response)
     }
 
-    async fn attach(&self, address: &Address, part: &str, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
+    async fn attach(&self, address: &RequestInfo, part: &str, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
         takes(parts, ANYTHING)?;
         let pod = self.pod(address).await?;
         let container = streams::container(&pod, &query(parts).get("container").unwrap_or_default())?;
@@ -121,7 +121,7 @@ impl Service {
         Ok(response)
     }
 
-    async fn forward_ports(&self, address: &Address, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
+    async fn forward_ports(&self, address: &RequestInfo, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
         takes(parts, ANYTHING)?;
         let pod = self.pod(address).await?;
         assigned(&pod)?;
@@ -149,8 +149,8 @@ impl Service {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let closing = self.stop.closing.clone();
-        self.stop.tasks.spawn(async move {
+        let closing = self.shutdown.closing.clone();
+        self.shutdown.tasks.spawn(async move {
             tokio::select! {
                 () = closing.cancelled() => {}
                 () = async {

@@ -2,7 +2,7 @@
 //!
 //! - A well-formed request gets an object, a `Status` or the recorded answer; any other gets a 400 and a closed connection.
 //! - Finding a route and answering from the store copies no object.
-//! - Everything that a peer can hold on to is bounded: [`Limits`].
+//! - Everything that a peer can hold on to is bounded: [`Limits`](stuntdouble_server::Limits).
 //!
 //! Limits: HTTP/1.1 and 1.0.
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
@@ -13,6 +13,7 @@ mod credentials;
 mod description;
 mod discovery;
 pub mod kubeconfig;
+mod listener;
 mod metrics;
 mod negotiation;
 mod path;
@@ -20,9 +21,8 @@ pub(crate) mod proxy;
 mod query;
 mod respond;
 mod route;
-mod server;
+mod served_api;
 mod service;
-mod socket;
 mod spdy;
 mod streams;
 mod strict;
@@ -31,11 +31,11 @@ mod websocket;
 
 pub use body::BodyError;
 pub use credentials::{Credentials, CredentialsError, Secret, User};
+pub(crate) use listener::{Authenticator, serve};
 pub use proxy::{Backend, Backends, Body as ProxiedBody, Redial};
 pub use route::ProxyAddress;
-pub use server::Limits;
-pub(crate) use server::{Guard, Stop, bind, serve};
 pub(crate) use service::{Service, Setup};
 pub(crate) use streams::Tickers;
 pub use streams::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};
+pub use stuntdouble_server::Limits;
 pub use tls::{ClientCertificate, Identity, Tls, TlsError};

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::query::unescape;
+use stuntdouble_server::percent_decode;
 
 /// A path as it was asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) enum Asked<'a> {
 
 /// Decodes the raw path of a URL.
 pub(crate) fn asked(raw: &str) -> Asked<'_> {
-    let Some(path) = unescape(raw, false).filter(|path| path.starts_with('/')) else {
+    let Some(path) = percent_decode(raw, false).filter(|path| path.starts_with('/')) else {
         return Asked::Malformed;
     };
     if is_clean(&path) {

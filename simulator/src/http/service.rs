@@ -7,25 +7,25 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures::{FutureExt, Stream, stream::unfold};
 use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
+use stuntdouble_server::{Limits, Peer, Shutdown};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Limits,
     body::{self, Body},
-    description::{AGGREGATED, Descriptions, OLDER_PROTOBUF, PROTOBUF},
-    discovery::Discovery,
+    description::{AGGREGATED, OLDER_PROTOBUF, PROTOBUF},
     metrics::{Metrics, Open},
     negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
     path::{Asked, asked},
     proxy::{Objects, Proxy},
     query::Query,
     respond::{self, Refusal, generic, refuse},
-    route::{Page, ProxyAddress, Route, Table, Target},
-    server::{Peer, Stop},
+    route::{Page, ProxyAddress, Route, Target},
+    served_api::ServedApi,
     streams::Containers,
     strict::{self, Strictness},
     websocket,
@@ -35,8 +35,8 @@ use crate::{
     clock::Clock,
     patch::Language,
     profile::Profile,
-    registry::{self, Address, ListOptions, ReadOptions, Registry, Reply, WatchStream},
-    scheme::{Resource, Syntax},
+    registry::{self, GetOptions, ListOptions, Registry, RequestInfo, WatchStream},
+    scheme::Syntax,
 };
 
 /// Answers requests out of a registry.
@@ -46,12 +46,11 @@ pub(crate) struct Service {
     pub(super) proxy: Arc<Proxy>,
     pub(super) containers: Arc<dyn Containers>,
     pub(super) clock: Clock,
-    table: Table,
-    discovery: Discovery,
-    descriptions: Descriptions,
+    address: String,
+    api: ArcSwap<ServedApi>,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
-    pub(super) stop: Stop,
+    pub(super) shutdown: Shutdown,
 }
 
 /// What a service is set up with, beside its registry.
@@ -67,22 +66,21 @@ pub(crate) struct Setup {
     /// What a peer may use up.
     pub(crate) limits: Limits,
     /// When to stop.
-    pub(crate) stop: Stop,
+    pub(crate) shutdown: Shutdown,
 }
 
 impl Service {
-    /// A service over `registry` for these resources.
-    pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], setup: Setup) -> Self {
+    /// A service over `registry`.
+    pub(crate) fn new(registry: Arc<Registry>, setup: Setup) -> Self {
         let Setup {
             address,
             proxy,
             containers,
             clock,
             limits,
-            stop,
+            shutdown,
         } = setup;
-        let table = Table::new(resources);
-        let discovery = Discovery::new(&table, resources, &address);
+        let api = ArcSwap::from_pointee(ServedApi::new(registry.scheme(), &address));
         let profile = registry.profile();
         Self {
             registry,
@@ -90,19 +88,29 @@ impl Service {
             proxy: Arc::new(proxy),
             containers,
             clock,
-            table,
-            discovery,
-            descriptions: Descriptions::default(),
+            address,
+            api,
             limits,
             metrics: Metrics::new(),
-            stop,
+            shutdown,
         }
     }
 
-    /// The response to a request on a connection that is cut when `cut` is cancelled.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
+    /// What is served at the moment: of the registry's scheme, which may have changed.
+    fn api(&self) -> Arc<ServedApi> {
+        let (api, scheme) = (self.api.load_full(), self.registry.scheme());
+        if Arc::ptr_eq(api.table.scheme(), &scheme) {
+            return api;
+        }
+        let api = Arc::new(ServedApi::new(scheme, &self.address));
+        self.api.store(api.clone());
+        api
+    }
+
+    /// The response to a request on a connection that is closed when `close` is cancelled.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
         let method = request.method().clone();
-        let response = AssertUnwindSafe(self.respond(request, cut))
+        let response = AssertUnwindSafe(self.respond(request, close))
             .catch_unwind()
             .await
             .unwrap_or_else(|_| failed());
@@ -110,18 +118,19 @@ impl Service {
         response
     }
 
-    async fn respond(&self, request: Request<Incoming>, cut: &CancellationToken) -> Response<Body> {
+    async fn respond(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
+        let api = self.api();
         let route = match asked(parts.uri.path()) {
-            Asked::Clean(path) => self.table.find(&path),
+            Asked::Clean(path) => api.table.find(&path),
             Asked::Moved(to) => return respond::redirect(&parts.method, 301, &to, parts.uri.query()),
             Asked::Malformed => return malformed(&parts),
         };
         let refusal = match route {
-            Route::Page(page) => return self.page(page, &parts),
+            Route::Page(page) => return self.page(&api, page, &parts),
             Route::Missing => Status::no_such_path().into(),
             Route::Target(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Target(target, _) => match self.target(target, &mut parts, body, cut).await {
+            Route::Target(target, _) => match self.target(&api, target, &mut parts, body, close).await {
                 Ok(response) => return response,
                 Err(refusal) => refusal,
             },
@@ -129,10 +138,10 @@ impl Service {
         refuse(refusal, &parts.headers, query(&parts))
     }
 
-    fn page(&self, page: Page, parts: &Parts) -> Response<Body> {
+    fn page(&self, api: &ServedApi, page: Page, parts: &Parts) -> Response<Body> {
         match page {
-            Page::Index => respond::json(200, self.discovery.paths.clone()),
-            Page::Unknown => respond::json(404, self.discovery.paths.clone()),
+            Page::Index => respond::json(200, api.discovery.paths.clone()),
+            Page::Unknown => respond::json(404, api.discovery.paths.clone()),
             Page::Health => respond::text(200, "ok"),
             Page::Metrics => respond::text(200, self.metrics.text()),
             Page::ResetMetrics => {
@@ -152,34 +161,35 @@ impl Service {
 
     async fn target(
         &self,
+        api: &ServedApi,
         target: Target,
         parts: &mut Parts,
         body: Incoming,
-        cut: &CancellationToken,
+        close: &CancellationToken,
     ) -> Result<Response<Body>, Refusal> {
         match target {
             Target::Version => {
                 only(parts, &[JSON])?;
-                Ok(respond::json(200, self.discovery.version.clone()))
+                Ok(respond::json(200, api.discovery.version.clone()))
             }
-            Target::Description(path) => self.description(&path, parts),
-            Target::Versions => match self.aggregated("/api", parts) {
+            Target::Description(path) => self.description(api, &path, parts),
+            Target::Versions => match self.aggregated(api, "/api", parts) {
                 Some(response) => Ok(response),
-                None => document(parts, &self.discovery.versions),
+                None => document(parts, &api.discovery.versions),
             },
-            Target::Groups => match self.aggregated("/apis", parts) {
+            Target::Groups => match self.aggregated(api, "/apis", parts) {
                 Some(response) => Ok(response),
-                None => document(parts, &self.discovery.groups),
+                None => document(parts, &api.discovery.groups),
             },
-            Target::Group(place) => document(parts, self.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
+            Target::Group(place) => document(parts, api.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
             Target::Resources(place) => document(
                 parts,
-                self.discovery.resources.get(place).ok_or_else(Status::no_such_path)?,
+                api.discovery.resources.get(place).ok_or_else(Status::no_such_path)?,
             ),
-            Target::Resource(address) => self.resource(&address, parts, body, cut).await,
+            Target::Resource(address) => self.resource(&address, parts, body, close).await,
             Target::Watch(address) => {
                 takes(parts, STREAMS)?;
-                self.watch(&address, parts, cut).await
+                self.watch(&address, parts, close).await
             }
             Target::Connect(address) => self.connect(&address, parts).await,
             Target::Proxy(address) => {
@@ -191,10 +201,10 @@ impl Service {
 
     async fn resource(
         &self,
-        address: &Address,
+        address: &RequestInfo,
         parts: &mut Parts,
         body: Incoming,
-        cut: &CancellationToken,
+        close: &CancellationToken,
     ) -> Result<Response<Body>, Refusal> {
         let patch = match parts.method {
             Method::PATCH => Some(negotiation::patch_kind(&parts.headers).ok_or_else(|| generic(415))?),
@@ -203,9 +213,9 @@ impl Service {
         takes(parts, OBJECTS)?;
         let query = query(parts);
         let mut unknown = Vec::new();
-        let reply: Reply = match (&parts.method, &address.name) {
+        let reply: registry::Response = match (&parts.method, &address.name) {
             (&Method::GET, Some(_)) => {
-                let options = ReadOptions {
+                let options = GetOptions {
                     export: query.flag("export", self.profile)?,
                     exact: query.flag("exact", self.profile)?,
                 };
@@ -214,7 +224,7 @@ impl Service {
             (&Method::GET, None) => {
                 let watch = query.flag("watch", self.profile)?;
                 if watch && address.resource.has_verb("watch") {
-                    return self.watch(address, parts, cut).await;
+                    return self.watch(address, parts, close).await;
                 }
                 self.registry.list(address, &self.options(query)?).await?
             }
@@ -226,7 +236,7 @@ impl Service {
             (&Method::PUT, _) => {
                 let object = self.object(parts, body).await?;
                 unknown = self.unknown(address, query, &object)?;
-                self.registry.replace(address, &object).await?
+                self.registry.update(address, &object).await?
             }
             (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
@@ -251,7 +261,7 @@ impl Service {
                         unknown = self.unknown(
                             address,
                             query,
-                            &registry::Body {
+                            &registry::RequestBody {
                                 bytes: bytes.clone(),
                                 syntax: Syntax::Json,
                             },
@@ -269,24 +279,29 @@ impl Service {
     }
 
     /// The fields of a body that its kind does not know, where the client asks.
-    fn unknown(&self, address: &Address, query: Query<'_>, body: &registry::Body) -> Result<Vec<String>, Status> {
-        if !self.profile.speaks_to_newer_clients() || !matches!(address.subresource.as_deref(), None | Some("status")) {
+    fn unknown(
+        &self,
+        address: &RequestInfo,
+        query: Query<'_>,
+        body: &registry::RequestBody,
+    ) -> Result<Vec<String>, Status> {
+        if !self.profile.supports_newer_clients() || !matches!(address.subresource.as_deref(), None | Some("status")) {
             return Ok(Vec::new());
         }
-        strict::check(Strictness::asked(query)?, address.resource, body)
+        strict::check(Strictness::asked(query)?, &address.resource, body)
     }
 
     async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
-        body::read(body, self.limits.body, self.limits.body_patience).await
+        body::read(body, self.limits.body, self.limits.body_timeout).await
     }
 
-    async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::Body, Status> {
+    async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::RequestBody, Status> {
         let bytes = self.read(body).await?;
         self.typed(parts, bytes)
     }
 
-    fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::Body, Status> {
-        Ok(registry::Body {
+    fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::RequestBody, Status> {
+        Ok(registry::RequestBody {
             syntax: syntax(&parts.headers, &bytes, self.profile)?,
             bytes,
         })
@@ -304,9 +319,9 @@ impl Service {
 
     async fn watch(
         &self,
-        address: &Address,
+        address: &RequestInfo,
         parts: &mut Parts,
-        cut: &CancellationToken,
+        close: &CancellationToken,
     ) -> Result<Response<Body>, Refusal> {
         let query = query(parts);
         query.flag("watch", self.profile)?;
@@ -315,16 +330,16 @@ impl Service {
         if websocket && !self.profile.websocket_is_lenient() {
             options.timeout = None;
         }
-        let frames = self.registry.watch(address, &options, cut.clone()).await?;
+        let frames = self.registry.watch(address, &options, close.clone()).await?;
         Format::negotiate(&parts.headers, query, STREAMS)?;
         let frames = stream(
             frames,
             !websocket,
-            self.stop.closing.child_token(),
+            self.shutdown.closing.child_token(),
             self.metrics.watch(),
         );
         if websocket {
-            return Ok(websocket::upgrade(parts, frames, self.profile, &self.stop.tasks));
+            return Ok(websocket::upgrade(parts, frames, self.profile, &self.shutdown.tasks));
         }
         let mut response = Response::new(Body::frames(frames));
         if let Some(media_type) = self.profile.watch_media_type() {
@@ -336,14 +351,14 @@ impl Service {
     }
 
     /// Aggregated discovery, for a client that asks for it before anything else.
-    fn aggregated(&self, path: &str, parts: &Parts) -> Option<Response<Body>> {
+    fn aggregated(&self, api: &ServedApi, path: &str, parts: &Parts) -> Option<Response<Body>> {
         let first = negotiation::header(&parts.headers, header::ACCEPT)?
             .split(',')
             .next()?
             .replace(' ', "");
-        let asked = self.profile.speaks_to_newer_clients() && first == AGGREGATED;
+        let asked = self.profile.supports_newer_clients() && first == AGGREGATED;
         let document = if asked {
-            self.descriptions.aggregated(&self.table, path)
+            api.descriptions.aggregated(&api.table, path)
         } else {
             None
         };
@@ -351,13 +366,13 @@ impl Service {
     }
 
     /// The API described, in the form that stands at a path.
-    fn description(&self, path: &str, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        if !path.starts_with("/swaggerapi") && !self.profile.speaks_to_newer_clients() {
-            return Ok(self.page(Page::Unknown, parts));
+    fn description(&self, api: &ServedApi, path: &str, parts: &Parts) -> Result<Response<Body>, Refusal> {
+        if !path.starts_with("/swaggerapi") && !self.profile.supports_newer_clients() {
+            return Ok(self.page(api, Page::Unknown, parts));
         }
-        let document = self
+        let document = api
             .descriptions
-            .json(&self.table, path)
+            .json(&api.table, path)
             .ok_or_else(Status::no_such_path)?;
         let in_protobuf = || {
             [PROTOBUF, OLDER_PROTOBUF]
@@ -365,7 +380,7 @@ impl Service {
                 .any(|media_type| negotiation::names(&parts.headers, media_type))
         };
         if path == "/openapi/v2" && in_protobuf() {
-            return Ok(respond::of(PROTOBUF, self.descriptions.protobuf(&self.table)));
+            return Ok(respond::of(PROTOBUF, api.descriptions.protobuf(&api.table)));
         }
         takes(parts, &[JSON])?;
         Ok(respond::json(200, document))

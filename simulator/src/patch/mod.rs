@@ -87,8 +87,8 @@ impl PatchError {
     /// The answer to the request.
     pub fn status(&self, profile: Profile) -> Status {
         match self {
-            Self::Malformed(text) => profile.mistake(400, text),
-            Self::Inapplicable(text) => profile.mistake(422, text),
+            Self::Malformed(text) => profile.client_error(400, text),
+            Self::Inapplicable(text) => profile.client_error(422, text),
             Self::Crash => Status {
                 details: Some(Box::default()),
                 ..Status::internal(self.to_string())

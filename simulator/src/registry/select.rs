@@ -7,7 +7,7 @@ use crate::{
     store::Record,
 };
 
-use super::{Address, ListOptions};
+use super::{ListOptions, RequestInfo};
 
 /// A label selector and a field selector, parsed, and the place they are asked of.
 pub(super) struct Selection {
@@ -20,20 +20,21 @@ pub(super) struct Selection {
 
 impl Selection {
     /// The selection of `options` at `at`; refused as the profile has it where a selector is malformed or asks for a field that cannot be selected by.
-    pub(super) fn parse(at: &Address, options: &ListOptions, profile: Profile) -> Result<Self, Status> {
-        let malformed = |text: String| profile.mistake(400, text);
+    pub(super) fn parse(request: &RequestInfo, options: &ListOptions, profile: Profile) -> Result<Self, Status> {
+        let malformed = |text: String| profile.client_error(400, text);
         let labels = labels::Selector::parse(&options.label_selector).map_err(malformed)?;
         let fields = fields::Selector::parse(&options.field_selector).map_err(malformed)?;
-        supported(at.resource, &fields)?;
-        if at.name.is_some() && !fields.is_everything() {
+        supported(&request.resource, &fields)?;
+        if request.name.is_some() && !fields.is_everything() {
             return Err(Status::bad_request(
                 "both a name and a field selector provided; please provide one or the other.",
             ));
         }
-        let nothing = at.name.is_some() && at.resource.strategy.name_is_no_field && profile.forgets_names();
+        let nothing =
+            request.name.is_some() && request.resource.strategy.name_is_no_field && profile.has_name_field_bug();
         Ok(Self {
-            namespace: at.namespace.as_deref().map(Into::into),
-            name: at.name.as_deref().map(Into::into),
+            namespace: request.namespace.as_deref().map(Into::into),
+            name: request.name.as_deref().map(Into::into),
             labels,
             fields,
             nothing,
@@ -46,7 +47,7 @@ impl Selection {
     }
 
     /// Whether `record` is one of them.
-    pub(super) fn sees(&self, record: &Record) -> bool {
+    pub(super) fn matches(&self, record: &Record) -> bool {
         !self.nothing
             && self.namespace.as_deref().is_none_or(|n| *n == *record.key().namespace)
             && self.name.as_deref().is_none_or(|n| *n == *record.key().name)

@@ -5,17 +5,17 @@
 
 use serde_json::{Value, json};
 
-use super::{endpoints, update::Part};
+use super::update::Subresource;
 use crate::{
     api::{Object, meta},
-    clock::Chance,
+    rng::Rng,
     scheme::Resource,
 };
 
 /// Sets what a client cannot.
-pub(super) fn prepare_create(resource: &Resource, object: &mut Object, chance: &Chance) {
+pub(super) fn prepare_create(resource: &Resource, object: &mut Object, rng: &Rng) {
     match resource.plural.as_str() {
-        "limitranges" if meta::text(object, "metadata.name").is_empty() => meta::set(object, "name", &chance.uid()),
+        "limitranges" if meta::text(object, "metadata.name").is_empty() => meta::set(object, "name", &rng.uid()),
         "pods" => set_status(object, json!({"phase": "Pending"})),
         "namespaces" => {
             set_status(object, json!({"phase": "Active"}));
@@ -61,8 +61,8 @@ pub(super) fn complete(resource: &Resource, object: &mut Object) {
         .or_insert(uid.into());
 }
 
-/// Sets what a stored object is read back with: a volume's phase, which creating it has reset.
-pub(super) fn settle(resource: &Resource, object: &mut Object) {
+/// Sets the status of a new volume or claim, whose status was dropped before validation.
+pub(super) fn set_initial_status(resource: &Resource, object: &mut Object) {
     if matches!(resource.plural.as_str(), "persistentvolumes" | "persistentvolumeclaims") {
         set_status(object, json!({"phase": "Pending"}));
     }
@@ -71,15 +71,15 @@ pub(super) fn settle(resource: &Resource, object: &mut Object) {
 /// Brings what passed validation into the one form that it is stored in.
 pub(super) fn canonicalize(resource: &Resource, object: &mut Object) {
     if resource.plural == "endpoints" {
-        endpoints::repack(object);
+        crate::strategy::subsets::repack(object);
     }
 }
 
 /// Keeps what a replacement of `part` cannot change.
-pub(super) fn prepare_update(resource: &Resource, part: Part, new: &mut Object, old: &Object) {
-    match part {
-        Part::Main => main(resource, new, old),
-        Part::Status => {
+pub(super) fn prepare_update(resource: &Resource, subresource: Subresource, new: &mut Object, old: &Object) {
+    match subresource {
+        Subresource::Main => main(resource, new, old),
+        Subresource::Status => {
             keep(new, old, "spec");
             match resource.plural.as_str() {
                 "pods" => drop(meta::metadata(new).shift_remove("deletionTimestamp")),
@@ -87,7 +87,7 @@ pub(super) fn prepare_update(resource: &Resource, part: Part, new: &mut Object, 
                 _ => {}
             }
         }
-        Part::Finalize => keep(new, old, "status"),
+        Subresource::Finalize => keep(new, old, "status"),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
         quantity::{Format, Quantity},
         status::texts,
     },
-    registry::{Address, Registry},
+    registry::{Registry, RequestInfo},
 };
 
 /// The annotation that says what was set.
@@ -23,11 +23,11 @@ type Amounts = Map<String, Value>;
 type Test<'a> = &'a dyn Fn(&str, Quantity, Option<Quantity>, Option<Quantity>) -> Option<String>;
 
 /// Applies the limit ranges of the namespace to a pod; other kinds have none.
-pub(super) async fn admit(registry: &Registry, at: &Address, object: &mut Object) -> Result<(), Status> {
-    if at.resource.plural != "pods" {
+pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
+    if request.resource.plural != "pods" {
         return Ok(());
     }
-    for (_, range) in of_namespace(registry, at, "limitranges").await? {
+    for (_, range) in of_namespace(registry, request, "limitranges").await? {
         let limits: Vec<Object> = meta::lookup(&range, "spec.limits")
             .and_then(Value::as_array)
             .into_iter()
