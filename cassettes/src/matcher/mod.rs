@@ -118,7 +118,19 @@ impl Ask {
 
     /// Whether a live request is this recorded one.
     pub fn matches(&self, live: &Self) -> Match {
-        let mut all = Comparison::default();
+        self.compared(live, Comparison::default())
+    }
+
+    /// Whether a request of one session is like one of another, in which any name can be another random one.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let comparison = Comparison {
+            names_vary: true,
+            ..Comparison::default()
+        };
+        matches!(self.compared(other, comparison), Match::Fits(..))
+    }
+
+    fn compared(&self, live: &Self, mut all: Comparison) -> Match {
         if self.method != live.method {
             all.differs(format!("method {}, recorded {}", live.method, self.method));
         }
@@ -218,6 +230,8 @@ struct Comparison {
     pairs: Vec<(String, String)>,
     /// What is made up in the name of the object that is created.
     introduced: Vec<(String, String)>,
+    /// Whether any name can be another random one.
+    names_vary: bool,
     differences: Vec<String>,
 }
 
@@ -250,6 +264,7 @@ impl Comparison {
         if recorded == live {
             return;
         }
+        let place = if self.names_vary { Place::NewName } else { place };
         match pairs(recorded, live, place) {
             Some(pairs) => self.pairs.extend(pairs),
             None => self.differs(format!("{what} {}, recorded {}", clip(live), clip(recorded))),
