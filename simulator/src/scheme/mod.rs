@@ -32,7 +32,7 @@ pub mod yaml;
 pub use body::Syntax;
 pub(crate) use by_version::ByVersion;
 pub use conversion::Conversion;
-pub use kinds::Scheme;
+pub use kinds::{Kinds, Scheme};
 pub use load::{LoadError, Strategy};
 pub use resource::Resource;
 pub use scan::check as check_json;
