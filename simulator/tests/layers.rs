@@ -14,6 +14,7 @@ use std::{
 /// The layers, lowest first.
 const LAYERS: [&str; 11] = [
     "api",
+    "compat",
     "scheme",
     "patch",
     "strategy",

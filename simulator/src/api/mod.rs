@@ -7,9 +7,11 @@ pub mod fields;
 pub mod labels;
 pub mod meta;
 pub mod quantity;
+mod quote;
 pub mod status;
 
 pub use field::{FieldError, FieldErrorKind, Path};
+pub(crate) use quote::go_quote;
 pub use status::{Reason, Status};
 
 /// An object as the API exchanges it: a JSON tree whose maps keep their order.
