@@ -4,6 +4,7 @@
 
 pub mod field;
 pub mod fields;
+mod group_resource;
 pub mod labels;
 pub mod meta;
 pub mod quantity;
@@ -11,6 +12,7 @@ mod quote;
 pub mod status;
 
 pub use field::{FieldError, FieldErrorKind, Path};
+pub use group_resource::GroupResource;
 pub(crate) use quote::go_quote;
 pub use status::{Reason, Status};
 
