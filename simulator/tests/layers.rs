@@ -12,10 +12,12 @@ use std::{
 };
 
 /// The layers, lowest first.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 12] = [
     "api",
+    "compat",
     "scheme",
     "patch",
+    "strategy",
     "store",
     "watch",
     "registry",

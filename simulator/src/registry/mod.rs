@@ -10,15 +10,14 @@ mod bootstrap;
 mod components;
 mod create;
 mod delete;
-mod endpoints;
 mod export;
 mod get;
 mod list_cache;
+mod objects;
 mod patch;
 mod rollback;
 mod scale;
 mod select;
-mod services;
 mod strategy;
 mod update;
 mod version;
@@ -29,21 +28,23 @@ mod tests;
 
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use jiff::SignedDuration;
 
+pub use crate::strategy::allocation::Cidr;
 use crate::{
     api::{Object, Reason, Status},
     clock::Clock,
     profile::Profile,
     rng::Rng,
-    scheme::{Resource, Syntax},
+    scheme::{Resource, Scheme, Syntax},
     store::{Memory, Store, StoreError},
+    strategy::allocation,
     watch::Hub,
 };
 
 pub use components::Component;
-pub use services::Cidr;
 pub use watch::WatchStream;
 
 /// How long an event is kept from its last change.
@@ -75,7 +76,8 @@ pub struct Registry {
     rng: Arc<Rng>,
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
-    services: services::Services,
+    services: allocation::Services,
+    scheme: ArcSwap<Scheme>,
     list_cache: list_cache::ListCache,
     components: Vec<Component>,
 }
@@ -86,7 +88,7 @@ impl Registry {
         let profile = settings.profile;
         let hub = Hub::start(profile, clock.activity());
         let store = Arc::new(Memory::new(hub.clone()));
-        let services = services::Services::new(settings.service_range, profile, rng.clone());
+        let services = allocation::Services::new(settings.service_range, profile, rng.clone());
         let components = settings.components.clone();
         Self {
             settings,
@@ -96,9 +98,15 @@ impl Registry {
             store,
             hub,
             services,
+            scheme: ArcSwap::from(Scheme::builtin()),
             list_cache: list_cache::ListCache::default(),
             components,
         }
+    }
+
+    /// The kinds that are served at the moment.
+    pub fn scheme(&self) -> Arc<Scheme> {
+        self.scheme.load_full()
     }
 
     /// Behaviour profile.
@@ -147,7 +155,7 @@ impl From<StoreError> for Status {
 #[derive(Clone, Debug)]
 pub struct RequestInfo {
     /// The resource in its group and version.
-    pub resource: &'static Resource,
+    pub resource: Arc<Resource>,
     /// The namespace; `None` for cluster-wide kinds and for all namespaces.
     pub namespace: Option<String>,
     /// The object's name; `None` for the whole collection.

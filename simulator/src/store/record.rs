@@ -1,10 +1,18 @@
 //! One stored object: its bytes, and what was extracted from them.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{
+    ops::Range,
+    sync::{Arc, Weak},
+};
 
 use bytes::{Bytes, BytesMut};
+use parking_lot::Mutex;
 
 use super::Key;
+use crate::{
+    api::Object,
+    scheme::{ByVersion, Resource},
+};
 
 /// Sorted name-value pairs: labels, or selectable fields.
 pub type Pairs = Box<[(Box<str>, Box<str>)]>;
@@ -55,13 +63,14 @@ impl Draft {
             given_link: self.given_link,
             labels: self.labels,
             fields: self.fields,
-            converted: OnceLock::new(),
+            converted: ByVersion::default(),
+            object: Mutex::default(),
         }
     }
 }
 
 /// A stored object at one revision.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Record {
     key: Key,
     revision: u64,
@@ -70,7 +79,8 @@ pub struct Record {
     given_link: Box<str>,
     labels: Pairs,
     fields: Pairs,
-    converted: OnceLock<Bytes>,
+    converted: ByVersion<Bytes>,
+    object: Mutex<Weak<Object>>,
 }
 
 impl Record {
@@ -89,6 +99,17 @@ impl Record {
         &self.bytes
     }
 
+    /// The object's tree: parsed when it is first needed, then shared for as long as somebody holds it.
+    pub fn object(&self) -> Arc<Object> {
+        let mut kept = self.object.lock();
+        if let Some(object) = kept.upgrade() {
+            return object;
+        }
+        let object = Arc::new(serde_json::from_slice(&self.bytes).unwrap_or_default());
+        *kept = Arc::downgrade(&object);
+        object
+    }
+
     /// The selfLink that its writer gave it; empty for none.
     pub fn given_link(&self) -> &str {
         &self.given_link
@@ -104,9 +125,13 @@ impl Record {
         &self.fields
     }
 
-    /// The object in the other version of its kind: made by `convert` when first asked for, then shared.
-    pub fn converted(&self, convert: impl FnOnce(&Bytes) -> Bytes) -> &Bytes {
-        self.converted.get_or_init(|| convert(&self.bytes))
+    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first asked for, then shared.
+    pub fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
+        if version.is_storage_version() {
+            return &self.bytes;
+        }
+        self.converted
+            .get_or_init(version, || version.convert_stored(&self.bytes))
     }
 
     /// Whether `draft` would store the same object again.
@@ -132,6 +157,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::GroupResource;
 
     fn draft(json: &'static str) -> Option<Draft> {
         Draft::new(json.as_bytes(), "".into(), Pairs::default(), Pairs::default())
@@ -142,7 +168,7 @@ mod tests {
         let draft =
             draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#)
                 .unwrap();
-        let record = draft.seal(Key::new("pods", "n", "a"), 1234);
+        let record = draft.seal(Key::new(&GroupResource::core("pods"), "n", "a"), 1234);
         assert_eq!(
             record.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
@@ -155,6 +181,16 @@ mod tests {
                 .as_slice()
         );
         assert_eq!(later.revision(), 99999);
+    }
+
+    #[test]
+    fn a_tree_is_parsed_once_while_it_is_held() {
+        let record = draft(r#"{"metadata":{"resourceVersion":"0"}}"#)
+            .unwrap()
+            .seal(Key::new(&GroupResource::core("pods"), "n", "a"), 7);
+        let object = record.object();
+        assert_eq!(object["metadata"]["resourceVersion"], "7");
+        assert!(Arc::ptr_eq(&object, &record.object()));
     }
 
     #[test]
