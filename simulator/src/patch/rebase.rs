@@ -94,14 +94,9 @@ mod tests {
         let pods = scheme.resource("", "v1", "pods").unwrap();
         let change = |change: Value| {
             let (object, change) = (original.as_object().unwrap(), change.to_string());
-            apply(
-                Language::Merge,
-                object,
-                change.as_bytes(),
-                pods.type_ref(),
-                Profile::Documented,
-            )
-            .unwrap()
+            let (language, profile) = (Language::Merge, Profile::Documented);
+            let patched = apply(language, object, change.as_bytes(), pods.type_ref(), profile);
+            serde_json::from_slice::<Map<String, Value>>(&patched.unwrap()).unwrap()
         };
         rebase(
             original.as_object().unwrap(),

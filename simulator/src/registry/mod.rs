@@ -15,6 +15,7 @@ mod delete;
 mod errors;
 mod expiry;
 mod get;
+mod kinds;
 mod list_cache;
 mod objects;
 mod patch;

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     api::{Object, Status, meta},
     patch::{self, Language},
-    scheme::Resource,
+    scheme::{Resource, Syntax},
 };
 
 /// The object that a patch was first computed from, and with the patch.
@@ -72,7 +72,7 @@ impl Registry {
         let patched = patch::apply(language, current, patch, resource.type_ref(), self.profile)
             .map_err(|e| e.status(self.profile))?;
         self.scheme()
-            .decode_value(resource, patched.into())
+            .decode_plain(resource, &patched, Syntax::Json)
             .map_err(|refusal| self.client_error(422, refusal.message))
     }
 }

@@ -1,19 +1,17 @@
 //! Resource versions in requests.
 
 use super::state::Registry;
-use crate::api::{Object, Status, meta};
+use crate::{
+    api::{Object, Status, meta},
+    compat::strconv::parse_uint,
+};
 
 /// The revision of a resourceVersion; 0 for none. The error is v1.2's text.
 pub(super) fn parse(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
     }
-    let digits = text.bytes().all(|b| b.is_ascii_digit());
-    match text.parse() {
-        Ok(revision) if digits => Ok(revision),
-        _ if digits => Err(format!("strconv.ParseUint: parsing {text:?}: value out of range")),
-        _ => Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax")),
-    }
+    parse_uint(text)
 }
 
 impl Registry {

@@ -3,6 +3,7 @@
 use std::{net::Ipv4Addr, sync::Arc};
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 
 use super::{expiry::Expiry, list_cache::ListCache};
 use crate::{
@@ -41,7 +42,9 @@ pub struct Registry {
     pub(super) context: Context,
     pub(super) list_cache: ListCache,
     pub(super) expiry: Arc<Expiry>,
-    scheme: ArcSwap<Scheme>,
+    pub(super) scheme: ArcSwap<Scheme>,
+    /// Held while kinds are added or removed.
+    pub(super) changing_kinds: Mutex<()>,
 }
 
 impl Registry {
@@ -75,6 +78,7 @@ impl Registry {
             hub,
             list_cache: ListCache::default(),
             scheme: ArcSwap::from(scheme),
+            changing_kinds: Mutex::default(),
         }
     }
 

@@ -168,23 +168,33 @@ impl Hub {
         self.channel(resource).latest.load(Ordering::Acquire)
     }
 
+    /// Ends the watches of `resource` once they have read what there is. From then on watches can only start after that.
+    pub(crate) fn close(&self, resource: &GroupResource) {
+        let channel = self.new_channel(resource, self.latest());
+        if let Some(closed) = self.channels.write().insert(resource.clone(), channel) {
+            closed.history.write().close();
+            closed.notify.notify_waiters();
+        }
+    }
+
+    fn new_channel(&self, resource: &GroupResource, since: u64) -> Arc<Channel> {
+        Arc::new(Channel {
+            history: RwLock::new(History::new(since, self.limits.of(resource), LAG)),
+            notify: Arc::default(),
+            changed: AtomicBool::new(false),
+            latest: AtomicU64::new(since),
+            limits: Mutex::default(),
+        })
+    }
+
     fn channel(&self, resource: &GroupResource) -> Arc<Channel> {
         if let Some(channel) = self.channels.read().get(resource) {
             return channel.clone();
         }
-        let make = || {
-            Arc::new(Channel {
-                history: RwLock::new(History::new(self.limits.of(resource), LAG)),
-                notify: Arc::default(),
-                changed: AtomicBool::new(false),
-                latest: AtomicU64::new(0),
-                limits: Mutex::default(),
-            })
-        };
         self.channels
             .write()
             .entry(resource.clone())
-            .or_insert_with(make)
+            .or_insert_with(|| self.new_channel(resource, 0))
             .clone()
     }
 }
@@ -254,7 +264,7 @@ mod tests {
 
     impl Rig {
         fn new() -> Self {
-            let hub = Hub::start(HistoryLimits::new(100), &Activity::default());
+            let hub = Hub::start(HistoryLimits::new(1000), &Activity::default());
             Self {
                 store: Memory::new(hub.clone()),
                 hub,
