@@ -31,7 +31,7 @@ impl Registry {
             _ => None,
         };
         admission::namespace_exists(self, request).await?;
-        let record = self.delete_object(request, &mut grace).await?;
+        let record = self.delete_object(request, false, &mut grace).await?;
         if self.profile.delete_returns_object() && strategy.returns_deleted() {
             return Ok(Response::ok(record.bytes_in(&request.resource).clone()));
         }
@@ -68,7 +68,7 @@ impl Registry {
                 namespace: request.resource.namespaced.then(|| record.key().namespace.to_string()),
                 ..request.with_name(&record.key().name)
             };
-            match self.delete_object(&one, &mut grace).await {
+            match self.delete_object(&one, true, &mut grace).await {
                 Err(gone) if gone.code == 404 => {}
                 other => drop(other?),
             }
@@ -81,12 +81,22 @@ impl Registry {
     }
 
     /// Deletes one object in the grace period `grace`, or in its own, which is then written there. Returns its last state.
-    async fn delete_object(&self, request: &RequestInfo, grace: &mut Option<i64>) -> Result<Arc<Record>, Status> {
+    async fn delete_object(
+        &self,
+        request: &RequestInfo,
+        in_collection: bool,
+        grace: &mut Option<i64>,
+    ) -> Result<Arc<Record>, Status> {
         let strategy = strategy_of(&request.resource);
         loop {
             let old = self.record(request).await?;
             let mut object = stored_tree(&old)?;
-            let deletion = strategy.before_delete(&mut object, grace, self.clock.now())?;
+            let now = self.clock.now();
+            let deletion = if in_collection {
+                strategy.before_delete_of_collection(&mut object, grace, now)?
+            } else {
+                strategy.before_delete(&mut object, grace, now)?
+            };
             let last = match deletion {
                 Deletion::Pending => return Ok(old),
                 Deletion::Remove => old,
@@ -121,7 +131,7 @@ impl Registry {
             resource: self.named(name)?,
             ..request.clone()
         };
-        match Box::pin(self.delete_object(&dependent, &mut None)).await {
+        match Box::pin(self.delete_object(&dependent, false, &mut None)).await {
             Err(gone) if gone.code == 404 => Ok(()),
             other => other.map(drop),
         }

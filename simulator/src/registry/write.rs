@@ -71,15 +71,20 @@ impl Registry {
     ) -> Result<Option<Arc<Record>>, Status> {
         let resource = &request.resource;
         let expiry = self.expiry_of(resource);
-        let shown = expiry.and_then(|_| meta::text(&new, "metadata.deletionTimestamp").parse().ok());
-        let unchanged = draft(resource, new.clone(), false, shown)?;
-        if old.is_same_as(&unchanged) {
+        let draft = match expiry {
+            None => draft(resource, new, false, None)?,
+            Some(_) => {
+                let shown = meta::text(&new, "metadata.deletionTimestamp").parse().ok();
+                let unchanged = draft(resource, new.clone(), false, shown)?;
+                if old.is_same_as(&unchanged) {
+                    return Ok(Some(old.clone()));
+                }
+                draft(resource, new, false, expiry)?
+            }
+        };
+        if expiry.is_none() && old.is_same_as(&draft) {
             return Ok(Some(old.clone()));
         }
-        let draft = match expiry {
-            None => unchanged,
-            expiry => draft(resource, new, false, expiry)?,
-        };
         match self
             .store
             .commit(old.key(), Expected::At(old.revision()), Write::Put(draft))

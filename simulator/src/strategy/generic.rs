@@ -86,6 +86,16 @@ pub(crate) trait Strategy: Send + Sync {
         Ok(Deletion::Remove)
     }
 
+    /// The same for an object that is deleted with its collection.
+    fn before_delete_of_collection(
+        &self,
+        object: &mut Object,
+        grace: &mut Option<i64>,
+        now: Timestamp,
+    ) -> Result<Deletion, Status> {
+        self.before_delete(object, grace, now)
+    }
+
     /// Whether the body of a DELETE is ignored.
     fn ignores_delete_options(&self) -> bool {
         false

@@ -102,6 +102,16 @@ impl Strategy for NamespaceStrategy {
         Ok(Deletion::Remove)
     }
 
+    /// v1.2 removes the namespaces of a collection at once.
+    fn before_delete_of_collection(
+        &self,
+        _: &mut Object,
+        _: &mut Option<i64>,
+        _: Timestamp,
+    ) -> Result<Deletion, Status> {
+        Ok(Deletion::Remove)
+    }
+
     fn returns_deleted(&self) -> bool {
         true
     }
