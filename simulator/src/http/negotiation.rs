@@ -227,11 +227,37 @@ pub(crate) fn patch_kind(headers: &HeaderMap) -> Option<Language> {
         })
 }
 
-/// Whether a path that consumes only `consumed` takes a request without a body that sends `headers`.
-pub(crate) fn consumes(headers: &HeaderMap, consumed: &[&str]) -> bool {
-    match header(headers, header::CONTENT_TYPE).unwrap_or_default() {
-        "" => true,
-        declared => declared.split(',').map(essence).any(|each| consumed.contains(&each)),
+/// Checks that the client accepts one of the media types that a path offers.
+///
+/// # Errors
+/// With a 406 if it accepts none.
+pub(crate) fn check_accept(headers: &HeaderMap, offered: &[&str]) -> Result<(), Status> {
+    if accepts(headers, offered) {
+        Ok(())
+    } else {
+        Err(status_only(406))
+    }
+}
+
+/// Checks the Content-Type of a request without a body, for a path that restricts it to `media_types`.
+///
+/// # Errors
+/// With a 415 for any other.
+pub(crate) fn check_content_type(headers: &HeaderMap, media_types: &[&str]) -> Result<(), Status> {
+    let declared = header(headers, header::CONTENT_TYPE).unwrap_or_default();
+    if declared.is_empty() || declared.split(',').map(essence).any(|each| media_types.contains(&each)) {
+        Ok(())
+    } else {
+        Err(status_only(415))
+    }
+}
+
+/// The Status of a 406 or 415, which v1.2 sends without a reason.
+pub(crate) fn status_only(code: u16) -> Status {
+    let text = format!("the server responded with the status code {code} but did not return more information");
+    Status {
+        details: Some(Box::default()),
+        ..Status::unexplained(code, text)
     }
 }
 

@@ -66,7 +66,7 @@ where
 async fn front(behind: Option<SocketAddr>, backends: Backends) -> SocketAddr {
     let mut settings = Settings::new(Profile::Documented);
     if let Some(behind) = behind {
-        settings.dial = [Redial {
+        settings.dial = [DialOverride {
             from: "10.9.9.9:80".to_owned(),
             to: behind.to_string(),
         }]
@@ -199,7 +199,7 @@ async fn a_server_that_speaks_no_tls_is_told_apart(#[case] says: &'static [u8], 
 async fn a_server_that_keeps_silent_is_given_up() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut settings = Settings::new(Profile::Documented);
-    settings.dial = [Redial {
+    settings.dial = [DialOverride {
         from: "10.9.9.9:80".to_owned(),
         to: silent.local_addr().unwrap().to_string(),
     }]
