@@ -9,6 +9,7 @@ use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use futures::future::BoxFuture;
@@ -20,6 +21,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     api::Status,
+    client::Client,
     clock::Clock,
     cluster::{self, Addon},
     http::{
@@ -303,6 +305,7 @@ impl Builder {
             limits: self.limits.clone(),
             shutdown: shutdown.clone(),
         };
+        let client = Client::new(registry.clone(), self.clock.clone());
         let service = Arc::new(Service::new(registry, Scheme::builtin().resources(), setup));
         http::serve(listener, service.clone(), None);
         let secure = tls.map(|((listener, address), tls)| {
@@ -320,6 +323,7 @@ impl Builder {
             credentials,
             limits: self.limits,
             shutdown,
+            client,
         })
     }
 }
@@ -361,6 +365,7 @@ pub struct Simulator {
     credentials: Credentials,
     limits: Limits,
     shutdown: Shutdown,
+    client: Client,
 }
 
 impl Simulator {
@@ -377,6 +382,35 @@ impl Simulator {
     /// Its base URL, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// A client that reads and writes the cluster's objects without HTTP.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Steps a frozen clock, from one deadline to the next; at each it waits until nothing is left to do.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// use std::time::Duration;
+    /// use stuntdouble_simulator::{Simulator, clock::Clock};
+    ///
+    /// let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse()?;
+    /// let simulator = Simulator::builder().clock(clock.clone()).bare(true).start().await?;
+    /// simulator.advance(Duration::from_secs(600)).await;
+    /// assert_eq!(clock.stamp(), "2015-06-26T12:10:00Z");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn advance(&self, by: Duration) {
+        self.client.clock().advance(by).await;
+    }
+
+    /// Waits until nothing that acts in the cluster has anything left to do at this time.
+    pub async fn settle(&self) {
+        self.client.clock().settle().await;
     }
 
     /// The base URL of the secure listener, where there is one.

@@ -12,10 +12,11 @@ use std::{
 };
 
 /// The layers, lowest first.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 11] = [
     "api",
     "scheme",
     "patch",
+    "strategy",
     "store",
     "watch",
     "registry",

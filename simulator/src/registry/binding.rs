@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{Registry, RequestBody, RequestInfo, Response, admission};
 use crate::{
     api::{Status, meta, status::texts},
-    scheme::{Scheme, validate},
+    scheme::Scheme,
+    strategy::validate,
 };
 
 /// Binds the pod that the body names.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    Registry, RequestBody, RequestInfo, Response, admission, binding, rollback, services::Allocation, strategy,
-    update::Subresource, version, watch::version,
+    Registry, RequestBody, RequestInfo, Response, admission, binding, rollback, strategy, update::Subresource, version,
+    watch::version,
 };
 use crate::{
     api::{Object, Status, meta},
-    scheme::{Resource, TypeRef, types::Shape, validate},
+    scheme::{Resource, TypeRef, types::Shape},
     store::{Draft, Expected, Pairs, Record, StoreError, Write},
+    strategy::{allocation::Allocation, validate},
 };
 
 /// The longest a name is made from a prefix: 63 characters less the 5 that are appended.

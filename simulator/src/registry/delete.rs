@@ -134,7 +134,9 @@ impl Registry {
                 .await
             {
                 Ok(_) => {
-                    self.services.forget(&last)?;
+                    if request.resource.plural == "services" {
+                        self.services.forget(&parse(last.bytes())?);
+                    }
                     self.delete_endpoints(request).await?;
                     return Ok(Outcome::Gone(last));
                 }

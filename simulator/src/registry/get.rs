@@ -7,8 +7,9 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{GetOptions, ListOptions, Registry, RequestInfo, Response, export, scale, select::Selection, version};
 use crate::{
     api::{Object, Status, meta},
-    scheme::{Resource, validate::name},
+    scheme::Resource,
     store::{Key, Listing, Record},
+    strategy::validate::name,
 };
 
 impl Registry {
@@ -70,7 +71,7 @@ impl Registry {
     }
 
     /// The object that `at` names.
-    pub(super) async fn record(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
+    pub(crate) async fn record(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
         let key = self.key(request)?;
         self.store.get(&key).await?.ok_or_else(|| not_found(request))
     }

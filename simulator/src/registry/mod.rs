@@ -10,15 +10,14 @@ mod bootstrap;
 mod components;
 mod create;
 mod delete;
-mod endpoints;
 mod export;
 mod get;
 mod list_cache;
+mod objects;
 mod patch;
 mod rollback;
 mod scale;
 mod select;
-mod services;
 mod strategy;
 mod update;
 mod version;
@@ -32,6 +31,7 @@ use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 use bytes::Bytes;
 use jiff::SignedDuration;
 
+pub use crate::strategy::allocation::Cidr;
 use crate::{
     api::{Object, Reason, Status},
     clock::Clock,
@@ -39,11 +39,11 @@ use crate::{
     rng::Rng,
     scheme::{Resource, Syntax},
     store::{Memory, Store, StoreError},
+    strategy::allocation,
     watch::Hub,
 };
 
 pub use components::Component;
-pub use services::Cidr;
 pub use watch::WatchStream;
 
 /// How long an event is kept from its last change.
@@ -75,7 +75,7 @@ pub struct Registry {
     rng: Arc<Rng>,
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
-    services: services::Services,
+    services: allocation::Services,
     list_cache: list_cache::ListCache,
     components: Vec<Component>,
 }
@@ -86,7 +86,7 @@ impl Registry {
         let profile = settings.profile;
         let hub = Hub::start(profile, clock.activity());
         let store = Arc::new(Memory::new(hub.clone()));
-        let services = services::Services::new(settings.service_range, profile, rng.clone());
+        let services = allocation::Services::new(settings.service_range, profile, rng.clone());
         let components = settings.components.clone();
         Self {
             settings,

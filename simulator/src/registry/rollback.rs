@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{Registry, RequestBody, RequestInfo, Response, admission};
 use crate::{
     api::{Status, meta},
-    scheme::{Scheme, validate},
+    scheme::Scheme,
+    strategy::validate,
 };
 
 /// Rolls back the deployment that the body names.

@@ -14,7 +14,8 @@ use super::{
 use crate::{
     api::{Object, Status, labels, meta},
     patch::Language,
-    scheme::{Resource, Scheme, validate},
+    scheme::{Resource, Scheme},
+    strategy::validate,
 };
 
 /// The Scale kind at an address.

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{endpoints, update::Subresource};
+use super::update::Subresource;
 use crate::{
     api::{Object, meta},
     rng::Rng,
@@ -71,7 +71,7 @@ pub(super) fn set_initial_status(resource: &Resource, object: &mut Object) {
 /// Brings what passed validation into the one form that it is stored in.
 pub(super) fn canonicalize(resource: &Resource, object: &mut Object) {
     if resource.plural == "endpoints" {
-        endpoints::repack(object);
+        crate::strategy::subsets::repack(object);
     }
 }
 

@@ -9,16 +9,14 @@ use bytes::Bytes;
 use super::{
     Registry, RequestBody, RequestInfo, Response, admission,
     get::{not_found, object, parse},
-    scale,
-    services::Allocation,
-    strategy, version,
+    scale, strategy, version,
     watch::version,
 };
 use crate::{
     api::{Object, Status, meta},
     patch::Language,
-    scheme::validate,
     store::{Expected, Record, StoreError, Write},
+    strategy::{allocation::Allocation, validate},
 };
 
 /// How often a change that others overtake is computed anew.
@@ -36,7 +34,7 @@ pub(super) enum Subresource {
 }
 
 impl Subresource {
-    fn of(request: &RequestInfo) -> Result<Self, Status> {
+    pub(super) fn of(request: &RequestInfo) -> Result<Self, Status> {
         match request.subresource.as_deref() {
             None => Ok(Self::Main),
             Some("status") => Ok(Self::Status),

@@ -18,13 +18,12 @@ mod mismatch;
 #[cfg(test)]
 mod recordings;
 mod scalar;
-mod scan;
+pub(crate) mod scan;
 #[cfg(test)]
 mod tests;
 pub mod time;
 mod top;
 pub mod types;
-pub mod validate;
 pub mod yaml;
 
 pub use body::Syntax;

@@ -1,10 +1,15 @@
 //! One stored object: its bytes, and what was extracted from them.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock, Weak},
+};
 
 use bytes::{Bytes, BytesMut};
+use parking_lot::Mutex;
 
 use super::Key;
+use crate::api::Object;
 
 /// Sorted name-value pairs: labels, or selectable fields.
 pub type Pairs = Box<[(Box<str>, Box<str>)]>;
@@ -56,12 +61,13 @@ impl Draft {
             labels: self.labels,
             fields: self.fields,
             converted: OnceLock::new(),
+            object: Mutex::default(),
         }
     }
 }
 
 /// A stored object at one revision.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Record {
     key: Key,
     revision: u64,
@@ -71,6 +77,7 @@ pub struct Record {
     labels: Pairs,
     fields: Pairs,
     converted: OnceLock<Bytes>,
+    object: Mutex<Weak<Object>>,
 }
 
 impl Record {
@@ -87,6 +94,17 @@ impl Record {
     /// The object as compact JSON in the version that its kind is stored in.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
+    }
+
+    /// The object's tree: parsed when it is first needed, then shared for as long as somebody holds it.
+    pub fn object(&self) -> Arc<Object> {
+        let mut kept = self.object.lock();
+        if let Some(object) = kept.upgrade() {
+            return object;
+        }
+        let object = Arc::new(serde_json::from_slice(&self.bytes).unwrap_or_default());
+        *kept = Arc::downgrade(&object);
+        object
     }
 
     /// The selfLink that its writer gave it; empty for none.
@@ -155,6 +173,16 @@ mod tests {
                 .as_slice()
         );
         assert_eq!(later.revision(), 99999);
+    }
+
+    #[test]
+    fn a_tree_is_parsed_once_while_it_is_held() {
+        let record = draft(r#"{"metadata":{"resourceVersion":"0"}}"#)
+            .unwrap()
+            .seal(Key::new("pods", "n", "a"), 7);
+        let object = record.object();
+        assert_eq!(object["metadata"]["resourceVersion"], "7");
+        assert!(Arc::ptr_eq(&object, &record.object()));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub enum Start {
 /// One kind's history and watchers.
 pub(super) struct Channel {
     pub(super) history: RwLock<History>,
-    pub(super) notify: Notify,
+    pub(super) notify: Arc<Notify>,
     changed: AtomicBool,
     limits: Mutex<Vec<Weak<WatcherLimit>>>,
 }
@@ -143,7 +143,7 @@ impl Hub {
         let make = || {
             Arc::new(Channel {
                 history: RwLock::new(History::new(self.profile.history(table), LAG)),
-                notify: Notify::new(),
+                notify: Arc::default(),
                 changed: AtomicBool::new(false),
                 limits: Mutex::default(),
             })

@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use tokio::sync::Notify;
 
 use super::{
     Event, EventType, LAG, Version,
@@ -85,6 +86,11 @@ impl Watcher {
     /// The next change, if there is one already; the error is that the watcher has fallen too far behind.
     pub fn ready_change(&mut self) -> Result<Option<(EventType, Arc<Record>)>, TooSlow> {
         Ok(self.at_hand()?.map(Found::into_change))
+    }
+
+    /// Notified whenever there may be changes to read.
+    pub(crate) fn signal(&self) -> Arc<Notify> {
+        self.channel.notify.clone()
     }
 
     async fn wait(&mut self) -> Option<Found> {

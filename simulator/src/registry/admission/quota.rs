@@ -14,7 +14,7 @@ use crate::{
         status::texts,
     },
     registry::{Registry, RequestInfo, get::parse},
-    scheme::validate,
+    strategy::validate,
 };
 
 type Usage = BTreeMap<String, Quantity>;
