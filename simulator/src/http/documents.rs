@@ -10,42 +10,48 @@ use super::{
     query::Query,
     respond::{self, ErrorResponse},
     route::{Page, Target},
+    served_api::ServedApi,
     service::Service,
 };
 use crate::api::Status;
 
 impl Service {
     /// Responds with a document; `None` for a target that is none.
-    pub(super) fn document(&self, target: &Target, parts: &Parts) -> Option<Result<Response<Body>, ErrorResponse>> {
+    pub(super) fn document(
+        &self,
+        api: &ServedApi,
+        target: &Target,
+        parts: &Parts,
+    ) -> Option<Result<Response<Body>, ErrorResponse>> {
         Some(match target {
-            Target::Version => self.version(parts),
-            Target::Description(path) => self.description(path, parts),
-            Target::Versions => self.discovery("/api", &self.discovery.versions, parts),
-            Target::Groups => self.discovery("/apis", &self.discovery.groups, parts),
-            Target::Group(place) => encode(parts, self.discovery.group.get(*place)),
-            Target::Resources(place) => encode(parts, self.discovery.resources.get(*place)),
+            Target::Version => version(api, parts),
+            Target::Description(path) => self.description(api, path, parts),
+            Target::Versions => self.discovery(api, "/api", &api.discovery.versions, parts),
+            Target::Groups => self.discovery(api, "/apis", &api.discovery.groups, parts),
+            Target::Group(place) => encode(parts, api.discovery.group.get(*place)),
+            Target::Resources(place) => encode(parts, api.discovery.resources.get(*place)),
             _ => return None,
         })
     }
 
-    fn version(&self, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
-        check_content_type(&parts.headers, &[JSON])?;
-        check_accept(&parts.headers, &[JSON])?;
-        Ok(respond::json(200, self.discovery.version.clone()))
-    }
-
-    fn discovery(&self, path: &str, document: &Bytes, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
-        match self.aggregated(path, parts) {
+    fn discovery(
+        &self,
+        api: &ServedApi,
+        path: &str,
+        document: &Bytes,
+        parts: &Parts,
+    ) -> Result<Response<Body>, ErrorResponse> {
+        match self.aggregated(api, path, parts) {
             Some(response) => Ok(response),
             None => encode(parts, Some(document)),
         }
     }
 
     /// Responds to a path outside the API groups.
-    pub(super) fn page(&self, page: Page, parts: &Parts) -> Response<Body> {
+    pub(super) fn page(&self, api: &ServedApi, page: Page, parts: &Parts) -> Response<Body> {
         match page {
-            Page::Index => respond::json(200, self.discovery.paths.clone()),
-            Page::Unknown => respond::json(404, self.discovery.paths.clone()),
+            Page::Index => respond::json(200, api.discovery.paths.clone()),
+            Page::Unknown => respond::json(404, api.discovery.paths.clone()),
             Page::Health => respond::text(200, "ok"),
             Page::Metrics => respond::text(200, self.metrics.text()),
             Page::ResetMetrics => {
@@ -64,14 +70,14 @@ impl Service {
     }
 
     /// Aggregated discovery, for a client that prefers it.
-    fn aggregated(&self, path: &str, parts: &Parts) -> Option<Response<Body>> {
+    fn aggregated(&self, api: &ServedApi, path: &str, parts: &Parts) -> Option<Response<Body>> {
         let first = negotiation::header(&parts.headers, header::ACCEPT)?
             .split(',')
             .next()?
             .replace(' ', "");
         let aggregated = self.profile.supports_newer_clients() && first == AGGREGATED;
         let document = if aggregated {
-            self.descriptions.aggregated(&self.table, path)
+            api.descriptions.aggregated(&api.table, path)
         } else {
             None
         };
@@ -79,13 +85,13 @@ impl Service {
     }
 
     /// Responds with the description of the API at a path.
-    fn description(&self, path: &str, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
+    fn description(&self, api: &ServedApi, path: &str, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
         if !path.starts_with("/swaggerapi") && !self.profile.supports_newer_clients() {
-            return Ok(self.page(Page::Unknown, parts));
+            return Ok(self.page(api, Page::Unknown, parts));
         }
-        let document = self
+        let document = api
             .descriptions
-            .json(&self.table, path)
+            .json(&api.table, path)
             .ok_or_else(Status::no_such_path)?;
         let in_protobuf = || {
             [PROTOBUF, OLDER_PROTOBUF]
@@ -93,11 +99,18 @@ impl Service {
                 .any(|media_type| negotiation::names(&parts.headers, media_type))
         };
         if path == "/openapi/v2" && in_protobuf() {
-            return Ok(respond::of(PROTOBUF, self.descriptions.protobuf(&self.table)));
+            return Ok(respond::of(PROTOBUF, api.descriptions.protobuf(&api.table)));
         }
         check_accept(&parts.headers, &[JSON])?;
         Ok(respond::json(200, document))
     }
+}
+
+/// The version of the server.
+fn version(api: &ServedApi, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
+    check_content_type(&parts.headers, &[JSON])?;
+    check_accept(&parts.headers, &[JSON])?;
+    Ok(respond::json(200, api.discovery.version.clone()))
 }
 
 /// A document in the format that the client accepts.

@@ -23,6 +23,7 @@ mod query;
 mod resource;
 mod respond;
 mod route;
+mod served_api;
 mod service;
 mod spdy;
 mod streams;

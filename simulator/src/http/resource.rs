@@ -113,7 +113,7 @@ impl Service {
         if !self.profile.supports_newer_clients() || !matches!(request.subresource.as_deref(), None | Some("status")) {
             return Ok(Vec::new());
         }
-        strict::check(Strictness::asked(query)?, request.resource, body)
+        strict::check(Strictness::asked(query)?, &request.resource, body)
     }
 
     async fn read(&self, body: Incoming) -> Result<Bytes, Status> {

@@ -5,6 +5,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
+use arc_swap::ArcSwap;
 use futures::FutureExt;
 use http::{HeaderValue, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
@@ -13,18 +14,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     body::Body,
-    description::Descriptions,
-    discovery::Discovery,
     metrics::Metrics,
     negotiation::{ANYTHING, Format, STREAMS, check_accept},
     path::{NormalizedPath, normalize},
     proxy::{Objects, Proxy},
     query::Query,
     respond::{self, ErrorResponse},
-    route::{ProxyAddress, Route, Table, Target},
+    route::{ProxyAddress, Route, Target},
+    served_api::ServedApi,
     streams::Containers,
 };
-use crate::{api::Status, clock::Clock, profile::Profile, registry::Registry, scheme::Resource};
+use crate::{api::Status, clock::Clock, profile::Profile, registry::Registry};
 
 /// Responds to requests from a registry.
 pub(crate) struct Service {
@@ -33,9 +33,8 @@ pub(crate) struct Service {
     pub(super) proxy: Arc<Proxy>,
     pub(super) containers: Arc<dyn Containers>,
     pub(super) clock: Clock,
-    pub(super) table: Table,
-    pub(super) discovery: Discovery,
-    pub(super) descriptions: Descriptions,
+    address: String,
+    api: ArcSwap<ServedApi>,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) shutdown: Shutdown,
@@ -58,8 +57,8 @@ pub(crate) struct Setup {
 }
 
 impl Service {
-    /// A service over `registry` for these resources.
-    pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], setup: Setup) -> Self {
+    /// A service over `registry`.
+    pub(crate) fn new(registry: Arc<Registry>, setup: Setup) -> Self {
         let Setup {
             address,
             proxy,
@@ -68,8 +67,7 @@ impl Service {
             limits,
             shutdown,
         } = setup;
-        let table = Table::new(resources);
-        let discovery = Discovery::new(&table, resources, &address);
+        let api = ArcSwap::from_pointee(ServedApi::new(registry.scheme(), &address));
         let profile = registry.profile();
         Self {
             registry,
@@ -77,13 +75,23 @@ impl Service {
             proxy: Arc::new(proxy),
             containers,
             clock,
-            table,
-            discovery,
-            descriptions: Descriptions::default(),
+            address,
+            api,
             limits,
             metrics: Metrics::new(),
             shutdown,
         }
+    }
+
+    /// Routes and documents for the registry's scheme, which can change.
+    fn api(&self) -> Arc<ServedApi> {
+        let (api, scheme) = (self.api.load_full(), self.registry.scheme());
+        if Arc::ptr_eq(api.table.scheme(), &scheme) {
+            return api;
+        }
+        let api = Arc::new(ServedApi::new(scheme, &self.address));
+        self.api.store(api.clone());
+        api
     }
 
     /// The response to a request on a connection that is closed when `close` is cancelled.
@@ -99,16 +107,17 @@ impl Service {
 
     async fn respond(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
+        let api = self.api();
         let route = match normalize(parts.uri.path()) {
-            NormalizedPath::Clean(path) => self.table.find(&path),
+            NormalizedPath::Clean(path) => api.table.find(&path),
             NormalizedPath::Moved(to) => return respond::redirect(&parts.method, 301, &to, parts.uri.query()),
             NormalizedPath::Malformed => return malformed(&parts),
         };
         let error = match route {
-            Route::Page(page) => return self.page(page, &parts),
+            Route::Page(page) => return self.page(&api, page, &parts),
             Route::Missing => Status::no_such_path().into(),
             Route::Target(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Target(target, _) => match self.target(target, &mut parts, body, close).await {
+            Route::Target(target, _) => match self.target(&api, target, &mut parts, body, close).await {
                 Ok(response) => return response,
                 Err(error) => error,
             },
@@ -118,12 +127,13 @@ impl Service {
 
     async fn target(
         &self,
+        api: &ServedApi,
         target: Target,
         parts: &mut Parts,
         body: Incoming,
         close: &CancellationToken,
     ) -> Result<Response<Body>, ErrorResponse> {
-        if let Some(response) = self.document(&target, parts) {
+        if let Some(response) = self.document(api, &target, parts) {
             return response;
         }
         match target {
