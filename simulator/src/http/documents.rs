@@ -9,27 +9,27 @@ use super::{
     negotiation::{self, Format, JSON, OBJECTS, check_accept, check_content_type},
     query::Query,
     respond::{self, ErrorResponse},
-    route::{Page, Target},
+    route::{Endpoint, NonResourcePath},
     served_api::ServedApi,
     service::Service,
 };
 use crate::api::Status;
 
 impl Service {
-    /// Responds with a document; `None` for a target that is none.
+    /// Responds with a document; `None` for an endpoint that is none.
     pub(super) fn document(
         &self,
         api: &ServedApi,
-        target: &Target,
+        endpoint: &Endpoint,
         parts: &Parts,
     ) -> Option<Result<Response<Body>, ErrorResponse>> {
-        Some(match target {
-            Target::Version => version(api, parts),
-            Target::Description(path) => self.description(api, path, parts),
-            Target::Versions => self.discovery(api, "/api", &api.discovery.versions, parts),
-            Target::Groups => self.discovery(api, "/apis", &api.discovery.groups, parts),
-            Target::Group(place) => encode(parts, api.discovery.group.get(*place)),
-            Target::Resources(place) => encode(parts, api.discovery.resources.get(*place)),
+        Some(match endpoint {
+            Endpoint::Version => version(api, parts),
+            Endpoint::Description(path) => self.description(api, path, parts),
+            Endpoint::Versions => self.discovery(api, "/api", &api.discovery.versions, parts),
+            Endpoint::Groups => self.discovery(api, "/apis", &api.discovery.groups, parts),
+            Endpoint::Group(place) => encode(parts, api.discovery.group.get(*place)),
+            Endpoint::Resources(place) => encode(parts, api.discovery.resources.get(*place)),
             _ => return None,
         })
     }
@@ -48,24 +48,28 @@ impl Service {
     }
 
     /// Responds to a path outside the API groups.
-    pub(super) fn page(&self, api: &ServedApi, page: Page, parts: &Parts) -> Response<Body> {
-        match page {
-            Page::Index => respond::json(200, api.discovery.paths.clone()),
-            Page::Unknown => respond::json(404, api.discovery.paths.clone()),
-            Page::Health => respond::text(200, "ok"),
-            Page::Metrics => respond::text(200, self.metrics.text()),
-            Page::ResetMetrics => {
+    pub(super) fn non_resource(&self, api: &ServedApi, path: NonResourcePath, parts: &Parts) -> Response<Body> {
+        match path {
+            NonResourcePath::Index => respond::json(200, api.discovery.paths.clone()),
+            NonResourcePath::Unknown => respond::json(404, api.discovery.paths.clone()),
+            NonResourcePath::Health => respond::text(200, "ok"),
+            NonResourcePath::Ready if self.profile.supports_newer_clients() => respond::text(200, "ok"),
+            NonResourcePath::Ready => respond::json(404, api.discovery.paths.clone()),
+            NonResourcePath::Metrics => respond::text(200, self.metrics.text()),
+            NonResourcePath::ResetMetrics => {
                 self.metrics.reset();
                 respond::text(200, "metrics reset\n")
             }
-            Page::Directory(with_slash) => respond::redirect(&parts.method, 301, with_slash, parts.uri.query()),
-            Page::Ui => respond::redirect(
+            NonResourcePath::Directory(with_slash) => {
+                respond::redirect(&parts.method, 301, with_slash, parts.uri.query())
+            }
+            NonResourcePath::Ui => respond::redirect(
                 &parts.method,
                 307,
                 "/api/v1/proxy/namespaces/kube-system/services/kubernetes-dashboard",
                 None,
             ),
-            Page::Logs | Page::SwaggerUi => respond::text(404, "404 page not found\n"),
+            NonResourcePath::Logs | NonResourcePath::SwaggerUi => respond::text(404, "404 page not found\n"),
         }
     }
 
@@ -87,7 +91,7 @@ impl Service {
     /// Responds with the description of the API at a path.
     fn description(&self, api: &ServedApi, path: &str, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
         if !path.starts_with("/swaggerapi") && !self.profile.supports_newer_clients() {
-            return Ok(self.page(api, Page::Unknown, parts));
+            return Ok(self.non_resource(api, NonResourcePath::Unknown, parts));
         }
         let document = api
             .descriptions

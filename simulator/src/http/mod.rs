@@ -7,6 +7,7 @@
 //! Limits: HTTP/1.1 and 1.0.
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
 
+mod access_review;
 mod body;
 mod connect;
 mod credentials;
@@ -18,6 +19,7 @@ mod listener;
 mod metrics;
 mod negotiation;
 mod path;
+mod protobuf;
 pub(crate) mod proxy;
 mod query;
 mod resource;
@@ -36,7 +38,6 @@ pub use body::BodyError;
 pub use credentials::{Credentials, CredentialsError, Secret, User};
 pub(crate) use listener::{Authenticator, serve};
 pub use proxy::{Backend, Backends, Body as ProxiedBody, DialOverride};
-pub use route::ProxyAddress;
 pub(crate) use service::{Service, Setup};
 pub(crate) use streams::Tickers;
 pub use streams::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};

@@ -26,9 +26,6 @@ pub(crate) const STREAMS: &[&str] = &[JSON];
 /// What a path offers whose output is someone else's.
 pub(crate) const ANYTHING: &[&str] = &["*/*"];
 
-/// What a body in protobuf begins with.
-const PROTOBUF: &[u8] = b"k8s\0";
-
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -181,15 +178,17 @@ fn prefers_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
 
 /// The syntax of a request's body.
 ///
-/// Under `documented` it is read as what it is, unless it is said to be YAML; else Content-Type decides.
-/// Errors with 415 where that is neither JSON nor YAML; protobuf, which some clients of today send, is neither.
+/// Under the documented profile, the body decides unless it is declared as YAML; else Content-Type decides.
+///
+/// # Errors
+/// With 415 for a Content-Type that is neither JSON nor YAML.
 pub(crate) fn syntax(headers: &HeaderMap, body: &[u8], profile: Profile) -> Result<Syntax, Status> {
     let declared = header(headers, header::CONTENT_TYPE).unwrap_or_default();
     let declared = if declared.is_empty() { JSON } else { essence(declared) };
     if declared.eq_ignore_ascii_case(YAML) {
         return Ok(Syntax::Yaml);
     }
-    if profile.any_media_type() && !body.starts_with(PROTOBUF) {
+    if profile.any_media_type() {
         return Ok(if looks_like_json(body) {
             Syntax::Json
         } else {

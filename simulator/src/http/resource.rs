@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     body::{self, Body},
     negotiation::{self, Format, OBJECTS, check_accept, status_only, syntax},
+    protobuf,
     query::Query,
     respond::{self, ErrorResponse},
     service::Service,
@@ -120,12 +121,19 @@ impl Service {
         body::read(body, self.limits.body, self.limits.body_timeout).await
     }
 
-    async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::RequestBody, Status> {
+    /// Reads a body with an object.
+    pub(super) async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::RequestBody, Status> {
         let bytes = self.read(body).await?;
         self.typed(parts, bytes)
     }
 
     fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::RequestBody, Status> {
+        if self.profile.supports_newer_clients() && protobuf::is_protobuf(&bytes) {
+            return Ok(registry::RequestBody {
+                bytes: protobuf::to_json(&bytes, &self.registry.scheme())?,
+                syntax: Syntax::Json,
+            });
+        }
         Ok(registry::RequestBody {
             syntax: syntax(&parts.headers, &bytes, self.profile)?,
             bytes,

@@ -20,7 +20,7 @@ use super::{
     proxy::{Objects, Proxy},
     query::Query,
     respond::{self, ErrorResponse},
-    route::{ProxyAddress, Route, Target},
+    route::{Endpoint, ProxyRequest, Route},
     served_api::ServedApi,
     streams::Containers,
 };
@@ -114,10 +114,13 @@ impl Service {
             NormalizedPath::Malformed => return malformed(&parts),
         };
         let error = match route {
-            Route::Page(page) => return self.page(&api, page, &parts),
+            Route::NonResource(path) => return self.non_resource(&api, path, &parts),
             Route::Missing => Status::no_such_path().into(),
-            Route::Target(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Target(target, _) => match self.target(&api, target, &mut parts, body, close).await {
+            Route::Endpoint(Endpoint::AccessReview(_), _) if !self.profile.supports_newer_clients() => {
+                Status::no_such_path().into()
+            }
+            Route::Endpoint(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
+            Route::Endpoint(endpoint, _) => match self.endpoint(&api, endpoint, &mut parts, body, close).await {
                 Ok(response) => return response,
                 Err(error) => error,
             },
@@ -125,25 +128,26 @@ impl Service {
         respond::error(error, &parts.headers, Query::of(&parts))
     }
 
-    async fn target(
+    async fn endpoint(
         &self,
         api: &ServedApi,
-        target: Target,
+        endpoint: Endpoint,
         parts: &mut Parts,
         body: Incoming,
         close: &CancellationToken,
     ) -> Result<Response<Body>, ErrorResponse> {
-        if let Some(response) = self.document(api, &target, parts) {
+        if let Some(response) = self.document(api, &endpoint, parts) {
             return response;
         }
-        match target {
-            Target::Resource(request) => self.resource(&request, parts, body, close).await,
-            Target::Watch(request) => {
+        match endpoint {
+            Endpoint::AccessReview(version) => self.access_review(&version, parts, body).await,
+            Endpoint::Resource(request) => self.resource(&request, parts, body, close).await,
+            Endpoint::Watch(request) => {
                 check_accept(&parts.headers, STREAMS)?;
                 self.watch(&request, parts, close).await
             }
-            Target::Connect(request) => self.connect(&request, parts).await,
-            Target::Proxy(address) => {
+            Endpoint::Connect(request) => self.connect(&request, parts).await,
+            Endpoint::Proxy(address) => {
                 check_accept(&parts.headers, ANYTHING)?;
                 self.proxy(&address, parts, body).await
             }
@@ -153,7 +157,7 @@ impl Service {
 
     async fn proxy(
         &self,
-        address: &ProxyAddress,
+        address: &ProxyRequest,
         parts: &Parts,
         body: Incoming,
     ) -> Result<Response<Body>, ErrorResponse> {

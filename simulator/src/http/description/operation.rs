@@ -546,7 +546,7 @@ mod tests {
                     .replace("{path}", "c/d");
                 let method: Method = operation.method.parse().unwrap();
                 assert!(
-                    matches!(table.find(&path), Route::Target(_, methods) if methods.has(&method)),
+                    matches!(table.find(&path), Route::Endpoint(_, methods) if methods.has(&method)),
                     "{method} {path}"
                 );
                 assert!(

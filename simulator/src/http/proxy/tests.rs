@@ -19,7 +19,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use super::{super::route::ProxyAddress, forward::Settings, resolve::Lookup, *};
+use super::{super::route::ProxyRequest, forward::Settings, resolve::Lookup, *};
 use crate::profile::Profile;
 
 /// One pod, `p`, whose address is sent to a server of the test.
@@ -104,7 +104,7 @@ async fn front_with(settings: Settings) -> SocketAddr {
 }
 
 /// The pod that a path names, in either form.
-fn address(path: &str) -> ProxyAddress {
+fn address(path: &str) -> ProxyRequest {
     let old = path.starts_with("/api/v1/proxy/");
     let root: String = path.split_inclusive('/').take(8).collect();
     let rest = path
@@ -112,7 +112,7 @@ fn address(path: &str) -> ProxyAddress {
         .filter(|rest| !rest.is_empty());
     let name = path.split('/').nth(if old { 7 } else { 6 }).unwrap();
     let rest = rest.map(|rest| path::unescape(rest).unwrap());
-    ProxyAddress {
+    ProxyRequest {
         resource: "pods".to_owned(),
         namespace: "a".to_owned(),
         name: name.to_owned(),
