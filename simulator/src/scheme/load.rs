@@ -355,7 +355,7 @@ impl Resolver<'_> {
             return Ok(FieldType::Map(Box::new(self.field_type(rest)?)));
         }
         Ok(match notation {
-            "string" => FieldType::String { named: false },
+            "string" => FieldType::String { name: None },
             "int32" => FieldType::Int(32),
             "int64" | "int" => FieldType::Int(64),
             "bool" => FieldType::Bool,
@@ -364,7 +364,9 @@ impl Resolver<'_> {
             "ResourceList" => FieldType::Map(Box::new(FieldType::Quantity)),
             "IntOrString" => FieldType::IntOrString,
             "RawExtension" => FieldType::Raw,
-            name if self.strings.contains(name) => FieldType::String { named: true },
+            name if self.strings.contains(name) => FieldType::String {
+                name: Some(name.into()),
+            },
             name => FieldType::Struct(self.struct_id(name)?),
         })
     }
