@@ -11,7 +11,7 @@ use serde_json::{
     ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer},
 };
 
-use crate::api::Object;
+use crate::{api::Object, compat::strconv::json_float};
 
 /// Writes text as Go does, around any other way of laying things out.
 struct GoText<F>(F);
@@ -35,6 +35,10 @@ impl<F: Formatter> Formatter for GoText<F> {
             CharEscape::FormFeed => self.0.write_char_escape(writer, CharEscape::AsciiControl(0x0c)),
             other => self.0.write_char_escape(writer, other),
         }
+    }
+
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        writer.write_all(json_float(value).as_bytes())
     }
 
     fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
@@ -118,6 +122,7 @@ mod tests {
     #[case(json!({"a": "<b> & \u{2028}"}), r#"{"a":"\u003cb\u003e \u0026 \u2028"}"#)]
     #[case(json!("\u{8}\u{c}\n\t\"\\é"), r#""\u0008\u000c\n\t\"\\é""#)]
     #[case(json!({"<": []}), r#"{"\u003c":[]}"#)]
+    #[case(json!([1e6, 1.5, 1e21, 1e-7]), "[1000000,1.5,1e+21,1e-7]")]
     fn text_is_escaped_as_go_does(#[case] value: Value, #[case] written: &str) {
         assert_eq!(compact(&value), written);
     }

@@ -80,8 +80,7 @@ pub(super) struct KindFile {
     pub verbs: Vec<String>,
     #[serde(default)]
     pub subresources: Map<String, Value>,
-    #[serde(default)]
-    pub select: Select,
+    pub select: Option<Select>,
     #[serde(default)]
     pub strategy: Strategy,
     #[serde(default)]
