@@ -154,6 +154,10 @@ impl Decoder<'_> {
         cursor.entries(|cursor, key| {
             let mut value = Value::Null;
             self.value(cursor, of, &mut value, nullable)?;
+            // A null among bytes is no bytes.
+            if matches!(of, FieldType::Bytes) && value.is_null() {
+                value = "".into();
+            }
             entries.insert(key, value);
             Ok(())
         })

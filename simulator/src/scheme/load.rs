@@ -53,6 +53,8 @@ pub struct Strategy {
     pub error_group: Option<String>,
     /// The group that a failed validation names, where that is not its own.
     pub invalid_group: Option<String>,
+    /// Whether v1.2 lists the kind without its watch cache, and so without a look at the resource version.
+    pub is_uncached: bool,
     /// Whether a list by a name that nothing has is of no version: v1.2 looks only for that one object then.
     pub lists_by_name: bool,
     /// Whether v1.2 has forgotten the name among the fields of this kind, so that a watch of one object sees nothing.
