@@ -12,6 +12,7 @@ mod create;
 mod delete;
 mod export;
 mod get;
+mod kinds;
 mod list_cache;
 mod objects;
 mod patch;
@@ -31,6 +32,7 @@ use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 
 pub use crate::strategy::allocation::Cidr;
 use crate::{
@@ -78,6 +80,8 @@ pub struct Registry {
     hub: Arc<Hub>,
     services: allocation::Services,
     scheme: ArcSwap<Scheme>,
+    /// Held while kinds are added or removed.
+    changing_kinds: Mutex<()>,
     list_cache: list_cache::ListCache,
     components: Vec<Component>,
 }
@@ -99,6 +103,7 @@ impl Registry {
             hub,
             services,
             scheme: ArcSwap::from(Scheme::builtin()),
+            changing_kinds: Mutex::default(),
             list_cache: list_cache::ListCache::default(),
             components,
         }

@@ -1,4 +1,4 @@
-//! One stored object: its bytes, and what was extracted from them.
+//! A stored object: its bytes, labels and selectable fields.
 
 use std::{
     ops::Range,
@@ -17,10 +17,10 @@ use crate::{
 /// Sorted name-value pairs: labels, or selectable fields.
 pub type Pairs = Box<[(Box<str>, Box<str>)]>;
 
-/// The field that a [`Draft`]'s bytes must carry, once in its metadata, in place of the revision that it will be given.
+/// The resource version in the metadata of a [`Draft`], which is replaced by the revision.
 const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 
-/// An object that is about to be stored: encoded, but for its revision.
+/// An object to be stored: encoded, without its revision.
 #[derive(Clone, Debug)]
 pub struct Draft {
     head: Bytes,
@@ -33,10 +33,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft of `encoded`, an object whose metadata says `"resourceVersion":"0"`; `None` where it does not.
+    /// A draft of `encoded`, an object with `"resourceVersion":"0"` in its metadata; `None` if it has none.
     ///
-    /// `given_link` is the selfLink that its writer gave it, which v1.2 stores (though it shows the true one), so that another one is a change.
-    /// In JSON text an unescaped quotation mark cannot stand inside a string, so what is found is a field; metadata comes before any other.
+    /// `given_link` is the selfLink in the request, which v1.2 stores (though it shows the right one): another one is a change.
+    /// The first match is the field: a string cannot contain unescaped quotation marks, and the metadata come first.
     pub fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
@@ -68,7 +68,7 @@ impl Draft {
     }
 
     /// The record that this draft becomes at `revision`.
-    pub(super) fn seal(self, key: Key, revision: u64) -> Record {
+    pub(super) fn into_record(self, key: Key, revision: u64) -> Record {
         let digits = revision.to_string();
         let mut bytes = BytesMut::with_capacity(self.head.len() + digits.len() + self.tail.len());
         bytes.extend_from_slice(&self.head);
@@ -108,7 +108,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Where it stands.
+    /// Its key.
     pub fn key(&self) -> &Key {
         &self.key
     }
@@ -123,7 +123,7 @@ impl Record {
         &self.bytes
     }
 
-    /// The object's tree: parsed when it is first needed, then shared for as long as somebody holds it.
+    /// The object as a tree: parsed when first used, then shared while it is in use.
     pub fn object(&self) -> Arc<Object> {
         let mut kept = self.object.lock();
         if let Some(object) = kept.upgrade() {
@@ -134,7 +134,7 @@ impl Record {
         object
     }
 
-    /// The selfLink that its writer gave it; empty for none.
+    /// The selfLink in the request that wrote it; empty for none.
     pub fn given_link(&self) -> &str {
         &self.given_link
     }
@@ -154,7 +154,7 @@ impl Record {
         &self.fields
     }
 
-    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first asked for, then shared.
+    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first used, then shared.
     pub fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
         if version.is_storage_version() {
             return &self.bytes;
@@ -163,7 +163,7 @@ impl Record {
             .get_or_init(version, || version.convert_stored(&self.bytes))
     }
 
-    /// Whether `draft` would store the same object again.
+    /// Whether `draft` is the same object.
     pub fn is_same_as(&self, draft: &Draft) -> bool {
         self.given_link == draft.given_link
             && self.hidden == draft.hidden
@@ -171,8 +171,8 @@ impl Record {
             && self.bytes[self.version.end..] == draft.tail
     }
 
-    /// The same object with another revision: what a removal's notification shows.
-    pub fn restated(&self, revision: u64) -> Self {
+    /// The same object with another revision, as the event of its removal has it.
+    pub fn with_revision(&self, revision: u64) -> Self {
         let draft = Draft {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),
@@ -182,7 +182,7 @@ impl Record {
             labels: self.labels.clone(),
             fields: self.fields.clone(),
         };
-        draft.seal(self.key.clone(), revision)
+        draft.into_record(self.key.clone(), revision)
     }
 }
 
@@ -196,17 +196,17 @@ mod tests {
     }
 
     #[test]
-    fn the_revision_is_put_in_place() {
+    fn a_record_has_its_revision_in_its_bytes() {
         let draft =
             draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#)
                 .unwrap();
-        let record = draft.seal(Key::new(&GroupResource::core("pods"), "n", "a"), 1234);
+        let record = draft.into_record(Key::new(&GroupResource::core("pods"), "n", "a"), 1234);
         assert_eq!(
             record.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
                 .as_slice()
         );
-        let later = record.restated(99999);
+        let later = record.with_revision(99999);
         assert_eq!(
             later.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"99999","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
@@ -216,10 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_parsed_once_while_it_is_held() {
+    fn a_tree_is_shared_while_it_is_in_use() {
         let record = draft(r#"{"metadata":{"resourceVersion":"0"}}"#)
             .unwrap()
-            .seal(Key::new(&GroupResource::core("pods"), "n", "a"), 7);
+            .into_record(Key::new(&GroupResource::core("pods"), "n", "a"), 7);
         let object = record.object();
         assert_eq!(object["metadata"]["resourceVersion"], "7");
         assert!(Arc::ptr_eq(&object, &record.object()));
