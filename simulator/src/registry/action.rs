@@ -17,7 +17,7 @@ impl Registry {
         body: &RequestBody,
     ) -> Result<Response, Status> {
         let kind = self.body_kind(action.body_kind())?;
-        let body = self.scheme().decode(&kind, &body.bytes, body.syntax)?;
+        let body = self.decode_body(&kind, body)?;
         if action.needs_live_namespace() {
             admission::namespace_accepts(self, request, admission::name(&body)).await?;
         } else {

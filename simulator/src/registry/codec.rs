@@ -11,10 +11,10 @@ use super::{
     state::{Registry, strategy_of},
 };
 use crate::{
-    api::{Object, Status, meta},
+    api::{Object, Reason, Status, meta},
     clock::stamp,
     scheme::{FieldType, Resource, TypeRef},
-    store::{Draft, Pairs, Record, Unshown},
+    store::{Draft, Pairs, Record},
 };
 
 /// The tree of an object's JSON.
@@ -25,7 +25,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
 /// The tree of a stored object as v1.2 stores it: with the selfLink that its writer gave it in place of its own.
 pub(super) fn stored_tree(record: &Record) -> Result<Object, Status> {
     let mut object = parse(record.bytes())?;
-    meta::set(&mut object, "selfLink", &record.unshown().self_link);
+    meta::set(&mut object, "selfLink", record.given_link());
     Ok(object)
 }
 
@@ -35,9 +35,19 @@ pub(super) fn encode(resource: &Resource, object: Object) -> Bytes {
 }
 
 impl Registry {
-    /// Decodes an object of a request, and sets its defaults.
+    /// Decodes a request's body as an object of `resource`.
+    pub(super) fn decode_body(&self, resource: &Resource, body: &RequestBody) -> Result<Object, Status> {
+        self.scheme()
+            .decode(resource, &body.bytes, body.syntax)
+            .map_err(|status| match status.reason {
+                Reason::InternalError => self.profile.panic(400, status.message),
+                _ => status,
+            })
+    }
+
+    /// Decodes the object of a request, and sets its defaults.
     pub(super) fn decode(&self, request: &RequestInfo, body: &RequestBody) -> Result<Object, Status> {
-        let mut object = self.scheme().decode(&request.resource, &body.bytes, body.syntax)?;
+        let mut object = self.decode_body(&request.resource, body)?;
         request.resource.default(&mut object);
         Ok(object)
     }
@@ -60,19 +70,16 @@ pub(super) fn draft(
     expiry: Option<Timestamp>,
 ) -> Result<Draft, Status> {
     let stored = resource.storage_version();
-    let state = match expiry {
+    let hidden: String = match expiry {
         // v1.2 stores the end of the object's previous life and shows that of the present one.
         Some(_) => meta::text(&object, "metadata.deletionTimestamp").into(),
-        None => strategy_of(stored).unshown_state(is_new).into(),
+        None => strategy_of(stored).hidden_state(is_new).into(),
     };
     if let Some(end) = expiry {
         meta::set(&mut object, "deletionTimestamp", &stamp(end));
     }
     meta::set(&mut object, "resourceVersion", "0");
-    let unshown = Unshown {
-        self_link: meta::text(&object, "metadata.selfLink").into(),
-        state,
-    };
+    let given_link = meta::text(&object, "metadata.selfLink").into();
     stored.set_self_link(&mut object);
     let object = stored.canonical(object);
     let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
@@ -87,7 +94,8 @@ pub(super) fn draft(
         .map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into()))
         .collect();
     fields.sort();
-    Draft::new(stored.encode(&object), unshown, labels, fields.into())
+    Draft::new(stored.encode(&object), given_link, labels, fields.into())
+        .map(|draft| draft.with_hidden(&hidden))
         .ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
 }
 

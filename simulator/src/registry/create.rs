@@ -52,7 +52,7 @@ impl Registry {
 
     /// The error of a POST with a prefix whose name exists. v1.2 takes the name for a generated one, even if it was given.
     fn exists(&self, request: &RequestInfo, exists: Status) -> Status {
-        if self.profile.has_generated_name_bug() {
+        if self.profile.has_name_conflict_bug() {
             generated_name_exists(&request.resource)
         } else {
             exists
@@ -84,6 +84,12 @@ impl Registry {
         strategy.complete(&mut object);
         let mut object = stored.canonical(object);
         let errors = validation::create(strategy, resource.namespaced, &resource.group, &object);
+        let prefix_fails = errors.iter().any(|e| e.field.to_string() == "metadata.generateName");
+        if prefix_fails && self.profile.has_generate_name_bug() && meta::text(&object, "metadata.generateName") == "-" {
+            return Err(self
+                .profile
+                .panic(422, "metadata.generateName must not be a dash alone"));
+        }
         require_valid(resource, &object, &errors)?;
         strategy.canonicalize(&mut object);
         strategy.set_initial_status(&mut object);

@@ -15,9 +15,13 @@ use super::{
 };
 use crate::{
     api::Status,
+    compat::go_quote,
     store::{Expected, Record, StoreError, Write},
     strategy::{DELETE_OPTIONS, Deletion},
 };
+
+/// The versions in which v1.2 reads delete options.
+const OPTIONS_VERSIONS: [&str; 2] = ["v1", "extensions/v1beta1"];
 
 impl Registry {
     /// Deletes an object.
@@ -27,7 +31,7 @@ impl Registry {
         }
         let strategy = strategy_of(&request.resource);
         let mut grace = match body {
-            Some(body) if !strategy.ignores_delete_options() => self.grace_period(body)?,
+            Some(body) if !strategy.ignores_delete_options() => self.grace_period(request, body)?,
             _ => None,
         };
         admission::namespace_exists(self, request).await?;
@@ -39,15 +43,20 @@ impl Registry {
     }
 
     /// The grace period of delete options, in seconds.
-    fn grace_period(&self, body: &RequestBody) -> Result<Option<i64>, Status> {
+    fn grace_period(&self, request: &RequestInfo, body: &RequestBody) -> Result<Option<i64>, Status> {
         if body.bytes.is_empty() {
             return Ok(None);
         }
         let kind = self.body_kind(DELETE_OPTIONS)?;
-        let options = self
+        let (version, options) = self
             .scheme()
-            .decode_plain(&kind, &body.bytes, body.syntax)
+            .decode_versioned(&kind, &request.resource, &body.bytes, body.syntax)
             .map_err(|refusal| self.client_error(400, refusal.message))?;
+        if self.profile.has_delete_options_bug() && !OPTIONS_VERSIONS.contains(&version.as_str()) {
+            let (kind, version) = (&kind.kind, go_quote(&version));
+            let text = format!("no kind \"{kind}\" is registered for version {version}");
+            return Err(self.client_error(400, text));
+        }
         Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
     }
 
@@ -60,7 +69,8 @@ impl Registry {
     ) -> Result<Response, Status> {
         admission::namespace_exists(self, request).await?;
         let selection = Selection::parse(request, options, self.profile)?;
-        let mut grace = body.map_or(Ok(None), |body| self.grace_period(body))?;
+        let mut grace = body.map_or(Ok(None), |body| self.grace_period(request, body))?;
+        self.check_list_version(request, options)?;
         let mut listing = self.listing(request).await?;
         listing.records.retain(|r| selection.matches(r));
         for record in &listing.records {

@@ -75,6 +75,9 @@ pub(super) fn require_name(request: &RequestInfo, object: &Object) -> Result<(),
     if given == wanted {
         return Ok(());
     }
+    if given.is_empty() && !request.resource.namespaced {
+        return Err(Status::bad_request("Name parameter required."));
+    }
     Err(Status::bad_request(format!(
         "the name of the object ({given}) does not match the name on the URL ({wanted})"
     )))

@@ -11,7 +11,7 @@ use super::{
     state::{Registry, strategy_of},
 };
 use crate::{
-    api::{Object, Status, meta},
+    api::{Object, Reason, Status, meta},
     store::Listing,
 };
 
@@ -94,15 +94,18 @@ impl Registry {
         if let Some(objects) = strategy_of(&request.resource).computed(&self.context) {
             return Ok(self.list_computed(request, objects));
         }
-        if !options.resource_version.is_empty() {
-            revision::parse(&options.resource_version).map_err(|text| self.client_error(400, text))?;
-        }
-        let is_whole = options.label_selector.is_empty() && options.field_selector.is_empty();
+        let has_selectors = !options.label_selector.is_empty() || !options.field_selector.is_empty();
+        let is_whole = !has_selectors && options.resource_version.is_empty();
         if is_whole && let Some(list) = self.cached_list(request) {
             return Ok(Response::ok(list));
         }
-        let selection = Selection::parse(request, options, self.profile)?;
-        let mut listing = self.listing(request).await?;
+        let mut selection = Selection::parse(request, options, self.profile)?;
+        self.check_list_version(request, options)?;
+        let mut listing = if options.resource_version.is_empty() || !selection.widen(request, self.profile) {
+            self.listing(request).await?
+        } else {
+            self.store.list(request.resource.stored_as(), None).await?
+        };
         let name = selection.only().filter(|_| {
             request.resource.strategy.lists_by_name && request.namespace.is_some() == request.resource.namespaced
         });
@@ -124,6 +127,20 @@ impl Registry {
         let revision = self.hub.latest();
         let changed = self.hub.latest_of(request.resource.stored_as());
         self.list_cache.at(request, changed, revision)
+    }
+
+    /// Checks the minimum version of a list. A version of the future is an error; v1.2 waits for it.
+    pub(super) fn check_list_version(&self, request: &RequestInfo, options: &ListOptions) -> Result<(), Status> {
+        if request.resource.strategy.is_uncached {
+            return Ok(());
+        }
+        let wanted = revision::parse(&options.resource_version).map_err(|text| self.client_error(400, text))?;
+        let latest = self.hub.latest();
+        if wanted > latest {
+            let text = format!("resource version {wanted} is in the future: the latest is {latest}");
+            return Err(Status::new(Reason::Gone, text));
+        }
+        Ok(())
     }
 
     pub(super) async fn listing(&self, request: &RequestInfo) -> Result<Listing, Status> {

@@ -35,7 +35,7 @@ impl Registry {
         for _ in 0..TRIES {
             let old = self.record(request).await?;
             let mut current = parse(old.bytes_in(resource))?;
-            meta::set(&mut current, "selfLink", &old.unshown().self_link);
+            meta::set(&mut current, "selfLink", old.given_link());
             let patched = match &first {
                 None => self.apply_patch(resource, language, &current, body)?,
                 Some(first) => patch::rebase(&first.original, &first.patched, &current, resource.type_ref())

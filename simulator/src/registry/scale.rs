@@ -7,6 +7,7 @@ use super::{
     codec::{encode, parse},
     errors::{conflict, require_name, require_namespace},
     request::{RequestBody, RequestInfo, Response},
+    revision,
     state::{Registry, strategy_of},
 };
 use crate::{
@@ -77,7 +78,7 @@ impl Registry {
     /// Updates a scale.
     pub(super) async fn update_scale(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
         let scaled = self.scaled(request)?;
-        let object = self.scheme().decode(&scaled.kind, &body.bytes, body.syntax)?;
+        let object = self.decode_body(&scaled.kind, body)?;
         self.write_scale(request, &scaled, &object).await
     }
 
@@ -90,7 +91,10 @@ impl Registry {
     ) -> Result<Response, Status> {
         let scaled = self.scaled(request)?;
         let current = self.get_scale(request).await?;
-        let object = self.apply_patch(&scaled.kind, language, &parse(&current.body)?, body)?;
+        let mut current = parse(&current.body)?;
+        // v1.2 patches the scale before it has a link.
+        meta::metadata(&mut current).shift_remove("selfLink");
+        let object = self.apply_patch(&scaled.kind, language, &current, body)?;
         self.write_scale(request, &scaled, &object).await
     }
 
@@ -100,7 +104,10 @@ impl Registry {
         admission::namespace_exists(self, request).await?;
         scaled.scale.validate(&scaled.kind, new)?;
         self.record(&scaled.target).await.map_err(|s| scaled.missing(s))?;
-        let expected = self.expected_revision(new)?;
+        let expected = revision::parse(meta::text(new, "metadata.resourceVersion")).map_err(|why| {
+            let resource = format!("{}/scale", scaled.plural);
+            Status::conflict(&scaled.kind.group, &resource, request.name(), &why)
+        })?;
         let record = self
             .modify(&scaled.target, |object| {
                 let revision = meta::text(object, "metadata.resourceVersion");

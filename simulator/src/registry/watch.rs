@@ -64,16 +64,20 @@ impl Registry {
         options: &ListOptions,
         cut: CancellationToken,
     ) -> Result<WatchStream, Status> {
-        let selection = Selection::parse(request, options, self.profile)?;
+        let mut selection = Selection::parse(request, options, self.profile)?;
+        let widened = selection.widen(request, self.profile);
         let revision = revision::parse(&options.resource_version).map_err(|text| {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
         })?;
-        let repeats = self.profile.watch_repeats_start() && !request.resource.strategy.uncached;
+        let repeats = self.profile.watch_repeats_start() && !request.resource.strategy.watches_after;
         let start = match (revision, self.profile.watch_starts_from_present(), repeats) {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
-                let listing = self.listing(request).await?;
+                let listing = match widened {
+                    true => self.store.list(request.resource.stored_as(), None).await?,
+                    false => self.listing(request).await?,
+                };
                 Start::Present {
                     records: listing.records,
                     revision: listing.revision,

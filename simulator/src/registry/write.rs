@@ -79,7 +79,12 @@ impl Registry {
                 if old.is_same_as(&unchanged) {
                     return Ok(Some(old.clone()));
                 }
-                draft(resource, new, false, expiry)?
+                let draft = draft(resource, new, false, expiry)?;
+                if self.profile.has_event_watch_bug() {
+                    draft.present_as_modified()
+                } else {
+                    draft
+                }
             }
         };
         if expiry.is_none() && old.is_same_as(&draft) {

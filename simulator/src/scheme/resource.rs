@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     conversion::Conversion,
-    load::{KindFile, StorageRules},
+    load::{KindFile, StrategyOptions},
     types::{FieldType, StructId, StructType, TypeRef, Types},
 };
 use crate::api::{GroupResource, Object, meta};
@@ -30,8 +30,8 @@ pub struct Resource {
     pub verbs: Vec<String>,
     /// Subresources, with the kind of each.
     pub subresources: Vec<(String, String)>,
-    /// Storage rules.
-    pub strategy: StorageRules,
+    /// Options of its strategy.
+    pub strategy: StrategyOptions,
     group_version: String,
     selectable: Vec<(String, String)>,
     unsupported: String,

@@ -123,7 +123,7 @@ pub(crate) trait Strategy: Send + Sync {
     }
 
     /// A part of the stored object that is not shown, and whose change is a change of the object.
-    fn unshown_state(&self, _is_new: bool) -> &'static str {
+    fn hidden_state(&self, _is_new: bool) -> &'static str {
         ""
     }
 

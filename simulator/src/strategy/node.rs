@@ -48,7 +48,7 @@ impl Strategy for NodeStrategy {
         }
         if range_changed || !internal::same(&forms::NODE_IDENTITY, new.at("spec").value(), old.at("spec").value()) {
             errors.push(FieldError::forbidden(
-                &Path::new(""),
+                &Path::new("[]"),
                 "node updates may only change labels or capacity",
             ));
         }

@@ -65,7 +65,7 @@ impl Strategy for PersistentVolumeStrategy {
     }
 
     /// v1.2 stores a new object without its phase, which is the default: the next write adds it.
-    fn unshown_state(&self, is_new: bool) -> &'static str {
+    fn hidden_state(&self, is_new: bool) -> &'static str {
         if is_new { "no phase" } else { "" }
     }
 

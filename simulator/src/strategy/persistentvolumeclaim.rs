@@ -1,6 +1,6 @@
 //! Persistent volume claims.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::generic::Strategy;
 use super::object::{drop_status, keep, set_status};
@@ -8,7 +8,7 @@ use super::persistentvolume::access_modes;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata, resources};
-use crate::api::{FieldError, Object};
+use crate::api::{FieldError, Object, meta};
 use crate::rng::Rng;
 use crate::scheme::Resource;
 
@@ -51,6 +51,16 @@ impl Strategy for PersistentVolumeClaimStrategy {
         }
     }
 
+    /// v1.2 validates a claim before it takes over the specification: the request must have access modes.
+    fn prepare_for_status_update(&self, new: &mut Object, old: &Object) {
+        let modes = meta::lookup(new, "spec.accessModes").and_then(Value::as_array);
+        let has_modes = modes.is_some_and(|modes| !modes.is_empty());
+        keep(new, old, "spec");
+        if !has_modes {
+            meta::child(new, "spec").shift_remove("accessModes");
+        }
+    }
+
     fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
         metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
         if new.at("metadata.resourceVersion").text().is_empty() {
@@ -66,7 +76,7 @@ impl Strategy for PersistentVolumeClaimStrategy {
     }
 
     /// v1.2 stores a new object without its phase, which is the default: the next write adds it.
-    fn unshown_state(&self, is_new: bool) -> &'static str {
+    fn hidden_state(&self, is_new: bool) -> &'static str {
         if is_new { "no phase" } else { "" }
     }
 

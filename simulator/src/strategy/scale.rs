@@ -55,6 +55,12 @@ impl Scale {
 
     /// Validates a scale of the kind `kind`.
     pub(crate) fn validate(&self, kind: &Resource, scale: &Object) -> Result<(), Status> {
+        if let Err(why) = labels::Selector::parse(meta::text(scale, "status.targetSelector")) {
+            return Err(Status::bad_request(format!(
+                "{KIND} in version {:?} cannot be handled as a {KIND}: failed to parse target selector: {why}",
+                kind.version
+            )));
+        }
         let errors = errors(scale);
         if errors.is_empty() {
             return Ok(());

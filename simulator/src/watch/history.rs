@@ -157,7 +157,7 @@ mod tests {
             let key = Key::new(&GroupResource::core("pods"), "n", name);
             let draft = Draft::new(
                 r#"{"metadata":{"resourceVersion":"0"}}"#,
-                Default::default(),
+                "".into(),
                 Pairs::default(),
                 Pairs::default(),
             )

@@ -275,7 +275,7 @@ mod tests {
             let key = Key::new(&pods(), "n", name);
             let draft = Draft::new(
                 r#"{"metadata":{"resourceVersion":"0"}}"#,
-                Default::default(),
+                "".into(),
                 [("app".into(), label.into())].into(),
                 Pairs::default(),
             )

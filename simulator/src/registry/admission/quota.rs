@@ -39,6 +39,10 @@ pub(super) async fn admit(
             .modify(place, |quota| {
                 let used = charged(request, object, quota, &change)?;
                 meta::child(quota, "status").insert("used".into(), used.to_value());
+                if registry.profile.has_quota_metadata_bug() {
+                    meta::metadata(quota)
+                        .retain(|field, _| !matches!(field.as_str(), "labels" | "annotations" | "generateName"));
+                }
                 Ok(())
             })
             .await?;

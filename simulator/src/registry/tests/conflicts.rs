@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Profile, Rig};
 use crate::{
     api::GroupResource,
-    store::{Change, Draft, Expected, Key, Listing, Memory, Record, Store, StoreError, Unshown, Write},
+    store::{Change, Draft, Expected, Key, Listing, Memory, Record, Store, StoreError, Write},
     watch::Hub,
 };
 
@@ -54,8 +54,12 @@ impl Store for Interleaved {
                 let mut object: Value = serde_json::from_slice(old.bytes()).unwrap();
                 change(&mut object);
                 object["metadata"]["resourceVersion"] = "0".into();
-                let unshown = Unshown::clone(old.unshown());
-                let draft = Draft::new(object.to_string(), unshown, old.labels().clone(), old.fields().clone());
+                let draft = Draft::new(
+                    object.to_string(),
+                    old.given_link().into(),
+                    old.labels().clone(),
+                    old.fields().clone(),
+                );
                 let (expected, write) = (Expected::At(old.revision()), Write::Put(draft.unwrap()));
                 self.store.commit(key, expected, write).await?;
             }

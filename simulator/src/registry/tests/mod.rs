@@ -6,6 +6,7 @@ mod creating;
 mod deleting;
 mod expiring;
 mod listing;
+mod profiles;
 mod unchanged;
 mod updating;
 mod watching;
