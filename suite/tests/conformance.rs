@@ -15,7 +15,7 @@ use stuntdouble_suite::{
 use tokio::{runtime::Runtime, sync::OnceCell};
 
 /// How many trials are played at once unless the caller says. Most of the time they wait.
-const AT_ONCE: usize = 32;
+const JOBS: usize = 32;
 
 /// A simulator that is started when a trial first needs it.
 struct Shared {
@@ -36,7 +36,7 @@ impl Shared {
     fn play(&self, trial: &stuntdouble_suite::trial::Trial) -> Result<(), Failed> {
         self.runtime.block_on(async {
             let target = self.target.get_or_try_init(|| Target::simulator(self.profile)).await?;
-            let own = if trial.row.case.cluster_wide {
+            let own = if trial.case.data.cluster_wide {
                 target.another().await?
             } else {
                 None
@@ -54,7 +54,7 @@ impl Shared {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(AT_ONCE);
+    arguments.test_threads.get_or_insert(JOBS);
     let catalog = match Catalog::embedded() {
         Ok(catalog) => catalog,
         Err(error) => {
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         };
         for trial in Selection::default().of(&catalog, profile) {
             let shared = Arc::clone(&shared);
-            let (name, pending) = (format!("{profile}/{}", trial.row.id), trial.row.pending().is_some());
+            let (name, pending) = (format!("{profile}/{}", trial.case.id), trial.case.pending().is_some());
             tests.push(Trial::test(name, move || shared.play(&trial)).with_ignored_flag(pending));
         }
     }

@@ -21,7 +21,7 @@ struct Shelf {
     objects: Arc<Mutex<std::collections::BTreeMap<String, Value>>>,
     version: Arc<AtomicU64>,
     /// What is done to an answer before it is given.
-    bend: Option<fn(&Request, &mut Value)>,
+    alter: Option<fn(&Request, &mut Value)>,
 }
 
 impl Shelf {
@@ -54,8 +54,8 @@ impl Shelf {
 impl Respond for Shelf {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let (status, mut body) = self.answer(request);
-        if let Some(bend) = self.bend {
-            bend(request, &mut body);
+        if let Some(alter) = self.alter {
+            alter(request, &mut body);
         }
         ResponseTemplate::new(status).set_body_json(body)
     }
@@ -110,13 +110,13 @@ async fn a_good_answer_passes_and_the_world_is_removed() {
 
 #[tokio::test]
 async fn a_world_is_removed_also_after_a_failure() {
-    fn bend(request: &Request, body: &mut Value) {
+    fn alter(request: &Request, body: &mut Value) {
         if request.method.as_str() == "GET" {
             body["data"]["color"] = "red".into();
         }
     }
     let shelf = Shelf {
-        bend: Some(bend),
+        alter: Some(alter),
         ..Shelf::default()
     };
     let (outcome, _server) = play(READ, shelf.clone()).await;
@@ -137,7 +137,7 @@ async fn a_world_is_removed_also_after_a_failure() {
 
 #[tokio::test]
 async fn another_type_is_a_failure() {
-    fn bend(request: &Request, body: &mut Value) {
+    fn alter(request: &Request, body: &mut Value) {
         if request.method.as_str() == "GET" {
             body["kind"] = "Secret".into();
         }
@@ -145,7 +145,7 @@ async fn another_type_is_a_failure() {
     let (outcome, _server) = play(
         READ,
         Shelf {
-            bend: Some(bend),
+            alter: Some(alter),
             ..Shelf::default()
         },
     )

@@ -44,9 +44,9 @@ const RESOURCES: &str = "discovery/resources/batch-v1/resources";
 #[tokio::test(flavor = "multi_thread")]
 async fn it_ends_with_0_if_nothing_failed_and_with_1_if_something_did() {
     let good = discovery(json!([{"name": "jobs", "kind": "Job", "namespaced": true}])).await;
-    let bent = discovery(json!([{"name": "jobs", "kind": "Work", "namespaced": true}])).await;
+    let altered = discovery(json!([{"name": "jobs", "kind": "Work", "namespaced": true}])).await;
     assert_eq!(code(&["conformance", "--target", &good.uri(), RESOURCES]), 0);
-    assert_eq!(code(&["conformance", "--target", &bent.uri(), RESOURCES]), 1);
+    assert_eq!(code(&["conformance", "--target", &altered.uri(), RESOURCES]), 1);
 }
 
 #[test]
@@ -89,14 +89,14 @@ fn the_list_names_every_operation_and_each_line_is_one_object() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
-    let bent = discovery(json!([])).await;
+    let altered = discovery(json!([])).await;
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (junit, html, lines, said) = (file("r.xml"), file("r.html"), file("r.json"), file("said"));
     let arguments = [
         "conformance",
         "--target",
-        &bent.uri(),
+        &altered.uri(),
         "--junit",
         &junit,
         "--html",
@@ -108,7 +108,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
         "discovery/resources/batch-v1",
     ];
     let output = stuntdouble(&arguments);
-    let curl = format!("curl -sS -i '{}/apis/batch/v1'", bent.uri());
+    let curl = format!("curl -sS -i '{}/apis/batch/v1'", altered.uri());
 
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains(&format!("FAILED {RESOURCES}")), "{text}");
@@ -149,7 +149,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passed() {
-    let bent = discovery(json!([])).await;
+    let altered = discovery(json!([])).await;
     let folder = tempfile::tempdir().unwrap();
     let known = folder.path().join("known.yaml");
     std::fs::write(&known, format!("- id: {RESOURCES}\n  reason: there are no jobs here\n")).unwrap();
@@ -158,7 +158,7 @@ async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passe
         code(&[
             "conformance",
             "--target",
-            &bent.uri(),
+            &altered.uri(),
             "--expectations",
             &known,
             RESOURCES
@@ -169,7 +169,7 @@ async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passe
     let output = stuntdouble(&[
         "conformance",
         "--target",
-        &bent.uri(),
+        &altered.uri(),
         "--format",
         "json",
         "core/v1/proxy/pods-get/passed-on",

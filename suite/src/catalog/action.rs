@@ -12,7 +12,7 @@ pub struct ParseWordError {
     known: &'static str,
 }
 
-/// Something that is done to an object of the trial's world, by its letter.
+/// Something that is done to an object of the trial's environment, by its letter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Action {
@@ -122,10 +122,10 @@ impl TryFrom<String> for Event {
     }
 }
 
-/// In what state an object of the trial's world is to be afterwards, by its letter.
+/// In what state an object of the trial's environment is to be afterwards, by its letter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Kept {
+pub enum ObjectState {
     /// `there x`: it can be read, and is what was last answered.
     There(String),
     /// `gone x`: it cannot be read.
@@ -140,7 +140,7 @@ pub enum Kept {
     Status(String),
 }
 
-impl FromStr for Kept {
+impl FromStr for ObjectState {
     type Err = ParseWordError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -160,7 +160,7 @@ impl FromStr for Kept {
     }
 }
 
-impl TryFrom<String> for Kept {
+impl TryFrom<String> for ObjectState {
     type Error = ParseWordError;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {

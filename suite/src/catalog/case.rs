@@ -6,13 +6,13 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Action, Credential, Event, Headers, Kept, LogQuery, Need, Profile, Socket, Step};
+use super::{Action, Credential, Event, Headers, ObjectState, LogQuery, Need, Profile, Socket, Step};
 
 /// How binding a requirement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// The texts say it.
+    /// The texts send_message it.
     Must,
     /// The texts are silent; the system that they describe does it.
     Should,
@@ -34,7 +34,7 @@ impl Level {
 /// An object that is there, or that is named and comes later.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Given {
+pub struct Precondition {
     /// Labels that it carries.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
@@ -43,7 +43,7 @@ pub struct Given {
     /// Whether it only has a name and is not created before the request.
     #[serde(default)]
     pub later: bool,
-    /// Whether it is in the second namespace of the world.
+    /// Whether it is in the second namespace of the environment.
     #[serde(default)]
     pub elsewhere: bool,
 }
@@ -115,10 +115,10 @@ pub enum Media {
     Any,
 }
 
-/// What the answer's object is to be, where it is not what the operation's row says.
+/// What the answer's object is to be, where it is not what the operation's case says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Face {
+pub enum ExpectedType {
     /// What a deletion of one object answers; it depends on the profile.
     Deleted,
     /// What a deletion of a collection answers; it depends on the profile.
@@ -143,7 +143,7 @@ pub enum JsonType {
     Array,
 }
 
-/// What is expected of the answer. Without anything: success, of the type and the media type that the row says.
+/// What is expected of the answer. Without anything: success, of the type and the media type that the case says.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Expect {
@@ -151,7 +151,7 @@ pub struct Expect {
     pub status: Option<StatusWord>,
     /// The answer's type, if it is not the operation's result.
     #[serde(rename = "type")]
-    pub face: Option<Face>,
+    pub expected_type: Option<ExpectedType>,
     /// The reason of the Status that a refusal carries.
     pub reason: Option<String>,
     /// The media type; JSON unless said.
@@ -216,7 +216,7 @@ pub enum StatusWord {
 #[serde(untagged)]
 pub enum After {
     /// A state, in words.
-    State(Kept),
+    State(ObjectState),
     /// What an object contains.
     Contains(PartialState),
 }
@@ -234,10 +234,10 @@ pub struct PartialState {
     pub contains: Value,
 }
 
-/// One case of an operation: a row of the catalog.
+/// One case of an operation: a case of the catalog.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Case {
+pub struct CaseData {
     /// Its name, unique within the operation.
     pub id: String,
     /// How binding it is.
@@ -251,9 +251,9 @@ pub struct Case {
     /// Whether it touches what is not the trial's own.
     #[serde(default)]
     pub cluster_wide: bool,
-    /// The objects of the world, by their letters.
+    /// The objects of the environment, by their letters.
     #[serde(default)]
-    pub given: IndexMap<String, Given>,
+    pub given: IndexMap<String, Precondition>,
     /// Whether what it asks leads to the suite's backend, as the kind's file says.
     #[serde(default)]
     pub reached: bool,
@@ -268,7 +268,7 @@ pub struct Case {
     pub before: Vec<Action>,
     /// The name in the path: a letter, `absent`, or the name itself, with names in it. Without one, the first object's.
     pub name: Option<String>,
-    /// The namespace in the path, if it is not the world's: `absent` for none that exists, or its name.
+    /// The namespace in the path, if it is not the environment's: `absent` for none that exists, or its name.
     pub namespace: Option<String>,
     /// The rest of a proxy's path.
     pub path: Option<String>,
@@ -306,7 +306,7 @@ pub struct Case {
     pub after: Vec<After>,
 }
 
-impl Case {
+impl CaseData {
     /// The case that a log query is.
     pub(super) fn of_log_query(
         id: String,

@@ -11,7 +11,7 @@ use stuntdouble_fixtures::{Dir, OBJECTS, OPERATIONS};
 
 use super::case::StatusWord;
 use super::operation::ResultType;
-use super::{Body, Case, Given, Kind, Level, Need, Operation, Profile, Sample, Step};
+use super::{Body, CaseData, Precondition, Kind, Level, Need, Operation, Profile, Sample, Step};
 
 /// Why a catalog cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub(super) fn malformed(file: &str, reason: impl ToString) -> CatalogError {
 
 /// An operation and a case of it: what one trial judges.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct Case {
     /// Its stable name, such as `core/v1/pods/create/already-exists`.
     pub id: String,
     /// The kind.
@@ -43,17 +43,17 @@ pub struct Row {
     /// The operation.
     pub operation: Arc<Operation>,
     /// The case.
-    pub case: Arc<Case>,
+    pub data: Arc<CaseData>,
     /// What is required, with the kind's name in it.
     pub requirement: String,
     /// The places in the texts that state operation and requirement.
     pub source: String,
 }
 
-impl Row {
+impl Case {
     /// How binding it is.
     pub fn level(&self) -> Level {
-        self.case.level
+        self.data.level
     }
 
     /// Why it does not count yet, if so.
@@ -62,10 +62,10 @@ impl Row {
     }
 }
 
-/// All rows.
+/// All cases.
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    rows: Vec<Row>,
+    cases: Vec<Case>,
     operations: usize,
 }
 
@@ -82,14 +82,14 @@ struct KindFile {
     path: Option<String>,
     object: Option<String>,
     reached: Option<Reached>,
-    operations: Vec<OperationRow>,
+    operations: Vec<OperationEntry>,
 }
 
 /// How the backend is reached through an object of a kind.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Reached {
-    given: IndexMap<String, Given>,
+    given: IndexMap<String, Precondition>,
     #[serde(default)]
     setup: Vec<Step>,
     name: Option<String>,
@@ -97,18 +97,18 @@ struct Reached {
 
 impl Reached {
     /// The case, with the backend behind what it asks.
-    fn behind(&self, mut case: Case) -> Case {
-        case.needs.push(Need::Backend);
-        case.given = self.given.clone();
-        case.setup = self.setup.clone();
-        case.name = case.name.or_else(|| self.name.clone());
-        case
+    fn behind(&self, mut data: CaseData) -> CaseData {
+        data.needs.push(Need::Backend);
+        data.given = self.given.clone();
+        data.setup = self.setup.clone();
+        data.name = data.name.or_else(|| self.name.clone());
+        data
     }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct OperationRow {
+struct OperationEntry {
     #[serde(default)]
     id: String,
     request: String,
@@ -119,11 +119,11 @@ struct OperationRow {
     #[serde(default)]
     without: Vec<String>,
     #[serde(default)]
-    also: Vec<Case>,
+    also: Vec<CaseData>,
     pending: Option<String>,
 }
 
-type CaseSets = BTreeMap<String, Vec<Case>>;
+type CaseSets = BTreeMap<String, Vec<CaseData>>;
 
 impl Catalog {
     /// The catalog that the program carries.
@@ -133,7 +133,7 @@ impl Catalog {
     pub fn embedded() -> Result<Self, CatalogError> {
         let sets = case_sets()?;
         let mut catalog = Self {
-            rows: Vec::new(),
+            cases: Vec::new(),
             operations: 0,
         };
         let mut seen = BTreeSet::new();
@@ -148,11 +148,11 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The rows that are asked under a profile, in the order of the files.
-    pub fn rows(&self, profile: Profile) -> impl Iterator<Item = &Row> {
-        self.rows
+    /// The cases that are asked under a profile, in the order of the files.
+    pub fn cases(&self, profile: Profile) -> impl Iterator<Item = &Case> {
+        self.cases
             .iter()
-            .filter(move |row| row.case.profile.is_none_or(|only| only == profile))
+            .filter(move |case| case.data.profile.is_none_or(|only| only == profile))
     }
 
     /// How many operations there are.
@@ -176,14 +176,14 @@ impl Catalog {
             path: kind.path,
             sample,
         });
-        for row in kind.operations {
+        for case in kind.operations {
             let operation = Arc::new(Operation {
                 documented: !kind.beside,
-                ..operation(file, &shared, row, kind.reached.as_ref(), sets)?
+                ..operation(file, &shared, case, kind.reached.as_ref(), sets)?
             });
             self.operations += usize::from(operation.documented);
-            for case in &operation.cases {
-                let words = [&shared.group, &shared.plural, &operation.id, &case.id];
+            for data in &operation.cases {
+                let words = [&shared.group, &shared.plural, &operation.id, &data.id];
                 let id = words
                     .into_iter()
                     .filter(|word| !word.is_empty())
@@ -193,13 +193,13 @@ impl Catalog {
                 if !seen.insert(id.clone()) {
                     return Err(malformed(file, format!("{id} is there twice")));
                 }
-                self.rows.push(Row {
+                self.cases.push(Case {
                     id,
                     kind: Arc::clone(&shared),
                     operation: Arc::clone(&operation),
-                    case: Arc::new(case.clone()),
-                    requirement: case.requirement.replace("{kind}", &shared.name),
-                    source: joined(&operation.source, &case.source),
+                    data: Arc::new(data.clone()),
+                    requirement: data.requirement.replace("{kind}", &shared.name),
+                    source: joined(&operation.source, &data.source),
                 });
             }
         }
@@ -211,7 +211,7 @@ impl Catalog {
 const SEARCH: &str = "/api/v1/proxy/namespaces/{namespace}/services/{name}/{path}";
 
 impl Catalog {
-    /// A row for each log query.
+    /// A case for each log query.
     fn add_log_queries(&mut self) -> Result<(), CatalogError> {
         let source = "1: Logging add-on access";
         let kind = Kind {
@@ -245,25 +245,25 @@ impl Catalog {
                 None => format!("The query {asked} is refused."),
             };
             let id = format!("search/queries/{name}");
-            let case = Case::of_log_query(name, requirement.clone(), source.to_owned(), needs, query);
-            let row = Row {
+            let data = CaseData::of_log_query(name, requirement.clone(), source.to_owned(), needs, query);
+            let case = Case {
                 id,
                 kind: Arc::clone(&kind),
                 operation: Arc::clone(&operation),
-                case: Arc::new(case),
+                data: Arc::new(data),
                 requirement,
                 source: source.to_owned(),
             };
-            self.rows.push(row);
+            self.cases.push(case);
         }
         Ok(())
     }
 }
 
 /// The places of both, each once.
-fn joined(operation: &str, case: &str) -> String {
+fn joined(operation: &str, data: &str) -> String {
     let mut places: Vec<&str> = Vec::new();
-    for place in case.split("; ").chain(operation.split("; ")) {
+    for place in data.split("; ").chain(operation.split("; ")) {
         let said = places
             .iter()
             .any(|p| *p == place || place.starts_with(&format!("{p}, ")));
@@ -277,64 +277,64 @@ fn joined(operation: &str, case: &str) -> String {
 fn operation(
     file: &str,
     kind: &Kind,
-    row: OperationRow,
+    case: OperationEntry,
     reached: Option<&Reached>,
     sets: &CaseSets,
 ) -> Result<Operation, CatalogError> {
-    let (method, path) = row
+    let (method, path) = case
         .request
         .split_once(' ')
-        .ok_or_else(|| malformed(file, format!("{:?} is no request", row.request)))?;
+        .ok_or_else(|| malformed(file, format!("{:?} is no request", case.request)))?;
     let method: Method = method
         .parse()
         .map_err(|_| malformed(file, format!("{method:?} is no method")))?;
     let mut cases = Vec::new();
-    for set in &row.cases {
+    for set in &case.cases {
         let set = sets
             .get(set)
             .ok_or_else(|| malformed(file, format!("there are no cases {set:?}")))?;
-        cases.extend(set.iter().filter(|case| !row.without.contains(&case.id)).cloned());
+        cases.extend(set.iter().filter(|data| !case.without.contains(&data.id)).cloned());
     }
-    for left_out in &row.without {
-        if !row
+    for left_out in &case.without {
+        if !case
             .cases
             .iter()
             .filter_map(|set| sets.get(set))
             .flatten()
-            .any(|case| case.id == *left_out)
+            .any(|data| data.id == *left_out)
         {
             return Err(malformed(
                 file,
-                format!("{} leaves out {left_out:?}, which it does not have", row.request),
+                format!("{} leaves out {left_out:?}, which it does not have", case.request),
             ));
         }
     }
-    cases.extend(row.also);
-    let behind = |case: Case| match reached {
-        _ if !case.reached => Ok(case),
-        Some(reached) => Ok(reached.behind(case)),
+    cases.extend(case.also);
+    let behind = |data: CaseData| match reached {
+        _ if !data.reached => Ok(data),
+        Some(reached) => Ok(reached.behind(data)),
         None => Err(malformed(
             file,
-            format!("it does not say how the backend is reached through a {}", kind.name),
+            format!("it does not send_message how the backend is reached through a {}", kind.name),
         )),
     };
     let cases = cases.into_iter().map(behind).collect::<Result<Vec<_>, _>>()?;
-    for case in &cases {
-        check(file, kind, case)?;
+    for data in &cases {
+        check(file, kind, data)?;
     }
-    let streams = row.result.as_deref() == Some("json.WatchEvent");
-    let result = row
+    let streams = case.result.as_deref() == Some("json.WatchEvent");
+    let result = case
         .result
         .as_deref()
-        .and_then(|name| result_type(name, row.result_version.as_deref(), kind));
+        .and_then(|name| result_type(name, case.result_version.as_deref(), kind));
     Ok(Operation {
-        id: row.id,
+        id: case.id,
         method,
         path: path.to_owned(),
         result,
         streams,
-        source: row.source,
-        pending: row.pending,
+        source: case.source,
+        pending: case.pending,
         documented: true,
         cases,
     })
@@ -357,12 +357,12 @@ fn result_type(name: &str, version: Option<&str>, kind: &Kind) -> Option<ResultT
 }
 
 /// Refuses a case that nobody could try.
-fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
-    let fault = |what: String| Err(malformed(file, format!("case {}: {what}", case.id)));
-    if case.requirement.is_empty() || case.source.is_empty() {
+fn check(file: &str, kind: &Kind, data: &CaseData) -> Result<(), CatalogError> {
+    let fault = |what: String| Err(malformed(file, format!("data {}: {what}", data.id)));
+    if data.requirement.is_empty() || data.source.is_empty() {
         return fault("it has no requirement or no source".to_owned());
     }
-    if let Some(word @ StatusWord::Word(text)) = &case.expect.status
+    if let Some(word @ StatusWord::Word(text)) = &data.expect.status
         && Profile::Documented.status(word).is_none()
     {
         return fault(format!("{text:?} stands for no status"));
@@ -375,7 +375,7 @@ fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
         json,
         text,
         ..
-    }) = &case.body
+    }) = &data.body
     {
         let kinds = [
             sample.is_some(),
@@ -389,21 +389,21 @@ fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
             return fault("its body is to be one of sample, current, resource, patch, json and text".to_owned());
         }
     }
-    if !case.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
+    if !data.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
         return fault(format!("nobody can make a {}", kind.name));
     }
-    if case.socket.is_some() && (case.body.is_some() || case.expect.events.is_some()) {
+    if data.socket.is_some() && (data.body.is_some() || data.expect.events.is_some()) {
         return fault("a talk over WebSocket begins with no body, and tells no events".to_owned());
     }
-    if let Some(step) = case.setup.iter().find(|step| {
+    if let Some(step) = data.setup.iter().find(|step| {
         step.request
             .split_once(' ')
             .is_none_or(|(method, _)| method.parse::<Method>().is_err())
     }) {
         return fault(format!("{:?} is no request", step.request));
     }
-    let acted_on = case.before.iter().chain(&case.during).map(super::Action::letter);
-    if let Some(stranger) = acted_on.into_iter().find(|letter| !case.given.contains_key(*letter)) {
+    let acted_on = data.before.iter().chain(&data.during).map(super::Action::letter);
+    if let Some(stranger) = acted_on.into_iter().find(|letter| !data.given.contains_key(*letter)) {
         return fault(format!("there is no object {stranger:?}"));
     }
     Ok(())
@@ -461,12 +461,12 @@ mod tests {
     #[test]
     fn there_are_264_operations_and_each_is_there_once() {
         let catalog = catalog();
-        let documented = |row: &&Row| row.operation.documented;
+        let documented = |case: &&Case| case.operation.documented;
         let distinct: BTreeSet<String> = Profile::ALL
             .iter()
-            .flat_map(|p| catalog.rows(*p))
+            .flat_map(|p| catalog.cases(*p))
             .filter(documented)
-            .map(|row| row.operation.request())
+            .map(|case| case.operation.request())
             .collect();
         assert_eq!(distinct.len(), 264);
         assert_eq!(catalog.operations(), 264);
@@ -476,10 +476,10 @@ mod tests {
     fn no_operation_is_pending() {
         let catalog = catalog();
         let pending: Vec<String> = catalog
-            .rows
+            .cases
             .iter()
-            .filter(|row| row.pending().is_some())
-            .map(|row| row.operation.request())
+            .filter(|case| case.pending().is_some())
+            .map(|case| case.operation.request())
             .collect();
         assert!(pending.is_empty(), "{pending:?}");
     }
@@ -489,9 +489,9 @@ mod tests {
         let catalog = catalog();
         for profile in Profile::ALL {
             let asked: BTreeSet<String> = catalog
-                .rows(profile)
-                .filter(|row| row.operation.documented)
-                .map(|row| row.operation.request())
+                .cases(profile)
+                .filter(|case| case.operation.documented)
+                .map(|case| case.operation.request())
                 .collect();
             assert_eq!(asked.len(), 264, "{profile}");
         }
@@ -504,8 +504,8 @@ mod tests {
             .and_then(|f| f.contents_utf8())
             .unwrap();
         let headings: BTreeMap<String, Vec<String>> = serde_saphyr::from_str(text).unwrap();
-        for row in catalog().rows {
-            for place in row.source.split("; ") {
+        for case in catalog().cases {
+            for place in case.source.split("; ") {
                 let known = headings.iter().any(|(number, headings)| {
                     headings.iter().any(|heading| {
                         place
@@ -513,20 +513,20 @@ mod tests {
                             .is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
                     })
                 });
-                assert!(known, "{}: {place}", row.id);
+                assert!(known, "{}: {place}", case.id);
             }
         }
     }
 
     #[test]
     fn ids_are_lower_case_words_joined_by_slashes() {
-        for row in catalog().rows {
+        for case in catalog().cases {
             assert!(
-                row.id
+                case.id
                     .chars()
                     .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/-.".contains(c)),
                 "{}",
-                row.id
+                case.id
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Log queries: `fixtures/queries`, each a row.
+//! Log queries: `fixtures/queries`, each a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -195,11 +195,11 @@ pub fn log_lines() -> std::result::Result<&'static BTreeMap<String, LogLine>, &'
 
 #[derive(Deserialize)]
 struct Action {
-    index: Place,
+    index: BackendAddress,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct BackendAddress {
     #[serde(rename = "_index")]
     index: String,
     #[serde(rename = "_type")]
@@ -214,7 +214,7 @@ fn read_lines() -> std::result::Result<BTreeMap<String, LogLine>, CatalogError> 
         let malformed = |error| malformed(file, error);
         let mut lines = fixture(file)?.lines().filter(|line| !line.trim().is_empty());
         while let (Some(action), Some(source)) = (lines.next(), lines.next()) {
-            let Place { index, doc_type, id } = serde_json::from_str::<Action>(action).map_err(malformed)?.index;
+            let BackendAddress { index, doc_type, id } = serde_json::from_str::<Action>(action).map_err(malformed)?.index;
             let source = serde_json::from_str(source).map_err(malformed)?;
             all.insert(
                 id.clone(),

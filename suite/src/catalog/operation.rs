@@ -4,7 +4,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Case, Part};
+use super::{CaseData, Part};
 
 /// Whether objects of a kind live in a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
-    /// The object as it is created; its name and labels are set by the world.
+    /// The object as it is created; its name and labels are set by the environment.
     pub sample: Value,
     /// A merge patch of it.
     pub change: Value,
@@ -54,7 +54,7 @@ pub struct Kind {
     pub plural: String,
     /// Its apiVersion.
     pub api_version: String,
-    /// The path of its collection, where the world makes and reads objects; none for what cannot be made.
+    /// The path of its collection, where the environment makes and reads objects; none for what cannot be made.
     pub path: Option<String>,
     /// Its sample; none for what cannot be made.
     pub sample: Option<Sample>,
@@ -88,7 +88,7 @@ pub struct Operation {
     pub method: Method,
     /// The path template, as in the texts.
     pub path: String,
-    /// What it answers; none where the texts say nothing of it, or only "string".
+    /// What it answers; none where the texts send_message nothing of it, or only "string".
     pub result: Option<ResultType>,
     /// Whether it streams without being asked to: the paths under /watch/.
     pub streams: bool,
@@ -99,7 +99,7 @@ pub struct Operation {
     /// Whether it is one of the documented operations. What is not is judged beside them.
     pub documented: bool,
     /// Its cases.
-    pub cases: Vec<Case>,
+    pub cases: Vec<CaseData>,
 }
 
 impl Operation {

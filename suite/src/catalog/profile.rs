@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::{Face, StatusWord};
+use super::case::{ExpectedType, StatusWord};
 
 /// By which rule the server is judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub enum Profile {
 
 /// What a deletion answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removed {
+pub enum DeleteResult {
     /// A Status of success.
     Status,
     /// The object that was deleted.
@@ -74,9 +74,9 @@ impl Profile {
                 // The body is read as what it is, or as its Content-Type says.
                 "created-of-any-media" | "ok-of-any-media" => by_profile(200, 415),
                 // A client's mistake that the recorded server calls its own.
-                "mistake" => by_profile(400, 500),
+                "client-error" => by_profile(400, 500),
                 // The same, where what cannot be applied is well formed.
-                "unapplicable" => by_profile(422, 500),
+                "unprocessable" => by_profile(422, 500),
                 // The same, where what is asked for is not there.
                 "unknown-component" => by_profile(404, 500),
                 _ => return None,
@@ -85,17 +85,17 @@ impl Profile {
     }
 
     /// What the deletion of one object of the kind, or of a collection, answers.
-    pub fn removed(self, face: Face, kind: &str) -> Removed {
-        match (self, face) {
-            (Self::Documented, _) => Removed::Status,
-            (Self::Kubernetes12, Face::Collected) => Removed::List,
-            (Self::Kubernetes12, _) if ANSWERED_WITH_THE_OBJECT.contains(&kind) => Removed::Object,
-            (Self::Kubernetes12, _) => Removed::Status,
+    pub fn delete_result(self, expected_type: ExpectedType, kind: &str) -> DeleteResult {
+        match (self, expected_type) {
+            (Self::Documented, _) => DeleteResult::Status,
+            (Self::Kubernetes12, ExpectedType::Collected) => DeleteResult::List,
+            (Self::Kubernetes12, _) if ANSWERED_WITH_THE_OBJECT.contains(&kind) => DeleteResult::Object,
+            (Self::Kubernetes12, _) => DeleteResult::Status,
         }
     }
 
     /// Whether a binding is answered with the binding, rather than with a Status.
-    pub fn answers_bindings(self) -> bool {
+    pub fn binding_is_answered_with_binding(self) -> bool {
         self == Self::Documented
     }
 
@@ -108,17 +108,17 @@ impl Profile {
     }
 
     /// Whether a watch without a version tells the history of an object, rather than its present state as an add.
-    pub fn watch_tells_history(self) -> bool {
+    pub fn watch_replays_history(self) -> bool {
         self == Self::Documented
     }
 
     /// Whether the watch of one object of the kind tells anything.
-    pub fn watch_of_one_tells(self, kind: &str) -> bool {
+    pub fn watch_of_one_object_works(self, kind: &str) -> bool {
         self == Self::Documented || !WATCHED_ALONE_IN_VAIN.contains(&kind)
     }
 
     /// Whether a watch of a kind from a version tells of that version itself. (Events do not go through the cache that does.)
-    pub fn watch_includes_its_version(self, kind: &str) -> bool {
+    pub fn watch_includes_start_version(self, kind: &str) -> bool {
         self == Self::Kubernetes12 && kind != "Event"
     }
 }
@@ -154,8 +154,8 @@ mod tests {
     #[rstest]
     #[case("created", 200, 201)]
     #[case("created-of-any-media", 200, 415)]
-    #[case("mistake", 400, 500)]
-    #[case("unapplicable", 422, 500)]
+    #[case("client-error", 400, 500)]
+    #[case("unprocessable", 422, 500)]
     #[case("unknown-component", 404, 500)]
     fn words_stand_for_the_codes_of_their_profile(
         #[case] word: &str,
@@ -169,15 +169,15 @@ mod tests {
 
     #[test]
     fn a_deletion_answers_a_status_as_documented_and_for_seven_kinds_the_object_as_recorded() {
-        assert_eq!(Profile::Documented.removed(Face::Deleted, "Pod"), Removed::Status);
-        assert_eq!(Profile::Kubernetes12.removed(Face::Deleted, "Pod"), Removed::Object);
+        assert_eq!(Profile::Documented.delete_result(ExpectedType::Deleted, "Pod"), DeleteResult::Status);
+        assert_eq!(Profile::Kubernetes12.delete_result(ExpectedType::Deleted, "Pod"), DeleteResult::Object);
         assert_eq!(
-            Profile::Kubernetes12.removed(Face::Deleted, "ConfigMap"),
-            Removed::Status
+            Profile::Kubernetes12.delete_result(ExpectedType::Deleted, "ConfigMap"),
+            DeleteResult::Status
         );
         assert_eq!(
-            Profile::Kubernetes12.removed(Face::Collected, "ConfigMap"),
-            Removed::List
+            Profile::Kubernetes12.delete_result(ExpectedType::Collected, "ConfigMap"),
+            DeleteResult::List
         );
     }
 }

@@ -61,21 +61,21 @@ pub struct Socket {
     pub origin: Option<String>,
     /// What is said, in this order.
     #[serde(default)]
-    pub say: Vec<Message>,
-    /// What is to be heard, in any order and between whatever else.
+    pub send: Vec<Message>,
+    /// What is to be received, in any order and between whatever else.
     #[serde(default)]
-    pub hear: Vec<Message>,
+    pub receive: Vec<Message>,
     /// Whether it is to end by itself; not looked at unless said.
     pub ends: Option<bool>,
 }
 
-/// Something said or heard on a WebSocket.
+/// Something said or received on a WebSocket.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
     /// The channel, where the sub-protocol has channels.
     pub channel: Option<u8>,
-    /// The text; of what is heard, a part of all that came on the channel.
+    /// The text; of what is received, a part of all that came on the channel.
     pub text: Option<String>,
     /// What a message of JSON contains.
     pub contains: Option<Value>,

@@ -54,7 +54,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 /// Whether what a JSON pointer names is missing, null or empty when it is to be there, or there when it is not.
-pub fn lacks(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatch> {
+pub fn pointer_presence(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatch> {
     let found = actual.pointer(pointer);
     let there = match found {
         None | Some(Value::Null) => false,
@@ -135,6 +135,6 @@ mod tests {
     #[case("/metadata/uid", false, false)]
     fn presence_is_told(#[case] pointer: &str, #[case] to_be_there: bool, #[case] fine: bool) {
         let object = json!({"metadata": {"uid": "1", "creationTimestamp": null, "empty": ""}});
-        assert_eq!(lacks(pointer, to_be_there, &object).is_none(), fine);
+        assert_eq!(pointer_presence(pointer, to_be_there, &object).is_none(), fine);
     }
 }

@@ -18,10 +18,10 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 pub use answer::{is_pretty, refusal, result_type, status_of_success};
-pub use content::{contains, equal, lacks, of_type, pretty, without};
+pub use content::{contains, equal, pointer_presence, of_type, pretty, without};
 pub use hits::hits;
 pub use list::{items, resources};
-pub use stream::{Notification, Tale, Told, Written, judge};
+pub use stream::{Notification, Progress, ExpectedEvent, WrittenObjects, judge};
 
 /// What a server answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Mismatch, contains, equal, without};
 
 /// What was answered to the trial's writes, by name and resource version.
-pub type Written = BTreeMap<(String, String), Value>;
+pub type WrittenObjects = BTreeMap<(String, String), Value>;
 
 /// The types of what a watch tells.
 const KNOWN: [&str; 3] = ["ADDED", "MODIFIED", "DELETED"];
@@ -63,7 +63,7 @@ impl Notification {
 
 /// What a watch is to tell next.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct ExpectedEvent {
     /// `ADDED`, `MODIFIED` or `DELETED`.
     pub event: &'static str,
     /// Of which object.
@@ -76,7 +76,7 @@ pub struct Told {
 
 /// How far a watch has come.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Tale {
+pub enum Progress {
     /// Everything was told.
     Complete,
     /// More is to come: this is about what was told so far.
@@ -85,11 +85,11 @@ pub enum Tale {
     Wrong(Vec<Mismatch>),
 }
 
-/// Judges what was heard of the objects whose name begins with the prefix.
+/// Judges what was received of the objects whose name begins with the prefix.
 ///
 /// Updates of the trial's objects that the trial did not make (a controller's) are passed over; while `writing`, an
 /// update that nobody answered for yet may still turn out to be the trial's.
-pub fn judge(prefix: &str, expected: &[Told], heard: &[Notification], written: &Written, writing: bool) -> Tale {
+pub fn judge(prefix: &str, expected: &[ExpectedEvent], received: &[Notification], written: &WrittenObjects, writing: bool) -> Progress {
     let mut rest = expected.iter();
     let mut next = rest.next();
     let mut said = Vec::new();
@@ -101,9 +101,9 @@ pub fn judge(prefix: &str, expected: &[Told], heard: &[Notification], written: &
         let told: String = said.iter().map(String::as_str).collect();
         Mismatch::new("events of this trial", wanted, format!("{told}{more}"))
     };
-    for notification in heard {
+    for notification in received {
         if !KNOWN.contains(&notification.event.as_str()) {
-            return Tale::Wrong(vec![unlike(
+            return Progress::Wrong(vec![unlike(
                 &said,
                 &format!("{} {}\n", notification.event, notification.object),
             )]);
@@ -113,7 +113,7 @@ pub fn judge(prefix: &str, expected: &[Told], heard: &[Notification], written: &
         }
         let update_by_nobody = notification.event == "MODIFIED" && !written.contains_key(&notification.version());
         if update_by_nobody && writing {
-            return Tale::Unfinished(unlike(&said, "(and an update that is being waited for)\n"));
+            return Progress::Unfinished(unlike(&said, "(and an update that is being waited for)\n"));
         }
         if update_by_nobody {
             continue;
@@ -121,22 +121,22 @@ pub fn judge(prefix: &str, expected: &[Told], heard: &[Notification], written: &
         said.push(format!("{} {}\n", notification.event, notification.name()));
         match next {
             Some(told) if told.event == notification.event && told.name == notification.name() => {
-                if let Some(bent) = bent(told, notification, written) {
-                    return Tale::Wrong(vec![bent]);
+                if let Some(altered) = altered(told, notification, written) {
+                    return Progress::Wrong(vec![altered]);
                 }
                 next = rest.next();
             }
-            _ => return Tale::Wrong(vec![unlike(&said, "")]),
+            _ => return Progress::Wrong(vec![unlike(&said, "")]),
         }
     }
     match next {
-        None => Tale::Complete,
-        Some(_) => Tale::Unfinished(unlike(&said, "")),
+        None => Progress::Complete,
+        Some(_) => Progress::Unfinished(unlike(&said, "")),
     }
 }
 
 /// How the object of a notification differs from the one that was to be told of.
-fn bent(told: &Told, notification: &Notification, written: &Written) -> Option<Mismatch> {
+fn altered(told: &ExpectedEvent, notification: &Notification, written: &WrittenObjects) -> Option<Mismatch> {
     let about = format!("object of {} {}", told.event, told.name);
     let object = told.object.as_ref()?;
     if told.event == "DELETED" {
@@ -169,8 +169,8 @@ mod tests {
         json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "uid": "u", "resourceVersion": version}})
     }
 
-    fn told(event: &'static str, name: &str, version: &str) -> Told {
-        Told {
+    fn told(event: &'static str, name: &str, version: &str) -> ExpectedEvent {
+        ExpectedEvent {
             event,
             name: name.into(),
             object: Some(object(name, version)),
@@ -178,14 +178,14 @@ mod tests {
         }
     }
 
-    fn heard(event: &str, name: &str, version: &str) -> Notification {
+    fn received(event: &str, name: &str, version: &str) -> Notification {
         Notification {
             event: event.into(),
             object: object(name, version),
         }
     }
 
-    fn written(versions: &[(&str, &str)]) -> Written {
+    fn written(versions: &[(&str, &str)]) -> WrittenObjects {
         versions
             .iter()
             .map(|(n, v)| (((*n).to_owned(), (*v).to_owned()), object(n, v)))
@@ -195,53 +195,53 @@ mod tests {
     #[test]
     fn what_was_to_be_told_is_complete_and_strangers_are_passed_over() {
         let written = written(&[("t-a", "1"), ("t-a", "2")]);
-        let tale = [
+        let transcript = [
             told("ADDED", "t-a", "1"),
             told("MODIFIED", "t-a", "2"),
             told("DELETED", "t-a", "2"),
         ];
-        let heard = [
-            heard("ADDED", "t-a", "1"),
-            heard("ADDED", "x", "5"),
-            heard("MODIFIED", "t-a", "2"),
-            heard("DELETED", "t-a", "9"),
+        let received = [
+            received("ADDED", "t-a", "1"),
+            received("ADDED", "x", "5"),
+            received("MODIFIED", "t-a", "2"),
+            received("DELETED", "t-a", "9"),
         ];
-        assert_eq!(judge("t-", &tale, &heard, &written, false), Tale::Complete);
+        assert_eq!(judge("t-", &transcript, &received, &written, false), Progress::Complete);
     }
 
     #[test]
     fn an_update_that_the_trial_did_not_make_is_passed_over_once_its_writes_are_known() {
         let written = written(&[("t-a", "1"), ("t-a", "3")]);
-        let tale = [told("ADDED", "t-a", "1"), told("MODIFIED", "t-a", "3")];
-        let heard = [
-            heard("ADDED", "t-a", "1"),
-            heard("MODIFIED", "t-a", "2"),
-            heard("MODIFIED", "t-a", "3"),
+        let transcript = [told("ADDED", "t-a", "1"), told("MODIFIED", "t-a", "3")];
+        let received = [
+            received("ADDED", "t-a", "1"),
+            received("MODIFIED", "t-a", "2"),
+            received("MODIFIED", "t-a", "3"),
         ];
         assert!(matches!(
-            judge("t-", &tale, &heard, &written, true),
-            Tale::Unfinished(_)
+            judge("t-", &transcript, &received, &written, true),
+            Progress::Unfinished(_)
         ));
-        assert_eq!(judge("t-", &tale, &heard, &written, false), Tale::Complete);
+        assert_eq!(judge("t-", &transcript, &received, &written, false), Progress::Complete);
     }
 
     #[rstest]
-    #[case::left_out(vec![heard("MODIFIED", "t-a", "2")])]
-    #[case::twice(vec![heard("ADDED", "t-a", "1"), heard("ADDED", "t-a", "1")])]
-    #[case::another_object(vec![heard("ADDED", "t-b", "1")])]
-    #[case::another_type(vec![heard("DELETED", "t-a", "1")])]
-    #[case::a_bent_object(vec![heard("ADDED", "t-a", "7")])]
+    #[case::left_out(vec![received("MODIFIED", "t-a", "2")])]
+    #[case::twice(vec![received("ADDED", "t-a", "1"), received("ADDED", "t-a", "1")])]
+    #[case::another_object(vec![received("ADDED", "t-b", "1")])]
+    #[case::another_type(vec![received("DELETED", "t-a", "1")])]
+    #[case::a_bent_object(vec![received("ADDED", "t-a", "7")])]
     #[case::an_error(vec![Notification { event: "ERROR".into(), object: json!({"kind": "Status"}) }])]
-    fn what_was_not_to_be_told_is_wrong(#[case] heard: Vec<Notification>) {
+    fn what_was_not_to_be_told_is_wrong(#[case] received: Vec<Notification>) {
         let written = written(&[("t-a", "1"), ("t-a", "2")]);
-        let tale = [told("ADDED", "t-a", "1"), told("MODIFIED", "t-a", "2")];
-        assert!(matches!(judge("t-", &tale, &heard, &written, false), Tale::Wrong(_)));
+        let transcript = [told("ADDED", "t-a", "1"), told("MODIFIED", "t-a", "2")];
+        assert!(matches!(judge("t-", &transcript, &received, &written, false), Progress::Wrong(_)));
     }
 
     #[test]
     fn a_tale_that_stops_is_unfinished_and_says_so() {
-        let tale = [told("ADDED", "t-a", "1")];
-        let Tale::Unfinished(mismatch) = judge("t-", &tale, &[], &Written::new(), false) else {
+        let transcript = [told("ADDED", "t-a", "1")];
+        let Progress::Unfinished(mismatch) = judge("t-", &transcript, &[], &WrittenObjects::new(), false) else {
             panic!("it is unfinished")
         };
         assert_eq!(mismatch.expected, "ADDED t-a\n");

@@ -16,11 +16,11 @@ use super::access::Access;
 use super::{Trouble, exit};
 use crate::catalog::{Catalog, Level, Profile};
 use crate::report::{Html, JsonLines, Junit, Report, Style, Summary, Terminal, listed};
-use crate::target::{Backend, Place, Target};
+use crate::target::{Backend, BackendAddress, Target};
 use crate::trial::{Expectations, Partition, Runner, Selection, Trial};
 
 /// How many trials are played at once. Most of the time they wait.
-const AT_ONCE: usize = 64;
+const JOBS: usize = 64;
 
 const EXAMPLES: &str = "Examples:
   stuntdouble conformance
@@ -87,7 +87,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Known failures: a YAML list of {id, reason}; an id may end in *
+    /// ExpectedFailure failures: a YAML list of {id, reason}; an id may end in *
     #[arg(long, value_name = "FILE")]
     expectations: Option<PathBuf>,
 
@@ -125,7 +125,7 @@ pub(super) struct Arguments {
 /// Where the target finds a backend, and where that listens.
 #[derive(Debug, Clone)]
 struct BackendArgument {
-    place: Place,
+    place: BackendAddress,
     listen: SocketAddr,
 }
 
@@ -136,7 +136,7 @@ impl FromStr for BackendArgument {
         let wrong = || format!("{text:?} is to be HOST:PORT=LISTEN, such as 10.1.2.3:8080=0.0.0.0:8080");
         let (place, listen) = text.split_once('=').ok_or_else(wrong)?;
         let (host, port) = place.rsplit_once(':').ok_or_else(wrong)?;
-        let place = Place {
+        let place = BackendAddress {
             host: host.to_owned(),
             port: port.parse().map_err(|_| wrong())?,
         };
@@ -190,7 +190,7 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let runner = Runner {
         target: Arc::clone(&target),
         run: arguments.run.clone().unwrap_or_else(run_name),
-        at_once: AT_ONCE,
+        jobs: JOBS,
         allow_cluster_wide: arguments.allow_cluster_wide,
         expectations,
         stop: Arc::clone(&stop),
@@ -199,8 +199,8 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let mut trouble = None;
     runner
         .run(trials, profile, |event| {
-            summary.hear(&event);
-            let told = reports.iter_mut().try_for_each(|report| report.hear(&event));
+            summary.receive(&event);
+            let told = reports.iter_mut().try_for_each(|report| report.receive(&event));
             trouble = trouble.take().or(told.err());
         })
         .await;
@@ -217,7 +217,7 @@ fn name_of_run(text: &str) -> Result<String, String> {
     if fits {
         Ok(text.to_owned())
     } else {
-        Err("it is to be of 1 to 12 lower-case letters and digits".to_owned())
+        Err("it is to be of 1 to 12 lower-data letters and digits".to_owned())
     }
 }
 
@@ -225,7 +225,7 @@ fn name_of_run(text: &str) -> Result<String, String> {
 async fn interrupted(stop: Arc<AtomicBool>) {
     if tokio::signal::ctrl_c().await.is_ok() {
         stop.store(true, Ordering::Relaxed);
-        eprintln!("\nstuntdouble: interrupted; the trials that have begun remove their worlds");
+        eprintln!("\nstuntdouble: interrupted; the trials that have begun remove their environments");
     }
     if tokio::signal::ctrl_c().await.is_ok() {
         std::process::exit(exit::FAILED.into());
@@ -238,7 +238,7 @@ fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
     for trial in trials {
         written = match format {
             Format::Json => writeln!(out, "{}", listed(trial)),
-            Format::Text => writeln!(out, "{:6} {}", trial.row.level().as_str(), trial.row.id),
+            Format::Text => writeln!(out, "{:6} {}", trial.case.level().as_str(), trial.case.id),
         };
         if written.is_err() {
             break;
@@ -269,7 +269,7 @@ async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
         let backend = Backend::listen(listen)
             .await
             .map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
-        target = target.with_backend(place).keeping(backend);
+        target = target.with_backend(place).owning_backend(backend);
     }
     if arguments.seed_logs {
         target = target.loading_logs();

@@ -8,16 +8,16 @@ const LINES: usize = 60;
 
 /// Everything that helps with a failure: the requirement, its place, the request, what came and the differences.
 pub fn explain(outcome: &Outcome, failure: &Failure, style: Style) -> String {
-    let row = &outcome.trial.row;
+    let case = &outcome.trial.case;
     let mut lines = vec![
-        format!("  {} {}", style.faint("operation  "), row.operation.request()),
+        format!("  {} {}", style.faint("operation  "), case.operation.request()),
         format!(
             "  {} {} ({})",
             style.faint("requirement"),
-            row.requirement,
-            row.level().as_str()
+            case.requirement,
+            case.level().as_str()
         ),
-        format!("  {} {}", style.faint("source     "), row.source),
+        format!("  {} {}", style.faint("source     "), case.source),
     ];
     if let Some(curl) = &failure.curl {
         lines.extend(curl.lines().map(|line| format!("  {} {line}", style.faint("$"))));

@@ -29,8 +29,8 @@ impl<W: Write> Html<W> {
 }
 
 impl<W: Write> Report for Html<W> {
-    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.hear(event);
+    fn receive(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.receive(event);
         if matches!(event, Event::Finished { .. }) {
             self.out.write_all(page(&self.summary).as_bytes())?;
             self.out.flush()?;
@@ -106,21 +106,21 @@ fn counts(count: &Count) -> String {
 }
 
 fn table(summary: &Summary) -> String {
-    let mut rows = String::new();
+    let mut cases = String::new();
     for (group, kinds) in summary.by_kind() {
-        let _ = write!(rows, "<tr><th colspan=8>{}</th></tr>", escaped(&group));
+        let _ = write!(cases, "<tr><th colspan=8>{}</th></tr>", escaped(&group));
         for (kind, count) in &kinds {
-            rows.push_str(&row(kind, count));
+            cases.push_str(&case(kind, count));
         }
     }
-    rows.push_str(&row("all", &summary.total()));
+    cases.push_str(&case("all", &summary.total()));
     format!(
         "<table><thead><tr><th>kind</th><th>operations</th><th>trials</th><th>passed</th><th>failed</th><th>known</th>\
-         <th>pending</th><th>skipped</th></tr></thead><tbody>{rows}</tbody></table>"
+         <th>pending</th><th>skipped</th></tr></thead><tbody>{cases}</tbody></table>"
     )
 }
 
-fn row(name: &str, count: &Count) -> String {
+fn case(name: &str, count: &Count) -> String {
     let cells: String = parts(count)
         .iter()
         .map(|(class, _, n)| {
@@ -141,7 +141,7 @@ fn row(name: &str, count: &Count) -> String {
 }
 
 fn trial(outcome: &Outcome, open: bool) -> String {
-    let row = &outcome.trial.row;
+    let case = &outcome.trial.case;
     let word = outcome.verdict.as_str();
     let mut more = String::new();
     if let Some(reason) = outcome.verdict.reason() {
@@ -155,16 +155,16 @@ fn trial(outcome: &Outcome, open: bool) -> String {
     } else {
         ""
     };
-    let text = format!("{} {} {word}", row.id, row.operation.request()).to_lowercase();
+    let text = format!("{} {} {word}", case.id, case.operation.request()).to_lowercase();
     format!(
         "<details data-text='{}'{open}><summary><span class='word {word}'>{word}</span><code>{}</code></summary><div>\
          <p>{}</p><p class=faint><code>{}</code></p><p class=faint>{} · {}</p>{more}</div></details>",
         escaped(&text),
-        escaped(&row.id),
-        escaped(&row.requirement),
-        escaped(&row.operation.request()),
-        row.level().as_str(),
-        escaped(&row.source),
+        escaped(&case.id),
+        escaped(&case.requirement),
+        escaped(&case.operation.request()),
+        case.level().as_str(),
+        escaped(&case.source),
     )
 }
 

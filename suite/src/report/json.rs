@@ -1,4 +1,4 @@
-//! The report for programs: one JSON object a line, as things happen.
+//! The report for programs: one JSON object a line, as objects happen.
 
 use std::io::Write;
 
@@ -9,13 +9,13 @@ use crate::trial::{Event, Outcome, Trial};
 
 /// One trial, as `--list` shows it.
 pub fn listed(trial: &Trial) -> Value {
-    let row = &trial.row;
+    let case = &trial.case;
     json!({
-        "id": row.id,
-        "operation": row.operation.request(),
-        "level": row.level().as_str(),
-        "requirement": row.requirement,
-        "source": row.source,
+        "id": case.id,
+        "operation": case.operation.request(),
+        "level": case.level().as_str(),
+        "requirement": case.requirement,
+        "source": case.source,
     })
 }
 
@@ -37,8 +37,8 @@ impl<W: Write> JsonLines<W> {
 }
 
 impl<W: Write> Report for JsonLines<W> {
-    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.hear(event);
+    fn receive(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.receive(event);
         let line = match event {
             Event::Started {
                 target,

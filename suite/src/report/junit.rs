@@ -26,8 +26,8 @@ impl<W: Write> Junit<W> {
 }
 
 impl<W: Write> Report for Junit<W> {
-    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.hear(event);
+    fn receive(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.receive(event);
         if !matches!(event, Event::Finished { .. }) {
             return Ok(());
         }
@@ -37,15 +37,15 @@ impl<W: Write> Report for Junit<W> {
             for kind in kinds.keys() {
                 let stem = format!("{group}/{kind}");
                 let mut suite = TestSuite::new(stem.clone());
-                let of_it = |o: &&Outcome| o.trial.row.kind.group == group && o.trial.row.kind.plural == *kind;
+                let of_it = |o: &&Outcome| o.trial.case.kind.group == group && o.trial.case.kind.plural == *kind;
                 let cases: Vec<TestCase> = self
                     .summary
                     .outcomes
                     .values()
                     .filter(of_it)
-                    .map(|outcome| case(outcome, &stem))
+                    .map(|outcome| data(outcome, &stem))
                     .collect();
-                suite.set_time(cases.iter().filter_map(|case| case.time).sum());
+                suite.set_time(cases.iter().filter_map(|data| data.time).sum());
                 suite.add_test_cases(cases);
                 document.add_test_suite(suite);
             }
@@ -55,14 +55,14 @@ impl<W: Write> Report for Junit<W> {
     }
 }
 
-fn case(outcome: &Outcome, suite: &str) -> TestCase {
+fn data(outcome: &Outcome, suite: &str) -> TestCase {
     let status = match &outcome.verdict {
         Verdict::Passed => TestCaseStatus::success(),
         Verdict::Failed(failure) => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let about: Vec<&str> = failure.mismatches.iter().map(|m| m.about.as_str()).collect();
             status.set_message(format!("not as expected: {}", about.join(", ")));
-            status.set_type(outcome.trial.row.level().as_str());
+            status.set_type(outcome.trial.case.level().as_str());
             status.set_description(explain(outcome, failure, Style::default()));
             status
         }
@@ -72,8 +72,8 @@ fn case(outcome: &Outcome, suite: &str) -> TestCase {
             status
         }
     };
-    let mut case = TestCase::new(outcome.trial.row.id.clone(), status);
-    case.set_classname(suite);
-    case.set_time(outcome.took);
-    case
+    let mut data = TestCase::new(outcome.trial.case.id.clone(), status);
+    data.set_classname(suite);
+    data.set_time(outcome.took);
+    data
 }

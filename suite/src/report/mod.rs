@@ -31,5 +31,5 @@ pub trait Report {
     ///
     /// # Errors
     /// If what is to be written cannot be.
-    fn hear(&mut self, event: &Event) -> std::io::Result<()>;
+    fn receive(&mut self, event: &Event) -> std::io::Result<()>;
 }

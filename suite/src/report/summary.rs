@@ -42,12 +42,12 @@ impl Count {
             Verdict::Pending(_) => self.pending += 1,
             Verdict::Skipped(_) => self.skipped += 1,
         }
-        if !outcome.trial.row.operation.documented {
+        if !outcome.trial.case.operation.documented {
             return;
         }
         let operation = self
             .operations
-            .entry(outcome.trial.row.operation.request())
+            .entry(outcome.trial.case.operation.request())
             .or_insert(Operation {
                 passed: true,
                 pending: false,
@@ -85,7 +85,7 @@ impl Count {
     }
 }
 
-/// A run, as far as it was heard of.
+/// A run, as far as it was received of.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     /// What is judged.
@@ -104,7 +104,7 @@ pub struct Summary {
 
 impl Summary {
     /// Hears of an event.
-    pub fn hear(&mut self, event: &Event) {
+    pub fn receive(&mut self, event: &Event) {
         match event {
             Event::Started {
                 target,
@@ -139,7 +139,7 @@ impl Summary {
     pub fn by_kind(&self) -> IndexMap<String, IndexMap<String, Count>> {
         let mut groups: IndexMap<String, IndexMap<String, Count>> = IndexMap::new();
         for outcome in self.outcomes.values() {
-            let kind = &outcome.trial.row.kind;
+            let kind = &outcome.trial.case.kind;
             groups
                 .entry(kind.group.clone())
                 .or_default()
@@ -169,7 +169,7 @@ impl Summary {
                 aside
                     .entry((outcome.verdict.as_str(), reason.to_owned()))
                     .or_default()
-                    .insert(outcome.trial.row.id.clone());
+                    .insert(outcome.trial.case.id.clone());
             }
         }
         aside

@@ -61,7 +61,7 @@ impl<W: Write, P: Write> Terminal<W, P> {
                     self.out,
                     "{} {}",
                     style.bad("FAILED"),
-                    style.strong(&outcome.trial.row.id)
+                    style.strong(&outcome.trial.case.id)
                 )?;
                 writeln!(self.out, "{}\n", explain(outcome, failure, style))?;
             }
@@ -89,8 +89,8 @@ impl<W: Write, P: Write> Terminal<W, P> {
 }
 
 impl<W: Write, P: Write> Report for Terminal<W, P> {
-    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.hear(event);
+    fn receive(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.receive(event);
         match event {
             Event::Started {
                 target,

@@ -35,7 +35,7 @@ const PAGE: &str = r#"<html><head><link href="/style.css"></head><body><a href="
 
 /// Where the target's proxy finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct BackendAddress {
     /// The address, as objects of the target name it.
     pub host: String,
     /// The port.

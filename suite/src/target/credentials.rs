@@ -18,7 +18,7 @@ pub enum CredentialsError {
         /// Why.
         source: std::io::Error,
     },
-    /// A kubeconfig is not one, or does not say what it is to say.
+    /// A kubeconfig is not one, or does not send_message what it is to send_message.
     #[error("{}: {reason}", path.display())]
     Kubeconfig {
         /// The file.
@@ -102,7 +102,7 @@ impl Credentials {
     /// The server and the credentials of a kubeconfig's current context.
     ///
     /// # Errors
-    /// If the file cannot be read, or does not say them.
+    /// If the file cannot be read, or does not send_message them.
     pub fn from_kubeconfig(path: &Path) -> Result<(String, Self), CredentialsError> {
         let text = String::from_utf8_lossy(&read(path)?).into_owned();
         let folder = path.parent().unwrap_or(Path::new("."));

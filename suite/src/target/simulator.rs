@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use stuntdouble_simulator::Simulator;
 
-use super::{Backend, Credentials, Doors, Place, Target, TargetError};
+use super::{Backend, Credentials, CredentialClients, BackendAddress, Target, TargetError};
 use crate::catalog::Profile;
 
 /// Where chance starts.
@@ -61,11 +61,11 @@ impl Target {
         let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
         let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let backend = Backend::listen(any_port).await.map_err(|e| failed(&e))?;
-        let place = Place {
+        let place = BackendAddress {
             host: BACKEND.0.to_owned(),
             port: BACKEND.1,
         };
-        // Many worlds at once have more services than the default range has addresses.
+        // Many environments at once have more services than the default range has addresses.
         let services = "10.0.0.0/16"
             .parse::<stuntdouble_simulator::registry::Cidr>()
             .map_err(|e| failed(&e))?;
@@ -93,13 +93,13 @@ impl Target {
                 authorities: Some(tls.authority().as_bytes().to_vec()),
                 insecure: false,
             };
-            target.doors = Some(Doors::at(&url, &credentials)?);
+            target.credential_clients = Some(CredentialClients::at(&url, &credentials)?);
         }
         target.embedded = Some(Arc::new(Embedded {
             profile,
             _running: running,
         }));
-        Ok(target.keeping(backend))
+        Ok(target.owning_backend(backend))
     }
 }
 

@@ -17,9 +17,9 @@ use crate::request::Request;
 /// How long a message may take to be taken.
 const SAYING: Duration = Duration::from_secs(5);
 
-/// Something that was heard.
+/// Something that was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct Received {
     /// The channel, where the sub-protocol has channels.
     pub channel: Option<u8>,
     /// What came.
@@ -58,14 +58,14 @@ impl Framing {
         }
     }
 
-    fn read(self, message: Message) -> Option<Heard> {
+    fn read(self, message: Message) -> Option<Received> {
         let bytes = match message {
             Message::Text(text) => text.as_bytes().to_vec(),
             Message::Binary(bytes) => bytes.to_vec(),
             _ => return None,
         };
         match (self, bytes.split_first()) {
-            (Self::Binary, Some((channel, rest))) => Some(Heard {
+            (Self::Binary, Some((channel, rest))) => Some(Received {
                 channel: Some(*channel),
                 bytes: rest.to_vec(),
             }),
@@ -73,12 +73,12 @@ impl Framing {
                 let bytes = base64::engine::general_purpose::STANDARD
                     .decode(rest)
                     .unwrap_or_else(|_| rest.to_vec());
-                Some(Heard {
+                Some(Received {
                     channel: Some(digit.wrapping_sub(b'0')),
                     bytes,
                 })
             }
-            _ => Some(Heard { channel: None, bytes }),
+            _ => Some(Received { channel: None, bytes }),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Socket {
     ///
     /// # Errors
     /// If it is not taken.
-    pub async fn say(&mut self, channel: Option<u8>, text: &str) -> Result<(), TargetError> {
+    pub async fn send_message(&mut self, channel: Option<u8>, text: &str) -> Result<(), TargetError> {
         let message = self.framing.write(channel, text);
         match tokio::time::timeout(SAYING, self.stream.send(message)).await {
             Ok(said) => said.map_err(|error| self.broken(&error)),
@@ -156,15 +156,15 @@ impl Socket {
         }
     }
 
-    /// What is heard next; none once it has ended. Waits as long as it takes.
-    pub async fn hear(&mut self) -> Option<Heard> {
+    /// What is received next; none once it has ended. Waits as long as it takes.
+    pub async fn receive(&mut self) -> Option<Received> {
         loop {
             match self.stream.next().await {
                 // However it ends, it has ended.
                 None | Some(Err(_)) | Some(Ok(Message::Close(_))) => return None,
                 Some(Ok(message)) => {
-                    if let Some(heard) = self.framing.read(message) {
-                        return Some(heard);
+                    if let Some(received) = self.framing.read(message) {
+                        return Some(received);
                     }
                 }
             }
@@ -201,7 +201,7 @@ mod tests {
         let framing = Framing::of(protocol);
         assert_eq!(
             framing.read(framing.write(channel, "hello")),
-            Some(Heard {
+            Some(Received {
                 channel,
                 bytes: b"hello".to_vec()
             })

@@ -33,12 +33,12 @@ pub enum ExpectationsError {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
+struct ExpectedFailure {
     id: String,
     reason: String,
 }
 
-impl Known {
+impl ExpectedFailure {
     fn means(&self, id: &str) -> bool {
         match self.id.strip_suffix('*') {
             Some(stem) => id.starts_with(stem),
@@ -49,7 +49,7 @@ impl Known {
 
 /// What is known to fail. Nothing, by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expectations(Vec<Known>);
+pub struct Expectations(Vec<ExpectedFailure>);
 
 impl Expectations {
     /// Reads a file.
@@ -72,7 +72,7 @@ impl Expectations {
     }
 
     /// The verdict in the light of what is known.
-    pub fn weigh(&self, id: &str, verdict: Verdict) -> Verdict {
+    pub fn apply(&self, id: &str, verdict: Verdict) -> Verdict {
         let exact = self.0.iter().find(|known| known.id == id);
         match (self.0.iter().find(|known| known.means(id)), verdict) {
             (Some(known), Verdict::Failed(failure)) => Verdict::KnownFailure(known.reason.clone(), failure),
@@ -104,26 +104,26 @@ mod tests {
     fn a_known_failure_has_a_verdict_of_its_own() {
         let failed = Verdict::Failed(Failure::broken("x", "y"));
         assert_eq!(
-            expectations().weigh("core/v1/pods/create/new", failed.clone()).reason(),
+            expectations().apply("core/v1/pods/create/new", failed.clone()).reason(),
             Some("issue 7")
         );
         assert_eq!(
             expectations()
-                .weigh("core/v1/secrets/list/complete", failed.clone())
+                .apply("core/v1/secrets/list/complete", failed.clone())
                 .reason(),
             Some("no secrets yet")
         );
-        assert_eq!(expectations().weigh("core/v1/pods/create/yaml", failed.clone()), failed);
+        assert_eq!(expectations().apply("core/v1/pods/create/yaml", failed.clone()), failed);
     }
 
     #[test]
     fn what_is_said_to_fail_and_passes_has_failed() {
         assert!(matches!(
-            expectations().weigh("core/v1/pods/create/new", Verdict::Passed),
+            expectations().apply("core/v1/pods/create/new", Verdict::Passed),
             Verdict::Failed(_)
         ));
         assert_eq!(
-            expectations().weigh("core/v1/secrets/list/complete", Verdict::Passed),
+            expectations().apply("core/v1/secrets/list/complete", Verdict::Passed),
             Verdict::Passed
         );
     }

@@ -1,41 +1,41 @@
-//! Trials: a row of the catalog, tried on a target.
+//! Trials: a case of the catalog, tried on a target.
 //!
-//! Promises: a trial owns its world (namespaces and names of its own, with a prefix of the run), and removes it whatever
+//! Promises: a trial owns its environment (namespaces and names of its own, with a prefix of the run), and removes it whatever
 //! came out; every trial ends in bounded time; trials that touch the whole cluster run alone, and only where they may.
 //!
 //! Limits: what a target does after the trial has looked is not seen.
 //!
 //! Source of its semantics: the catalog.
 
-mod ask;
+mod build_request;
 mod expectations;
 mod logs;
 mod play;
 mod runner;
 mod select;
 mod socket;
-mod tale;
+mod transcript;
 mod verify;
 mod watch;
-mod world;
+mod environment;
 
 use std::time::Duration;
 
-use crate::catalog::{Profile, Row};
+use crate::catalog::{Profile, Case};
 use crate::check::Mismatch;
 
 pub use expectations::{Expectations, ExpectationsError};
 pub use runner::{Event, Runner};
 pub use select::{Partition, Selection};
 
-/// A row to be tried, under a profile.
+/// A case to be tried, under a profile.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// The row.
-    pub row: Row,
+    /// The case.
+    pub case: Case,
     /// By which rule it is judged.
     pub profile: Profile,
-    /// Its number among all trials of the catalog, of which the names in its world are made.
+    /// Its number among all trials of the catalog, of which the names in its environment are made.
     pub number: usize,
 }
 
@@ -68,7 +68,7 @@ pub enum Verdict {
     Passed,
     /// Something was not.
     Failed(Failure),
-    /// Something was not, and the expectations say so: they give the reason.
+    /// Something was not, and the expectations send_message so: they give the reason.
     KnownFailure(String, Failure),
     /// It does not count yet, for this reason. It was not tried.
     Pending(String),

@@ -44,12 +44,12 @@ pub struct Runner {
     /// What sets the names of this run apart from others': a few lower-case letters and digits.
     pub run: String,
     /// How many trials are played at once.
-    pub at_once: usize,
+    pub jobs: usize,
     /// Whether trials that touch the whole cluster are played on a target that is not the suite's own.
     pub allow_cluster_wide: bool,
     /// What is known to fail.
     pub expectations: Expectations,
-    /// Set when no further trial is to begin. Those that have begun end, and remove their worlds.
+    /// Set when no further trial is to begin. Those that have begun end, and remove their environments.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -58,16 +58,16 @@ impl Runner {
     pub async fn run(&self, trials: Vec<Trial>, profile: crate::catalog::Profile, mut tell: impl FnMut(Event)) {
         let began = Instant::now();
         tell(Event::Started {
-            target: self.target.described(),
+            target: self.target.description(),
             profile,
             trials: trials.len(),
         });
-        // What touches the whole cluster would fell the worlds of the others.
+        // What touches the whole cluster would fell the environments of the others.
         let (alone, together): (Vec<Trial>, Vec<Trial>) =
-            trials.into_iter().partition(|trial| trial.row.case.cluster_wide);
+            trials.into_iter().partition(|trial| trial.case.data.cluster_wide);
         let mut running = futures::stream::iter(together)
             .map(|trial| self.one(trial))
-            .buffer_unordered(self.at_once.max(1));
+            .buffer_unordered(self.jobs.max(1));
         while let Some(outcome) = running.next().await {
             tell(Event::Ended(Box::new(outcome)));
         }
@@ -89,7 +89,7 @@ impl Runner {
         if let Some(outcome) = self.stopped(&trial) {
             return outcome;
         }
-        if let Some(reason) = trial.row.pending() {
+        if let Some(reason) = trial.case.pending() {
             let verdict = Verdict::Pending(reason.to_owned());
             return Outcome {
                 trial,
@@ -100,7 +100,7 @@ impl Runner {
         let (target, run, played) = (Arc::clone(&self.target), self.run.clone(), trial.clone());
         // A task of its own, so that trials run on every processor.
         match tokio::spawn(async move { played.play(&target, &run).await }).await {
-            Ok(outcome) => self.weighed(outcome),
+            Ok(outcome) => self.with_expectations(outcome),
             Err(error) => {
                 let verdict = Verdict::Failed(Failure::broken("the trial", error.to_string()));
                 Outcome {
@@ -122,8 +122,8 @@ impl Runner {
             took: Duration::ZERO,
         };
         match self.target.another().await {
-            Ok(Some(own)) => self.weighed(trial.play(&own, &self.run).await),
-            Ok(None) if self.allow_cluster_wide => self.weighed(trial.play(&self.target, &self.run).await),
+            Ok(Some(own)) => self.with_expectations(trial.play(&own, &self.run).await),
+            Ok(None) if self.allow_cluster_wide => self.with_expectations(trial.play(&self.target, &self.run).await),
             Ok(None) => without(
                 trial,
                 Verdict::Skipped("it touches the whole cluster; --allow-cluster-wide plays it".to_owned()),
@@ -143,8 +143,8 @@ impl Runner {
         })
     }
 
-    fn weighed(&self, mut outcome: Outcome) -> Outcome {
-        outcome.verdict = self.expectations.weigh(&outcome.trial.row.id, outcome.verdict);
+    fn with_expectations(&self, mut outcome: Outcome) -> Outcome {
+        outcome.verdict = self.expectations.apply(&outcome.trial.case.id, outcome.verdict);
         outcome
     }
 }

@@ -47,8 +47,8 @@ pub struct Selection {
 impl Selection {
     /// The trials that are meant, in the order of the catalog. Their numbers do not depend on the choice.
     pub fn of(&self, catalog: &Catalog, profile: Profile) -> Vec<Trial> {
-        let all = catalog.rows(profile).enumerate().map(|(number, row)| Trial {
-            row: row.clone(),
+        let all = catalog.cases(profile).enumerate().map(|(number, case)| Trial {
+            case: case.clone(),
             profile,
             number,
         });
@@ -61,9 +61,9 @@ impl Selection {
 
     fn means(&self, trial: &Trial) -> bool {
         let named = |filter: &String| {
-            trial.row.id.contains(filter.as_str()) || trial.row.operation.request().contains(filter.as_str())
+            trial.case.id.contains(filter.as_str()) || trial.case.operation.request().contains(filter.as_str())
         };
-        self.level.is_none_or(|level| trial.row.level() <= level)
+        self.level.is_none_or(|level| trial.case.level() <= level)
             && (self.filters.is_empty() || self.filters.iter().any(named))
     }
 }
@@ -80,7 +80,7 @@ mod tests {
         selection
             .of(&Catalog::embedded().unwrap(), Profile::Documented)
             .into_iter()
-            .map(|t| t.row.id)
+            .map(|t| t.case.id)
             .collect()
     }
 

@@ -5,33 +5,33 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::verify;
-use super::world::{World, WorldError};
-use crate::catalog::{Message, Profile, Row, Socket as Wanted};
+use super::environment::{Environment, EnvironmentError};
+use crate::catalog::{Message, Profile, Case, Socket as Wanted};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
-use crate::target::{Heard, Socket};
+use crate::target::{Received, Socket};
 
-/// How long what is due may take to be heard.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long what is due may take to be received.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a talk is watched that is to go on, beyond the time at which it might end.
 const STAYING: Duration = Duration::from_millis(500);
-/// How much is kept of what is heard, in messages.
+/// How much is kept of what is received, in messages.
 const KEPT: usize = 10_000;
 
-/// Talks, and judges what is heard.
+/// Talks, and judges what is received.
 pub(super) async fn talk(
-    world: &World<'_>,
-    row: &Row,
+    environment: &Environment<'_>,
+    case: &Case,
     profile: Profile,
     wanted: &Wanted,
     request: &Request,
-) -> Result<(Vec<Mismatch>, Answer), WorldError> {
+) -> Result<(Vec<Mismatch>, Answer), EnvironmentError> {
     let asked = Instant::now();
-    let code = verify::expected_status(row, profile)?;
-    let mut socket = match world.target().upgrade(request, wanted).await? {
+    let code = verify::expected_status(case, profile)?;
+    let mut socket = match environment.target().upgrade(request, wanted).await? {
         Ok(socket) => socket,
         Err(answer) => {
-            return Ok((verify::answer(world, row, profile, &answer)?, answer));
+            return Ok((verify::answer(environment, case, profile, &answer)?, answer));
         }
     };
     let answer = socket.answer.clone();
@@ -45,16 +45,16 @@ pub(super) async fn talk(
         found.push(Mismatch::new("sub-protocol", shown(&wanted.protocol), shown(&agreed)));
     }
     let mut hearing = Hearing {
-        wanted: filled(world, &wanted.hear)?,
-        heard: Vec::new(),
+        wanted: filled(environment, &wanted.receive)?,
+        received: Vec::new(),
     };
-    for message in filled(world, &wanted.say)? {
+    for message in filled(environment, &wanted.send)? {
         socket
-            .say(message.channel, message.text.as_deref().unwrap_or_default())
+            .send_message(message.channel, message.text.as_deref().unwrap_or_default())
             .await?;
     }
-    let seconds = row
-        .case
+    let seconds = case
+        .data
         .query
         .get("timeoutSeconds")
         .and_then(|text| text.parse().ok())
@@ -65,8 +65,8 @@ pub(super) async fn talk(
     Ok((found, answer))
 }
 
-fn filled(world: &World<'_>, messages: &[Message]) -> Result<Vec<Message>, WorldError> {
-    let bindings = world.bindings();
+fn filled(environment: &Environment<'_>, messages: &[Message]) -> Result<Vec<Message>, EnvironmentError> {
+    let bindings = environment.bindings();
     let fill = |message: &Message| {
         let text = message.text.as_deref().map(|text| bindings.fill(text)).transpose()?;
         let contains = message
@@ -85,11 +85,11 @@ fn filled(world: &World<'_>, messages: &[Message]) -> Result<Vec<Message>, World
 
 struct Hearing {
     wanted: Vec<Message>,
-    heard: Vec<Heard>,
+    received: Vec<Received>,
 }
 
 impl Hearing {
-    /// Listens until everything was heard, and the end has come or stayed away as it should.
+    /// Listens until everything was received, and the end has come or stayed away as it should.
     async fn listen(
         &mut self,
         socket: &mut Socket,
@@ -97,14 +97,14 @@ impl Hearing {
         asked: Instant,
         seconds: Duration,
     ) -> Vec<Mismatch> {
-        let watched = if ends == Some(false) { STAYING } else { PATIENCE };
+        let watched = if ends == Some(false) { STAYING } else { EVENT_TIMEOUT };
         let deadline = tokio::time::Instant::from_std(asked) + seconds + watched;
         let over = loop {
-            if ends.is_none() && self.missing().is_none() || self.heard.len() > KEPT {
+            if ends.is_none() && self.missing().is_none() || self.received.len() > KEPT {
                 return Vec::new();
             }
-            match tokio::time::timeout_at(deadline, socket.hear()).await {
-                Ok(Some(heard)) => self.heard.push(heard),
+            match tokio::time::timeout_at(deadline, socket.receive()).await {
+                Ok(Some(received)) => self.received.push(received),
                 Ok(None) => break true,
                 Err(_) => break false,
             }
@@ -132,7 +132,7 @@ impl Hearing {
         self.missing().into_iter().chain(end).collect()
     }
 
-    /// The first that has not been heard.
+    /// The first that has not been received.
     fn missing(&self) -> Option<Mismatch> {
         let missing = self.wanted.iter().find(|wanted| !self.was_heard(wanted))?;
         let channel = missing
@@ -144,27 +144,27 @@ impl Hearing {
             .clone()
             .or_else(|| missing.contains.as_ref().map(check::pretty))
             .unwrap_or_default();
-        let heard = self
-            .heard
+        let received = self
+            .received
             .iter()
-            .map(|heard| format!("{}\n", String::from_utf8_lossy(&heard.bytes)));
+            .map(|received| format!("{}\n", String::from_utf8_lossy(&received.bytes)));
         Some(Mismatch::new(
-            format!("what is heard{channel}"),
+            format!("what is received{channel}"),
             wanted,
-            heard.collect::<String>(),
+            received.collect::<String>(),
         ))
     }
 
     fn was_heard(&self, wanted: &Message) -> bool {
-        let on_channel = || self.heard.iter().filter(|heard| heard.channel == wanted.channel);
+        let on_channel = || self.received.iter().filter(|received| received.channel == wanted.channel);
         let text = wanted.text.as_ref().is_none_or(|text| {
-            let all: Vec<u8> = on_channel().flat_map(|heard| heard.bytes.clone()).collect();
+            let all: Vec<u8> = on_channel().flat_map(|received| received.bytes.clone()).collect();
             String::from_utf8_lossy(&all).contains(text.as_str())
         });
         let value = wanted.contains.as_ref().is_none_or(|value| {
             on_channel()
-                .filter_map(|heard| serde_json::from_slice::<Value>(&heard.bytes).ok())
-                .any(|heard| check::contains("", value, &heard).is_none())
+                .filter_map(|received| serde_json::from_slice::<Value>(&received.bytes).ok())
+                .any(|received| check::contains("", value, &received).is_none())
         });
         text && value
     }
@@ -177,17 +177,17 @@ mod tests {
     use super::*;
 
     fn hearing(wanted: Message) -> Hearing {
-        let heard = |channel, text: &str| Heard {
+        let received = |channel, text: &str| Received {
             channel: Some(channel),
             bytes: text.as_bytes().to_vec(),
         };
         Hearing {
             wanted: vec![wanted],
-            heard: vec![
-                heard(1, "hel"),
-                heard(2, "x"),
-                heard(1, "lo"),
-                heard(1, r#"{"a": 1, "b": 2}"#),
+            received: vec![
+                received(1, "hel"),
+                received(2, "x"),
+                received(1, "lo"),
+                received(1, r#"{"a": 1, "b": 2}"#),
             ],
         }
     }

@@ -1,38 +1,38 @@
-//! An answer against what its row expects, and the world afterwards.
+//! An answer against what its case expects, and the environment afterwards.
 
 use serde_json::{Value, json};
 
-use super::ask;
-use super::world::{World, WorldError};
-use crate::catalog::profile::Removed;
-use crate::catalog::{After, Expect, Face, Kept, Media as Wanted, Part, PartialState, Profile, Row};
+use super::build_request;
+use super::environment::{Environment, EnvironmentError};
+use crate::catalog::profile::DeleteResult;
+use crate::catalog::{After, Expect, ExpectedType, ObjectState, Media as Wanted, Part, PartialState, Profile, Case};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::{Media, decode, merge};
 
-/// The status code that a row expects.
-pub(super) fn expected_status(row: &Row, profile: Profile) -> Result<u16, WorldError> {
-    match &row.case.expect.status {
-        None if row.case.socket.is_some() => Ok(101),
+/// The status code that a case expects.
+pub(super) fn expected_status(case: &Case, profile: Profile) -> Result<u16, EnvironmentError> {
+    match &case.data.expect.status {
+        None if case.data.socket.is_some() => Ok(101),
         None => Ok(200),
         Some(word) => profile
             .status(word)
-            .ok_or_else(|| WorldError::Row(format!("{word:?} stands for no status"))),
+            .ok_or_else(|| EnvironmentError::Case(format!("{word:?} stands for no status"))),
     }
 }
 
-/// Everything about an answer that is not as the row expects.
+/// Everything about an answer that is not as the case expects.
 pub(super) fn answer(
-    world: &World<'_>,
-    row: &Row,
+    environment: &Environment<'_>,
+    case: &Case,
     profile: Profile,
     answer: &Answer,
-) -> Result<Vec<Mismatch>, WorldError> {
-    let expect = &row.case.expect;
-    let code = expected_status(row, profile)?;
+) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let expect = &case.data.expect;
+    let code = expected_status(case, profile)?;
     if answer.status != code {
         return Ok(vec![status(code, answer)]);
     }
-    let outward = outward(world, row, answer)?;
+    let outward = outward(environment, case, answer)?;
     if !outward.is_empty() || expect.media == Some(Wanted::Text) {
         return Ok(outward);
     }
@@ -40,26 +40,26 @@ pub(super) fn answer(
         Ok(body) => body,
         Err(mismatch) => return Ok(vec![mismatch]),
     };
-    if code >= 400 && expect.face == Some(Face::Any) {
+    if code >= 400 && expect.expected_type == Some(ExpectedType::Any) {
         return Ok(found);
     }
     if code >= 400 {
         found.extend(check::refusal(code, expect.reason.as_deref(), &body));
         return Ok(found);
     }
-    found.extend(outside(row, profile, &body));
-    found.extend(inside(world, row, &body)?);
+    found.extend(outside(case, profile, &body));
+    found.extend(inside(environment, case, &body)?);
     Ok(found)
 }
 
 /// What is wrong with the headers, and with the body as it was sent.
-fn outward(world: &World<'_>, row: &Row, answer: &Answer) -> Result<Vec<Mismatch>, WorldError> {
-    let expect = &row.case.expect;
+fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let expect = &case.data.expect;
     let mut found = Vec::new();
     if expect.headers.is_empty() && expect.texts.is_empty() {
         return Ok(found);
     }
-    let bindings = ask::bindings(world, row)?;
+    let bindings = build_request::bindings(environment, case)?;
     for (name, value) in &expect.headers {
         let wanted = bindings.fill(value)?;
         let came = answer.header(name).unwrap_or_else(|| "none".to_owned());
@@ -116,34 +116,34 @@ fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mism
 }
 
 /// The type of an answer of success.
-fn outside(row: &Row, profile: Profile, body: &Value) -> Option<Mismatch> {
-    let kind = &row.kind;
-    match row.case.expect.face {
-        Some(Face::Any) => None,
-        Some(Face::Bound) if profile.answers_bindings() => check::result_type("Binding", "v1", body),
-        Some(Face::Bound) => check::status_of_success(body),
-        Some(face) => match profile.removed(face, &kind.name) {
-            Removed::Status => check::status_of_success(body),
-            Removed::Object => check::result_type(&kind.name, &kind.api_version, body),
-            Removed::List => check::result_type(&format!("{}List", kind.name), &kind.api_version, body),
+fn outside(case: &Case, profile: Profile, body: &Value) -> Option<Mismatch> {
+    let kind = &case.kind;
+    match case.data.expect.expected_type {
+        Some(ExpectedType::Any) => None,
+        Some(ExpectedType::Bound) if profile.binding_is_answered_with_binding() => check::result_type("Binding", "v1", body),
+        Some(ExpectedType::Bound) => check::status_of_success(body),
+        Some(expected_type) => match profile.delete_result(expected_type, &kind.name) {
+            DeleteResult::Status => check::status_of_success(body),
+            DeleteResult::Object => check::result_type(&kind.name, &kind.api_version, body),
+            DeleteResult::List => check::result_type(&format!("{}List", kind.name), &kind.api_version, body),
         },
         None => {
-            let result = row.operation.result.as_ref()?;
+            let result = case.operation.result.as_ref()?;
             check::result_type(&result.kind, &result.api_version, body)
         }
     }
 }
 
 /// What the answer holds.
-fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, WorldError> {
-    let expect = &row.case.expect;
+fn inside(environment: &Environment<'_>, case: &Case, body: &Value) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let expect = &case.data.expect;
     let mut found = Vec::new();
-    let bindings = ask::bindings(world, row)?;
+    let bindings = build_request::bindings(environment, case)?;
     if !expect.object.is_empty() {
-        found.extend(check::contains("object", &parts(world, "a", &expect.object)?, body));
+        found.extend(check::contains("object", &parts(environment, "a", &expect.object)?, body));
     }
     for part in &expect.unlike {
-        let left_out = world.part("a", *part)?;
+        let left_out = environment.part("a", *part)?;
         if check::contains("", &left_out, body).is_none() {
             found.push(Mismatch::new(
                 "object",
@@ -159,7 +159,7 @@ fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, W
         found.extend(check::resources(resources, body));
     }
     if let Some(letter) = &expect.same {
-        found.extend(same(world, letter, body));
+        found.extend(same(environment, letter, body));
     }
     if let Some(letter) = &expect.newer {
         let older = bindings.get(&format!("{letter}.resourceVersion"))?.to_owned();
@@ -193,7 +193,7 @@ fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, W
         expect
             .present
             .iter()
-            .filter_map(|pointer| check::lacks(pointer, true, body)),
+            .filter_map(|pointer| check::pointer_presence(pointer, true, body)),
     );
     found.extend(
         expect
@@ -205,15 +205,15 @@ fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, W
         expect
             .absent
             .iter()
-            .filter_map(|pointer| check::lacks(pointer, false, body)),
+            .filter_map(|pointer| check::pointer_presence(pointer, false, body)),
     );
     if let Some(letters) = &expect.items {
         let names = letters
             .iter()
-            .map(|letter| world.name_of(letter))
+            .map(|letter| environment.name_of(letter))
             .collect::<Result<Vec<_>, _>>()?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        found.extend(check::items(&world.prefix(), &names, &world.written(), body));
+        found.extend(check::items(&environment.prefix(), &names, &environment.written(), body));
     }
     if let Some(item) = &expect.some_item {
         let item = bindings.fill_value(item)?;
@@ -234,18 +234,18 @@ fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, W
 }
 
 /// Parts of the sample file, merged in their order.
-fn parts(world: &World<'_>, letter: &str, parts: &[Part]) -> Result<Value, WorldError> {
+fn parts(environment: &Environment<'_>, letter: &str, parts: &[Part]) -> Result<Value, EnvironmentError> {
     let mut whole = json!({});
     for part in parts {
-        merge(&mut whole, &world.part(letter, *part)?);
+        merge(&mut whole, &environment.part(letter, *part)?);
     }
     Ok(whole)
 }
 
 /// Whether an object is as it was last written; of a version that the trial did not write (a controller's), everything
 /// but its metadata and status.
-fn same(world: &World<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
-    let last = world.versions(letter).last().cloned().unwrap_or_default();
+fn same(environment: &Environment<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
+    let last = environment.versions(letter).last().cloned().unwrap_or_default();
     let text = |pointer| {
         body.pointer(pointer)
             .and_then(Value::as_str)
@@ -254,7 +254,7 @@ fn same(world: &World<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
     };
     let key = (text("/metadata/name"), text("/metadata/resourceVersion"));
     let about = format!("object {letter}");
-    if key.1.is_empty() || world.written().contains_key(&key) || last.get("status").is_none() {
+    if key.1.is_empty() || environment.written().contains_key(&key) || last.get("status").is_none() {
         return check::equal(&about, &last, body);
     }
     let mutable = ["metadata", "status"];
@@ -266,35 +266,35 @@ fn same(world: &World<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
 }
 
 /// What an object is to be afterwards.
-pub(super) async fn afterwards(world: &World<'_>, after: &After) -> Result<Option<(Mismatch, String)>, WorldError> {
+pub(super) async fn afterwards(environment: &Environment<'_>, after: &After) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
     let letter = match after {
         After::Contains(state) => &state.read,
         After::State(
-            Kept::There(x) | Kept::Gone(x) | Kept::Leaving(x) | Kept::Unchanged(x) | Kept::Changed(x) | Kept::Status(x),
+            ObjectState::There(x) | ObjectState::Gone(x) | ObjectState::Leaving(x) | ObjectState::Unchanged(x) | ObjectState::Changed(x) | ObjectState::Status(x),
         ) => x,
     };
     let path = match after {
-        After::Contains(PartialState { at: Some(path), .. }) => world.bindings().fill(path)?,
-        _ => world.path_of(letter)?,
+        After::Contains(PartialState { at: Some(path), .. }) => environment.bindings().fill(path)?,
+        _ => environment.path_of(letter)?,
     };
-    let (request, answer) = world.read(path).await?;
+    let (request, answer) = environment.read(path).await?;
     let object: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let found = match (after, answer.status) {
-        (After::State(Kept::Gone(_) | Kept::Leaving(_)), 404) => None,
-        (After::State(Kept::Gone(_)), _) => Some(status(404, &answer)),
+        (After::State(ObjectState::Gone(_) | ObjectState::Leaving(_)), 404) => None,
+        (After::State(ObjectState::Gone(_)), _) => Some(status(404, &answer)),
         (_, code) if code != 200 => Some(status(200, &answer)),
-        (After::State(Kept::Leaving(_)), _) => check::lacks("/metadata/deletionTimestamp", true, &object),
-        (After::State(Kept::There(_) | Kept::Unchanged(_)), _) => same(world, letter, &object),
-        (After::State(Kept::Changed(_)), _) => {
-            check::contains("object", &parts(world, letter, &[Part::Sample, Part::Change])?, &object)
+        (After::State(ObjectState::Leaving(_)), _) => check::pointer_presence("/metadata/deletionTimestamp", true, &object),
+        (After::State(ObjectState::There(_) | ObjectState::Unchanged(_)), _) => same(environment, letter, &object),
+        (After::State(ObjectState::Changed(_)), _) => {
+            check::contains("object", &parts(environment, letter, &[Part::Sample, Part::Change])?, &object)
         }
-        (After::State(Kept::Status(_)), _) => check::contains("object", &world.part(letter, Part::Status)?, &object),
+        (After::State(ObjectState::Status(_)), _) => check::contains("object", &environment.part(letter, Part::Status)?, &object),
         (After::Contains(state), _) => {
-            check::contains("object", &world.bindings().fill_value(&state.contains)?, &object)
+            check::contains("object", &environment.bindings().fill_value(&state.contains)?, &object)
         }
     };
     Ok(found.map(|mut mismatch| {
         mismatch.about = format!("afterwards, {}", mismatch.about);
-        (mismatch, request.curl(world.target().base()))
+        (mismatch, request.curl(environment.target().base()))
     }))
 }

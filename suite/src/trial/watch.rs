@@ -1,52 +1,52 @@
-//! A trial of a watch: what it tells while things happen.
+//! A trial of a watch: what it tells while objects happen.
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::tale::{Before, tale};
+use super::transcript::{Before, transcript};
 use super::verify;
-use super::world::{World, WorldError};
-use crate::catalog::{Profile, Row};
-use crate::check::{Answer, Mismatch, Notification, Tale, judge};
+use super::environment::{Environment, EnvironmentError};
+use crate::catalog::{Profile, Case};
+use crate::check::{Answer, Mismatch, Notification, Progress, judge};
 use crate::request::{Media, Request};
 use crate::target::Stream;
 
 /// The status, and the code of an error in a stream, of a version that is too old.
 const GONE: u16 = 410;
-/// How long the head of a stream is waited for before things begin to happen.
+/// How long the head of a stream is waited for before objects begin to happen.
 const HEAD: Duration = Duration::from_millis(500);
 /// How long a notification that is due may take, while nothing else is told.
-const PATIENCE: Duration = Duration::from_secs(5);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it may take at all.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// What came of a watch.
 pub(super) struct Watched {
-    /// Everything that is not as the row expects.
+    /// Everything that is not as the case expects.
     pub(super) found: Vec<Mismatch>,
     /// What was answered.
     pub(super) answer: Answer,
-    /// Whether the target says that it has forgotten what happened since the version that the watch began at.
-    pub(super) forgotten: bool,
+    /// Whether the target says that it has history_expired what happened since the version that the watch began at.
+    pub(super) history_expired: bool,
 }
 
-/// Watches while things happen, and judges what is told.
+/// Watches while objects happen, and judges what is told.
 pub(super) async fn watch(
-    world: &World<'_>,
-    row: &Row,
+    environment: &Environment<'_>,
+    case: &Case,
     profile: Profile,
     request: &Request,
-) -> Result<Watched, WorldError> {
-    let before: Before = row
-        .case
+) -> Result<Watched, EnvironmentError> {
+    let before: Before = case
+        .data
         .given
         .keys()
-        .map(|letter| (letter.clone(), world.versions(letter).len()))
+        .map(|letter| (letter.clone(), environment.versions(letter).len()))
         .collect();
     let asked = Instant::now();
-    let mut acting = std::pin::pin!(act(world, row));
-    let mut opening = std::pin::pin!(world.target().open(request));
+    let mut acting = std::pin::pin!(act(environment, case));
+    let mut opening = std::pin::pin!(environment.target().open(request));
     let mut acted = false;
     // A server may hold back the head until it has something to tell. Its request says from when on.
     let mut stream = match tokio::time::timeout(HEAD, &mut opening).await {
@@ -58,11 +58,11 @@ pub(super) async fn watch(
         }
     };
     let mut hearing = Hearing {
-        world,
-        row,
+        environment,
+        case,
         profile,
         before,
-        heard: Vec::new(),
+        received: Vec::new(),
         asked,
     };
     let found = hearing.head(&mut stream).await?;
@@ -82,17 +82,17 @@ pub(super) async fn watch(
     let error = |n: &Notification| {
         n.event == "ERROR" && n.object.get("code").and_then(serde_json::Value::as_u64) == Some(u64::from(GONE))
     };
-    let forgotten = stream.status == GONE || hearing.heard.iter().any(error);
+    let history_expired = stream.status == GONE || hearing.received.iter().any(error);
     Ok(Watched {
         found,
         answer,
-        forgotten,
+        history_expired,
     })
 }
 
-async fn act(world: &World<'_>, row: &Row) -> Result<(), WorldError> {
-    for action in &row.case.during {
-        world.act(action).await?;
+async fn act(environment: &Environment<'_>, case: &Case) -> Result<(), EnvironmentError> {
+    for action in &case.data.during {
+        environment.act(action).await?;
     }
     Ok(())
 }
@@ -112,22 +112,22 @@ fn media(stream: &Stream, profile: Profile) -> Option<Mismatch> {
 }
 
 struct Hearing<'a> {
-    world: &'a World<'a>,
-    row: &'a Row,
+    environment: &'a Environment<'a>,
+    case: &'a Case,
     profile: Profile,
     before: Before,
-    heard: Vec<Notification>,
+    received: Vec<Notification>,
     asked: Instant,
 }
 
 impl Hearing<'_> {
     /// What is wrong with the head, if anything.
-    async fn head(&self, stream: &mut Stream) -> Result<Option<Vec<Mismatch>>, WorldError> {
-        let code = verify::expected_status(self.row, self.profile)?;
+    async fn head(&self, stream: &mut Stream) -> Result<Option<Vec<Mismatch>>, EnvironmentError> {
+        let code = verify::expected_status(self.case, self.profile)?;
         if stream.status == code {
             return Ok(None);
         }
-        let body = match tokio::time::timeout(PATIENCE, stream.next()).await {
+        let body = match tokio::time::timeout(EVENT_TIMEOUT, stream.next()).await {
             Ok(Ok(Some(value))) => value.to_string(),
             _ => String::new(),
         };
@@ -140,23 +140,23 @@ impl Hearing<'_> {
         Ok(Some(vec![verify::status(code, &answer)]))
     }
 
-    /// What is wrong with what is told, while things happen.
+    /// What is wrong with what is told, while objects happen.
     async fn body(
         &mut self,
         stream: &mut Stream,
-        mut acting: std::pin::Pin<&mut impl Future<Output = Result<(), WorldError>>>,
+        mut acting: std::pin::Pin<&mut impl Future<Output = Result<(), EnvironmentError>>>,
         mut acted: bool,
-    ) -> Result<Vec<Mismatch>, WorldError> {
-        let ends = self.row.case.expect.ends;
+    ) -> Result<Vec<Mismatch>, EnvironmentError> {
+        let ends = self.case.data.expect.ends;
         let timeout = self
-            .row
             .case
+            .data
             .query
             .get("timeoutSeconds")
             .and_then(|text| text.parse().ok())
             .map(Duration::from_secs);
-        let mut deadline = tokio::time::Instant::now() + PATIENCE + timeout.unwrap_or_default();
-        let prefix = self.world.prefix();
+        let mut deadline = tokio::time::Instant::now() + EVENT_TIMEOUT + timeout.unwrap_or_default();
+        let prefix = self.environment.prefix();
         let mut unfinished = None;
         let mut news = true;
         let limit = tokio::time::Instant::now() + LIMIT + timeout.unwrap_or_default();
@@ -164,10 +164,10 @@ impl Hearing<'_> {
             // There may be thousands of notifications of strangers between two of the trial's own.
             if std::mem::take(&mut news) {
                 unfinished = match self.judged(!acted)? {
-                    Tale::Wrong(found) => return Ok(found),
-                    Tale::Complete if acted && !ends => return Ok(Vec::new()),
-                    Tale::Complete => None,
-                    Tale::Unfinished(mismatch) => Some(mismatch),
+                    Progress::Wrong(found) => return Ok(found),
+                    Progress::Complete if acted && !ends => return Ok(Vec::new()),
+                    Progress::Complete => None,
+                    Progress::Unfinished(mismatch) => Some(mismatch),
                 };
             }
             tokio::select! {
@@ -175,7 +175,7 @@ impl Hearing<'_> {
                     done?;
                     acted = true;
                     news = true;
-                    deadline = deadline.max(tokio::time::Instant::now() + PATIENCE);
+                    deadline = deadline.max(tokio::time::Instant::now() + EVENT_TIMEOUT);
                 }
                 item = stream.next() => match item? {
                     Some(item) => {
@@ -183,9 +183,9 @@ impl Hearing<'_> {
                             Ok(notification) => notification,
                             Err(mismatch) => return Ok(vec![mismatch]),
                         };
-                        deadline = deadline.max(tokio::time::Instant::now() + PATIENCE).min(limit);
+                        deadline = deadline.max(tokio::time::Instant::now() + EVENT_TIMEOUT).min(limit);
                         if notification.concerns(&prefix) {
-                            self.heard.push(notification);
+                            self.received.push(notification);
                             news = true;
                         }
                     }
@@ -199,23 +199,23 @@ impl Hearing<'_> {
         }
     }
 
-    fn judged(&self, writing: bool) -> Result<Tale, WorldError> {
-        let of_one = self.row.operation.streams && self.row.operation.path.ends_with("{name}");
-        let in_vain = of_one && !self.profile.watch_of_one_tells(&self.row.kind.name);
+    fn judged(&self, writing: bool) -> Result<Progress, EnvironmentError> {
+        let of_one = self.case.operation.streams && self.case.operation.path.ends_with("{name}");
+        let in_vain = of_one && !self.profile.watch_of_one_object_works(&self.case.kind.name);
         let events = self
-            .row
             .case
+            .data
             .expect
             .events
             .as_deref()
             .filter(|_| !in_vain)
             .unwrap_or_default();
-        let told = tale(self.world, events, &self.before, self.profile)?;
+        let told = transcript(self.environment, events, &self.before, self.profile)?;
         Ok(judge(
-            &self.world.prefix(),
+            &self.environment.prefix(),
             &told,
-            &self.heard,
-            &self.world.written(),
+            &self.received,
+            &self.environment.written(),
             writing,
         ))
     }

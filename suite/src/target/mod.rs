@@ -11,10 +11,10 @@ mod backend;
 mod credentials;
 mod kubeconfig;
 mod living;
-mod secure;
+mod credential_clients;
 mod simulator;
 mod socket;
-mod stage;
+mod session;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,14 +26,14 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
-pub use backend::{Backend, Place};
+pub use backend::{Backend, BackendAddress};
 pub use credentials::{Credentials, CredentialsError};
 use living::Logs;
-use secure::Doors;
+use credential_clients::CredentialClients;
 use simulator::Embedded;
-pub use socket::{Heard, Socket};
-pub use stage::Stage;
-use stage::{Recorded, Recording};
+pub use socket::{Received, Socket};
+pub use session::Session;
+use session::{Recorded, Recording};
 
 use crate::catalog::{Credential, Need, Profile};
 use crate::check::Answer;
@@ -101,8 +101,8 @@ pub struct Target {
     agent: Option<String>,
     client: reqwest::Client,
     authorization: Option<HeaderValue>,
-    doors: Option<Doors>,
-    place: Option<Place>,
+    credential_clients: Option<CredentialClients>,
+    place: Option<BackendAddress>,
     _backend: Option<Arc<Backend>>,
     embedded: Option<Arc<Embedded>>,
     recording: Option<Arc<Recording>>,
@@ -125,14 +125,14 @@ impl Target {
         }
         let base = url.trim_end_matches('/').to_owned();
         let asks = parsed.scheme() == "https" && credentials.say_who();
-        let doors = asks.then(|| Doors::at(&base, credentials)).transpose()?;
+        let credential_clients = asks.then(|| CredentialClients::at(&base, credentials)).transpose()?;
         Ok(Self {
             base,
             way: None,
             agent: None,
             client: client(credentials)?,
             authorization: authorization(credentials)?,
-            doors,
+            credential_clients,
             place: None,
             _backend: None,
             embedded: None,
@@ -143,19 +143,19 @@ impl Target {
     }
 
     /// The same, whose proxy finds a backend of the suite at a place.
-    pub fn with_backend(mut self, place: Place) -> Self {
+    pub fn with_backend(mut self, place: BackendAddress) -> Self {
         self.place = Some(place);
         self
     }
 
     /// The same, asked by way of a proxy that stands before it.
-    pub fn by_way_of(mut self, url: &str) -> Self {
+    pub fn via(mut self, url: &str) -> Self {
         self.way = Some(url.trim_end_matches('/').to_owned());
         self
     }
 
     /// The same, with a backend that listens as long as it is there.
-    pub fn keeping(mut self, backend: Backend) -> Self {
+    pub fn owning_backend(mut self, backend: Backend) -> Self {
         self._backend = Some(Arc::new(backend));
         self
     }
@@ -194,12 +194,12 @@ impl Target {
     }
 
     /// Where the target's proxy finds the suite's backend, if it does.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&BackendAddress> {
         self.place.as_ref()
     }
 
     /// Why a trial of a case that needs something cannot be played, if it cannot.
-    pub fn lacks(&self, trial: &str, needs: &[Need], credential: Option<Credential>) -> Option<String> {
+    pub fn pointer_presence(&self, trial: &str, needs: &[Need], credential: Option<Credential>) -> Option<String> {
         if let Some(recorded) = &self.recorded {
             return (!recorded.has(trial)).then(|| "it is not on the cassette".to_owned());
         }
@@ -218,9 +218,9 @@ impl Target {
         };
         let lacking = needs.iter().find_map(reason).map(str::to_owned);
         let unknown = credential.filter(|credential| {
-            self.doors
+            self.credential_clients
                 .as_ref()
-                .and_then(|doors| doors.visitor(*credential))
+                .and_then(|credential_clients| credential_clients.client_for(*credential))
                 .is_none()
         });
         lacking.or_else(|| {
@@ -234,7 +234,7 @@ impl Target {
     }
 
     /// What it is, for people.
-    pub fn described(&self) -> String {
+    pub fn description(&self) -> String {
         match (&self.embedded, &self.recorded) {
             (_, Some(recorded)) => format!("the cassette {}", recorded.from().display()),
             (Some(_), None) => format!("the simulator at {}", self.base),
@@ -297,12 +297,12 @@ impl Target {
     /// The request as the client sends it.
     fn asked(&self, request: &Request) -> reqwest::RequestBuilder {
         let door = request.credential.and_then(|credential| {
-            self.doors
+            self.credential_clients
                 .as_ref()
-                .and_then(|doors| Some((doors, doors.visitor(credential)?)))
+                .and_then(|credential_clients| Some((credential_clients, credential_clients.client_for(credential)?)))
         });
         let (base, client, authorization) = match door {
-            Some((doors, visitor)) => (&doors.base, &visitor.client, &visitor.authorization),
+            Some((credential_clients, client_for)) => (&credential_clients.base, &client_for.client, &client_for.authorization),
             None => (
                 self.way.as_ref().unwrap_or(&self.base),
                 &self.client,

@@ -1,0 +1,121 @@
+//! The request of a case, in its environment.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::environment::{Environment, EnvironmentError};
+use crate::catalog::{Body, CaseData, Encoding, Case};
+use crate::request::{Bindings, Media, Request, encode, merge};
+
+/// Builds the request of a case. What it is to send may have to be read first.
+pub(super) async fn request(environment: &Environment<'_>, case: &Case) -> Result<Request, EnvironmentError> {
+    let data = &case.data;
+    let bindings = bindings(environment, case)?;
+    let mut path = bindings.fill_path(&case.operation.path)?;
+    if data.slash {
+        path.push('/');
+    }
+    let mut request = Request::new(case.operation.method.clone(), path);
+    request.credential = data.credential;
+    for (name, value) in &data.headers {
+        request.headers.push((name.clone(), bindings.fill(value)?));
+    }
+    for (name, value) in &data.query {
+        request.query.push((name.clone(), bindings.fill(value)?));
+    }
+    request.accept = data.accept.clone();
+    if let Some(body) = &data.body {
+        request.body = Some(bytes(environment, body, &request.path).await?.into());
+        request.content_type = match data.content_type.as_deref() {
+            None => Some("application/json".to_owned()),
+            Some("none") => None,
+            Some(media_type) => Some(media_type.to_owned()),
+        };
+    }
+    Ok(request)
+}
+
+/// The names that a case may use: those of its environment, and those of its request.
+pub(super) fn bindings(environment: &Environment<'_>, case: &Case) -> Result<Bindings, EnvironmentError> {
+    let data = &case.data;
+    let mut bindings = environment.bindings();
+    let absent = bindings.get("absent")?.to_owned();
+    if let Some(name) = name(data, environment)? {
+        bindings.bind(
+            "name",
+            if name == "absent" {
+                absent.clone()
+            } else {
+                bindings.fill(&name)?
+            },
+        );
+    }
+    if let Some(namespace) = data.namespace.clone() {
+        bindings.bind("namespace", if namespace == "absent" { absent } else { namespace });
+    }
+    bindings.bind("method", case.operation.method.as_str());
+    bindings.bind("path", data.path.clone().unwrap_or_default());
+    let root = case
+        .operation
+        .path
+        .strip_suffix("/{path}")
+        .unwrap_or(&case.operation.path);
+    // Where a case does not send_message which object it is about, there is no root either.
+    if let Ok(root) = bindings.fill_path(root) {
+        bindings.bind("root", root);
+    }
+    Ok(bindings)
+}
+
+/// The name in the path: of the letter that the case says, or of the first object.
+fn name(data: &CaseData, environment: &Environment<'_>) -> Result<Option<String>, EnvironmentError> {
+    match &data.name {
+        Some(name) if data.given.contains_key(name) => environment.name_of(name).map(Some),
+        Some(name) => Ok(Some(name.clone())),
+        None => data.given.keys().next().map(|letter| environment.name_of(letter)).transpose(),
+    }
+}
+
+pub(super) async fn bytes(environment: &Environment<'_>, body: &Body, path: &str) -> Result<String, EnvironmentError> {
+    if let Some(text) = &body.text {
+        return Ok(text.clone());
+    }
+    let first = || environment.bindings().get("a.name").map(|_| "a".to_owned());
+    let (mut value, letter) = if let Some(letter) = &body.sample {
+        (environment.part(letter, crate::catalog::Part::Sample)?, letter.clone())
+    } else if let Some(letter) = &body.current {
+        (environment.current(letter).await?, letter.clone())
+    } else if body.resource {
+        (
+            environment
+                .must("reading what is to be replaced", &Request::new(Method::GET, path))
+                .await?,
+            first()?,
+        )
+    } else if let Some(parts) = &body.patch {
+        let letter = first()?;
+        let mut patch = json!({});
+        for part in parts {
+            merge(&mut patch, &environment.part(&letter, *part)?);
+        }
+        (patch, letter)
+    } else {
+        (
+            environment
+                .bindings()
+                .fill_value(body.json.as_ref().unwrap_or(&Value::Null))?,
+            String::new(),
+        )
+    };
+    for part in &body.apply {
+        merge(&mut value, &environment.part(&letter, *part)?);
+    }
+    if let Some(set) = &body.set {
+        merge(&mut value, &environment.bindings().fill_value(set)?);
+    }
+    let media = match body.encoding {
+        Encoding::Json => Media::Json,
+        Encoding::Yaml => Media::Yaml,
+    };
+    encode(&value, media).map_err(EnvironmentError::Case)
+}
