@@ -10,7 +10,7 @@ use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     report::{Style, explain},
     target::Target,
-    trial::{Selection, Verdict},
+    trial::{Run, Selection, Verdict},
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
@@ -22,6 +22,7 @@ struct Shared {
     profile: Profile,
     runtime: Runtime,
     target: OnceCell<Target>,
+    run: Run,
 }
 
 impl Shared {
@@ -30,6 +31,7 @@ impl Shared {
             profile,
             runtime: Runtime::new()?,
             target: OnceCell::new(),
+            run: Run::new("test"),
         }))
     }
 
@@ -37,15 +39,21 @@ impl Shared {
         self.runtime.block_on(async {
             let target = self.target.get_or_try_init(|| Target::simulator(self.profile)).await?;
             let own = if trial.case.data.cluster_wide {
-                target.another().await?
+                target.fresh().await?
             } else {
                 None
             };
-            let outcome = trial.play(own.as_ref().unwrap_or(target), "test").await;
+            let own_run = Run::new("own");
+            let outcome = match &own {
+                Some(own) => trial.play(own, &own_run).await,
+                None => trial.play(target, &self.run).await,
+            };
             match &outcome.verdict {
                 Verdict::Failed(failure) => Err(Failed::from(explain(&outcome, failure, Style::default()))),
                 // The simulator has everything that a trial may need.
-                Verdict::Skipped(reason) => Err(Failed::from(format!("it was skipped: {reason}"))),
+                verdict @ (Verdict::Skipped(_) | Verdict::Absent(_)) => {
+                    Err(Failed::from(format!("it was not played: {:?}", verdict.reason())))
+                }
                 _ => Ok(()),
             }
         })

@@ -80,7 +80,10 @@ fn the_list_names_every_operation_and_each_line_is_one_object() {
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let trial: Value = serde_json::from_str(line).unwrap();
         let fields: Vec<&str> = trial.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(fields, ["id", "operation", "level", "requirement", "source"]);
+        assert_eq!(
+            fields,
+            ["id", "operation", "level", "requirement", "source", "statements"]
+        );
         operations.insert(trial["operation"].as_str().unwrap().to_owned());
     }
     assert_eq!(operations.len(), 264);
@@ -211,5 +214,65 @@ async fn what_touches_the_whole_cluster_is_skipped_on_a_server_that_is_not_the_s
             .unwrap()
             .iter()
             .any(|request| request.method.as_str() == "DELETE" && request.url.path() == "/api/v1/namespaces")
+    );
+}
+
+/// A server that gives the same answer to every request.
+async fn always(status: u16, body: &str) -> MockServer {
+    let server = MockServer::start().await;
+    let answer = ResponseTemplate::new(status).set_body_raw(body.to_owned(), "application/json");
+    Mock::given(wiremock::matchers::any())
+        .respond_with(answer)
+        .mount(&server)
+        .await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_must_passes_on_a_server_that_gives_one_answer_to_everything() {
+    for (status, body) in [(404, "404 page not found"), (200, "{}")] {
+        let server = always(status, body).await;
+        // Every kind has the same cases, so one stands for the others.
+        let filters = [
+            "core/v1/configmaps/",
+            "core/v1/componentstatuses/",
+            "core/v1/proxy/services-get/",
+            "discovery/",
+        ];
+        let uri = server.uri();
+        let arguments = [
+            &[
+                "conformance",
+                "--target",
+                &uri,
+                "--format",
+                "json",
+                "--timeout",
+                "2",
+                "--jobs",
+                "64",
+            ],
+            filters.as_slice(),
+        ];
+        let output = stuntdouble(&arguments.concat());
+        assert_eq!(output.status.code(), Some(1), "{status}");
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let passed: Vec<String> = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|line| line["verdict"] == "passed" && line["level"] == "must")
+            .map(|line| line["id"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(passed, Vec::<String>::new(), "{status}");
+    }
+}
+
+#[test]
+fn coverage_names_every_statement() {
+    let output = stuntdouble(&["conformance", "--coverage"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("query/pretty") && text.contains("264 of 264 operations"),
+        "{text}"
     );
 }

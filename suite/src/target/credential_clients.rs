@@ -1,4 +1,4 @@
-//! The credential_clients of a target that asks for credentials: one client for each that can be presented.
+//! Clients of a target that asks for credentials: one for each credential.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use http::HeaderValue;
 
 use stuntdouble_cassettes::transport;
 
-use super::{Credentials, TargetError, authorization, client};
+use super::client::{authorization, client};
+use super::{Credentials, TargetError};
 use crate::catalog::Credential;
 
 /// A client that presents one credential.
@@ -91,7 +92,10 @@ impl CredentialClients {
             ..credentials.clone()
         };
         let mut credential_clients = Self::at(base, &outside)?;
-        if let (Some(_), Some(nobody)) = (&credentials.identity, credential_clients.clients.get(&Credential::Nobody).cloned()) {
+        if let (Some(_), Some(nobody)) = (
+            &credentials.identity,
+            credential_clients.clients.get(&Credential::Nobody).cloned(),
+        ) {
             credential_clients.clients.insert(Credential::Certificate, nobody);
         }
         Ok(credential_clients)

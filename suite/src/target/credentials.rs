@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
 use stuntdouble_cassettes::transport;
 
 use super::kubeconfig;
@@ -80,6 +81,19 @@ impl Credentials {
             identity: Some(Vec::new()),
             ..Self::default()
         }
+    }
+
+    /// Texts that must not be shown: tokens and passwords, also as a header encodes them.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let encoded = |basic: &String| base64::engine::general_purpose::STANDARD.encode(basic);
+        let password = |basic: &String| basic.split_once(':').map(|(_, password)| password.to_owned());
+        let all = [
+            self.token.clone(),
+            self.basic.as_ref().map(encoded),
+            self.basic.as_ref().and_then(password),
+        ];
+        // A text of a few letters would be found everywhere.
+        all.into_iter().flatten().filter(|secret| secret.len() > 3).collect()
     }
 
     /// Whether anybody is named.

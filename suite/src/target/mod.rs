@@ -1,88 +1,92 @@
-//! What is judged: a server at an address, or the simulator started for the purpose.
+//! The server under test: at an address, or a simulator that the suite starts.
 //!
-//! Promises: every wait ends (connecting, answering and reading are bounded in time and in size); redirects are not
-//! followed and proxies of the environment not used, so that an answer is the target's own.
+//! Guarantees: connecting, answering and reading are bounded in time and size; redirects are not followed and proxies
+//! of the environment are not used.
 //!
-//! Limits: HTTP/1.1; one server, not several in turn.
+//! Limits: HTTP/1.1.
 //!
-//! Source of its semantics: the authentication section of the first text for the credentials.
+//! Source of semantics: the authentication section of the first text.
 
 mod backend;
+mod client;
+mod credential_clients;
 mod credentials;
 mod kubeconfig;
 mod living;
-mod credential_clients;
+mod needs;
+mod session;
 mod simulator;
 mod socket;
-mod session;
+mod stream;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue};
-use serde_json::Value;
+use http::HeaderValue;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 
 pub use backend::{Backend, BackendAddress};
+pub(crate) use client::client;
+use client::{authorization, reason};
+use credential_clients::CredentialClients;
 pub use credentials::{Credentials, CredentialsError};
 use living::Logs;
-use credential_clients::CredentialClients;
-use simulator::Embedded;
-pub use socket::{Received, Socket};
+use needs::Offers;
 pub use session::Session;
 use session::{Recorded, Recording};
+use simulator::Embedded;
+pub use socket::{Received, Socket};
+pub use stream::Stream;
 
-use crate::catalog::{Credential, Need, Profile};
+use crate::catalog::Profile;
 use crate::check::Answer;
 use crate::request::Request;
 
-/// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(5);
-/// How long an answer may take to come whole.
+/// Default time limit of an answer.
 const ANSWER: Duration = Duration::from_secs(15);
-/// How large a body may be, in bytes.
+/// Size limit of a body, in bytes.
 const BODY: usize = 64 << 20;
+/// How often a request that gets 429 is sent again, and the longest wait that a server can ask for.
+const TOO_MANY: (usize, Duration) = (5, Duration::from_secs(10));
 
-/// Why a target could not be asked.
+/// Why a target did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The address is none.
-    #[error("{0:?} is no address of a server: {1}")]
+    /// The address is no URL of a server.
+    #[error("{0:?} is not the address of a server: {1}")]
     Address(String, String),
     /// The client could not be set up.
     #[error("the client could not be set up: {0}")]
     Client(String),
-    /// Nothing answered.
+    /// No answer came.
     #[error("{request}: {reason}")]
     Unreachable {
         /// Method and path.
         request: String,
-        /// What went wrong.
+        /// Cause.
         reason: String,
     },
-    /// The answer did not come whole in time.
-    #[error("{0}: no whole answer within {limit} s", limit = ANSWER.as_secs())]
+    /// No whole answer came in time.
+    #[error("{0}: no whole answer in time")]
     TooLate(String),
-    /// The answer is larger than anybody should read.
+    /// The answer is too large.
     #[error("{0}: the answer is larger than {BODY} bytes")]
     TooLarge(String),
-    /// The stream is not one of JSON values.
+    /// The stream is no sequence of JSON values.
     #[error("{request}: the stream is no sequence of JSON values: {reason}")]
     Stream {
         /// Method and path.
         request: String,
-        /// What went wrong.
+        /// Cause.
         reason: String,
     },
     /// A cassette cannot be played.
     #[error("{path}: {reason}", path = path.display())]
     Cassette {
-        /// It, or the folder of it.
+        /// Cassette or folder.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         reason: String,
     },
     /// The simulator did not start.
@@ -90,24 +94,29 @@ pub enum TargetError {
     Simulator(String),
 }
 
-/// A server to be judged.
+/// A server under test.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Its address.
+    /// Address.
     base: String,
-    /// Where it is asked, if that is not its address: a proxy that stands before it.
-    way: Option<String>,
-    /// What it says of itself.
+    /// Address of a proxy before it.
+    via: Option<String>,
+    /// User-Agent header.
     agent: Option<String>,
     client: reqwest::Client,
     authorization: Option<HeaderValue>,
     credential_clients: Option<CredentialClients>,
-    place: Option<BackendAddress>,
+    backend_address: Option<BackendAddress>,
     _backend: Option<Arc<Backend>>,
     embedded: Option<Arc<Embedded>>,
     recording: Option<Arc<Recording>>,
     recorded: Option<Arc<Recorded>>,
     logs: Logs,
+    offers: Offers,
+    /// Time limit of an answer.
+    timeout: Duration,
+    /// Texts that no report may show.
+    secrets: Arc<Vec<String>>,
 }
 
 impl Target {
@@ -128,33 +137,36 @@ impl Target {
         let credential_clients = asks.then(|| CredentialClients::at(&base, credentials)).transpose()?;
         Ok(Self {
             base,
-            way: None,
+            via: None,
             agent: None,
             client: client(credentials)?,
             authorization: authorization(credentials)?,
             credential_clients,
-            place: None,
+            backend_address: None,
             _backend: None,
             embedded: None,
             recording: None,
             recorded: None,
             logs: Logs::default(),
+            offers: Offers::default(),
+            timeout: ANSWER,
+            secrets: Arc::new(credentials.secrets()),
         })
     }
 
-    /// The same, whose proxy finds a backend of the suite at a place.
-    pub fn with_backend(mut self, place: BackendAddress) -> Self {
-        self.place = Some(place);
+    /// The same target, whose proxy reaches a backend of the suite at an address.
+    pub fn with_backend(mut self, address: BackendAddress) -> Self {
+        self.backend_address = Some(address);
         self
     }
 
-    /// The same, asked by way of a proxy that stands before it.
+    /// The same target, behind a proxy.
     pub fn via(mut self, url: &str) -> Self {
-        self.way = Some(url.trim_end_matches('/').to_owned());
+        self.via = Some(url.trim_end_matches('/').to_owned());
         self
     }
 
-    /// The same, with a backend that listens as long as it is there.
+    /// The same target, which keeps a backend running.
     pub fn owning_backend(mut self, backend: Backend) -> Self {
         self._backend = Some(Arc::new(backend));
         self
@@ -183,6 +195,18 @@ impl Target {
         self
     }
 
+    /// The same target, with another time limit for an answer.
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// A text in which the credentials are replaced by a placeholder.
+    pub fn without_secrets(&self, text: &str) -> String {
+        let hide = |text: String, secret: &String| text.replace(secret.as_str(), "(redacted)");
+        self.secrets.iter().fold(text.to_owned(), hide)
+    }
+
     /// Whether it is a recorded run.
     pub fn is_recorded(&self) -> bool {
         self.recorded.is_some()
@@ -193,47 +217,22 @@ impl Target {
         self.recorded.as_ref()?.profile()
     }
 
-    /// Where the target's proxy finds the suite's backend, if it does.
-    pub fn place(&self) -> Option<&BackendAddress> {
-        self.place.as_ref()
+    /// Address at which the target's proxy reaches the suite's backend.
+    pub fn backend_address(&self) -> Option<&BackendAddress> {
+        self.backend_address.as_ref()
     }
 
-    /// Why a trial of a case that needs something cannot be played, if it cannot.
-    pub fn pointer_presence(&self, trial: &str, needs: &[Need], credential: Option<Credential>) -> Option<String> {
-        if let Some(recorded) = &self.recorded {
-            return (!recorded.has(trial)).then(|| "it is not on the cassette".to_owned());
-        }
-        let reason = |need: &Need| match need {
-            Need::Backend if self.place.is_none() => {
-                Some("it takes a backend that the target's proxy reaches; --backend says where one is")
-            }
-            Need::Container if self.embedded.is_none() => {
-                Some("it takes a pod whose container runs, which only the simulator is known to have")
-            }
-            Need::LogLines if self.embedded.is_none() && !self.logs.may_be_loaded => {
-                Some("it loads log lines; --seed-logs lets it, and removes them after")
-            }
-            Need::Clock if self.embedded.is_none() => Some("it is about a time that only the simulator's clock shows"),
-            Need::Backend | Need::Container | Need::LogSearch | Need::LogLines | Need::Clock => None,
-        };
-        let lacking = needs.iter().find_map(reason).map(str::to_owned);
-        let unknown = credential.filter(|credential| {
-            self.credential_clients
-                .as_ref()
-                .and_then(|credential_clients| credential_clients.client_for(*credential))
-                .is_none()
-        });
-        lacking.or_else(|| {
-            unknown.map(|_| "it takes a server that asks for credentials, and those credentials".to_owned())
-        })
-    }
-
-    /// Its address.
+    /// Address.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// What it is, for people.
+    /// Whether the suite started it.
+    pub fn is_own(&self) -> bool {
+        self.embedded.is_some() || self.recorded.is_some()
+    }
+
+    /// Description for people.
     pub fn description(&self) -> String {
         match (&self.embedded, &self.recorded) {
             (_, Some(recorded)) => format!("the cassette {}", recorded.from().display()),
@@ -242,11 +241,11 @@ impl Target {
         }
     }
 
-    /// Another target of the same make with nothing in it, if the suite starts its targets itself.
+    /// A new, empty target of the same kind, if the suite started this one.
     ///
     /// # Errors
     /// If it does not start.
-    pub async fn another(&self) -> Result<Option<Self>, TargetError> {
+    pub async fn fresh(&self) -> Result<Option<Self>, TargetError> {
         match (&self.embedded, &self.recorded) {
             (_, Some(_)) => Ok(Some(self.clone())),
             (Some(embedded), None) => {
@@ -260,41 +259,59 @@ impl Target {
         }
     }
 
-    /// Asks for anything, to see whether somebody answers.
+    /// Checks that the target answers.
     ///
     /// # Errors
-    /// If nobody does.
-    pub async fn reach(&self) -> Result<(), TargetError> {
+    /// If it does not.
+    pub async fn check_reachable(&self) -> Result<(), TargetError> {
         if self.recorded.is_some() {
             return Ok(());
         }
         self.send(&Request::get("/api")).await.map(drop)
     }
 
-    /// Asks, and reads the whole answer.
+    /// Sends a request and reads the whole answer. A request that gets 429 is sent again.
     ///
     /// # Errors
     /// If no whole answer came in time and within bounds.
     pub async fn send(&self, request: &Request) -> Result<Answer, TargetError> {
+        let (retries, longest) = TOO_MANY;
+        for _ in 0..retries {
+            let answer = self.send_once(request).await?;
+            if answer.status != 429 {
+                return Ok(answer);
+            }
+            let seconds = answer.header(RETRY_AFTER.as_str()).and_then(|text| text.parse().ok());
+            tokio::time::sleep(
+                seconds
+                    .map_or(Duration::from_millis(200), Duration::from_secs)
+                    .min(longest),
+            )
+            .await;
+        }
+        self.send_once(request).await
+    }
+
+    async fn send_once(&self, request: &Request) -> Result<Answer, TargetError> {
         let whole = async { self.open(request).await?.whole().await };
         let late = || TargetError::TooLate(format!("{} {}", request.method, request.target()));
-        tokio::time::timeout(ANSWER, whole)
+        tokio::time::timeout(self.timeout, whole)
             .await
             .unwrap_or_else(|_| Err(late()))
     }
 
-    /// Asks, and reads the head of the answer only.
+    /// Sends a request and reads the head of the answer.
     ///
     /// # Errors
     /// If no head came in time.
     pub async fn open(&self, request: &Request) -> Result<Stream, TargetError> {
         let named = format!("{} {}", request.method, request.target());
-        Self::head(self.asked(request), &named)
+        Self::head(self.asked(request), &named, self.timeout)
             .await
             .map(|response| Stream::of(response, named))
     }
 
-    /// The request as the client sends it.
+    /// The request as the client sends it, with credentials.
     fn asked(&self, request: &Request) -> reqwest::RequestBuilder {
         let door = request.credential.and_then(|credential| {
             self.credential_clients
@@ -302,9 +319,11 @@ impl Target {
                 .and_then(|credential_clients| Some((credential_clients, credential_clients.client_for(credential)?)))
         });
         let (base, client, authorization) = match door {
-            Some((credential_clients, client_for)) => (&credential_clients.base, &client_for.client, &client_for.authorization),
+            Some((credential_clients, client_for)) => {
+                (&credential_clients.base, &client_for.client, &client_for.authorization)
+            }
             None => (
-                self.way.as_ref().unwrap_or(&self.base),
+                self.via.as_ref().unwrap_or(&self.base),
                 &self.client,
                 &self.authorization,
             ),
@@ -331,8 +350,12 @@ impl Target {
         }
     }
 
-    async fn head(asked: reqwest::RequestBuilder, named: &str) -> Result<reqwest::Response, TargetError> {
-        match tokio::time::timeout(ANSWER, asked.send()).await {
+    async fn head(
+        asked: reqwest::RequestBuilder,
+        named: &str,
+        timeout: Duration,
+    ) -> Result<reqwest::Response, TargetError> {
+        match tokio::time::timeout(timeout, asked.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(TargetError::Unreachable {
                 request: named.to_owned(),
@@ -341,151 +364,4 @@ impl Target {
             Err(_) => Err(TargetError::TooLate(named.to_owned())),
         }
     }
-}
-
-/// An answer of which the head has been read.
-#[derive(Debug)]
-pub struct Stream {
-    /// The status code.
-    pub status: u16,
-    /// The Content-Type header.
-    pub content_type: Option<String>,
-    /// All headers.
-    pub headers: HeaderMap,
-    response: reqwest::Response,
-    request: String,
-    unread: BytesMut,
-}
-
-impl Stream {
-    fn of(response: reqwest::Response, request: String) -> Self {
-        let content_type = response
-            .headers()
-            .get(CONTENT_TYPE)
-            .and_then(|v| v.to_str().ok())
-            .map(str::to_owned);
-        let headers = response.headers().clone();
-        Self {
-            status: response.status().as_u16(),
-            content_type,
-            headers,
-            response,
-            request,
-            unread: BytesMut::new(),
-        }
-    }
-
-    /// The answer with its whole body.
-    async fn whole(mut self) -> Result<Answer, TargetError> {
-        let mut body = BytesMut::new();
-        while let Some(chunk) = self.chunk().await? {
-            if body.len() + chunk.len() > BODY {
-                return Err(TargetError::TooLarge(self.request));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(Answer {
-            status: self.status,
-            content_type: self.content_type,
-            headers: self.headers,
-            body: body.freeze(),
-        })
-    }
-
-    /// The next piece of the body; none at its end.
-    async fn chunk(&mut self) -> Result<Option<Bytes>, TargetError> {
-        let unreachable = |error: reqwest::Error| TargetError::Unreachable {
-            request: self.request.clone(),
-            reason: reason(&error),
-        };
-        self.response.chunk().await.map_err(unreachable)
-    }
-
-    /// The next JSON value of the body; none at its end. Waits as long as it takes.
-    ///
-    /// # Errors
-    /// If the body breaks off, is no sequence of JSON values, or a value is larger than anybody should read.
-    pub async fn next(&mut self) -> Result<Option<Value>, TargetError> {
-        loop {
-            if let Some(value) = self.buffered()? {
-                return Ok(Some(value));
-            }
-            match self.chunk().await? {
-                Some(chunk) if self.unread.len() + chunk.len() > BODY => {
-                    return Err(TargetError::TooLarge(self.request.clone()));
-                }
-                Some(chunk) => self.unread.extend_from_slice(&chunk),
-                None if self.unread.iter().all(u8::is_ascii_whitespace) => return Ok(None),
-                None => {
-                    let reason = "it breaks off in the middle of one".to_owned();
-                    return Err(TargetError::Stream {
-                        request: self.request.clone(),
-                        reason,
-                    });
-                }
-            }
-        }
-    }
-
-    /// The next whole value among the bytes that were read.
-    fn buffered(&mut self) -> Result<Option<Value>, TargetError> {
-        let mut values = serde_json::Deserializer::from_slice(&self.unread).into_iter::<Value>();
-        match values.next() {
-            None => Ok(None),
-            Some(Ok(value)) => {
-                let read = values.byte_offset();
-                drop(self.unread.split_to(read));
-                Ok(Some(value))
-            }
-            Some(Err(error)) if error.is_eof() => Ok(None),
-            Some(Err(error)) => Err(TargetError::Stream {
-                request: self.request.clone(),
-                reason: error.to_string(),
-            }),
-        }
-    }
-}
-
-/// The innermost cause, which is what a person can act on.
-fn reason(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}
-
-/// A client that shows these credentials.
-pub(crate) fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
-    let failed = |error: reqwest::Error| TargetError::Client(reason(&error));
-    // The first to install a provider wins; it is the same one for everybody.
-    let _installed = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = reqwest::Client::builder()
-        .no_proxy()
-        .http1_only()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT)
-        .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
-    if let Some(authorities) = &credentials.authorities {
-        builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
-    }
-    if let Some(identity) = &credentials.identity {
-        builder = builder.identity(reqwest::Identity::from_pem(identity).map_err(failed)?);
-    }
-    if credentials.insecure {
-        builder = builder.tls_danger_accept_invalid_certs(true);
-    }
-    builder.build().map_err(failed)
-}
-
-fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>, TargetError> {
-    let value = match (&credentials.token, &credentials.basic) {
-        (Some(token), _) => format!("Bearer {token}"),
-        (None, Some(basic)) => format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(basic)),
-        (None, None) => return Ok(None),
-    };
-    let mut value = HeaderValue::from_str(&value)
-        .map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
-    value.set_sensitive(true);
-    Ok(Some(value))
 }

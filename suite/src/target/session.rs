@@ -15,35 +15,39 @@ use stuntdouble_cassettes::recorder::{self, Recorder};
 use stuntdouble_cassettes::replayer::{self, Replayer};
 
 use super::credential_clients::CredentialClients;
-use super::{Credentials, BackendAddress, Target, TargetError};
+use super::{BackendAddress, Credentials, Target, TargetError};
 use crate::catalog::{Credential, Profile};
 
 /// How long a recorder or a replayer may take to see its connections closed.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Who asks: the trial, the name of its environment, and where it has its backend.
+/// User-Agent of a trial: its id, the stem of its names, its namespaces and its backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UserAgent {
     trial: String,
     stem: String,
-    place: Option<BackendAddress>,
+    namespaces: Vec<String>,
+    backend: Option<BackendAddress>,
 }
 
 impl fmt::Display for UserAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            concat!("stuntdouble/", env!("CARGO_PKG_VERSION"), " (trial {}; environment {}"),
+            concat!("stuntdouble/", env!("CARGO_PKG_VERSION"), " (trial {}; names {}"),
             self.trial, self.stem
         )?;
-        if let Some(BackendAddress { host, port }) = &self.place {
+        if !self.namespaces.is_empty() {
+            write!(f, "; namespaces {}", self.namespaces.join(","))?;
+        }
+        if let Some(BackendAddress { host, port }) = &self.backend {
             write!(f, "; backend {host}:{port}")?;
         }
         f.write_str(")")
     }
 }
 
-/// A User-UserAgent that is none of a trial.
+/// Error of a User-Agent that is not a trial's.
 #[derive(Debug)]
 pub(super) struct ForeignUserAgent;
 
@@ -61,22 +65,24 @@ impl FromStr for UserAgent {
             .filter_map(|part| part.split_once(' '))
             .collect();
         let word = |name: &str| words.get(name).map(|word| (*word).to_owned()).ok_or(ForeignUserAgent);
-        let place = words.get("backend").and_then(|place| place.rsplit_once(':'));
-        let place = place.and_then(|(host, port)| {
+        let backend = words.get("backend").and_then(|address| address.rsplit_once(':'));
+        let backend = backend.and_then(|(host, port)| {
             Some(BackendAddress {
                 host: host.to_owned(),
                 port: port.parse().ok()?,
             })
         });
+        let namespaces = words.get("namespaces").into_iter().flat_map(|names| names.split(','));
         Ok(Self {
             trial: word("trial")?,
-            stem: word("environment")?,
-            place,
+            stem: word("names")?,
+            namespaces: namespaces.map(str::to_owned).collect(),
+            backend,
         })
     }
 }
 
-/// What one trial said, and was told.
+/// The interactions of one trial.
 #[derive(Debug, Clone)]
 struct RecordedTrial {
     agent: UserAgent,
@@ -123,7 +129,12 @@ impl Recorded {
                 .or_else(|| cassette.header.profile.as_deref()?.parse().ok());
             for interaction in cassette.interactions {
                 // What others said in between is no trial's.
-                let Some(Ok(agent)) = interaction.request.headers.get("user-agent").map(str::parse::<UserAgent>) else {
+                let Some(Ok(agent)) = interaction
+                    .request
+                    .headers
+                    .get("user-agent")
+                    .map(str::parse::<UserAgent>)
+                else {
                     continue;
                 };
                 let header = &cassette.header;
@@ -166,7 +177,7 @@ impl Recorded {
 pub(super) struct Recording {
     pub(super) folder: PathBuf,
     pub(super) profile: Profile,
-    /// Who asks, as the recorder takes it.
+    /// Credentials, as the recorder takes them.
     pub(super) credentials: Credentials,
 }
 
@@ -180,6 +191,7 @@ enum Running {
 pub struct Session {
     target: Target,
     stem: String,
+    namespaces: Vec<String>,
     running: Running,
 }
 
@@ -189,9 +201,14 @@ impl Session {
         &self.target
     }
 
-    /// What the names in the trial's environment begin with.
+    /// Prefix of the names of the trial's objects.
     pub fn stem(&self) -> &str {
         &self.stem
+    }
+
+    /// Namespaces of the trial.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
     }
 
     /// Ends it; says what went wrong with the recording, if something did.
@@ -213,18 +230,24 @@ impl Session {
 }
 
 impl Target {
-    /// The target for one trial, whose environment is to have names that begin with the stem. On a cassette it is another
-    /// stem: that with which it was recorded.
+    /// The target for one trial. A recorded trial has the stem and the namespaces with which it was recorded.
     ///
     /// # Errors
     /// If a recorder or a replayer does not start.
-    pub async fn stage(&self, trial: &str, stem: String, credential: Option<Credential>) -> Result<Session, TargetError> {
+    pub async fn session(
+        &self,
+        trial: &str,
+        stem: String,
+        namespaces: Vec<String>,
+        credential: Option<Credential>,
+    ) -> Result<Session, TargetError> {
         let mut target = self.clone();
         let mut running = Running::Nothing;
         let mut agent = UserAgent {
             trial: trial.to_owned(),
             stem,
-            place: self.place.clone(),
+            namespaces,
+            backend: self.backend_address.clone(),
         };
         let set_up = |reason: &dyn fmt::Display| TargetError::Client(reason.to_string());
         if let Some(recorded) = &self.recorded {
@@ -244,13 +267,15 @@ impl Target {
             target.credential_clients = credential
                 .map(|_| CredentialClients::open(&target.base, &Credentials::anybody()))
                 .transpose()?;
-            target.place.clone_from(&recorded_trial.agent.place);
+            target.backend_address.clone_from(&recorded_trial.agent.backend);
             agent = recorded_trial.agent;
             running = Running::Replayer(replayer);
         } else if let Some(recording) = &self.recording {
             let credential_clients = self.credential_clients.as_ref().filter(|_| credential.is_some());
             let (upstream, mut credentials) = match (credential_clients, credential) {
-                (Some(credential_clients), Some(credential)) => (&credential_clients.base, credential_clients.upstream(credential)),
+                (Some(credential_clients), Some(credential)) => {
+                    (&credential_clients.base, credential_clients.upstream(credential))
+                }
                 _ => (&self.base, recording.credentials.clone().transport()),
             };
             // Without TLS nothing is verified, and nothing has to be read to verify it with.
@@ -261,7 +286,7 @@ impl Target {
             options.comment = Some(trial.to_owned());
             let file = recording.folder.join(format!("{}.yaml", trial.replace('/', "-")));
             let recorder = Recorder::start(options, &file).await.map_err(|e| set_up(&e))?;
-            target.way = Some(recorder.url());
+            target.via = Some(recorder.url());
             target.authorization = None;
             target.credential_clients = credential_clients
                 .map(|credential_clients| CredentialClients::open(&recorder.url(), &credential_clients.credentials))
@@ -272,6 +297,7 @@ impl Target {
         Ok(Session {
             target,
             stem: agent.stem,
+            namespaces: agent.namespaces,
             running,
         })
     }
@@ -282,8 +308,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trial_finds_itself_in_what_it_said() {
-        for place in [
+    fn a_user_agent_is_read_as_it_was_written() {
+        for backend in [
             None,
             Some(BackendAddress {
                 host: "10.99.0.2".to_owned(),
@@ -293,14 +319,15 @@ mod tests {
             let agent = UserAgent {
                 trial: "core/v1/pods/read/present".to_owned(),
                 stem: "sd-x-12".to_owned(),
-                place,
+                namespaces: vec!["n1".to_owned(), "n2".to_owned()],
+                backend,
             };
             assert!(
                 agent.to_string().parse::<UserAgent>().is_ok_and(|read| read == agent),
                 "{agent}"
             );
         }
-        assert!("curl/8.0 (trial x; environment y)".parse::<UserAgent>().is_err());
+        assert!("curl/8.0 (trial x; names y)".parse::<UserAgent>().is_err());
         assert!("stuntdouble/0.1.0".parse::<UserAgent>().is_err());
     }
 }

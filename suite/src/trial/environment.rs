@@ -1,55 +1,82 @@
-//! The environment of one trial: its namespaces, its objects, and what was answered about them.
+//! The environment of one trial: its namespaces, its objects, and what the server returned about them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::build_request;
-use crate::catalog::{Action, Precondition, Part, Case, Scope, Step};
-use crate::check::{Answer, WrittenObjects};
+use super::run::{LABEL, Run, deletion};
+use crate::catalog::{Case, Level, Part, Precondition, Scope};
+use crate::check::{Answer, Mismatch, WrittenObjects, clipped, is_later, number};
 use crate::request::{Bindings, Request, UnboundName, merge};
 use crate::target::{Target, TargetError};
 
-/// How often a write is tried again that somebody else's write overtook.
-const CONFLICT_RETRIES: usize = 5;
-/// How often a creation is tried again that the cluster is not ready for, and after what pause.
-const NOT_READY: (usize, Duration) = (50, Duration::from_millis(100));
+/// Number of set-up requests that a failure shows.
+const STEPS: usize = 20;
 
-/// Why a environment could not be made, or something in it not be done.
+/// Why an environment could not be set up or used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EnvironmentError {
     /// The target did not answer.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The target refused.
-    #[error("{what} was answered with {status}: {body}\n{curl}")]
+    /// The target refused a request that must succeed.
+    #[error("{request} returned {status}, expected 200: {body}\n{curl}")]
     Refused {
-        what: String,
+        request: String,
         status: u16,
         body: String,
         curl: String,
     },
-    /// The target answered with no object.
-    #[error("{what} was answered with what is no object: {body}\n{curl}")]
-    NoObject { what: String, body: String, curl: String },
-    /// The case names what the environment does not have.
+    /// The target returned something other than an object.
+    #[error("{request} returned no object: {body}\n{curl}")]
+    NoObject {
+        request: String,
+        body: String,
+        curl: String,
+    },
+    /// The case uses a name that is not bound.
     #[error(transparent)]
     Unbound(#[from] UnboundName),
     /// The case cannot be played.
-    #[error("the catalog's case cannot be played: {0}")]
+    #[error("the case cannot be played: {0}")]
     Case(String),
+}
+
+impl EnvironmentError {
+    /// The object that an answer of success holds.
+    pub(super) fn object(target: &Target, request: &Request, answer: &Answer) -> Result<Value, Self> {
+        if !(200..300).contains(&answer.status) {
+            return Err(Self::Refused {
+                request: format!("{} {}", request.method, request.target()),
+                status: answer.status,
+                body: clipped(&answer.text()),
+                curl: request.curl(target.base()),
+            });
+        }
+        match serde_json::from_slice(&answer.body) {
+            Ok(Value::Object(fields)) => Ok(Value::Object(fields)),
+            _ => Err(Self::not_an_object(target, request, answer)),
+        }
+    }
+
+    /// The error of an answer that is not the expected object.
+    pub(super) fn not_an_object(target: &Target, request: &Request, answer: &Answer) -> Self {
+        Self::NoObject {
+            request: format!("{} {}", request.method, request.target()),
+            body: clipped(&answer.text()),
+            curl: request.curl(target.base()),
+        }
+    }
 }
 
 /// An object of the environment.
 #[derive(Debug, Clone)]
-struct TestObject {
-    name: String,
-    namespace: Option<String>,
-    given: Precondition,
-    /// What was answered to each write of it.
+pub(super) struct TestObject {
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    precondition: Precondition,
+    /// What the server returned to each write of it.
     versions: Vec<Value>,
 }
 
@@ -57,200 +84,217 @@ struct TestObject {
 struct State {
     objects: BTreeMap<String, TestObject>,
     written: WrittenObjects,
-    /// Paths of objects whose names the target chose.
+    /// Paths of further objects that the trial created.
     generated: Vec<String>,
+    /// Values of earlier responses.
+    saved: BTreeMap<String, String>,
+    /// Latest resource version of all writes, and the objects by uid.
+    latest: String,
+    uids: BTreeMap<String, String>,
+    /// What is wrong with the versions and uids that the server assigned.
+    violations: Vec<Mismatch>,
+    /// The set-up requests, as curl lines.
+    steps: Vec<String>,
 }
 
 /// The environment of one trial.
 #[derive(Debug)]
 pub(super) struct Environment<'a> {
     target: &'a Target,
+    run: &'a Run,
     case: &'a Case,
     stem: String,
+    namespaces: Vec<String>,
     state: Mutex<State>,
 }
 
+/// How many namespaces a case needs.
+pub(super) fn namespaces_needed(case: &Case) -> usize {
+    let of_another = case
+        .data
+        .namespace
+        .as_deref()
+        .is_some_and(|namespace| namespace != "absent");
+    let of_cluster = case.kind.scope() == Scope::Cluster && !case.operation.path.contains("{namespace}");
+    if case.data.log_query.is_some() || of_another || of_cluster {
+        return 0;
+    }
+    1 + usize::from(case.data.given.values().any(|given| given.elsewhere))
+}
+
 impl<'a> Environment<'a> {
-    /// A environment that is only named yet. The stem begins every name in it.
-    pub(super) fn named(target: &'a Target, case: &'a Case, stem: String) -> Self {
+    /// An environment whose objects do not exist yet. The stem begins every name in it.
+    pub(super) fn new(target: &'a Target, run: &'a Run, case: &'a Case, stem: String, namespaces: Vec<String>) -> Self {
         let mut state = State::default();
         let namespaced = case.kind.scope() == Scope::Namespaced;
-        for (letter, given) in &case.data.given {
-            let namespace = if given.elsewhere {
-                format!("{stem}-elsewhere")
-            } else {
-                stem.clone()
-            };
+        for (letter, precondition) in &case.data.given {
+            let namespace = namespaces.get(usize::from(precondition.elsewhere)).cloned();
             let object = TestObject {
                 name: format!("{stem}-{letter}"),
-                namespace: namespaced.then_some(namespace),
-                given: given.clone(),
+                namespace: namespace.filter(|_| namespaced),
+                precondition: precondition.clone(),
                 versions: Vec::new(),
             };
             state.objects.insert(letter.clone(), object);
         }
         Self {
             target,
+            run,
             case,
             stem,
+            namespaces,
             state: Mutex::new(state),
         }
     }
 
-    /// Makes the namespaces and what is given.
-    pub(super) async fn make(&self) -> Result<(), EnvironmentError> {
-        for namespace in self.namespaces() {
-            let body = serde_json::json!({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": namespace}});
-            self.must(
-                "creating the namespace",
-                &json(Method::POST, "/api/v1/namespaces".to_owned(), &body),
-            )
-            .await?;
-        }
-        for (letter, given) in &self.case.data.given {
-            if !given.later {
-                self.create(letter).await?;
-            }
-        }
-        for step in &self.case.data.setup {
-            self.take(step).await?;
-        }
-        Ok(())
-    }
-
-    /// Makes a request that has to succeed. What it creates is removed in the end.
-    async fn take(&self, step: &Step) -> Result<(), EnvironmentError> {
-        let (method, path) = step.request.split_once(' ').unwrap_or(("GET", &step.request));
-        let method: Method = method
-            .parse()
-            .map_err(|_| EnvironmentError::Case(format!("{method:?} is no method")))?;
-        let mut request = Request::new(method, self.bindings().fill(path)?);
-        if let Some(body) = &step.body {
-            let body = build_request::bytes(self, body, &request.path).await?;
-            request = request.with_body("application/json", body);
-        }
-        let done = self.must(&step.request, &request).await?;
-        if request.method == Method::POST
-            && let Some(name) = done.pointer("/metadata/name").and_then(Value::as_str)
-        {
-            self.lock().generated.push(format!("{}/{name}", request.path));
-        }
-        self.remember(&done);
-        Ok(())
-    }
-
-    /// Removes whatever is or may be there. Nothing that goes wrong is told: the verdict stands by then.
-    pub(super) async fn remove(&self) {
+    /// Removes what the trial created. Returns whether everything is gone.
+    pub(super) async fn remove(&self) -> bool {
         let mut paths = self.lock().generated.clone();
-        let letters: Vec<String> = self.case.data.given.keys().cloned().collect();
-        paths.extend(letters.iter().filter_map(|letter| self.path_of(letter).ok()));
-        let jobs = serde_json::json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
+        paths.extend(
+            self.case
+                .data
+                .given
+                .keys()
+                .filter_map(|letter| self.path_of(letter).ok()),
+        );
+        let mut clean = true;
         for path in paths {
-            drop(self.target.send(&json(Method::DELETE, path, &jobs)).await);
+            // The run removes namespaces in the end.
+            if let Some(namespace) = path
+                .strip_prefix("/api/v1/namespaces/")
+                .filter(|rest| !rest.contains('/'))
+            {
+                self.run.adopt(namespace);
+            }
+            let gone = |answer: Answer| answer.status == 404 || (200..300).contains(&answer.status);
+            clean &= self.target.send(&deletion(path)).await.is_ok_and(gone);
         }
-        for namespace in self.namespaces() {
-            let path = format!("/api/v1/namespaces/{namespace}");
-            drop(self.target.send(&json(Method::DELETE, path, &jobs)).await);
-        }
-    }
-
-    /// The namespaces that it needs.
-    fn namespaces(&self) -> Vec<String> {
-        let template = &self.case.operation.path;
-        let of_another = self
-            .case
-            .data
-            .namespace
-            .as_deref()
-            .is_some_and(|namespace| namespace != "absent");
-        if self.case.data.log_query.is_some()
-            || of_another
-            || self.case.kind.scope() == Scope::Cluster && !template.contains("{namespace}")
-        {
-            return Vec::new();
-        }
-        let elsewhere = self.case.data.given.values().any(|given| given.elsewhere);
-        let mut names = vec![self.stem.clone()];
-        names.extend(elsewhere.then(|| format!("{}-elsewhere", self.stem)));
-        names
+        clean
     }
 
     pub(super) fn target(&self) -> &'a Target {
         self.target
     }
 
-    /// The name of the kind of its objects.
+    pub(super) fn case(&self) -> &'a Case {
+        self.case
+    }
+
+    /// Name of the run.
+    pub(super) fn run_name(&self) -> &str {
+        // A recorded trial keeps the name of the run that recorded it.
+        self.stem.split('-').nth(1).unwrap_or_else(|| self.run.name())
+    }
+
+    /// The set-up requests, as curl lines.
+    pub(super) fn steps(&self) -> Vec<String> {
+        self.lock().steps.clone()
+    }
+
+    /// Sends a set-up request.
+    pub(super) async fn send(&self, request: &Request) -> Result<Answer, EnvironmentError> {
+        {
+            let mut state = self.lock();
+            if state.steps.len() < STEPS {
+                state.steps.push(request.curl(self.target.base()));
+            }
+        }
+        Ok(self.target.send(request).await?)
+    }
+
+    /// Name of the kind of its objects.
     pub(super) fn kind(&self) -> &str {
         &self.case.kind.name
     }
 
-    /// What every name in this environment begins with.
-    pub(super) fn stem(&self) -> &str {
-        &self.stem
-    }
-
-    /// What every name of an object of this environment begins with, and is longer than.
+    /// Prefix of the names of its objects.
     pub(super) fn prefix(&self) -> String {
         format!("{}-", self.stem)
     }
 
-    /// The name of an object.
+    /// Name of an object.
     pub(super) fn name_of(&self, letter: &str) -> Result<String, EnvironmentError> {
         self.object_of(letter).map(|object| object.name)
     }
 
-    /// What was answered to the writes of an object, in their order.
+    /// What the server returned to the writes of an object, in order.
     pub(super) fn versions(&self, letter: &str) -> Vec<Value> {
-        self.lock()
+        let state = self.lock();
+        state
             .objects
             .get(letter)
             .map(|object| object.versions.clone())
             .unwrap_or_default()
     }
 
-    /// What was answered to all writes.
+    /// What the server returned to all writes.
     pub(super) fn written(&self) -> WrittenObjects {
         self.lock().written.clone()
     }
 
-    /// The names that cases may use.
+    /// What is wrong with the versions and uids that the server assigned.
+    pub(super) fn violations(&self) -> Vec<Mismatch> {
+        self.lock().violations.clone()
+    }
+
+    /// Binds a name to a value of a response.
+    pub(super) fn save(&self, name: &str, value: String) {
+        self.lock().saved.insert(name.to_owned(), value);
+    }
+
+    /// Names that templates of the case may use.
     pub(super) fn bindings(&self) -> Bindings {
         let mut bindings = Bindings::default();
-        bindings.bind("namespace", &self.stem);
-        bindings.bind("absent", format!("{}-absent", self.stem));
-        if let Some(place) = self.target.place() {
-            bindings.bind("backend.host", &place.host);
-            bindings.bind("backend.port", place.port.to_string());
+        bindings.bind("stem", &self.stem);
+        bindings.bind("run", self.run_name());
+        bindings.bind("namespace", self.namespaces.first().unwrap_or(&self.stem));
+        if let Some(template) = &self.case.kind.path
+            && let Ok(collection) = bindings.fill_path(template)
+        {
+            bindings.bind("collection", collection);
         }
-        for (letter, object) in &self.lock().objects {
+        bindings.bind("absent", format!("{}-absent", self.stem));
+        if let Some(backend) = self.target.backend_address() {
+            bindings.bind("backend.host", &backend.host);
+            bindings.bind("backend.port", backend.port.to_string());
+        }
+        let state = self.lock();
+        for (letter, object) in &state.objects {
             bindings.bind(format!("{letter}.name"), &object.name);
             if let Ok(collection) = self.collection_of(object) {
                 bindings.bind(format!("{letter}.path"), format!("{collection}/{}", object.name));
             }
-            let text = |object: &Value, field: &str| {
-                object
-                    .pointer(&format!("/metadata/{field}"))
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
+            let metadata = |object: &Value, field: &str| text(object, &format!("/metadata/{field}"));
             if let (Some(first), Some(last)) = (object.versions.first(), object.versions.last()) {
-                bindings.bind(format!("{letter}.uid"), text(last, "uid"));
-                bindings.bind(format!("{letter}.resourceVersion"), text(last, "resourceVersion"));
-                bindings.bind(format!("{letter}.first-version"), text(first, "resourceVersion"));
+                bindings.bind(format!("{letter}.uid"), metadata(last, "uid"));
+                bindings.bind(format!("{letter}.resourceVersion"), metadata(last, "resourceVersion"));
+                bindings.bind(format!("{letter}.first-version"), metadata(first, "resourceVersion"));
+                bindings.bind(
+                    format!("{letter}.creationTimestamp"),
+                    metadata(first, "creationTimestamp"),
+                );
+                for (number, port) in first
+                    .pointer("/spec/ports")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .enumerate()
+                {
+                    let node_port = port.get("nodePort").and_then(Value::as_u64).unwrap_or_default();
+                    bindings.bind(format!("{letter}.node-port-{number}"), node_port.to_string());
+                }
             }
+        }
+        for (name, value) in &state.saved {
+            bindings.bind(name, value);
         }
         bindings
     }
 
-    /// One part of the kind's sample file, filled for an object.
+    /// A part of the kind's sample file, filled for an object.
     pub(super) fn part(&self, letter: &str, part: Part) -> Result<Value, EnvironmentError> {
-        let sample = self
-            .case
-            .kind
-            .sample
-            .as_ref()
-            .ok_or_else(|| EnvironmentError::Case(format!("{} has no sample", self.case.kind.name)))?;
+        let missing = || EnvironmentError::Case(format!("{} has no sample", self.case.kind.name));
+        let sample = self.case.kind.sample.as_ref().ok_or_else(missing)?;
         let object = self.object_of(letter)?;
         let own = self
             .bindings()
@@ -259,35 +303,34 @@ impl<'a> Environment<'a> {
         if part == Part::Sample {
             merge(
                 &mut value,
-                &own.fill_value(object.given.set.as_ref().unwrap_or(&serde_json::json!({})))?,
+                &own.fill_value(object.precondition.set.as_ref().unwrap_or(&json!({})))?,
             );
-            merge(&mut value, &serde_json::json!({"metadata": {"name": object.name}}));
-            if !object.given.labels.is_empty() {
-                merge(
-                    &mut value,
-                    &serde_json::json!({"metadata": {"labels": object.given.labels}}),
-                );
-            }
+            let metadata = json!({"metadata": {"name": object.name, "labels": object.precondition.labels}});
+            merge(&mut value, &metadata);
+            self.label(&mut value);
         }
         Ok(value)
     }
 
-    /// The path of an object.
+    /// Labels an object with the run.
+    pub(super) fn label(&self, object: &mut Value) {
+        if object.get("metadata").is_some_and(Value::is_object) {
+            merge(object, &json!({"metadata": {"labels": {LABEL: self.run_name()}}}));
+        }
+    }
+
+    /// Path of an object.
     pub(super) fn path_of(&self, letter: &str) -> Result<String, EnvironmentError> {
         let object = self.object_of(letter)?;
         Ok(format!("{}/{}", self.collection_of(&object)?, object.name))
     }
 
-    fn collection_of(&self, object: &TestObject) -> Result<String, EnvironmentError> {
-        let template = self
-            .case
-            .kind
-            .path
-            .as_deref()
-            .ok_or_else(|| EnvironmentError::Case(format!("{} has no path", self.case.kind.name)))?;
-        Ok(Bindings::default()
-            .with("namespace", object.namespace.as_deref().unwrap_or_default())
-            .fill_path(template)?)
+    /// Path of the collection of an object.
+    pub(super) fn collection_of(&self, object: &TestObject) -> Result<String, EnvironmentError> {
+        let missing = || EnvironmentError::Case(format!("{} has no path", self.case.kind.name));
+        let template = self.case.kind.path.as_deref().ok_or_else(missing)?;
+        let namespace = object.namespace.as_deref().unwrap_or_default();
+        Ok(Bindings::default().with("namespace", namespace).fill_path(template)?)
     }
 
     /// Reads what is at a path.
@@ -299,152 +342,96 @@ impl<'a> Environment<'a> {
 
     /// The object as it is now.
     pub(super) async fn current(&self, letter: &str) -> Result<Value, EnvironmentError> {
-        self.must(&format!("reading {letter}"), &Request::get(self.path_of(letter)?))
-            .await
+        self.must(&Request::get(self.path_of(letter)?)).await
     }
 
-    /// Takes note of what was answered to a write, if it is an object of this environment.
+    /// Remembers a path to delete when the trial ends.
+    pub(super) fn created(&self, path: String) {
+        self.lock().generated.push(path);
+    }
+
+    /// Remembers an object that the server returned to a write, if it belongs to this environment.
     pub(super) fn remember(&self, object: &Value) {
-        let text = |pointer| {
-            object
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        if text("/kind") != self.case.kind.name {
+        if text(object, "/kind") != self.case.kind.name {
             return;
         }
-        let (name, version) = (text("/metadata/name"), text("/metadata/resourceVersion"));
+        let (name, version) = (
+            text(object, "/metadata/name"),
+            text(object, "/metadata/resourceVersion"),
+        );
         let mut state = self.lock();
-        if let Some(known) = state.objects.values_mut().find(|known| known.name == name) {
-            let same = known
+        let last = state.objects.values().find(|known| known.name == name).map(|known| {
+            known
                 .versions
                 .last()
-                .and_then(|last| last.pointer("/metadata/resourceVersion")?.as_str());
-            if same != Some(&version) {
+                .map(|last| text(last, "/metadata/resourceVersion"))
+                .unwrap_or_default()
+        });
+        if let Some(last) = last {
+            state.assigned(&name, &version, &last, &text(object, "/metadata/uid"));
+            if last != version
+                && let Some(known) = state.objects.values_mut().find(|known| known.name == name)
+            {
                 known.versions.push(object.clone());
             }
             state.written.insert((name, version), object.clone());
         } else if !name.is_empty()
             && name.starts_with(&self.prefix())
             && let Some(template) = &self.case.kind.path
-            && let Ok(collection) = Bindings::default().with("namespace", &self.stem).fill_path(template)
         {
-            state.generated.push(format!("{collection}/{name}"));
-        }
-    }
-
-    /// Does something to an object.
-    pub(super) async fn act(&self, action: &Action) -> Result<(), EnvironmentError> {
-        match action {
-            Action::Create(letter) => self.create(letter).await,
-            Action::Change(letter) => {
-                let change = self.part(letter, Part::Change)?;
-                self.replace(letter, &change).await
-            }
-            Action::Relabel(letter) => {
-                self.replace(
-                    letter,
-                    &serde_json::json!({"metadata": {"labels": {"relabelled": "yes"}}}),
-                )
-                .await
-            }
-            Action::Label(letter, key, value) => {
-                let labels: BTreeMap<&str, &str> = BTreeMap::from([(key.as_str(), value.as_str())]);
-                self.replace(letter, &serde_json::json!({"metadata": {"labels": labels}}))
-                    .await
-            }
-            Action::Churn(letter, times) => {
-                for time in 0..*times {
-                    self.replace(
-                        letter,
-                        &serde_json::json!({"metadata": {"labels": {"churned": time.to_string()}}}),
-                    )
-                    .await?;
-                }
-                Ok(())
-            }
-            Action::Delete(letter) | Action::Remove(letter) => {
-                let jobs = serde_json::json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
-                let request = json(Method::DELETE, self.path_of(letter)?, &jobs);
-                self.must(&format!("deleting {letter}"), &request).await.map(drop)
+            let namespace = self.namespaces.first().map(String::as_str).unwrap_or_default();
+            if let Ok(collection) = Bindings::default().with("namespace", namespace).fill_path(template) {
+                state.generated.push(format!("{collection}/{name}"));
             }
         }
     }
 
-    async fn create(&self, letter: &str) -> Result<(), EnvironmentError> {
-        let object = self.part(letter, Part::Sample)?;
-        let request = json(Method::POST, self.collection_of(&self.object_of(letter)?)?, &object);
-        let (attempts, pause) = NOT_READY;
-        for _ in 0..attempts {
-            let answer = self.target.send(&request).await?;
-            // A cluster gives a new namespace its service account when it gets to it, and asks to be tried again.
-            if answer.status == 403 && answer.text().contains("retry") {
-                tokio::time::sleep(pause).await;
-                continue;
-            }
-            self.remember(&self.object(&format!("creating {letter}"), &request, &answer)?);
-            return Ok(());
-        }
-        self.must(&format!("creating {letter}"), &request)
-            .await
-            .map(|created| self.remember(&created))
+    /// Asks for what must succeed.
+    pub(super) async fn must(&self, request: &Request) -> Result<Value, EnvironmentError> {
+        let answer = self.send(request).await?;
+        EnvironmentError::object(self.target, request, &answer)
     }
 
-    async fn replace(&self, letter: &str, change: &Value) -> Result<(), EnvironmentError> {
-        let path = self.path_of(letter)?;
-        let what = format!("replacing {letter}");
-        let mut attempt = 0;
-        loop {
-            let mut object = self.current(letter).await?;
-            merge(&mut object, change);
-            let request = json(Method::PUT, path.clone(), &object);
-            let answer = self.target.send(&request).await?;
-            attempt += 1;
-            if answer.status == 409 && attempt < CONFLICT_RETRIES {
-                continue;
-            }
-            self.remember(&self.object(&what, &request, &answer)?);
-            return Ok(());
-        }
-    }
-
-    /// Asks for what has to succeed.
-    pub(super) async fn must(&self, what: &str, request: &Request) -> Result<Value, EnvironmentError> {
-        let answer = self.target.send(request).await?;
-        self.object(what, request, &answer)
-    }
-
-    fn object(&self, what: &str, request: &Request, answer: &Answer) -> Result<Value, EnvironmentError> {
-        let curl = request.curl(self.target.base());
-        let what = what.to_owned();
-        if !(200..300).contains(&answer.status) {
-            return Err(EnvironmentError::Refused {
-                what,
-                status: answer.status,
-                body: answer.text(),
-                curl,
-            });
-        }
-        serde_json::from_slice(&answer.body).map_err(|_| EnvironmentError::NoObject {
-            what,
-            body: answer.text(),
-            curl,
-        })
-    }
-
-    fn object_of(&self, letter: &str) -> Result<TestObject, EnvironmentError> {
+    pub(super) fn object_of(&self, letter: &str) -> Result<TestObject, EnvironmentError> {
         let object = self.lock().objects.get(letter).cloned();
         object.ok_or_else(|| EnvironmentError::Case(format!("there is no object {letter:?}")))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What was noted is whole whoever panicked beside it.
+        // The state is whole after every change, whoever panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn json(method: Method, path: String, body: &Value) -> Request {
-    Request::new(method, path).with_body("application/json", body.to_string())
+impl State {
+    /// Checks the version and the uid that the server assigned in a write: versions increase, and uids are unique.
+    fn assigned(&mut self, name: &str, version: &str, last: &str, uid: &str) {
+        if number(version).is_some() && version != last && !self.latest.is_empty() && !is_later(version, &self.latest) {
+            let about = format!("version of a write to {name}");
+            let expected = format!("a version later than {}, that of an earlier write", self.latest);
+            self.violations
+                .push(Mismatch::new(about, expected, version).at(Level::Should));
+        }
+        if self.latest.is_empty() || is_later(version, &self.latest) {
+            self.latest = version.to_owned();
+        }
+        match self.uids.get(uid) {
+            Some(other) if other != name => {
+                let expected = format!("another uid than that of {other}");
+                self.violations
+                    .push(Mismatch::new(format!("uid of {name}"), expected, uid).at(Level::Should));
+            }
+            _ => {
+                self.uids.insert(uid.to_owned(), name.to_owned());
+            }
+        }
+    }
+}
+
+fn text(value: &Value, pointer: &str) -> String {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }

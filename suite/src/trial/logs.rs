@@ -1,7 +1,7 @@
 //! A trial of a log query: what it finds among the log lines of the fixtures.
 //!
-//! The lines are loaded once for all such trials. On a simulator of the suite they keep the names of their indices; on
-//! any other target every index is one of this run, and is removed after it.
+//! The lines are loaded once per run. On a simulator of the suite they keep the names of their indices; on any other
+//! target the indices belong to the run, which removes them.
 
 use std::collections::BTreeMap;
 
@@ -46,10 +46,10 @@ fn lines() -> Result<&'static BTreeMap<String, LogLine>, EnvironmentError> {
 /// Loads the log lines.
 pub(super) async fn load(target: &Target, stem: &str) -> Result<(), EnvironmentError> {
     let refused = |request: &Request, answer: &Answer| EnvironmentError::Refused {
-        what: "loading the log lines".to_owned(),
+        request: format!("{} {}", request.method, request.target()),
         status: answer.status,
         body: answer.text().chars().take(600).collect(),
-        curl: format!("{} {}", request.method, request.target()),
+        curl: String::new(),
     };
     let lines: Vec<&LogLine> = lines()?.values().collect();
     for batch in lines.chunks(BATCH) {
@@ -121,6 +121,7 @@ pub(super) async fn ask(target: &Target, stem: &str, wanted: &LogQuery) -> Resul
         mismatches,
         curl: Some(request.curl(target.base())),
         answered,
+        ..Failure::default()
     }))
 }
 

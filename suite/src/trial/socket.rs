@@ -1,42 +1,43 @@
-//! A trial of a talk over WebSocket.
+//! A trial of a WebSocket conversation.
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::verify;
 use super::environment::{Environment, EnvironmentError};
-use crate::catalog::{Message, Profile, Case, Socket as Wanted};
+use super::verify;
+use crate::catalog::profile::ExpectedStatus;
+use crate::catalog::{Message, Profile, Socket as Wanted};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
 use crate::target::{Received, Socket};
 
-/// How long what is due may take to be received.
-const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a talk is watched that is to go on, beyond the time at which it might end.
+/// Wait for an expected message.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a conversation that must go on is watched beyond its timeout.
 const STAYING: Duration = Duration::from_millis(500);
-/// How much is kept of what is received, in messages.
+/// Number of messages that are kept.
 const KEPT: usize = 10_000;
 
-/// Talks, and judges what is received.
-pub(super) async fn talk(
+/// Opens the WebSocket, sends and receives, and compares what arrives.
+pub(super) async fn converse(
     environment: &Environment<'_>,
-    case: &Case,
     profile: Profile,
     wanted: &Wanted,
     request: &Request,
 ) -> Result<(Vec<Mismatch>, Answer), EnvironmentError> {
     let asked = Instant::now();
-    let code = verify::expected_status(case, profile)?;
+    let case = environment.case();
+    let expected = verify::expected_status(case, profile)?;
     let mut socket = match environment.target().upgrade(request, wanted).await? {
         Ok(socket) => socket,
         Err(answer) => {
-            return Ok((verify::answer(environment, case, profile, &answer)?, answer));
+            return Ok((verify::answer(environment, profile, request, &answer)?, answer));
         }
     };
     let answer = socket.answer.clone();
-    if code != 101 {
-        return Ok((vec![verify::status(code, &answer)], answer));
+    if expected != ExpectedStatus::Code(101) {
+        return Ok((vec![verify::status(expected, &answer)], answer));
     }
     let agreed = answer.header("sec-websocket-protocol");
     let mut found = Vec::new();
@@ -44,23 +45,19 @@ pub(super) async fn talk(
         let shown = |protocol: &Option<String>| protocol.clone().unwrap_or_else(|| "none".to_owned());
         found.push(Mismatch::new("sub-protocol", shown(&wanted.protocol), shown(&agreed)));
     }
-    let mut hearing = Hearing {
+    let mut conversation = Conversation {
         wanted: filled(environment, &wanted.receive)?,
+        silent: filled(environment, &wanted.silent)?,
         received: Vec::new(),
     };
     for message in filled(environment, &wanted.send)? {
         socket
-            .send_message(message.channel, message.text.as_deref().unwrap_or_default())
+            .send(message.channel, message.text.as_deref().unwrap_or_default())
             .await?;
     }
-    let seconds = case
-        .data
-        .query
-        .get("timeoutSeconds")
-        .and_then(|text| text.parse().ok())
-        .map(Duration::from_secs)
-        .unwrap_or_default();
-    found.extend(hearing.listen(&mut socket, wanted.ends, asked, seconds).await);
+    let seconds = case.data.query.get("timeoutSeconds").and_then(|text| text.parse().ok());
+    let timeout = seconds.map(Duration::from_secs).unwrap_or_default();
+    found.extend(conversation.listen(&mut socket, wanted.ends, asked, timeout).await);
     socket.close().await;
     Ok((found, answer))
 }
@@ -83,13 +80,14 @@ fn filled(environment: &Environment<'_>, messages: &[Message]) -> Result<Vec<Mes
     messages.iter().map(fill).collect()
 }
 
-struct Hearing {
+struct Conversation {
     wanted: Vec<Message>,
+    silent: Vec<Message>,
     received: Vec<Received>,
 }
 
-impl Hearing {
-    /// Listens until everything was received, and the end has come or stayed away as it should.
+impl Conversation {
+    /// Receives until every expected message came, and the connection ended or stayed open as expected.
     async fn listen(
         &mut self,
         socket: &mut Socket,
@@ -97,11 +95,11 @@ impl Hearing {
         asked: Instant,
         seconds: Duration,
     ) -> Vec<Mismatch> {
-        let watched = if ends == Some(false) { STAYING } else { EVENT_TIMEOUT };
+        let watched = if ends == Some(false) { STAYING } else { MESSAGE_TIMEOUT };
         let deadline = tokio::time::Instant::from_std(asked) + seconds + watched;
         let over = loop {
             if ends.is_none() && self.missing().is_none() || self.received.len() > KEPT {
-                return Vec::new();
+                return self.unwanted().into_iter().collect();
             }
             match tokio::time::timeout_at(deadline, socket.receive()).await {
                 Ok(Some(received)) => self.received.push(received),
@@ -113,28 +111,35 @@ impl Hearing {
         let early = over && lasted + Duration::from_millis(100) < seconds;
         let end = match (ends, over) {
             (Some(true), false) => Some(Mismatch::new(
-                "talk",
+                "conversation",
                 "to end by itself",
                 format!("it goes on after {} s", lasted.as_secs()),
             )),
             (Some(false), true) => Some(Mismatch::new(
-                "talk",
+                "conversation",
                 "to go on",
                 format!("it ended after {} ms", lasted.as_millis()),
             )),
             (Some(true), true) if early => Some(Mismatch::new(
-                "talk",
+                "conversation",
                 format!("to last {} s", seconds.as_secs()),
                 format!("it lasted {} ms", lasted.as_millis()),
             )),
             _ => None,
         };
-        self.missing().into_iter().chain(end).collect()
+        self.missing().into_iter().chain(self.unwanted()).chain(end).collect()
     }
 
-    /// The first that has not been received.
+    /// A message that must not have arrived.
+    fn unwanted(&self) -> Option<Mismatch> {
+        let message = self.silent.iter().find(|message| self.was_received(message))?;
+        let text = message.text.clone().unwrap_or_default();
+        Some(Mismatch::new("messages", format!("none that contains {text:?}"), text))
+    }
+
+    /// The first expected message that has not arrived.
     fn missing(&self) -> Option<Mismatch> {
-        let missing = self.wanted.iter().find(|wanted| !self.was_heard(wanted))?;
+        let missing = self.wanted.iter().find(|wanted| !self.was_received(wanted))?;
         let channel = missing
             .channel
             .map(|channel| format!(" on channel {channel}"))
@@ -147,16 +152,20 @@ impl Hearing {
         let received = self
             .received
             .iter()
-            .map(|received| format!("{}\n", String::from_utf8_lossy(&received.bytes)));
+            .map(|received| format!("{}\n", shown(&received.bytes)));
         Some(Mismatch::new(
-            format!("what is received{channel}"),
+            format!("messages{channel}"),
             wanted,
             received.collect::<String>(),
         ))
     }
 
-    fn was_heard(&self, wanted: &Message) -> bool {
-        let on_channel = || self.received.iter().filter(|received| received.channel == wanted.channel);
+    fn was_received(&self, wanted: &Message) -> bool {
+        let on_channel = || {
+            self.received
+                .iter()
+                .filter(|received| received.channel == wanted.channel)
+        };
         let text = wanted.text.as_ref().is_none_or(|text| {
             let all: Vec<u8> = on_channel().flat_map(|received| received.bytes.clone()).collect();
             String::from_utf8_lossy(&all).contains(text.as_str())
@@ -170,19 +179,31 @@ impl Hearing {
     }
 }
 
+/// A message as a report shows it.
+fn shown(bytes: &[u8]) -> String {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(value) => match value.get("object") {
+            Some(object) => check::confined(object).to_string(),
+            None => value.to_string(),
+        },
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
-    fn hearing(wanted: Message) -> Hearing {
+    fn conversation(wanted: Message) -> Conversation {
         let received = |channel, text: &str| Received {
             channel: Some(channel),
             bytes: text.as_bytes().to_vec(),
         };
-        Hearing {
+        Conversation {
             wanted: vec![wanted],
+            silent: Vec::new(),
             received: vec![
                 received(1, "hel"),
                 received(2, "x"),
@@ -199,8 +220,8 @@ mod tests {
             text: Some("hello".to_owned()),
             contains: None,
         };
-        assert_eq!(hearing(on(1)).missing(), None);
-        assert!(hearing(on(2)).missing().is_some());
+        assert_eq!(conversation(on(1)).missing(), None);
+        assert!(conversation(on(2)).missing().is_some());
     }
 
     #[test]
@@ -210,7 +231,7 @@ mod tests {
             text: None,
             contains: Some(value),
         };
-        assert_eq!(hearing(with(json!({"a": 1}))).missing(), None);
-        assert!(hearing(with(json!({"a": 2}))).missing().is_some());
+        assert_eq!(conversation(with(json!({"a": 1}))).missing(), None);
+        assert!(conversation(with(json!({"a": 2}))).missing().is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! What a watch is to tell, in terms of what was written.
+//! The events that a watch must stream, from what was written.
 
 use std::collections::BTreeMap;
 
@@ -8,106 +8,98 @@ use super::environment::{Environment, EnvironmentError};
 use crate::catalog::{Event, Profile};
 use crate::check::ExpectedEvent;
 
-/// How many versions of each object there were when the watch began, by letter.
+/// Number of versions of each object when the watch began, by letter.
 pub(super) type Before = BTreeMap<String, usize>;
 
-/// The notifications that the words stand for, with the objects as far as they are written by now.
-pub(super) fn transcript(
-    environment: &Environment<'_>,
-    events: &[Event],
-    before: &Before,
-    profile: Profile,
-) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
-    let mut next = before.clone();
-    let mut told = Vec::new();
-    for event in events {
-        match event {
-            Event::History(letter) => told.extend(history(environment, letter, before, profile)?),
-            Event::Since(letter) => {
-                let versions = environment
-                    .versions(letter)
-                    .into_iter()
-                    .take(before.get(letter).copied().unwrap_or_default());
-                let name = environment.name_of(letter)?;
-                told.extend(versions.skip(1).map(|object| ExpectedEvent {
-                    event: "MODIFIED",
-                    name: name.clone(),
-                    object: Some(object),
-                    perhaps_later: false,
-                }));
-            }
-            Event::Own(letter) => told.extend(own(environment, letter, before, profile)?),
-            Event::Added(letter) => told.push(written(environment, "ADDED", letter, &mut next)?),
-            Event::Modified(letter) => told.push(written(environment, "MODIFIED", letter, &mut next)?),
-            Event::Deleted(letter) => {
-                let object = environment.versions(letter).last().cloned();
-                told.push(ExpectedEvent {
-                    event: "DELETED",
-                    name: environment.name_of(letter)?,
-                    object,
-                    perhaps_later: false,
-                });
+/// Expected events of a watch.
+pub(super) struct Transcript<'a> {
+    pub(super) environment: &'a Environment<'a>,
+    pub(super) before: &'a Before,
+    pub(super) profile: Profile,
+}
+
+impl Transcript<'_> {
+    /// The events that the words stand for, with the objects as far as they are written by now.
+    pub(super) fn events(&self, words: &[Event]) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
+        let mut next = self.before.clone();
+        let mut events = Vec::new();
+        for word in words {
+            match word {
+                Event::History(letter) => events.extend(self.history(letter)?),
+                Event::Since(letter) => events.extend(self.since(letter)?),
+                Event::Own(letter) => events.extend(self.own(letter)?),
+                Event::Added(letter) => events.push(self.written("ADDED", letter, &mut next)?),
+                Event::Modified(letter) => events.push(self.written("MODIFIED", letter, &mut next)?),
+                Event::Deleted(letter) => {
+                    let last = self.environment.versions(letter).last().cloned();
+                    events.push(self.event("DELETED", letter, last, false)?);
+                }
             }
         }
+        Ok(events)
     }
-    Ok(told)
-}
 
-/// The next version of an object that was written since.
-fn written(environment: &Environment<'_>, event: &'static str, letter: &str, next: &mut Before) -> Result<ExpectedEvent, EnvironmentError> {
-    let number = next.entry(letter.to_owned()).or_default();
-    let object = environment.versions(letter).get(*number).cloned();
-    *number += 1;
-    Ok(ExpectedEvent {
-        event,
-        name: environment.name_of(letter)?,
-        object,
-        perhaps_later: false,
-    })
-}
-
-/// What a watch from the beginning tells of an object: its changes, or its present state as an add.
-fn history(environment: &Environment<'_>, letter: &str, before: &Before, profile: Profile) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
-    let name = environment.name_of(letter)?;
-    let versions: Vec<Value> = environment
-        .versions(letter)
-        .into_iter()
-        .take(before.get(letter).copied().unwrap_or_default())
-        .collect();
-    let tell = |number: usize, object: Value, perhaps_later| ExpectedEvent {
-        event: if number == 0 { "ADDED" } else { "MODIFIED" },
-        name: name.clone(),
-        object: Some(object),
-        perhaps_later,
-    };
-    Ok(if profile.watch_replays_history() {
-        versions
-            .into_iter()
-            .enumerate()
-            .map(|(number, object)| tell(number, object, false))
-            .collect()
-    } else {
-        versions
-            .into_iter()
-            .next_back()
-            .map(|object| tell(0, object, true))
-            .into_iter()
-            .collect()
-    })
-}
-
-/// What a watch from an object's version tells of that version.
-fn own(environment: &Environment<'_>, letter: &str, before: &Before, profile: Profile) -> Result<Option<ExpectedEvent>, EnvironmentError> {
-    let versions = before.get(letter).copied().unwrap_or_default();
-    if !profile.watch_includes_start_version(environment.kind()) || versions == 0 {
-        return Ok(None);
+    fn event(
+        &self,
+        event: &'static str,
+        letter: &str,
+        object: Option<Value>,
+        perhaps_later: bool,
+    ) -> Result<ExpectedEvent, EnvironmentError> {
+        Ok(ExpectedEvent {
+            event,
+            name: self.environment.name_of(letter)?,
+            object,
+            perhaps_later,
+        })
     }
-    let event = if versions == 1 { "ADDED" } else { "MODIFIED" };
-    let object = environment.versions(letter).get(versions - 1).cloned();
-    Ok(Some(ExpectedEvent {
-        event,
-        name: environment.name_of(letter)?,
-        object,
-        perhaps_later: false,
-    }))
+
+    /// Versions of an object from before the watch.
+    fn earlier(&self, letter: &str) -> Vec<Value> {
+        let count = self.before.get(letter).copied().unwrap_or_default();
+        self.environment.versions(letter).into_iter().take(count).collect()
+    }
+
+    /// The next version of an object that was written since the watch began.
+    fn written(&self, event: &'static str, letter: &str, next: &mut Before) -> Result<ExpectedEvent, EnvironmentError> {
+        let number = next.entry(letter.to_owned()).or_default();
+        let object = self.environment.versions(letter).get(*number).cloned();
+        *number += 1;
+        self.event(event, letter, object, false)
+    }
+
+    /// Every change of an object after its creation.
+    fn since(&self, letter: &str) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
+        let changes = self.earlier(letter).into_iter().skip(1);
+        changes
+            .map(|object| self.event("MODIFIED", letter, Some(object), false))
+            .collect()
+    }
+
+    /// What a watch from the beginning streams of an object: its changes, or its present state as ADDED.
+    fn history(&self, letter: &str) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
+        let versions = self.earlier(letter);
+        if !self.profile.watch_replays_history() {
+            let present = versions.into_iter().next_back();
+            return present
+                .map(|object| self.event("ADDED", letter, Some(object), true))
+                .into_iter()
+                .collect();
+        }
+        let event = |(number, object)| {
+            let event = if number == 0 { "ADDED" } else { "MODIFIED" };
+            self.event(event, letter, Some(object), false)
+        };
+        versions.into_iter().enumerate().map(event).collect()
+    }
+
+    /// What a watch from an object's version streams of that version.
+    fn own(&self, letter: &str) -> Result<Option<ExpectedEvent>, EnvironmentError> {
+        let mut versions = self.earlier(letter);
+        if !self.profile.watch_includes_start_version(self.environment.kind()) || versions.is_empty() {
+            return Ok(None);
+        }
+        let event = if versions.len() == 1 { "ADDED" } else { "MODIFIED" };
+        self.event(event, letter, versions.pop(), false).map(Some)
+    }
 }

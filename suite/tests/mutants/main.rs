@@ -19,7 +19,7 @@ use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     report::{Style, explain},
     target::Target,
-    trial::{Selection, Trial, Verdict},
+    trial::{Run, Selection, Trial, Verdict},
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
@@ -71,7 +71,8 @@ impl Bench {
                     let to_be_caught = altered.is_some();
                     let proxy = Proxy::before(simulator.base(), altered).await?;
                     let target = simulator.clone().via(&proxy.url());
-                    let outcome = trial.play(&target, &format!("{run}{}", mutant.number)).await;
+                    let run = Run::new(format!("{run}{}", mutant.number));
+                    let outcome = trial.play(&target, &run).await;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {
                             return Err(format!(

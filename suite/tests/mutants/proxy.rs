@@ -220,7 +220,8 @@ fn stream(mut answer: reqwest::Response, altered: crate::mutant::Stream) -> Body
                     (true, Some(first)) => vec![item, first],
                 };
                 for item in items {
-                    if altered.cut.is_some_and(|cut| told >= cut) || sender.send(format!("{item}\n").into()).await.is_err()
+                    if altered.cut.is_some_and(|cut| told >= cut)
+                        || sender.send(format!("{item}\n").into()).await.is_err()
                     {
                         break 'open;
                     }
