@@ -53,6 +53,8 @@ pub struct StorageRules {
     pub error_group: Option<String>,
     /// Group that validation errors name. Default: that of the resource.
     pub invalid_group: Option<String>,
+    /// Whether v1.2 lists the kind without its watch cache, and so ignores the resource version.
+    pub is_uncached: bool,
     /// Whether a list that is selected by a name has no version if there is no such object: v1.2 reads only that object then.
     pub lists_by_name: bool,
     /// Whether v1.2 misses the name among the selectable fields, so that a watch of one object gets no events.
@@ -358,7 +360,7 @@ impl Resolver<'_> {
             return Ok(FieldType::Map(Box::new(self.field_type(rest)?)));
         }
         Ok(match notation {
-            "string" => FieldType::String { named: false },
+            "string" => FieldType::String { name: None },
             "int32" => FieldType::Int(32),
             "int64" | "int" => FieldType::Int(64),
             "bool" => FieldType::Bool,
@@ -367,7 +369,9 @@ impl Resolver<'_> {
             "ResourceList" => FieldType::Map(Box::new(FieldType::Quantity)),
             "IntOrString" => FieldType::IntOrString,
             "RawExtension" => FieldType::Raw,
-            name if self.strings.contains(name) => FieldType::String { named: true },
+            name if self.strings.contains(name) => FieldType::String {
+                name: Some(name.into()),
+            },
             name => FieldType::Struct(self.struct_id(name)?),
         })
     }

@@ -26,6 +26,8 @@ pub struct Draft {
     head: Bytes,
     tail: Bytes,
     given_link: Box<str>,
+    hidden: Box<str>,
+    present_as_modified: bool,
     labels: Pairs,
     fields: Pairs,
 }
@@ -42,9 +44,27 @@ impl Draft {
             head: encoded.slice(..at),
             tail: encoded.slice(at + 1..),
             given_link,
+            hidden: Box::default(),
+            present_as_modified: false,
             labels,
             fields,
         })
+    }
+
+    /// The same, with what else v1.2 stores differently from how it shows it; another text is a change.
+    pub fn with_hidden(self, hidden: &str) -> Self {
+        Self {
+            hidden: hidden.into(),
+            ..self
+        }
+    }
+
+    /// The same, for a watch that begins with the present objects to show as MODIFIED.
+    pub fn present_as_modified(self) -> Self {
+        Self {
+            present_as_modified: true,
+            ..self
+        }
     }
 
     /// The record that this draft becomes at `revision`.
@@ -61,6 +81,8 @@ impl Draft {
             bytes: bytes.freeze(),
             version,
             given_link: self.given_link,
+            hidden: self.hidden,
+            present_as_modified: self.present_as_modified,
             labels: self.labels,
             fields: self.fields,
             converted: ByVersion::default(),
@@ -77,6 +99,8 @@ pub struct Record {
     bytes: Bytes,
     version: Range<usize>,
     given_link: Box<str>,
+    hidden: Box<str>,
+    present_as_modified: bool,
     labels: Pairs,
     fields: Pairs,
     converted: ByVersion<Bytes>,
@@ -115,6 +139,11 @@ impl Record {
         &self.given_link
     }
 
+    /// Whether a watch that begins with the present objects shows this one as MODIFIED.
+    pub fn is_present_as_modified(&self) -> bool {
+        self.present_as_modified
+    }
+
     /// Its labels.
     pub fn labels(&self) -> &Pairs {
         &self.labels
@@ -137,6 +166,7 @@ impl Record {
     /// Whether `draft` is the same object.
     pub fn is_same_as(&self, draft: &Draft) -> bool {
         self.given_link == draft.given_link
+            && self.hidden == draft.hidden
             && self.bytes[..self.version.start] == draft.head
             && self.bytes[self.version.end..] == draft.tail
     }
@@ -147,6 +177,8 @@ impl Record {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),
             given_link: self.given_link.clone(),
+            hidden: self.hidden.clone(),
+            present_as_modified: self.present_as_modified,
             labels: self.labels.clone(),
             fields: self.fields.clone(),
         };

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    http::route::{GroupVersion, Table, part_methods},
+    http::route::{GroupVersion, Table, subresource_methods},
     scheme::Resource,
 };
 
@@ -60,7 +60,7 @@ fn resource_of(version: &GroupVersion, resource: &Resource) -> Value {
     let parts: Vec<Value> = resource
         .subresources
         .iter()
-        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": part_methods(part).verbs()}))
+        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": subresource_methods(part).verbs()}))
         .collect();
     if !parts.is_empty() {
         out["subresources"] = parts.into();
