@@ -1,67 +1,146 @@
-//! Injected time and chance.
+//! Injected time.
 //!
-//! Nothing else in the crate asks for the time of day or for a random number. Same seed, clock and requests: the same bytes.
+//! - Nothing else in the crate asks for the time of day.
+//! - What waits for a time of the cluster waits on this clock, so that stepping it drives everything that acts in the cluster.
 
-use std::{str::FromStr, sync::Arc};
+mod activity;
+mod stepped;
+
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use jiff::{Timestamp, Unit};
-use parking_lot::Mutex;
-use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-/// The time that is stamped and reported.
+pub(crate) use activity::Activity;
+use stepped::Stepped;
+
+/// The time of a cluster. Clones share it. Default: the system's time.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// use std::time::Duration;
+/// use stuntdouble_simulator::clock::Clock;
+///
+/// let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse()?;
+/// clock.advance(Duration::from_secs(600)).await;
+/// assert_eq!(clock.stamp(), "2015-06-26T12:10:00Z");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
-pub enum Clock {
-    /// The system's.
+pub struct Clock {
+    source: Source,
+    activity: Activity,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Source {
     #[default]
     Real,
-    /// Starts at a time and runs.
     At {
-        /// The time at the start.
         start: Timestamp,
-        /// The system's time at the start.
         since: Timestamp,
     },
-    /// Stands until it is stepped.
-    Frozen(Arc<Mutex<Timestamp>>),
+    Frozen(Arc<Stepped>),
 }
 
 impl Clock {
-    /// A clock that starts at `start` and runs.
-    pub fn at(start: Timestamp) -> Self {
-        Self::At {
-            start,
-            since: Timestamp::now(),
-        }
+    /// The system's time.
+    pub fn real() -> Self {
+        Self::default()
     }
 
-    /// A clock that stands at `at`.
+    /// A clock that starts at `start` and runs.
+    pub fn at(start: Timestamp) -> Self {
+        Self::from(Source::At {
+            start,
+            since: Timestamp::now(),
+        })
+    }
+
+    /// A clock that stays at `at` until it is stepped.
     pub fn frozen(at: Timestamp) -> Self {
-        Self::Frozen(Arc::new(Mutex::new(at)))
+        Self::from(Source::Frozen(Arc::new(Stepped::new(at))))
     }
 
     /// The time now.
     pub fn now(&self) -> Timestamp {
-        match self {
-            Self::Real => Timestamp::now(),
-            Self::At { start, since } => start
-                .saturating_add(Timestamp::now().duration_since(*since))
-                .unwrap_or(Timestamp::MAX),
-            Self::Frozen(at) => *at.lock(),
+        match &self.source {
+            Source::Real => Timestamp::now(),
+            Source::At { start, since } => later(*start, Timestamp::now().duration_since(*since)),
+            Source::Frozen(clock) => clock.now(),
         }
     }
 
-    /// Moves a frozen clock on; the others run by themselves and are left alone.
-    pub fn step(&self, by: std::time::Duration) {
-        if let Self::Frozen(at) = self {
-            let mut at = at.lock();
-            *at = at.saturating_add(by).unwrap_or(Timestamp::MAX);
+    /// Waits until `deadline`; a frozen clock has to be stepped there.
+    pub async fn sleep_until(&self, deadline: Timestamp) {
+        match &self.source {
+            Source::Frozen(clock) => clock.sleep_until(deadline).await,
+            Source::Real | Source::At { .. } => {
+                let left = Duration::try_from(deadline.duration_since(self.now())).unwrap_or_default();
+                tokio::time::sleep(left).await;
+            }
         }
+    }
+
+    /// Waits for `duration` from now.
+    pub async fn sleep(&self, duration: Duration) {
+        self.sleep_until(later(self.now(), duration)).await;
+    }
+
+    /// Moves a frozen clock on at once. Does nothing on the others, which run by themselves.
+    pub fn step(&self, by: Duration) {
+        if let Source::Frozen(clock) = &self.source {
+            clock.move_to(later(clock.now(), by));
+        }
+    }
+
+    /// Moves a frozen clock on from one deadline to the next; at each it waits until nothing is left to do.
+    /// Does nothing on the others, which run by themselves.
+    pub async fn advance(&self, by: Duration) {
+        let Source::Frozen(clock) = &self.source else { return };
+        let end = later(clock.now(), by);
+        self.settle().await;
+        while let Some(next) = clock.next_until(end) {
+            clock.move_to(next);
+            self.settle().await;
+        }
+        clock.move_to(end);
+    }
+
+    /// Waits until nothing that acts in the cluster has anything left to do at this time.
+    pub async fn settle(&self) {
+        self.activity.idle().await;
+    }
+
+    /// Whether it moves only when it is stepped.
+    pub fn is_frozen(&self) -> bool {
+        matches!(self.source, Source::Frozen(_))
+    }
+
+    /// The work that [`Clock::settle`] waits for.
+    pub(crate) fn activity(&self) -> &Activity {
+        &self.activity
     }
 
     /// The time now as the API writes it: RFC 3339 in UTC, whole seconds.
     pub fn stamp(&self) -> String {
         stamp(self.now())
     }
+}
+
+impl From<Source> for Clock {
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            activity: Activity::default(),
+        }
+    }
+}
+
+/// `from` and `by` after it; the last time that there is where that is past the end of time.
+fn later(from: Timestamp, by: impl Into<jiff::TimestampArithmetic>) -> Timestamp {
+    from.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
 /// A time as the API writes it: RFC 3339 in UTC, whole seconds.
@@ -80,54 +159,10 @@ impl FromStr for Clock {
                 .map_err(|e| format!("{time:?} is no RFC 3339 time: {e}"))
         };
         match text.split_once(':') {
-            None if text == "real" => Ok(Self::Real),
+            None if text == "real" => Ok(Self::real()),
             Some(("at", time)) => Ok(Self::at(parse(time)?)),
             Some(("frozen", time)) => Ok(Self::frozen(parse(time)?)),
             _ => Err(format!("{text:?} is no clock: real, at:TIME or frozen:TIME")),
-        }
-    }
-}
-
-/// Seeded chance: uids, generated names, choices.
-#[derive(Debug)]
-pub struct Chance(Mutex<StdRng>);
-
-impl Chance {
-    /// Chance that always comes out the same for the same seed.
-    pub fn seeded(seed: u64) -> Self {
-        Self(Mutex::new(StdRng::seed_from_u64(seed)))
-    }
-
-    /// A new uid: a version-4 UUID.
-    pub fn uid(&self) -> String {
-        let bits: u128 = self.0.lock().random();
-        let bits = (bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
-        let hex = format!("{bits:032x}");
-        format!(
-            "{}-{}-{}-{}-{}",
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..]
-        )
-    }
-
-    /// Five characters to append to a generated name.
-    pub fn suffix(&self) -> String {
-        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz0123456789";
-        let mut rng = self.0.lock();
-        (0..5)
-            .map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())]))
-            .collect()
-    }
-
-    /// A number below `bound`; 0 where `bound` is 0.
-    pub fn below(&self, bound: usize) -> usize {
-        if bound == 0 {
-            0
-        } else {
-            self.0.lock().random_range(0..bound)
         }
     }
 }
@@ -137,21 +172,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_gives_the_same_uids() {
-        let (a, b) = (Chance::seeded(7), Chance::seeded(7));
-        let uid = a.uid();
-        assert_eq!(uid, b.uid());
-        assert_ne!(uid, a.uid());
-        assert_eq!(uid.len(), 36);
-        assert_eq!(uid.as_bytes()[14], b'4');
-    }
-
-    #[test]
     fn a_frozen_clock_stands_until_it_is_stepped() {
         let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse().unwrap();
         assert_eq!(clock.stamp(), "2015-06-26T12:00:00Z");
-        clock.step(std::time::Duration::from_secs(90));
+        clock.step(Duration::from_secs(90));
         assert_eq!(clock.stamp(), "2015-06-26T12:01:30Z");
         assert!("noon".parse::<Clock>().is_err());
+    }
+
+    #[tokio::test]
+    async fn advancing_wakes_each_sleeper_at_its_time() {
+        let clock = Clock::frozen("2015-06-26T12:00:00Z".parse().unwrap());
+        let (woken, mut times) = tokio::sync::mpsc::unbounded_channel();
+        let sleeper = clock.clone();
+        tokio::spawn(clock.activity().track(async move {
+            for seconds in [60, 30, 3600] {
+                sleeper.sleep(Duration::from_secs(seconds)).await;
+                woken.send(sleeper.stamp()).unwrap();
+            }
+        }));
+        clock.advance(Duration::from_secs(600)).await;
+        assert_eq!(clock.stamp(), "2015-06-26T12:10:00Z");
+        assert_eq!(times.try_recv().unwrap(), "2015-06-26T12:01:00Z");
+        assert_eq!(times.try_recv().unwrap(), "2015-06-26T12:01:30Z");
+        assert!(times.try_recv().is_err());
     }
 }

@@ -1,18 +1,18 @@
 //! The two profiles, and every difference between them in one table.
 //!
-//! Source: the table "Two profiles" of the design; each method is a row of it. Nothing else in the crate asks which profile it is.
+//! Each method is one difference. Nothing else in the crate matches on a profile.
 
 use std::{fmt, str::FromStr};
 
-use crate::api::{Reason, Status};
+use crate::api::{GroupResource, Reason, Status};
 
-/// Whose word counts.
+/// Behaviour profile. Default: [`Profile::Documented`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// The documents' word, and v1.2's where they are silent.
+    /// Follows the API documentation, and Kubernetes v1.2 where that is silent.
     #[default]
     Documented,
-    /// The recorded v1.2 server's word, everywhere.
+    /// Follows the recorded Kubernetes v1.2 server everywhere.
     Kubernetes12,
 }
 
@@ -20,43 +20,43 @@ impl Profile {
     /// Both profiles.
     pub const ALL: [Self; 2] = [Self::Documented, Self::Kubernetes12];
 
-    fn recorded(self) -> bool {
+    fn is_kubernetes_1_2(self) -> bool {
         self == Self::Kubernetes12
     }
 
     /// The status code of a request that created an object.
     pub fn created_code(self) -> u16 {
-        if self.recorded() { 201 } else { 200 }
+        if self.is_kubernetes_1_2() { 201 } else { 200 }
     }
 
-    /// Whether POST of a binding answers the Binding (else a Status).
-    pub fn binding_answers_itself(self) -> bool {
-        !self.recorded()
+    /// Whether POST of a binding returns the Binding (else a Status).
+    pub fn returns_binding(self) -> bool {
+        !self.is_kubernetes_1_2()
     }
 
-    /// Whether a body is read as the JSON or YAML that it is (else as Content-Type says, and 415 where that is neither).
+    /// Whether a body is parsed as JSON or YAML whatever its Content-Type (else by Content-Type, and 415 for other types).
     pub fn any_media_type(self) -> bool {
-        !self.recorded()
+        !self.is_kubernetes_1_2()
     }
 
-    /// Whether DELETE may answer with what was deleted (else always a Status).
-    pub fn delete_answers_objects(self) -> bool {
-        self.recorded()
+    /// Whether DELETE may return the deleted object or list (else always a Status).
+    pub fn delete_returns_object(self) -> bool {
+        self.is_kubernetes_1_2()
     }
 
-    /// Whether a watch from no version, or 0, starts with the present objects (else with the beginning of history).
+    /// Whether a watch from no version, or 0, starts with the present objects (else with the start of the history).
     pub fn watch_starts_from_present(self) -> bool {
-        self.recorded()
+        self.is_kubernetes_1_2()
     }
 
-    /// Whether a watch of `resource` from version N repeats N's own change. (Events do not go through the cache that does so.)
-    pub fn watch_repeats_start(self, resource: &str) -> bool {
-        self.recorded() && resource != "events"
+    /// Whether a watch of `resource` from version N includes N's own change. (v1.2 does not cache events.)
+    pub fn watch_repeats_start(self, resource: &GroupResource) -> bool {
+        self.is_kubernetes_1_2() && resource.as_str() != "events"
     }
 
-    /// How many changes of `resource` a watch can start back in.
-    pub fn history(self, resource: &str) -> usize {
-        match (self, resource) {
+    /// Number of changes of `resource` that the history keeps.
+    pub fn history(self, resource: &GroupResource) -> usize {
+        match (self, resource.as_str()) {
             (Self::Documented, _) => 10_000,
             (Self::Kubernetes12, "pods" | "nodes" | "endpoints" | "events") => 1_000,
             (Self::Kubernetes12, _) => 100,
@@ -65,77 +65,115 @@ impl Profile {
 
     /// The media type of a watch; `None`: no Content-Type header.
     pub fn watch_media_type(self) -> Option<&'static str> {
-        if self.recorded() {
+        if self.is_kubernetes_1_2() {
             None
         } else {
             Some("application/json")
         }
     }
 
-    /// Whether timeoutSeconds ends a watch over WebSocket, and none is refused for want of an Origin.
+    /// Whether timeoutSeconds ends a watch over WebSocket, and no Origin is required.
     pub fn websocket_is_lenient(self) -> bool {
-        !self.recorded()
+        !self.is_kubernetes_1_2()
     }
 
-    /// Whether the query parameter `path` at a service proxy's root is the path to ask for.
+    /// Whether the query parameter `path` at a service proxy's root is the path to request.
     pub fn proxy_path_parameter(self) -> bool {
-        !self.recorded()
+        !self.is_kubernetes_1_2()
     }
 
-    /// Whether what clients newer than v1.2 ask for is there: OpenAPI, and `fieldValidation`.
-    pub fn speaks_to_newer_clients(self) -> bool {
-        !self.recorded()
+    /// Whether the server has what clients newer than v1.2 use: OpenAPI, `fieldValidation`.
+    pub fn supports_newer_clients(self) -> bool {
+        !self.is_kubernetes_1_2()
     }
 
     /// Whether JSON patch is all of RFC 6902 (else the recorded subset).
     pub fn full_json_patch(self) -> bool {
-        !self.recorded()
+        !self.is_kubernetes_1_2()
     }
 
-    /// Whether merge patch is RFC 7386 (else as v1.2's library has it: nulls inside lists are dropped, a list as a patch is taken for the whole object).
+    /// Whether merge patch is RFC 7386 (else v1.2's: nulls inside lists are dropped, and a list as a patch replaces the whole object).
     pub fn full_merge_patch(self) -> bool {
-        !self.recorded()
+        !self.is_kubernetes_1_2()
     }
 
-    /// Whether replacing a service takes the node ports that it gives up for kept and those that it keeps for given up (else the other way around).
-    pub fn mistakes_node_ports(self) -> bool {
-        self.recorded()
+    /// Whether the update of a service keeps the node ports that it gives up, and frees those that it keeps.
+    pub fn has_node_port_bug(self) -> bool {
+        self.is_kubernetes_1_2()
     }
 
-    /// Whether a watch of one object sees nothing of the kinds whose name is no field.
-    pub fn forgets_names(self) -> bool {
-        self.recorded()
+    /// Whether a watch of one object has no events for kinds whose `metadata.name` is not selectable.
+    pub fn has_name_field_bug(self) -> bool {
+        self.is_kubernetes_1_2()
     }
 
-    /// Whether a query value that is no boolean is refused (else it counts as true).
+    /// Whether a query value that is no boolean is an error (else it is true).
     pub fn strict_booleans(self) -> bool {
-        !self.recorded()
+        !self.is_kubernetes_1_2()
     }
 
-    /// A client's mistake that the recorded server calls a 500 without a reason; by the documents it has the code `documented`. The text is the same.
-    pub fn mistake(self, documented: u16, text: impl Into<String>) -> Status {
+    /// A client error that Kubernetes v1.2 reports as 500 without a reason, and the documented profile as `documented`.
+    pub fn client_error(self, documented: u16, text: impl Into<String>) -> Status {
         let reason = match documented {
             404 => Reason::NotFound,
             422 => Reason::Invalid,
             _ => Reason::BadRequest,
         };
-        if self.recorded() {
+        if self.is_kubernetes_1_2() {
             Status::unexplained(500, text)
         } else {
             Status::new(reason, text)
         }
     }
 
-    /// The status code and the `Status` that answer a rollback: the recorded server rolls back and then fails to say so.
-    pub fn rollback(self) -> (u16, Status) {
-        if self.recorded() {
+    /// A request that Kubernetes v1.2 answers with a panic, and the documented profile as `documented`, with a text that says what is wrong.
+    pub fn panic(self, documented: u16, text: impl Into<String>) -> Status {
+        if self.is_kubernetes_1_2() {
+            let text = "an error on the server has prevented the request from succeeding";
+            Status {
+                details: Some(Box::default()),
+                ..Status::internal(text)
+            }
+        } else {
+            self.client_error(documented, text)
+        }
+    }
+
+    /// Whether a delete refuses options of the groups `batch` and `autoscaling`.
+    pub fn has_delete_options_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether a watch of a namespace, or a list of it from the watch cache, has the objects of all namespaces whose names begin with its name.
+    pub fn has_namespace_prefix_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether admission drops the labels, annotations and generateName of the quotas that it charges.
+    pub fn has_quota_metadata_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether a watch that begins with the present events shows those that were updated as MODIFIED.
+    pub fn has_event_watch_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether the generateName `-` makes validation panic.
+    pub fn has_generate_name_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// The code and the `Status` of a rollback. v1.2 rolls back, then fails to encode the result.
+    pub fn rollback_response(self) -> (u16, Status) {
+        if self.is_kubernetes_1_2() {
             (201, Status::unexplained(500, "expected pointer, but got invalid kind"))
         } else {
             (200, Status::success())
         }
     }
 
-    /// The name on the command line.
+    /// The profile's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Documented => "documented",

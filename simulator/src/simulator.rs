@@ -9,25 +9,29 @@ use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use hyper::{Request, Response};
 use stuntdouble_search::{Options, SearchServer};
+use stuntdouble_server::{Shutdown, bind};
 use tokio::net::TcpListener;
 
 use crate::{
     api::Status,
-    clock::{Chance, Clock},
+    client::Client,
+    clock::Clock,
     cluster::{self, Addon},
     http::{
-        self, Backends, BodyError, Credentials, Guard, Identity, Limits, Redial, Service, Setup, Stop, Tls, TlsError,
-        kubeconfig, proxy,
+        self, Authenticator, Backends, BodyError, Credentials, DialOverride, Identity, Limits, Service, Setup, Tls,
+        TlsError, kubeconfig, proxy,
     },
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
-    scheme::Scheme,
+    rng::Rng,
+    scheme::{Kinds, LoadError},
 };
 
 /// Why a simulator does not start.
@@ -94,7 +98,7 @@ pub struct Builder {
     listen: SocketAddr,
     advertise: Ipv4Addr,
     service_range: Cidr,
-    dial: Vec<Redial>,
+    dial: Vec<DialOverride>,
     backends: Backends,
     secure: Option<SocketAddr>,
     credentials: Credentials,
@@ -137,7 +141,7 @@ impl Builder {
         self
     }
 
-    /// Where chance starts; 0 where nothing is said.
+    /// Seed for UIDs, generated names and allocated ports. Default: 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -175,7 +179,7 @@ impl Builder {
 
     /// Sends what the proxy would send to `from` (`HOST:PORT`) to `to` instead.
     pub fn dial(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
-        self.dial.push(Redial {
+        self.dial.push(DialOverride {
             from: from.into(),
             to: to.into(),
         });
@@ -194,7 +198,7 @@ impl Builder {
         self
     }
 
-    /// Whom the secure listener lets in, beside those with a certificate.
+    /// Credentials that the TLS listener accepts besides client certificates. Default: one random token.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = credentials;
         self
@@ -256,6 +260,10 @@ impl Builder {
             }
             None => None,
         };
+        let mut credentials = self.credentials;
+        if tls.is_some() {
+            credentials.ensure_token();
+        }
         let (listener, address) = listen(self.listen).await?;
         let settings = Settings {
             profile: self.profile,
@@ -267,7 +275,7 @@ impl Builder {
         let registry = Arc::new(Registry::in_memory(
             settings,
             self.clock.clone(),
-            Arc::new(Chance::seeded(self.seed)),
+            Arc::new(Rng::seeded(self.seed)),
         ));
         registry.bootstrap().await?;
         let mut dial = self.dial;
@@ -277,7 +285,7 @@ impl Builder {
                 let addresses =
                     cluster::install(&registry, &self.clock, &nodes, Addon::named(cluster::LOG_SEARCH)?).await?;
                 match &self.search_upstream {
-                    Some(upstream) => dial.extend(addresses.into_iter().map(|from| Redial {
+                    Some(upstream) => dial.extend(addresses.into_iter().map(|from| DialOverride {
                         from,
                         to: upstream.clone(),
                     })),
@@ -285,7 +293,7 @@ impl Builder {
                 }
             }
         }
-        let stop = Stop::default();
+        let shutdown = Shutdown::default();
         let mut proxy = proxy::Settings::new(self.profile);
         proxy.dial = dial.into_iter().collect();
         proxy.backends = self.backends;
@@ -295,25 +303,27 @@ impl Builder {
             containers: Arc::new(http::Tickers::new(self.clock.clone())),
             clock: self.clock.clone(),
             limits: self.limits.clone(),
-            stop: stop.clone(),
+            shutdown: shutdown.clone(),
         };
-        let service = Arc::new(Service::new(registry, Scheme::builtin().resources(), setup));
+        let client = Client::new(registry.clone(), self.clock.clone());
+        let service = Arc::new(Service::new(registry, setup));
         http::serve(listener, service.clone(), None);
         let secure = tls.map(|((listener, address), tls)| {
-            let guard = Guard {
+            let authenticator = Authenticator {
                 tls: tls.clone(),
-                credentials: self.credentials.clone(),
+                credentials: credentials.clone(),
                 clock: self.clock,
             };
-            http::serve(listener, service, Some(guard));
+            http::serve(listener, service, Some(authenticator));
             (address, tls)
         });
         Ok(Simulator {
             address,
             secure,
-            credentials: self.credentials,
+            credentials,
             limits: self.limits,
-            stop,
+            shutdown,
+            client,
         })
     }
 }
@@ -341,7 +351,7 @@ fn log_search(clock: &Clock, addresses: Vec<String>, backends: &Backends) {
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    http::bind(address).await.map_err(|source| match source.kind() {
+    bind(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::InUse(address),
         _ => StartError::Listen { address, source },
     })
@@ -354,7 +364,8 @@ pub struct Simulator {
     secure: Option<(SocketAddr, Tls)>,
     credentials: Credentials,
     limits: Limits,
-    stop: Stop,
+    shutdown: Shutdown,
+    client: Client,
 }
 
 impl Simulator {
@@ -371,6 +382,73 @@ impl Simulator {
     /// Its base URL, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// A client that reads and writes the cluster's objects without HTTP.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Serves more kinds from now on: routes, discovery, descriptions and watches have them at once.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// use serde_json::json;
+    /// use stuntdouble_simulator::{Simulator, scheme::Kinds};
+    ///
+    /// let simulator = Simulator::builder().bare(true).start().await?;
+    /// let widget = json!({
+    ///     "kind": "Widget", "group": "example.com", "version": "v1", "plural": "widgets", "namespaced": true,
+    ///     "verbs": ["create", "get", "list", "watch", "update", "patch", "delete", "deletecollection"],
+    ///     "fields": {"metadata": "ObjectMeta?", "size": "int32?"},
+    /// });
+    /// simulator.add_kinds(&Kinds::default().file("widget.json", widget.to_string()))?;
+    /// let widgets = simulator.client().api("example.com/v1", "widgets")?.in_namespace("default");
+    /// let made = widgets.create(json!({"metadata": {"name": "a"}, "size": 3})).await?;
+    /// assert_eq!(made["size"], 3);
+    /// simulator.remove_kind("example.com", "widgets").await?;
+    /// assert!(simulator.client().api("example.com/v1", "widgets").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A file that does not make sense, or a kind that is there already; nothing is added then.
+    pub fn add_kinds(&self, kinds: &Kinds) -> Result<(), LoadError> {
+        self.client.registry().add_kinds(kinds)
+    }
+
+    /// No longer serves a resource, in any of its versions. Its objects are removed, its watches end.
+    ///
+    /// # Errors
+    /// 404 if there is no such resource.
+    pub async fn remove_kind(&self, group: &str, plural: &str) -> Result<(), Status> {
+        self.client.registry().remove_kind(group, plural).await
+    }
+
+    /// Steps a frozen clock, from one deadline to the next; at each it waits until nothing is left to do.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// use std::time::Duration;
+    /// use stuntdouble_simulator::{Simulator, clock::Clock};
+    ///
+    /// let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse()?;
+    /// let simulator = Simulator::builder().clock(clock.clone()).bare(true).start().await?;
+    /// simulator.advance(Duration::from_secs(600)).await;
+    /// assert_eq!(clock.stamp(), "2015-06-26T12:10:00Z");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn advance(&self, by: Duration) {
+        self.client.clock().advance(by).await;
+    }
+
+    /// Waits until nothing that acts in the cluster has anything left to do at this time.
+    pub async fn settle(&self) {
+        self.client.clock().settle().await;
     }
 
     /// The base URL of the secure listener, where there is one.
@@ -394,12 +472,12 @@ impl Simulator {
 
     /// Stops it: streams end, requests under way are answered, and what then is still open is cut.
     pub async fn shutdown(self) {
-        self.stop.gracefully(self.limits.grace).await;
+        self.shutdown.gracefully(self.limits.grace).await;
     }
 }
 
 impl Drop for Simulator {
     fn drop(&mut self) {
-        self.stop.now();
+        self.shutdown.now();
     }
 }

@@ -6,16 +6,18 @@
     reason = "what a test cannot do without fails it"
 )]
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
+use futures::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{
-    clock::{Chance, Clock},
+    clock::Clock,
     patch::Language,
     profile::Profile,
-    registry::{Address, Body, ListOptions, ReadOptions, Registry, Settings, WatchStream},
+    registry::{GetOptions, ListOptions, Registry, RequestBody, RequestInfo, Settings, WatchStream},
+    rng::Rng,
     scheme::{Scheme, Syntax},
 };
 use tokio_util::sync::CancellationToken;
@@ -56,15 +58,15 @@ impl Rig {
         let registry = Registry::in_memory(
             settings,
             Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap()),
-            Arc::new(Chance::seeded(7)),
+            Arc::new(Rng::seeded(7)),
         );
         registry.bootstrap().await.unwrap();
         Self { registry }
     }
 
-    fn at(name: Option<usize>) -> Address {
-        let resource = Scheme::builtin().resource("", "v1", "configmaps").unwrap();
-        Address {
+    fn at(name: Option<usize>) -> RequestInfo {
+        let resource = Scheme::builtin().resource("", "v1", "configmaps").unwrap().clone();
+        RequestInfo {
             resource,
             namespace: Some("default".to_owned()),
             name: name.map(|n| format!("m{n}")),
@@ -72,9 +74,9 @@ impl Rig {
         }
     }
 
-    fn body(name: usize, value: u8) -> Body {
+    fn body(name: usize, value: u8) -> RequestBody {
         let object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": format!("m{name}"), "labels": {"l": value.to_string()}}, "data": {"v": value.to_string()}});
-        Body {
+        RequestBody {
             bytes: Bytes::from(object.to_string()),
             syntax: Syntax::Json,
         }
@@ -84,7 +86,7 @@ impl Rig {
         // Whether one is refused (a create of what is there, a delete of what is not) is not the matter here.
         let _ = match operation {
             Operation::Create(n, v) => self.registry.create(&Self::at(None), &Self::body(*n, *v)).await,
-            Operation::Replace(n, v) => self.registry.replace(&Self::at(Some(*n)), &Self::body(*n, *v)).await,
+            Operation::Replace(n, v) => self.registry.update(&Self::at(Some(*n)), &Self::body(*n, *v)).await,
             Operation::Patch(n, v) => {
                 let patch = json!({"metadata": {"labels": {"l": v.to_string()}}}).to_string();
                 self.registry
@@ -129,7 +131,6 @@ fn selecting(labels: &str, version: &str) -> ListOptions {
     ListOptions {
         label_selector: labels.to_owned(),
         resource_version: version.to_owned(),
-        timeout: Some(Duration::ZERO),
         ..ListOptions::default()
     }
 }
@@ -138,10 +139,10 @@ fn version(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
 }
 
-/// What a watch adds up to; its versions must grow strictly after the `settled` frames it starts with.
-async fn fold(mut stream: WatchStream, start: BTreeMap<String, Value>, settled: usize) -> BTreeMap<String, Value> {
+/// What the frames that are ready add up to; its versions must grow strictly after the `settled` frames it starts with.
+fn fold(mut stream: WatchStream, start: BTreeMap<String, Value>, settled: usize) -> BTreeMap<String, Value> {
     let (mut there, mut last, mut seen) = (start, 0, 0);
-    while let Some(frame) = stream.next().await {
+    while let Some(frame) = stream.next().now_or_never().flatten() {
         let frame: Value = serde_json::from_slice(&frame).unwrap();
         let mut object = frame["object"].clone();
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
@@ -190,7 +191,7 @@ async fn check(profile: Profile, before: &[Operation], after: &[Operation]) {
     for name in 0..4 {
         let got = rig
             .registry
-            .get(&Rig::at(Some(name)), &ReadOptions::default())
+            .get(&Rig::at(Some(name)), &GetOptions::default())
             .await
             .ok();
         let got = got.map(|r| serde_json::from_slice::<Value>(&r.body).unwrap()["metadata"]["resourceVersion"].clone());
@@ -200,19 +201,19 @@ async fn check(profile: Profile, before: &[Operation], after: &[Operation]) {
                 .map(|i| i["metadata"]["resourceVersion"].clone())
         );
     }
-    assert_eq!(fold(empty, BTreeMap::new(), 0).await, now);
+    assert_eq!(fold(empty, BTreeMap::new(), 0), now);
     let settled = if profile == Profile::Documented {
         0
     } else {
         present.len()
     };
-    assert_eq!(fold(halfway, BTreeMap::new(), settled).await, now);
+    assert_eq!(fold(halfway, BTreeMap::new(), settled), now);
     if let Some(stream) = from_list {
-        assert_eq!(fold(stream, present.clone(), 0).await, now);
+        assert_eq!(fold(stream, present.clone(), 0), now);
     }
     let marked = present.values().filter(|i| i["metadata"]["labels"]["l"] == "1").count();
     assert_eq!(
-        fold(labelled, BTreeMap::new(), settled.min(marked)).await,
+        fold(labelled, BTreeMap::new(), settled.min(marked)),
         rig.list("l=1").await.1
     );
 }

@@ -12,10 +12,12 @@ use std::{
 };
 
 /// The layers, lowest first.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 12] = [
     "api",
+    "compat",
     "scheme",
     "patch",
+    "strategy",
     "store",
     "watch",
     "registry",
@@ -26,7 +28,7 @@ const LAYERS: [&str; 10] = [
 ];
 
 /// What every layer may import.
-const BESIDE: [&str; 2] = ["clock", "profile"];
+const BESIDE: [&str; 3] = ["clock", "profile", "rng"];
 
 /// Servers of their own, which import nothing of the crate.
 const ALONE: [&str; 2] = ["search", "viewer"];

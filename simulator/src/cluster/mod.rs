@@ -14,16 +14,17 @@ use serde_json::Value;
 
 use crate::{
     api::{Object, Status},
-    registry::Address,
-    scheme::Scheme,
+    registry::{Registry, RequestInfo},
 };
 
 /// A place in the core group.
-fn core(plural: &str, namespace: Option<&str>, name: Option<&str>) -> Result<Address, Status> {
-    let resource = Scheme::builtin()
+fn core(registry: &Registry, plural: &str, namespace: Option<&str>, name: Option<&str>) -> Result<RequestInfo, Status> {
+    let resource = registry
+        .scheme()
         .resource("", "v1", plural)
+        .cloned()
         .ok_or_else(Status::no_such_path)?;
-    Ok(Address {
+    Ok(RequestInfo {
         resource,
         namespace: namespace.map(str::to_owned),
         name: name.map(str::to_owned),

@@ -51,7 +51,7 @@ pub async fn join(registry: &Registry, clock: &Clock, count: u8) -> Result<Vec<N
             },
         });
         registry
-            .create_from(&core("nodes", None, None)?, fields(object))
+            .create_from(&core(registry, "nodes", None, None)?, fields(object))
             .await?;
         joined.push(node);
     }

@@ -2,7 +2,7 @@
 //!
 //! - A whole body is sent from the bytes it is kept in; nothing is copied.
 //! - A stream's chunks go out as they come.
-//! - What comes in is bounded in size and time: [`Limits`](super::Limits).
+//! - What comes in is bounded in size and time: [`Limits`](stuntdouble_server::Limits).
 
 use std::{
     convert::Infallible,
@@ -108,19 +108,19 @@ impl http_body::Body for Body {
 /// How many times the limit a body is read past it and dropped, so that a client that sends first and then reads gets its answer.
 const OVERRUN: usize = 8;
 
-/// Reads a request's body of at most `limit` bytes, which may take `patience`.
+/// Reads a request's body of at most `limit` bytes, which may take `timeout`.
 ///
-/// Errors with 413 over the limit, 408 when the patience is over and 400 where the body breaks off or is malformed.
-pub(crate) async fn read(body: Incoming, limit: usize, patience: Duration) -> Result<Bytes, Status> {
+/// Errors with 413 over the limit, 408 when the timeout is over and 400 where the body breaks off or is malformed.
+pub(crate) async fn read(body: Incoming, limit: usize, timeout: Duration) -> Result<Bytes, Status> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    match tokio::time::timeout(patience, collect(body, limit)).await {
+    match tokio::time::timeout(timeout, collect(body, limit)).await {
         Ok(read) => read,
         Err(_) => {
             let text = format!(
                 "the body of the request did not arrive within {} s",
-                patience.as_secs_f32()
+                timeout.as_secs_f32()
             );
             Err(Status::new(Reason::Timeout, text).with_code(408))
         }

@@ -2,40 +2,44 @@
 //!
 //! - A well-formed request gets an object, a `Status` or the recorded answer; any other gets a 400 and a closed connection.
 //! - Finding a route and answering from the store copies no object.
-//! - Everything that a peer can hold on to is bounded: [`Limits`].
+//! - Everything that a peer can hold on to is bounded: [`Limits`](stuntdouble_server::Limits).
 //!
 //! Limits: HTTP/1.1 and 1.0.
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
 
+mod access_review;
 mod body;
 mod connect;
 mod credentials;
 mod description;
 mod discovery;
+mod documents;
 pub mod kubeconfig;
+mod listener;
 mod metrics;
 mod negotiation;
 mod path;
+mod protobuf;
 pub(crate) mod proxy;
 mod query;
+mod resource;
 mod respond;
 mod route;
-mod server;
+mod served_api;
 mod service;
-mod socket;
 mod spdy;
 mod streams;
 mod strict;
 mod tls;
+mod watch;
 mod websocket;
 
 pub use body::BodyError;
 pub use credentials::{Credentials, CredentialsError, Secret, User};
-pub use proxy::{Backend, Backends, Body as ProxiedBody, Redial};
-pub use route::ProxyAddress;
-pub use server::Limits;
-pub(crate) use server::{Guard, Stop, bind, serve};
+pub(crate) use listener::{Authenticator, serve};
+pub use proxy::{Backend, Backends, Body as ProxiedBody, DialOverride};
 pub(crate) use service::{Service, Setup};
 pub(crate) use streams::Tickers;
 pub use streams::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};
+pub use stuntdouble_server::Limits;
 pub use tls::{ClientCertificate, Identity, Tls, TlsError};

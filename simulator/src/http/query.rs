@@ -7,13 +7,21 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use crate::{api::Status, profile::Profile};
+use http::request::Parts;
+use stuntdouble_server::percent_decode;
+
+use crate::{api::Status, compat::strconv::parse_int, profile::Profile};
 
 /// The raw query of a URL, read where it stands.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
+    /// The query of a request.
+    pub(crate) fn of(request: &'a Parts) -> Self {
+        Self::new(request.uri.query().unwrap_or_default())
+    }
+
     /// The query of a URL without its question mark.
     pub(crate) fn new(raw: &'a str) -> Self {
         Self(raw)
@@ -35,7 +43,7 @@ impl<'a> Query<'a> {
             .filter(|pair| !pair.is_empty() && !pair.contains(';'))
             .filter_map(|pair| {
                 let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-                Some((unescape(key, true)?, unescape(value, true)?))
+                Some((percent_decode(key, true)?, percent_decode(value, true)?))
             })
     }
 
@@ -73,9 +81,9 @@ impl<'a> Query<'a> {
     /// Errors with the recorded text where it is no integer.
     pub(crate) fn integer(self, name: &str, profile: Profile) -> Result<Option<i64>, Status> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        integer(&value)
+        parse_int(&value)
             .map(Some)
-            .map_err(|why| profile.mistake(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))
+            .map_err(|why| profile.client_error(400, why))
     }
 
     /// Whether output is to be pretty-printed; `None` where the query does not say.
@@ -83,39 +91,6 @@ impl<'a> Query<'a> {
         let value = self.get("pretty").filter(|value| !value.is_empty())?;
         Some(matches!(&*value, "1" | "t" | "T" | "TRUE" | "true" | "True"))
     }
-}
-
-/// A decimal integer with an optional sign, and what is wrong with what is none.
-fn integer(text: &str) -> Result<i64, &'static str> {
-    text.parse()
-        .map_err(|error: std::num::ParseIntError| match error.kind() {
-            std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
-            _ => "invalid syntax",
-        })
-}
-
-/// Undoes percent-encoding, and `+` for a space where `plus`; `None` where a `%` is not followed by two hexadecimal digits.
-///
-/// Bytes that are not UTF-8 become replacement characters.
-pub(crate) fn unescape(text: &str, plus: bool) -> Option<Cow<'_, str>> {
-    if !text.bytes().any(|b| b == b'%' || (plus && b == b'+')) {
-        return Some(Cow::Borrowed(text));
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        out.push(match byte {
-            b'%' => {
-                let mut digit = || char::from(bytes.next()?).to_digit(16);
-                u8::try_from(digit()? * 16 + digit()?).ok()?
-            }
-            b'+' if plus => b' ',
-            other => other,
-        });
-    }
-    Some(Cow::Owned(String::from_utf8(out).unwrap_or_else(|bad| {
-        String::from_utf8_lossy(bad.as_bytes()).into_owned()
-    })))
 }
 
 #[cfg(test)]
@@ -187,14 +162,5 @@ mod tests {
     #[case("", None)]
     fn pretty_counts_only_where_it_has_a_value(#[case] query: &str, #[case] expected: Option<bool>) {
         assert_eq!(Query::new(query).pretty(), expected);
-    }
-
-    #[test]
-    fn escapes_are_undone_and_malformed_ones_refused() {
-        assert_eq!(unescape("a%2Fb+c", true).as_deref(), Some("a/b c"));
-        assert_eq!(unescape("a+c", false).as_deref(), Some("a+c"));
-        assert_eq!(unescape("%ff", false).as_deref(), Some("\u{fffd}"));
-        assert_eq!(unescape("%f", false), None);
-        assert_eq!(unescape("%+1", false), None);
     }
 }

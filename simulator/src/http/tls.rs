@@ -16,16 +16,18 @@ use rcgen::{
 use tokio_rustls::{
     TlsAcceptor,
     rustls::{
-        self, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
+        self, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme,
         client::danger::HandshakeSignatureValid,
         crypto::ring,
-        pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject},
+        pki_types::{CertificateDer, UnixTime},
         server::{
             WebPkiClientVerifier,
             danger::{ClientCertVerified, ClientCertVerifier},
         },
     },
 };
+
+use stuntdouble_server::{PemError, certificates};
 
 use super::credentials::{Secret, User};
 
@@ -71,12 +73,9 @@ impl Identity {
 /// What is wrong with certificates or keys.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A certificate or key is no PEM.
-    #[error("the {0} is no PEM of its kind: {1}")]
-    Pem(&'static str, rustls::pki_types::pem::Error),
-    /// There is no certificate in the text.
-    #[error("the {0} has no certificate")]
-    Empty(&'static str),
+    /// A certificate or private key is not valid PEM.
+    #[error(transparent)]
+    Pem(#[from] PemError),
     /// The certificate and its key cannot be used.
     #[error("the certificate cannot be used: {0}")]
     Unusable(#[from] rustls::Error),
@@ -141,7 +140,7 @@ impl Tls {
         let mut roots = RootCertStore::empty();
         roots.add(own.der().clone())?;
         for root in client_authority
-            .map(|pem| certificates("clients' authority", pem))
+            .map(|pem| certificates("client CA", pem.as_bytes()))
             .transpose()?
             .into_iter()
             .flatten()
@@ -150,12 +149,12 @@ impl Tls {
         }
         let provider = Arc::new(ring::default_provider());
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()?;
-        let key = PrivateKeyDer::from_pem_slice(served.key.reveal().as_bytes())
-            .map_err(|error| TlsError::Pem("key", error))?;
+        let served =
+            stuntdouble_server::Identity::from_pem(served.certificate.as_bytes(), served.key.reveal().as_bytes())?;
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(Arc::new(AnyClient(Arc::clone(&verifier))))
-            .with_single_cert(certificates("certificate", &served.certificate)?, key)?;
+            .with_single_cert(served.certificates, served.key)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             acceptor: TlsAcceptor::from(Arc::new(config)),
@@ -180,9 +179,9 @@ impl Tls {
         &self.client
     }
 
-    /// Whose certificate the client of a connection has shown, at the time `now`; `None` where it has shown none that verifies.
-    pub fn user(&self, connection: &ServerConnection, now: Timestamp) -> Option<User> {
-        let (first, chain) = connection.peer_certificates()?.split_first()?;
+    /// The user of the certificates that a client presented, valid at the time `now`. `None` without a certificate that verifies.
+    pub fn user(&self, presented: &[CertificateDer<'_>], now: Timestamp) -> Option<User> {
+        let (first, chain) = presented.split_first()?;
         let now =
             UnixTime::since_unix_epoch(std::time::Duration::try_from(now.duration_since(Timestamp::UNIX_EPOCH)).ok()?);
         self.verifier.verify_client_cert(first, chain, now).ok()?;
@@ -199,16 +198,6 @@ impl Tls {
             uid: String::new(),
             groups: Vec::new(),
         })
-    }
-}
-
-fn certificates(what: &'static str, pem: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-    let all = all.map_err(|error| TlsError::Pem(what, error))?;
-    if all.is_empty() {
-        Err(TlsError::Empty(what))
-    } else {
-        Ok(all)
     }
 }
 
@@ -299,18 +288,19 @@ mod tests {
         shown: Option<&ClientCertificate>,
     ) -> Result<Option<String>, String> {
         let mut roots = RootCertStore::empty();
-        roots.add(certificates("trusted", trusted).unwrap().remove(0)).unwrap();
+        roots
+            .add(certificates("trusted", trusted.as_bytes()).unwrap().remove(0))
+            .unwrap();
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap();
         let config = config.with_root_certificates(roots);
         let config = match shown {
-            Some(ClientCertificate { certificate, key }) => config
-                .with_client_auth_cert(
-                    certificates("shown", certificate).unwrap(),
-                    PrivateKeyDer::from_pem_slice(key.reveal().as_bytes()).unwrap(),
-                )
-                .unwrap(),
+            Some(ClientCertificate { certificate, key }) => {
+                let shown =
+                    stuntdouble_server::Identity::from_pem(certificate.as_bytes(), key.reveal().as_bytes()).unwrap();
+                config.with_client_auth_cert(shown.certificates, shown.key).unwrap()
+            }
             None => config.with_no_client_auth(),
         };
         let (near, far) = tokio::io::duplex(64 * 1024);
@@ -319,7 +309,9 @@ mod tests {
         let (client, accepted) = tokio::join!(connector.connect(name, near), server.acceptor().accept(far));
         client.map_err(|error| error.to_string())?;
         let now = "2016-03-17T00:00:00Z".parse().unwrap();
-        Ok(server.user(accepted.unwrap().get_ref().1, now).map(|user| user.name))
+        let accepted = accepted.unwrap();
+        let presented = accepted.get_ref().1.peer_certificates().unwrap_or_default();
+        Ok(server.user(presented, now).map(|user| user.name))
     }
 
     #[tokio::test]
@@ -372,7 +364,7 @@ mod tests {
         };
         assert_eq!(
             Tls::new(&empty, None).err().unwrap().to_string(),
-            "the certificate has no certificate"
+            "certificate: no certificate in the PEM text"
         );
         assert!(Tls::new(&Identity::made([]), Some("nonsense")).is_err());
     }

@@ -7,14 +7,18 @@
 //! directives; a merged list holds objects only, or scalars only, and no lists.
 //! Source of semantics: `util/strategicpatch` of Kubernetes v1.2, error texts included; `patches.har` of the recordings. The types are a [`Schema`].
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::PatchError;
 use crate::{
+    compat::{go_list, go_map, go_quote, go_value, strconv::format_float},
     profile::Profile,
-    scheme::{TypeRef, types::Shape},
+    scheme::{FieldType, TypeRef},
 };
 
 /// A type of the wire format, as far as merging has to know it.
@@ -26,24 +30,24 @@ pub trait Schema: Copy {
     /// Whether it is a map or an object with known fields.
     fn is_mergeable(self) -> bool;
     /// The type's name, for error texts.
-    fn name(self) -> &'static str;
+    fn name(self) -> String;
 }
 
 /// What stands behind a field's name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FieldSchema<S> {
     /// The field's type.
     pub schema: S,
     /// The member by which the items of a merged list are told apart; lists without one are replaced.
-    pub merge_key: Option<&'static str>,
+    pub merge_key: Option<Arc<str>>,
 }
 
-impl Schema for TypeRef {
+impl Schema for TypeRef<'_> {
     fn field(self, name: &str) -> Option<FieldSchema<Self>> {
         let field = self.field(name)?;
         Some(FieldSchema {
             schema: field.type_ref,
-            merge_key: field.merge_key,
+            merge_key: field.merge_key.cloned(),
         })
     }
 
@@ -52,20 +56,23 @@ impl Schema for TypeRef {
     }
 
     fn is_mergeable(self) -> bool {
-        self.is_struct() || self.is_map()
+        matches!(self.field_type(), FieldType::Struct(_) | FieldType::Map(_))
     }
 
-    fn name(self) -> &'static str {
-        match self.shape() {
-            Shape::Struct(of) => of.name,
-            Shape::Map(_) => "map",
-            Shape::List(_) | Shape::Bytes => "slice",
-            Shape::Text { .. } => "string",
-            Shape::Bool => "bool",
-            Shape::Int(32) => "int32",
-            Shape::Int(_) => "int64",
-            _ => "struct",
+    fn name(self) -> String {
+        if let Some(of) = self.struct_type() {
+            return of.name.to_string();
         }
+        let name = match self.field_type() {
+            FieldType::Map(_) => "map",
+            FieldType::List(_) | FieldType::Bytes => "slice",
+            FieldType::String { .. } => "string",
+            FieldType::Bool => "bool",
+            FieldType::Int(32) => "int32",
+            FieldType::Int(_) => "int64",
+            _ => "struct",
+        };
+        name.to_owned()
     }
 }
 
@@ -85,10 +92,27 @@ pub fn apply<S: Schema>(document: Value, patch: &[u8], schema: S, profile: Profi
     };
     let mut merged = Value::Object(object(document, patch, Some(schema))?);
     if !profile.full_merge_patch() {
-        // Written anew with sorted names; errors of the decoder that tell a position depend on it.
-        merged.sort_all_objects();
+        as_floats(&mut merged);
     }
     Ok(merged)
+}
+
+/// Numbers as v1.2 holds them here: all are floats.
+fn as_floats(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let float = number.as_f64().unwrap_or_default();
+            let whole = format!("{float}");
+            *number = match (whole.parse::<u64>(), whole.parse::<i64>()) {
+                (Ok(whole), _) => whole.into(),
+                (_, Ok(whole)) => whole.into(),
+                _ => Number::from_f64(float).unwrap_or_else(|| number.clone()),
+            };
+        }
+        Value::Array(items) => items.iter_mut().for_each(as_floats),
+        Value::Object(fields) => fields.values_mut().for_each(as_floats),
+        _ => {}
+    }
 }
 
 fn unknown_directive(directive: &Value, patch: &Map<String, Value>) -> PatchError {
@@ -96,8 +120,8 @@ fn unknown_directive(directive: &Value, patch: &Map<String, Value>) -> PatchErro
         Value::String(text) => text.clone(),
         Value::Null => "%!s(<nil>)".to_owned(),
         Value::Bool(value) => format!("%!s(bool={value})"),
-        Value::Number(_) => format!("%!s(float64={})", go(directive)),
-        other => go(other),
+        Value::Number(_) => format!("%!s(float64={})", go_value(directive)),
+        other => go_value(other),
     };
     PatchError::Malformed(format!("unknown patch type: {shown} in map: {}", go_map(patch)))
 }
@@ -146,15 +170,16 @@ fn object<S: Schema>(
 
 fn lookup<S: Schema>(schema: Option<S>, name: &str) -> Result<FieldSchema<S>, PatchError> {
     let Some(schema) = schema.filter(|s| s.is_mergeable()) else {
-        let kind = schema.map_or("invalid", Schema::name);
+        let kind = schema.map_or_else(|| "invalid".to_owned(), Schema::name);
         return Err(PatchError::Inapplicable(format!(
             "merging an object in json but data type is not map or struct, instead is: {kind}"
         )));
     };
     let missing = || {
         PatchError::Inapplicable(format!(
-            "unable to find api field in struct {} for the json field {name:?}",
-            schema.name()
+            "unable to find api field in struct {} for the json field {}",
+            schema.name(),
+            go_quote(name)
         ))
     };
     schema.field(name).ok_or_else(missing)
@@ -175,7 +200,7 @@ fn item_type(value: &Value) -> u8 {
 fn list<S: Schema>(
     original: Vec<Value>,
     patch: Vec<Value>,
-    key: &'static str,
+    key: Arc<str>,
     schema: Option<S>,
 ) -> Result<Vec<Value>, PatchError> {
     let mut items = original.iter().chain(&patch);
@@ -216,7 +241,7 @@ fn scalars(mut items: Vec<Value>, patch: Vec<Value>) -> Vec<Value> {
 /// What two equal values have in common.
 fn identity(value: &Value) -> String {
     match value {
-        Value::Number(number) => go_float(number.as_f64().unwrap_or_default()),
+        Value::Number(number) => format_float(number.as_f64().unwrap_or_default()),
         other => other.to_string(),
     }
 }
@@ -226,14 +251,14 @@ struct Keyed {
     items: Vec<Option<Value>>,
     /// The places of each key's items, the first one last.
     places: HashMap<String, Vec<usize>>,
-    key: &'static str,
+    key: Arc<str>,
 }
 
 impl Keyed {
-    fn new(items: Vec<Value>, key: &'static str) -> Self {
+    fn new(items: Vec<Value>, key: Arc<str>) -> Self {
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, item) in items.iter().enumerate().rev() {
-            if let Some(value) = item.get(key) {
+            if let Some(value) = item.get(&*key) {
                 places.entry(identity(value)).or_default().push(at);
             }
         }
@@ -253,8 +278,8 @@ impl Keyed {
 
     /// Merges `item` into the first one of its key, or appends it.
     fn merge<S: Schema>(&mut self, item: Map<String, Value>, schema: Option<S>) -> Result<(), PatchError> {
-        let key = self.key;
-        let Some(value) = item.get(key) else {
+        let key = self.key.clone();
+        let Some(value) = item.get(&*key) else {
             return Err(PatchError::Inapplicable(format!(
                 "map: {} does not contain declared merge key: {key}",
                 go_map(&item)
@@ -279,10 +304,10 @@ impl Keyed {
 fn objects<S: Schema>(
     items: Vec<Value>,
     patch: Vec<Value>,
-    key: &'static str,
+    key: Arc<str>,
     schema: Option<S>,
 ) -> Result<Vec<Value>, PatchError> {
-    let mut items = Keyed::new(items, key);
+    let mut items = Keyed::new(items, key.clone());
     let mut changes = Vec::new();
     let mut replace = false;
     for item in patch {
@@ -291,7 +316,7 @@ fn objects<S: Schema>(
             None => changes.push(item),
             Some(Value::String(directive)) if directive == "delete" => {
                 items.remove(
-                    item.get(key).ok_or_else(|| {
+                    item.get(&*key).ok_or_else(|| {
                         PatchError::Malformed("delete patch type with no merge key defined".to_owned())
                     })?,
                 );
@@ -310,44 +335,6 @@ fn objects<S: Schema>(
     }
     changes.into_iter().try_for_each(|item| items.merge(item, schema))?;
     Ok(items.into_list())
-}
-
-/// A value as Go prints it (`%v`), the names of maps sorted.
-fn go(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => go_float(number.as_f64().unwrap_or_default()),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => go_list(items),
-        Value::Object(map) => go_map(map),
-    }
-}
-
-fn go_list(items: &[Value]) -> String {
-    format!("[{}]", items.iter().map(go).collect::<Vec<_>>().join(" "))
-}
-
-fn go_map(map: &Map<String, Value>) -> String {
-    let mut entries: Vec<String> = map
-        .iter()
-        .map(|(name, value)| format!("{name}:{}", go(value)))
-        .collect();
-    entries.sort_unstable();
-    format!("map[{}]", entries.join(" "))
-}
-
-/// A float in its shortest form; with an exponent of two digits or more where it is very large or very small.
-fn go_float(value: f64) -> String {
-    if value == 0.0 || (1e-4..1e21).contains(&value.abs()) {
-        return value.to_string();
-    }
-    let text = format!("{value:e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, digits) = exponent
-        .strip_prefix('-')
-        .map_or(('+', exponent), |digits| ('-', digits));
-    format!("{mantissa}e{sign}{digits:0>2}")
 }
 
 #[cfg(test)]

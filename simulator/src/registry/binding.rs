@@ -4,32 +4,32 @@
 
 use serde_json::Value;
 
-use super::{Address, Body, Registry, Reply, admission};
+use super::{Registry, RequestBody, RequestInfo, Response, admission};
 use crate::{
     api::{Status, meta, status::texts},
-    scheme::{Scheme, validate},
+    strategy::validate,
 };
 
 /// Binds the pod that the body names.
-pub(super) async fn bind(registry: &Registry, at: &Address, body: &Body) -> Result<Reply, Status> {
-    let scheme = Scheme::builtin();
+pub(super) async fn bind(registry: &Registry, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
+    let scheme = registry.scheme();
     let (kind, pods) = scheme
         .kind("v1", "Binding")
         .zip(scheme.resource("", "v1", "pods"))
         .ok_or_else(Status::no_such_path)?;
-    let binding = kind.decode(&body.bytes, body.syntax)?;
-    admission::namespace_accepts(registry, at, admission::name(&binding)).await?;
+    let binding = registry.decode(kind, body)?;
+    admission::namespace_accepts(registry, request, admission::name(&binding)).await?;
     let faults = validate::binding(&binding);
     if !faults.is_empty() {
-        return Err(registry.mistake(400, texts(&faults)));
+        return Err(registry.client_error(400, texts(&faults)));
     }
     let name = meta::text(&binding, "metadata.name").to_owned();
     let node = meta::text(&binding, "target.name").to_owned();
-    let pod = Address {
-        resource: pods,
+    let pod = RequestInfo {
+        resource: pods.clone(),
         name: Some(name.clone()),
         subresource: None,
-        ..at.clone()
+        ..request.clone()
     };
     registry
         .modify(&pod, |object| {
@@ -53,11 +53,11 @@ pub(super) async fn bind(registry: &Registry, at: &Address, body: &Body) -> Resu
         })
         .await?;
     let code = registry.profile.created_code();
-    if registry.profile.binding_answers_itself() {
-        return Ok(Reply {
+    if registry.profile.returns_binding() {
+        return Ok(Response {
             code,
             body: registry.encode(kind, binding),
         });
     }
-    Ok(Reply::status(&Status::success().with_code(code)))
+    Ok(Response::status(&Status::success().with_code(code)))
 }

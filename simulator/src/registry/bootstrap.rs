@@ -2,11 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Address, Registry, read::parse};
-use crate::{
-    api::{Object, Status},
-    scheme::{Resource, Scheme},
-};
+use super::{Registry, RequestInfo, get::parse};
+use crate::api::{Object, Status};
 
 impl Registry {
     /// Creates what every cluster starts with, unless it is there already.
@@ -34,16 +31,17 @@ impl Registry {
     }
 
     async fn seed(&self, plural: &str, namespace: Option<&str>, object: Value) -> Result<(), Status> {
-        let (Some(resource), Value::Object(object)) = (core(plural), object) else {
+        let (Some(resource), Value::Object(object)) = (self.scheme().resource("", "v1", plural).cloned(), object)
+        else {
             return Err(Status::internal(format!("there is no core resource {plural}")));
         };
-        let at = Address {
+        let request = RequestInfo {
             resource,
             namespace: namespace.map(str::to_owned),
             name: None,
             subresource: None,
         };
-        match self.create_from(&at, object).await {
+        match self.create_from(&request, object).await {
             Ok(_) => Ok(()),
             Err(status) if status.code == 409 => Ok(()),
             Err(status) => Err(status),
@@ -51,27 +49,23 @@ impl Registry {
     }
 
     /// Creates an object of the cluster's own making as if it had been posted to `at`; the object as it was stored.
-    pub async fn create_from(&self, at: &Address, mut object: Object) -> Result<Object, Status> {
-        object.insert("kind".into(), at.resource.kind.clone().into());
-        object.insert("apiVersion".into(), at.resource.group_version().into());
-        let mut object = at.resource.decode_value(Value::Object(object))?;
-        at.resource.default(&mut object);
-        parse(self.create_object(at, object).await?.bytes())
+    pub async fn create_from(&self, request: &RequestInfo, mut object: Object) -> Result<Object, Status> {
+        object.insert("kind".into(), request.resource.kind.clone().into());
+        object.insert("apiVersion".into(), request.resource.group_version().into());
+        let mut object = self.scheme().decode_value(&request.resource, Value::Object(object))?;
+        request.resource.default(&mut object);
+        parse(self.create_object(request, object).await?.bytes())
     }
 
     /// Sets the status of an object of a kind that is stored as it is shown; the object as it was stored.
-    pub async fn set_status(&self, at: &Address, status: Value) -> Result<Object, Status> {
+    pub async fn set_status(&self, request: &RequestInfo, status: Value) -> Result<Object, Status> {
         let record = self
-            .modify(at, |object| {
+            .modify(request, |object| {
                 object.insert("status".to_owned(), status.clone());
-                *object = at.resource.canonical(std::mem::take(object));
+                *object = request.resource.canonical(std::mem::take(object));
                 Ok(())
             })
             .await?;
         parse(record.bytes())
     }
-}
-
-fn core(plural: &str) -> Option<&'static Resource> {
-    Scheme::builtin().resource("", "v1", plural)
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Address, Registry, Reply, face};
+use super::{Registry, RequestInfo, Response};
 use crate::api::{Object, Status};
 
 /// A component that can be asked how it is.
@@ -36,7 +36,7 @@ impl Component {
     }
 
     /// The object that tells of it.
-    fn object(&self, at: &Address) -> Object {
+    fn object(&self, request: &RequestInfo) -> Object {
         let (status, message) = match &self.health {
             Ok(said) => ("True", said),
             Err(why) => ("False", why),
@@ -47,35 +47,35 @@ impl Component {
             "conditions".into(),
             json!([{"type": "Healthy", "status": status, "message": message}]),
         );
-        face::link(at.resource, &mut object);
+        request.resource.set_self_link(&mut object);
         object
     }
 }
 
 impl Registry {
     /// One component's status.
-    pub(super) fn component_status(&self, at: &Address) -> Result<Reply, Status> {
-        let name = at.name.as_deref().unwrap_or_default();
+    pub(super) fn component_status(&self, request: &RequestInfo) -> Result<Response, Status> {
+        let name = request.name.as_deref().unwrap_or_default();
         match self.components.iter().find(|c| c.name == name) {
-            Some(component) => Ok(Reply::ok(self.encode(at.resource, component.object(at)))),
-            None => Err(self.mistake(404, format!("Component not found: {name}"))),
+            Some(component) => Ok(Response::ok(self.encode(&request.resource, component.object(request)))),
+            None => Err(self.client_error(404, format!("Component not found: {name}"))),
         }
     }
 
     /// Every component's status. Selectors select nothing here, as in v1.2.
-    pub(super) fn component_statuses(&self, at: &Address) -> Result<Reply, Status> {
+    pub(super) fn component_statuses(&self, request: &RequestInfo) -> Result<Response, Status> {
         let items: Vec<Value> = self
             .components
             .iter()
             .map(|component| {
-                let mut item = at.resource.canonical(component.object(at));
+                let mut item = request.resource.canonical(component.object(request));
                 item.shift_remove("kind");
                 item.shift_remove("apiVersion");
                 Value::Object(item)
             })
             .collect();
-        let link = face::collection(at.resource, None);
-        let list = json!({"kind": "ComponentStatusList", "apiVersion": at.resource.group_version(), "metadata": {"selfLink": link}, "items": items});
-        Ok(Reply::ok(list.to_string().into()))
+        let link = request.resource.collection_path(None);
+        let list = json!({"kind": "ComponentStatusList", "apiVersion": request.resource.group_version(), "metadata": {"selfLink": link}, "items": items});
+        Ok(Response::ok(list.to_string().into()))
     }
 }

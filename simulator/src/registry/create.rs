@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    Address, Body, Registry, Reply, admission, binding, face, rollback, services::Allocation, strategy, update::Part,
+    Registry, RequestBody, RequestInfo, Response, admission, binding, rollback, strategy, update::Subresource, version,
     watch::version,
 };
 use crate::{
     api::{Object, Status, meta},
-    scheme::{Resource, TypeRef, types::Shape, validate},
+    scheme::{FieldType, Resource, TypeRef},
     store::{Draft, Expected, Pairs, Record, StoreError, Write},
+    strategy::{allocation::Allocation, validate},
 };
 
 /// The longest a name is made from a prefix: 63 characters less the 5 that are appended.
@@ -19,17 +20,17 @@ const LONGEST_PREFIX: usize = 58;
 
 impl Registry {
     /// Creates an object from a request's body; or does what a POST to a sub-resource does.
-    pub async fn create(&self, at: &Address, body: &Body) -> Result<Reply, Status> {
-        match (at.resource.plural.as_str(), at.subresource.as_deref()) {
-            ("bindings", None) | ("pods", Some("binding")) => binding::bind(self, at, body).await,
-            ("deployments", Some("rollback")) => rollback::roll_back(self, at, body).await,
+    pub async fn create(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
+        match (request.resource.plural.as_str(), request.subresource.as_deref()) {
+            ("bindings", None) | ("pods", Some("binding")) => binding::bind(self, request, body).await,
+            ("deployments", Some("rollback")) => rollback::roll_back(self, request, body).await,
             (_, None) => {
-                let mut object = at.resource.decode(&body.bytes, body.syntax)?;
-                at.resource.default(&mut object);
-                let record = self.create_object(at, object).await?;
-                Ok(Reply {
+                let mut object = self.decode(&request.resource, body)?;
+                request.resource.default(&mut object);
+                let record = self.create_object(request, object).await?;
+                Ok(Response {
                     code: self.profile.created_code(),
-                    body: face::face(at.resource).of(&record).clone(),
+                    body: record.bytes_in(&request.resource).clone(),
                 })
             }
             _ => Err(Status::method_not_allowed()),
@@ -37,26 +38,30 @@ impl Registry {
     }
 
     /// Creates `object`, decoded and defaulted in `at`'s version.
-    pub(super) async fn create_object(&self, at: &Address, object: Object) -> Result<Arc<Record>, Status> {
-        let mut object = at.resource.convert(face::stored(at.resource), object);
-        if at.resource.namespaced && meta::text(&object, "metadata.namespace").is_empty() {
-            meta::set(&mut object, "namespace", at.namespace.as_deref().unwrap_or_default());
+    pub(super) async fn create_object(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
+        let mut object = request.resource.convert(request.resource.storage_version(), object);
+        if request.resource.namespaced && meta::text(&object, "metadata.namespace").is_empty() {
+            meta::set(
+                &mut object,
+                "namespace",
+                request.namespace.as_deref().unwrap_or_default(),
+            );
         }
-        admission::admit_create(self, at, &mut object).await?;
-        self.create_admitted(at, Part::Main, true, object).await
+        admission::admit_create(self, request, &mut object).await?;
+        self.create_admitted(request, Subresource::Main, true, object).await
     }
 
     /// Creates `object`, of the stored version, without asking admission. One that comes by its status is allocated nothing; one that is `posted` has no version.
     pub(super) async fn create_admitted(
         &self,
-        at: &Address,
-        part: Part,
+        request: &RequestInfo,
+        subresource: Subresource,
         posted: bool,
         mut object: Object,
     ) -> Result<Arc<Record>, Status> {
-        let stored = face::stored(at.resource);
-        if at.resource.namespaced {
-            if meta::text(&object, "metadata.namespace") != at.namespace.as_deref().unwrap_or_default() {
+        let stored = request.resource.storage_version();
+        if request.resource.namespaced {
+            if meta::text(&object, "metadata.namespace") != request.namespace.as_deref().unwrap_or_default() {
                 return Err(Status::bad_request(
                     "the namespace of the provided object does not match the namespace sent on the request",
                 ));
@@ -64,22 +69,28 @@ impl Registry {
         } else {
             meta::set(&mut object, "namespace", "");
         }
-        strategy::prepare_create(stored, &mut object, &self.chance);
+        strategy::prepare_create(stored, &mut object, &self.rng);
         self.fill_system_fields(&mut object);
         strategy::complete(stored, &mut object);
         let mut object = stored.canonical(object);
-        let errors = validate::create(&stored.kind, &at.resource.group, &object);
+        let errors = validate::create(&stored.kind, &request.resource.group, &object);
+        let prefix_fails = errors.iter().any(|e| e.field.to_string() == "metadata.generateName");
+        if prefix_fails && self.profile.has_generate_name_bug() && meta::text(&object, "metadata.generateName") == "-" {
+            return Err(self
+                .profile
+                .panic(422, "metadata.generateName must not be a dash alone"));
+        }
         if !errors.is_empty() {
             return Err(Status::invalid(
-                face::invalid_group(at.resource),
-                &at.resource.kind,
+                version::invalid_group(&request.resource),
+                &request.resource.kind,
                 meta::text(&object, "metadata.name"),
                 &errors,
             ));
         }
         strategy::canonicalize(stored, &mut object);
-        strategy::settle(stored, &mut object);
-        let allocated = if part == Part::Main {
+        strategy::set_initial_status(stored, &mut object);
+        let allocated = if subresource == Subresource::Main {
             self.services.allocate(stored, &mut object, None)?
         } else {
             Allocation::default()
@@ -87,22 +98,27 @@ impl Registry {
         let versioned =
             posted && version(meta::text(&object, "metadata.resourceVersion")).is_ok_and(|version| version != 0);
         let inserted = match versioned {
-            true => Err(self.mistake(400, "resourceVersion may not be set on objects to be created")),
-            false => self.insert(at, object).await,
+            true => Err(self.client_error(400, "resourceVersion may not be set on objects to be created")),
+            false => self.insert(request, object).await,
         };
-        self.services.settle(&allocated, inserted.is_ok());
+        match inserted {
+            Ok(_) => self.services.commit(&allocated),
+            Err(_) => self.services.release(&allocated),
+        }
         inserted
     }
 
-    async fn insert(&self, at: &Address, object: Object) -> Result<Arc<Record>, Status> {
-        let (group, plural) = face::named(at.resource);
+    async fn insert(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
+        let (group, plural) = version::error_resource(&request.resource);
         let name = meta::text(&object, "metadata.name").to_owned();
-        let at = Address {
+        let request = RequestInfo {
             name: Some(name.clone()),
-            ..at.clone()
+            ..request.clone()
         };
-        let key = self.key(&at)?;
-        let draft = self.draft(&at, object)?;
+        let key = self.key(&request)?;
+        let mut object = object;
+        self.limit_life(request.resource.storage_version(), &mut object);
+        let draft = self.draft(&request, object)?;
         match self.store.commit(&key, Expected::Absent, Write::Put(draft)).await {
             Ok(change) => change
                 .after
@@ -118,21 +134,20 @@ impl Registry {
         }
         meta::metadata(object).shift_remove("deletionGracePeriodSeconds");
         meta::set(object, "creationTimestamp", &self.clock.stamp());
-        meta::set(object, "uid", &self.chance.uid());
+        meta::set(object, "uid", &self.rng.uid());
         let prefix = meta::text(object, "metadata.generateName").to_owned();
         if meta::text(object, "metadata.name").is_empty() && !prefix.is_empty() {
             let kept: String = prefix.chars().take(LONGEST_PREFIX).collect();
-            meta::set(object, "name", &format!("{kept}{}", self.chance.suffix()));
+            meta::set(object, "name", &format!("{kept}{}", self.rng.name_suffix()));
         }
     }
 
     /// What is to be stored of `object`, which is of the stored version: its bytes, and what can be selected by.
-    pub(super) fn draft(&self, at: &Address, mut object: Object) -> Result<Draft, Status> {
-        let stored = face::stored(at.resource);
-        self.limit_life(stored, &mut object);
+    pub(super) fn draft(&self, request: &RequestInfo, mut object: Object) -> Result<Draft, Status> {
+        let stored = request.resource.storage_version();
         meta::set(&mut object, "resourceVersion", "0");
         let given_link = meta::text(&object, "metadata.selfLink").into();
-        face::link(stored, &mut object);
+        stored.set_self_link(&mut object);
         let object = stored.canonical(object);
         let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
         let labels: Pairs = labels
@@ -151,8 +166,8 @@ impl Registry {
     }
 
     /// Events live for an hour from their last change; when that ends stands in their metadata.
-    fn limit_life(&self, stored: &Resource, object: &mut Object) {
-        if stored.plural == "events" {
+    pub(super) fn limit_life(&self, stored: &Resource, object: &mut Object) {
+        if strategy::has_lifetime(stored) {
             let end = self
                 .clock
                 .now()
@@ -164,7 +179,7 @@ impl Registry {
 }
 
 /// The text of a field that objects can be selected by; where it is left out, that of its type's zero.
-fn selectable(resource: &'static Resource, object: &Object, path: &str) -> String {
+fn selectable(resource: &Resource, object: &Object, path: &str) -> String {
     match meta::lookup(object, path) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(flag)) => flag.to_string(),
@@ -172,9 +187,9 @@ fn selectable(resource: &'static Resource, object: &Object, path: &str) -> Strin
         _ => {
             let mut parts = path.split('.');
             let field = parts.try_fold(resource.type_ref(), |at, part| Some(at.field(part)?.type_ref));
-            match field.map(TypeRef::shape) {
-                Some(Shape::Bool) => "false".to_owned(),
-                Some(Shape::Int(_)) => "0".to_owned(),
+            match field.map(TypeRef::field_type) {
+                Some(FieldType::Bool) => "false".to_owned(),
+                Some(FieldType::Int(_)) => "0".to_owned(),
                 _ => String::new(),
             }
         }

@@ -9,16 +9,19 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
-    Address, Body, ListOptions, Registry, Reply, admission, face,
-    read::{encode_list, object, parse},
+    ListOptions, Registry, RequestBody, RequestInfo, Response, admission,
+    get::{encode_list, object, parse},
     select::Selection,
 };
 use crate::{
     api::{Object, Status, meta},
     clock::stamp,
-    scheme::Scheme,
+    compat::go_quote,
     store::{Expected, Record, StoreError, Write},
 };
+
+/// The versions in which v1.2 reads delete options.
+const OPTIONS_VERSIONS: [&str; 2] = ["v1", "extensions/v1beta1"];
 
 /// What became of an object.
 enum Outcome {
@@ -40,76 +43,89 @@ enum Grace {
 
 impl Registry {
     /// Deletes an object.
-    pub async fn delete(&self, at: &Address, body: Option<&Body>) -> Result<Reply, Status> {
-        if at.subresource.is_some() {
+    pub async fn delete(&self, request: &RequestInfo, body: Option<&RequestBody>) -> Result<Response, Status> {
+        if request.subresource.is_some() {
             return Err(Status::method_not_allowed());
         }
         let mut seconds = match body {
-            Some(body) if at.resource.plural != "services" => self.grace_period(body)?,
+            Some(body) if request.resource.plural != "services" => self.grace_period(request, body)?,
             _ => None,
         };
-        admission::namespace_exists(self, at).await?;
-        let record = match at.resource.plural.as_str() {
-            "namespaces" => self.delete_namespace(at).await?,
-            _ => match self.delete_record(at, &mut seconds).await? {
+        admission::namespace_exists(self, request).await?;
+        let record = match request.resource.plural.as_str() {
+            "namespaces" => self.delete_namespace(request).await?,
+            _ => match self.delete_record(request, &mut seconds).await? {
                 Outcome::Pending(record) | Outcome::Gone(record) => record,
             },
         };
-        if self.profile.delete_answers_objects() && answers_itself(&at.resource.plural) {
-            return Ok(Reply::ok(face::face(at.resource).of(&record).clone()));
+        if self.profile.delete_returns_object() && answers_itself(&request.resource.plural) {
+            return Ok(Response::ok(record.bytes_in(&request.resource).clone()));
         }
-        Ok(Reply::status(&Status::success()))
+        Ok(Response::status(&Status::success()))
     }
 
     /// The grace period that a body of delete options asks for, in seconds.
-    fn grace_period(&self, body: &Body) -> Result<Option<i64>, Status> {
+    fn grace_period(&self, request: &RequestInfo, body: &RequestBody) -> Result<Option<i64>, Status> {
         if body.bytes.is_empty() {
             return Ok(None);
         }
-        let options = Scheme::builtin()
+        let scheme = self.scheme();
+        let options = scheme
             .kind("v1", "DeleteOptions")
             .ok_or_else(|| Status::internal("there are no DeleteOptions"))?;
-        let options = options
-            .decode_plain(&body.bytes, body.syntax)
-            .map_err(|refusal| self.mistake(400, refusal.message))?;
+        let (version, options) = scheme
+            .decode_versioned(options, &request.resource, &body.bytes, body.syntax)
+            .map_err(|refusal| self.client_error(400, refusal.message))?;
+        if self.profile.has_delete_options_bug() && !OPTIONS_VERSIONS.contains(&version.as_str()) {
+            let text = format!(
+                "no kind \"DeleteOptions\" is registered for version {}",
+                go_quote(&version)
+            );
+            return Err(self.client_error(400, text));
+        }
         Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
     }
 
     /// Deletes every selected object of a collection. The grace period of the first that has one is that of all after it, as in v1.2.
     pub async fn delete_collection(
         &self,
-        at: &Address,
+        request: &RequestInfo,
         options: &ListOptions,
-        body: Option<&Body>,
-    ) -> Result<Reply, Status> {
-        admission::namespace_exists(self, at).await?;
-        let selection = Selection::parse(at, options, self.profile)?;
-        let mut seconds = body.map_or(Ok(None), |body| self.grace_period(body))?;
-        let mut listing = self.listing(at).await?;
-        listing.records.retain(|r| selection.sees(r));
+        body: Option<&RequestBody>,
+    ) -> Result<Response, Status> {
+        admission::namespace_exists(self, request).await?;
+        let selection = Selection::parse(request, options, self.profile)?;
+        let mut seconds = body.map_or(Ok(None), |body| self.grace_period(request, body))?;
+        self.check_list_version(request, options)?;
+        let mut listing = self.listing(request).await?;
+        listing.records.retain(|r| selection.matches(r));
         for record in &listing.records {
-            let one = Address {
-                namespace: at.resource.namespaced.then(|| record.key().namespace.to_string()),
+            let one = RequestInfo {
+                namespace: request.resource.namespaced.then(|| record.key().namespace.to_string()),
                 name: Some(record.key().name.to_string()),
-                ..at.clone()
+                ..request.clone()
             };
             match self.delete_record(&one, &mut seconds).await {
                 Err(gone) if gone.code == 404 => {}
                 other => drop(other?),
             }
         }
-        if self.profile.delete_answers_objects() {
-            return Ok(Reply::ok(encode_list(at, Some(listing.revision), &listing.records)));
+        if self.profile.delete_returns_object() {
+            return Ok(Response::ok(encode_list(
+                request,
+                Some(listing.revision),
+                &listing.records,
+            )));
         }
-        Ok(Reply::status(&Status::success()))
+        Ok(Response::status(&Status::success()))
     }
 
     /// Deletes one object in `seconds`, or in its own time, which is then written there.
-    async fn delete_record(&self, at: &Address, seconds: &mut Option<i64>) -> Result<Outcome, Status> {
+    async fn delete_record(&self, request: &RequestInfo, seconds: &mut Option<i64>) -> Result<Outcome, Status> {
         loop {
-            let old = self.record(at).await?;
+            let old = self.record(request).await?;
             let mut object = object(&old)?;
-            let grace = if at.resource.plural == "pods" {
+            let grace = if request.resource.plural == "pods" {
                 grace(&mut object, seconds, self.clock.now())
             } else {
                 Grace::Now
@@ -117,7 +133,7 @@ impl Registry {
             let last = match grace {
                 Grace::AsItIs => return Ok(Outcome::Pending(old)),
                 Grace::Now => old,
-                Grace::Marked(left) => match self.write(at, object, &old).await? {
+                Grace::Marked(left) => match self.write(request, object, &old).await? {
                     Some(marked) if left > 0 => return Ok(Outcome::Pending(marked)),
                     Some(marked) => marked,
                     None => continue,
@@ -129,8 +145,10 @@ impl Registry {
                 .await
             {
                 Ok(_) => {
-                    self.services.forget(&last)?;
-                    self.delete_endpoints(at).await?;
+                    if request.resource.plural == "services" {
+                        self.services.forget(&parse(last.bytes())?);
+                    }
+                    self.delete_endpoints(request).await?;
                     return Ok(Outcome::Gone(last));
                 }
                 Err(StoreError::Stale { .. } | StoreError::Missing(_)) => continue,
@@ -140,22 +158,32 @@ impl Registry {
     }
 
     /// A service takes the endpoints of its name with it.
-    async fn delete_endpoints(&self, at: &Address) -> Result<(), Status> {
-        let Some(resource) = Scheme::builtin()
+    async fn delete_endpoints(&self, request: &RequestInfo) -> Result<(), Status> {
+        let Some(resource) = self
+            .scheme()
             .resource("", "v1", "endpoints")
-            .filter(|_| at.resource.plural == "services")
+            .filter(|_| request.resource.plural == "services")
+            .cloned()
         else {
             return Ok(());
         };
-        match Box::pin(self.delete_record(&Address { resource, ..at.clone() }, &mut None)).await {
+        match Box::pin(self.delete_record(
+            &RequestInfo {
+                resource,
+                ..request.clone()
+            },
+            &mut None,
+        ))
+        .await
+        {
             Err(gone) if gone.code == 404 => Ok(()),
             other => other.map(drop),
         }
     }
 
     /// The first delete of a namespace ends it; one when no finalizer is left removes it.
-    async fn delete_namespace(&self, at: &Address) -> Result<Arc<Record>, Status> {
-        let name = at.name.as_deref().unwrap_or_default();
+    async fn delete_namespace(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
+        let name = request.name.as_deref().unwrap_or_default();
         if name == super::DEFAULT_NAMESPACE {
             return Err(Status::forbidden(
                 "",
@@ -164,12 +192,12 @@ impl Registry {
                 "this namespace may not be deleted",
             ));
         }
-        let old = self.record(at).await?;
+        let old = self.record(request).await?;
         let object = parse(old.bytes())?;
         if meta::text(&object, "metadata.deletionTimestamp").is_empty() {
             let now = self.clock.stamp();
             return self
-                .modify(at, |namespace| {
+                .modify(request, |namespace| {
                     meta::set(namespace, "deletionTimestamp", &now);
                     meta::child(namespace, "status").insert("phase".into(), "Terminating".into());
                     Ok(())
@@ -183,7 +211,7 @@ impl Registry {
             let why = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
             return Err(Status::conflict("", "namespaces", name, why));
         }
-        match self.delete_record(at, &mut None).await? {
+        match self.delete_record(request, &mut None).await? {
             Outcome::Pending(record) | Outcome::Gone(record) => Ok(record),
         }
     }

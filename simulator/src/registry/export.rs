@@ -4,15 +4,15 @@
 
 use serde_json::Value;
 
-use super::{face, strategy};
+use super::strategy;
 use crate::{
     api::{FieldError, Object, Path, Status, meta},
-    clock::Chance,
+    rng::Rng,
     scheme::Resource,
 };
 
 /// Strips `object`; with `exact` what belongs to this cluster stays.
-pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool, chance: &Chance) -> Result<(), Status> {
+pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool, rng: &Rng) -> Result<(), Status> {
     let generated = !meta::text(object, "metadata.generateName").is_empty();
     for field in ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"] {
         meta::set(object, field, "");
@@ -28,9 +28,9 @@ pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool, chanc
         "Service" => service(object, exact),
         "Node" => {}
         "Secret" if !exact => secret(object)?,
-        _ => strategy::prepare_create(resource, object, chance),
+        _ => strategy::prepare_create(resource, object, rng),
     }
-    face::link(resource, object);
+    resource.set_self_link(object);
     Ok(())
 }
 

@@ -10,18 +10,18 @@ mod bootstrap;
 mod components;
 mod create;
 mod delete;
-mod endpoints;
 mod export;
-mod face;
-mod listed;
+mod get;
+mod kinds;
+mod list_cache;
+mod objects;
 mod patch;
-mod read;
 mod rollback;
 mod scale;
 mod select;
-mod services;
 mod strategy;
 mod update;
+mod version;
 mod watch;
 
 #[cfg(test)]
@@ -29,20 +29,24 @@ mod tests;
 
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 
+pub use crate::strategy::allocation::Cidr;
 use crate::{
     api::{Object, Reason, Status},
-    clock::{Chance, Clock},
+    clock::Clock,
     profile::Profile,
-    scheme::{Resource, Syntax},
+    rng::Rng,
+    scheme::{Resource, Scheme, Syntax},
     store::{Memory, Store, StoreError},
+    strategy::allocation,
     watch::Hub,
 };
 
 pub use components::Component;
-pub use services::Cidr;
 pub use watch::WatchStream;
 
 /// How long an event is kept from its last change.
@@ -54,7 +58,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// What a cluster is set up with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whose word counts.
+    /// Behaviour profile.
     pub profile: Profile,
     /// The address at which the cluster says its API server is.
     pub advertise_address: Ipv4Addr,
@@ -71,43 +75,63 @@ pub struct Registry {
     settings: Settings,
     profile: Profile,
     clock: Clock,
-    chance: Arc<Chance>,
+    rng: Arc<Rng>,
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
-    services: services::Services,
-    listed: listed::Listed,
+    services: allocation::Services,
+    scheme: ArcSwap<Scheme>,
+    /// Held while kinds are added or removed.
+    changing_kinds: Mutex<()>,
+    list_cache: list_cache::ListCache,
     components: Vec<Component>,
 }
 
 impl Registry {
     /// An empty registry that keeps its objects in memory. Needs a running tokio runtime.
-    pub fn in_memory(settings: Settings, clock: Clock, chance: Arc<Chance>) -> Self {
+    pub fn in_memory(settings: Settings, clock: Clock, rng: Arc<Rng>) -> Self {
         let profile = settings.profile;
-        let hub = Hub::start(profile);
+        let hub = Hub::start(profile, clock.activity());
         let store = Arc::new(Memory::new(hub.clone()));
-        let services = services::Services::new(settings.service_range, profile, chance.clone());
+        let services = allocation::Services::new(settings.service_range, profile, rng.clone());
         let components = settings.components.clone();
         Self {
             settings,
             profile,
             clock,
-            chance,
+            rng,
             store,
             hub,
             services,
-            listed: listed::Listed::default(),
+            scheme: ArcSwap::from(Scheme::builtin()),
+            changing_kinds: Mutex::default(),
+            list_cache: list_cache::ListCache::default(),
             components,
         }
     }
 
-    /// Whose word counts.
+    /// The kinds that are served at the moment.
+    pub fn scheme(&self) -> Arc<Scheme> {
+        self.scheme.load_full()
+    }
+
+    /// Behaviour profile.
     pub fn profile(&self) -> Profile {
         self.profile
     }
 
-    /// A client's mistake that the recorded server calls a 500: `documented` is its code by the documents.
-    fn mistake(&self, documented: u16, text: impl Into<String>) -> Status {
-        self.profile.mistake(documented, text)
+    /// A client error that Kubernetes v1.2 reports as 500; `documented` is its code under the documented profile.
+    fn client_error(&self, documented: u16, text: impl Into<String>) -> Status {
+        self.profile.client_error(documented, text)
+    }
+
+    /// Decodes a request's body as an object of `resource`.
+    fn decode(&self, resource: &Resource, body: &RequestBody) -> Result<Object, Status> {
+        self.scheme()
+            .decode(resource, &body.bytes, body.syntax)
+            .map_err(|status| match status.reason {
+                Reason::InternalError => self.profile.panic(400, status.message),
+                _ => status,
+            })
     }
 
     /// An object's bytes in `resource`'s form.
@@ -116,7 +140,7 @@ impl Registry {
     }
 }
 
-impl Reply {
+impl Response {
     /// An answer with an object or a list.
     fn ok(body: Bytes) -> Self {
         Self { code: 200, body }
@@ -144,9 +168,9 @@ impl From<StoreError> for Status {
 
 /// What a path names: a resource, perhaps in a namespace, perhaps one object of it, perhaps a part of that.
 #[derive(Clone, Debug)]
-pub struct Address {
+pub struct RequestInfo {
     /// The resource in its group and version.
-    pub resource: &'static Resource,
+    pub resource: Arc<Resource>,
     /// The namespace; `None` for cluster-wide kinds and for all namespaces.
     pub namespace: Option<String>,
     /// The object's name; `None` for the whole collection.
@@ -157,7 +181,7 @@ pub struct Address {
 
 /// The body of a request, as it came.
 #[derive(Clone, Debug)]
-pub struct Body {
+pub struct RequestBody {
     /// The bytes.
     pub bytes: Bytes,
     /// What they are written in.
@@ -166,7 +190,7 @@ pub struct Body {
 
 /// An answer.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub struct Response {
     /// The HTTP status code.
     pub code: u16,
     /// The object, the list or the `Status`, as compact JSON.
@@ -175,7 +199,7 @@ pub struct Reply {
 
 /// How to read one object.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOptions {
+pub struct GetOptions {
     /// Strip what a user cannot set.
     pub export: bool,
     /// With `export`: keep what belongs to this cluster, such as the namespace.

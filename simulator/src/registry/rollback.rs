@@ -4,28 +4,33 @@
 
 use serde_json::Value;
 
-use super::{Address, Body, Registry, Reply, admission};
+use super::{Registry, RequestBody, RequestInfo, Response, admission};
 use crate::{
     api::{Status, meta},
-    scheme::{Scheme, validate},
+    strategy::validate,
 };
 
 /// Rolls back the deployment that the body names.
-pub(super) async fn roll_back(registry: &Registry, at: &Address, body: &Body) -> Result<Reply, Status> {
-    let kind = Scheme::builtin()
+pub(super) async fn roll_back(
+    registry: &Registry,
+    request: &RequestInfo,
+    body: &RequestBody,
+) -> Result<Response, Status> {
+    let scheme = registry.scheme();
+    let kind = scheme
         .kind("extensions/v1beta1", "DeploymentRollback")
         .ok_or_else(Status::no_such_path)?;
-    let rollback = kind.decode(&body.bytes, body.syntax)?;
-    admission::namespace_exists(registry, at).await?;
+    let rollback = registry.decode(kind, body)?;
+    admission::namespace_exists(registry, request).await?;
     let name = meta::text(&rollback, "name");
     let errors = validate::rollback(&rollback);
     if !errors.is_empty() {
         return Err(Status::invalid(&kind.group, &kind.kind, name, &errors));
     }
-    let deployment = Address {
+    let deployment = RequestInfo {
         name: Some(name.to_owned()),
         subresource: None,
-        ..at.clone()
+        ..request.clone()
     };
     registry
         .modify(&deployment, |object| {
@@ -38,13 +43,13 @@ pub(super) async fn roll_back(registry: &Registry, at: &Address, body: &Body) ->
                 .cloned()
                 .unwrap_or_else(|| Value::Object(Default::default()));
             meta::child(object, "spec").insert("rollbackTo".into(), to);
-            *object = at.resource.canonical(std::mem::take(object));
+            *object = request.resource.canonical(std::mem::take(object));
             Ok(())
         })
         .await?;
-    let (code, status) = registry.profile.rollback();
-    Ok(Reply {
+    let (code, status) = registry.profile.rollback_response();
+    Ok(Response {
         code,
-        ..Reply::status(&status)
+        ..Response::status(&status)
     })
 }

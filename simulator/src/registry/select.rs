@@ -7,7 +7,7 @@ use crate::{
     store::Record,
 };
 
-use super::{Address, ListOptions};
+use super::{ListOptions, RequestInfo};
 
 /// A label selector and a field selector, parsed, and the place they are asked of.
 pub(super) struct Selection {
@@ -16,28 +16,39 @@ pub(super) struct Selection {
     labels: labels::Selector,
     fields: fields::Selector,
     nothing: bool,
+    /// Whether the namespace is the beginning of the selected ones' names.
+    prefix: bool,
 }
 
 impl Selection {
     /// The selection of `options` at `at`; refused as the profile has it where a selector is malformed or asks for a field that cannot be selected by.
-    pub(super) fn parse(at: &Address, options: &ListOptions, profile: Profile) -> Result<Self, Status> {
-        let malformed = |text: String| profile.mistake(400, text);
+    pub(super) fn parse(request: &RequestInfo, options: &ListOptions, profile: Profile) -> Result<Self, Status> {
+        let malformed = |text: String| profile.client_error(400, text);
         let labels = labels::Selector::parse(&options.label_selector).map_err(malformed)?;
         let fields = fields::Selector::parse(&options.field_selector).map_err(malformed)?;
-        supported(at.resource, &fields)?;
-        if at.name.is_some() && !fields.is_everything() {
+        supported(&request.resource, &fields)?;
+        if request.name.is_some() && !fields.is_everything() {
             return Err(Status::bad_request(
                 "both a name and a field selector provided; please provide one or the other.",
             ));
         }
-        let nothing = at.name.is_some() && at.resource.strategy.name_is_no_field && profile.forgets_names();
+        let nothing =
+            request.name.is_some() && request.resource.strategy.name_is_no_field && profile.has_name_field_bug();
         Ok(Self {
-            namespace: at.namespace.as_deref().map(Into::into),
-            name: at.name.as_deref().map(Into::into),
+            namespace: request.namespace.as_deref().map(Into::into),
+            name: request.name.as_deref().map(Into::into),
             labels,
             fields,
             nothing,
+            prefix: false,
         })
+    }
+
+    /// Selects as v1.2's watch cache does, which matches keys by their beginning; whether that makes a difference.
+    pub(super) fn widen(&mut self, request: &RequestInfo, profile: Profile) -> bool {
+        self.prefix =
+            profile.has_namespace_prefix_bug() && !request.resource.strategy.is_uncached && self.namespace.is_some();
+        self.prefix
     }
 
     /// The one name that it asks for, if it does.
@@ -46,9 +57,12 @@ impl Selection {
     }
 
     /// Whether `record` is one of them.
-    pub(super) fn sees(&self, record: &Record) -> bool {
+    pub(super) fn matches(&self, record: &Record) -> bool {
         !self.nothing
-            && self.namespace.as_deref().is_none_or(|n| *n == *record.key().namespace)
+            && self.namespace.as_deref().is_none_or(|n| {
+                let namespace = &*record.key().namespace;
+                *n == *namespace || self.prefix && namespace.starts_with(n)
+            })
             && self.name.as_deref().is_none_or(|n| *n == *record.key().name)
             && self.labels.matches(record.labels())
             && self.fields.matches(record.fields())

@@ -5,17 +5,17 @@
 
 use serde_json::{Value, json};
 
-use super::{endpoints, update::Part};
+use super::update::Subresource;
 use crate::{
     api::{Object, meta},
-    clock::Chance,
+    rng::Rng,
     scheme::Resource,
 };
 
 /// Sets what a client cannot.
-pub(super) fn prepare_create(resource: &Resource, object: &mut Object, chance: &Chance) {
+pub(super) fn prepare_create(resource: &Resource, object: &mut Object, rng: &Rng) {
     match resource.plural.as_str() {
-        "limitranges" if meta::text(object, "metadata.name").is_empty() => meta::set(object, "name", &chance.uid()),
+        "limitranges" if meta::text(object, "metadata.name").is_empty() => meta::set(object, "name", &rng.uid()),
         "pods" => set_status(object, json!({"phase": "Pending"})),
         "namespaces" => {
             set_status(object, json!({"phase": "Active"}));
@@ -29,6 +29,7 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Object, chance: &
                 *finalizers = all.into();
             }
         }
+        "serviceaccounts" => keep_names_of_secrets(object),
         "services"
         | "resourcequotas"
         | "jobs"
@@ -61,8 +62,8 @@ pub(super) fn complete(resource: &Resource, object: &mut Object) {
         .or_insert(uid.into());
 }
 
-/// Sets what a stored object is read back with: a volume's phase, which creating it has reset.
-pub(super) fn settle(resource: &Resource, object: &mut Object) {
+/// Sets the status of a new volume or claim, whose status was dropped before validation.
+pub(super) fn set_initial_status(resource: &Resource, object: &mut Object) {
     if matches!(resource.plural.as_str(), "persistentvolumes" | "persistentvolumeclaims") {
         set_status(object, json!({"phase": "Pending"}));
     }
@@ -71,23 +72,29 @@ pub(super) fn settle(resource: &Resource, object: &mut Object) {
 /// Brings what passed validation into the one form that it is stored in.
 pub(super) fn canonicalize(resource: &Resource, object: &mut Object) {
     if resource.plural == "endpoints" {
-        endpoints::repack(object);
+        crate::strategy::subsets::repack(object);
     }
 }
 
 /// Keeps what a replacement of `part` cannot change.
-pub(super) fn prepare_update(resource: &Resource, part: Part, new: &mut Object, old: &Object) {
-    match part {
-        Part::Main => main(resource, new, old),
-        Part::Status => {
+pub(super) fn prepare_update(resource: &Resource, subresource: Subresource, new: &mut Object, old: &Object) {
+    match subresource {
+        Subresource::Main => main(resource, new, old),
+        Subresource::Status => {
+            // v1.2 validates a claim before it takes over the spec.
+            let modeless = resource.plural == "persistentvolumeclaims"
+                && meta::lookup(new, "spec.accessModes").is_none_or(|modes| modes.as_array().is_none_or(Vec::is_empty));
             keep(new, old, "spec");
+            if modeless {
+                meta::child(new, "spec").shift_remove("accessModes");
+            }
             match resource.plural.as_str() {
                 "pods" => drop(meta::metadata(new).shift_remove("deletionTimestamp")),
                 "deployments" => keep(meta::metadata(new), meta_of(old), "labels"),
                 _ => {}
             }
         }
-        Part::Finalize => keep(new, old, "status"),
+        Subresource::Finalize => keep(new, old, "status"),
     }
 }
 
@@ -96,6 +103,7 @@ fn main(resource: &Resource, new: &mut Object, old: &Object) {
         "pods" | "persistentvolumes" | "persistentvolumeclaims" | "services" | "resourcequotas" | "jobs" | "nodes" => {
             keep(new, old, "status");
         }
+        "serviceaccounts" => keep_names_of_secrets(new),
         "namespaces" => {
             keep(new, old, "status");
             keep(new, old, "spec");
@@ -111,6 +119,29 @@ fn main(resource: &Resource, new: &mut Object, old: &Object) {
             }
         }
         _ => {}
+    }
+}
+
+/// Whether objects of a kind end by themselves.
+pub(super) fn has_lifetime(resource: &Resource) -> bool {
+    resource.plural == "events"
+}
+
+/// What v1.2 stores otherwise than it shows it, so that the first write after the creation is a change though nothing else is one: the phase of
+/// a volume or claim, which a new one lacks, and the end of an event's life, which is the one before.
+pub(super) fn hidden<'a>(resource: &Resource, object: &'a Object) -> &'a str {
+    match resource.plural.as_str() {
+        "persistentvolumes" | "persistentvolumeclaims" => meta::text(object, "status.phase"),
+        "events" => meta::text(object, "metadata.deletionTimestamp"),
+        _ => "",
+    }
+}
+
+/// A service account refers to its secrets by name alone.
+fn keep_names_of_secrets(account: &mut Object) {
+    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
+    for secret in secrets.into_iter().flatten().filter_map(Value::as_object_mut) {
+        secret.retain(|field, _| field == "name");
     }
 }
 

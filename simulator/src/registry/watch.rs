@@ -4,15 +4,16 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{Address, ListOptions, Registry, face, read::table, select::Selection};
+use super::{ListOptions, Registry, RequestInfo, select::Selection};
 use crate::{
     api::{FieldError, Path, Reason, Status},
-    watch::{Follower, Interest, Start},
+    compat::strconv,
+    watch::{Start, WatchFilter, Watcher},
 };
 
 /// The frames of one watch, each a line of JSON.
 pub struct WatchStream {
-    follower: Follower,
+    watcher: Watcher,
     end: Option<Instant>,
 }
 
@@ -20,14 +21,15 @@ pub struct WatchStream {
 const CHUNK: usize = 16 << 10;
 
 impl WatchStream {
-    /// The next frame; `None` at the end: when the time is over, or when it has fallen too far behind. Safe to drop while it waits.
+    /// The next frame; `None` at the end: when its timeout is over, whatever is left to send, or when it has fallen too far behind. Cancel safe.
     pub async fn next(&mut self) -> Option<Bytes> {
         match self.end {
-            None => self.follower.next().await,
+            None => self.watcher.next().await,
+            Some(end) if end <= Instant::now() => None,
             Some(end) => tokio::select! {
                 biased;
-                frame = self.follower.next() => frame,
                 () = sleep_until(end) => None,
+                frame = self.watcher.next() => frame,
             },
         }
     }
@@ -35,14 +37,14 @@ impl WatchStream {
     /// The next frame and those that are there with it, side by side; `None` at the end. Safe to drop while it waits.
     pub async fn next_chunk(&mut self) -> Option<Bytes> {
         let first = self.next().await?;
-        let Some(second) = self.follower.ready() else {
+        let Some(second) = self.watcher.ready() else {
             return Some(first);
         };
         let mut chunk = BytesMut::with_capacity(4 * (first.len() + second.len()));
         chunk.extend_from_slice(&first);
         chunk.extend_from_slice(&second);
         while chunk.len() < CHUNK
-            && let Some(frame) = self.follower.ready()
+            && let Some(frame) = self.watcher.ready()
         {
             chunk.extend_from_slice(&frame);
         }
@@ -55,32 +57,31 @@ pub(super) fn version(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
     }
-    let digits = text.bytes().all(|b| b.is_ascii_digit());
-    match text.parse() {
-        Ok(version) if digits => Ok(version),
-        _ if digits => Err(format!("strconv.ParseUint: parsing {text:?}: value out of range")),
-        _ => Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax")),
-    }
+    strconv::parse_uint(text)
 }
 
 impl Registry {
     /// Watches what is selected. `cut` is cancelled if the watcher never reads and has to be cut off.
     pub async fn watch(
         &self,
-        at: &Address,
+        request: &RequestInfo,
         options: &ListOptions,
         cut: CancellationToken,
     ) -> Result<WatchStream, Status> {
-        let selection = Selection::parse(at, options, self.profile)?;
+        let mut selection = Selection::parse(request, options, self.profile)?;
+        let widened = selection.widen(request, self.profile);
         let revision = version(&options.resource_version).map_err(|text| {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
         })?;
-        let repeats = self.profile.watch_repeats_start(&at.resource.plural);
+        let repeats = self.profile.watch_repeats_start(request.resource.stored_as());
         let start = match (revision, self.profile.watch_starts_from_present(), repeats) {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
-                let listing = self.listing(at).await?;
+                let listing = match widened {
+                    true => self.store.list(request.resource.stored_as(), None).await?,
+                    false => self.listing(request).await?,
+                };
                 Start::Present {
                     records: listing.records,
                     revision: listing.revision,
@@ -90,18 +91,19 @@ impl Registry {
             (revision, _, false) => Start::After(revision),
         };
         let after = if repeats { 0 } else { revision };
-        let interest = Interest {
-            sees: Box::new(move |record| selection.sees(record)),
-            face: face::face(at.resource),
+        let filter = WatchFilter {
+            matches: Box::new(move |record| selection.matches(record)),
+            version: request.resource.clone(),
             after,
         };
-        let follower = self
+        let watcher = self
             .hub
-            .follow(table(at.resource), start, interest, cut)
+            .watch(request.resource.stored_as(), start, filter, cut)
             .map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
         Ok(WatchStream {
-            follower,
-            end: options.timeout.map(|t| Instant::now() + t),
+            watcher,
+            // A timeout past the end of time is none.
+            end: options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         })
     }
 }

@@ -1,44 +1,44 @@
-//! What a field that is not given becomes.
+//! Defaults of fields.
 //!
-//! Plain defaults stand beside their fields in `fixtures/kinds`; those with a condition are the functions here, named by a type's `@default`.
-//! Promises: a parent's defaults come before its parts', and defaulting what is defaulted changes nothing.
+//! A default that is a constant is in the file of the kind. A default with a condition is a function here, which a type names as its `@default`.
+//! Guarantees: the defaults of a value are set before those of the values in it; defaulting is idempotent.
 //! Source of semantics: Kubernetes v1.2's defaulting functions.
 
 use serde_json::{Map, Value, json};
 
-use super::types::{Shape, Struct};
+use super::types::{DefaultRule, FieldType, StructType, Types};
 use crate::api::{
     Object,
     meta::{self, child, lookup, text},
 };
 
-/// Fills in what is not given in an object of type `of`.
-pub(super) fn structure(of: &Struct, object: &mut Object) {
+/// Sets the defaults in an object of type `of`.
+pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) {
     if let Some(rule) = of.default {
         rule(object);
     }
     for field in &of.fields {
         if let Some(default) = &field.default
-            && object
-                .get(field.name)
-                .is_none_or(|given| given.is_null() || (!matches!(field.shape, Shape::Pointer(_)) && is_zero(given)))
+            && object.get(&*field.name).is_none_or(|given| {
+                given.is_null() || (!matches!(field.field_type, FieldType::Pointer(_)) && is_zero(given))
+            })
         {
-            object.insert(field.name.to_owned(), default.clone());
+            object.insert(field.name.to_string(), default.clone());
         }
-        if let Shape::Struct(inner) = &field.shape {
-            structure(inner, child(object, field.name));
-        } else if let Some(given) = object.get_mut(field.name) {
-            value(&field.shape, given);
+        if let FieldType::Struct(id) = field.field_type {
+            structure(types, types.get(id), child(object, &field.name));
+        } else if let Some(given) = object.get_mut(&*field.name) {
+            value(types, &field.field_type, given);
         }
     }
 }
 
-fn value(shape: &Shape, given: &mut Value) {
-    match (shape, given) {
+fn value(types: &Types, of: &FieldType, given: &mut Value) {
+    match (of, given) {
         (_, Value::Null) => {}
-        (Shape::Pointer(of), given) => value(of, given),
-        (Shape::Struct(of), Value::Object(fields)) => structure(of, fields),
-        (Shape::List(of), Value::Array(items)) => items.iter_mut().for_each(|item| value(of, item)),
+        (FieldType::Pointer(inner), given) => value(types, inner, given),
+        (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields),
+        (FieldType::List(items), Value::Array(given)) => given.iter_mut().for_each(|item| value(types, items, item)),
         _ => {}
     }
 }
@@ -52,10 +52,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// A default with a condition.
-pub(super) type DefaultRule = fn(&mut Object);
-
-/// The rule that `fixtures/kinds` knows by this name.
+/// The default with a condition of that name.
 pub(super) fn rule(name: &str) -> Option<DefaultRule> {
     Some(match name {
         "allocatable" => allocatable,
@@ -83,7 +80,7 @@ fn is_given(object: &Object, field: &str) -> bool {
     }
 }
 
-/// An image without a tag, or of the latest, is always pulled.
+/// `imagePullPolicy`: `Always` for an image without a tag or with the tag `latest`, else `IfNotPresent`.
 fn image_pull_policy(container: &mut Object) {
     if text(container, "imagePullPolicy").is_empty() {
         let always = matches!(image_tag(text(container, "image")), "" | "latest");
@@ -94,7 +91,7 @@ fn image_pull_policy(container: &mut Object) {
     }
 }
 
-/// The tag or digest of an image: what stands behind the at-sign, or else behind the last colon, unless that is a port's.
+/// The digest of an image, else its tag; empty if it has neither. A colon before a slash precedes a port.
 fn image_tag(image: &str) -> &str {
     if let Some(digest) = image.split('@').nth(1) {
         return digest;
@@ -106,7 +103,7 @@ fn image_tag(image: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// A service's port leads to the same port, unless it says to which.
+/// `targetPort` of a service's port: the port itself.
 fn target_port(port: &mut Object) {
     let given = port.get("targetPort").is_some_and(|target| !is_zero(target));
     if !given {
@@ -115,14 +112,14 @@ fn target_port(port: &mut Object) {
     }
 }
 
-/// A volume of no kind is an empty directory.
+/// The source of a volume: an empty directory.
 fn volume_source(volume: &mut Object) {
     if volume.iter().all(|(name, source)| name == "name" || source.is_null()) {
         volume.insert("emptyDir".into(), json!({}));
     }
 }
 
-/// A node is known outside by its own name.
+/// `externalID` of a node: its name.
 fn external_id(node: &mut Object) {
     let name = text(node, "metadata.name").to_owned();
     let spec = child(node, "spec");
@@ -131,7 +128,7 @@ fn external_id(node: &mut Object) {
     }
 }
 
-/// What is limited is requested up to the limit.
+/// Requests of a container: its limits.
 fn requests_from_limits(pod: &mut Object) {
     let Some(Value::Array(containers)) = child(pod, "spec").get_mut("containers") else {
         return;
@@ -150,7 +147,7 @@ fn requests_from_limits(pod: &mut Object) {
     }
 }
 
-/// In the host's network, a container's port is the host's.
+/// `hostPort` of a container's port in a pod with `hostNetwork`: the container's port.
 fn host_ports(spec: &mut Object) {
     if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
         return;
@@ -179,7 +176,7 @@ fn template_labels(object: &Object) -> Option<Value> {
         .cloned()
 }
 
-/// A controller selects by, and is labelled with, its template's labels.
+/// Selector and labels of a controller: the labels of its template.
 fn labels_of_template(object: &mut Object) {
     if let Some(labels) = template_labels(object) {
         let spec = child(object, "spec");
@@ -190,7 +187,7 @@ fn labels_of_template(object: &mut Object) {
     }
 }
 
-/// The same, where the selector is a plain map, of which an empty one is none.
+/// Selector and labels of a controller whose selector is a plain map: the labels of its template.
 fn labels_of_template_map(object: &mut Object) {
     if let Some(labels) = template_labels(object) {
         let spec = child(object, "spec");
@@ -208,7 +205,7 @@ fn label(object: &mut Object, labels: Value) {
     }
 }
 
-/// A job that makes no selector of its own selects by, and is labelled with, its template's labels.
+/// Selector and labels of a job: the labels of its template; and its counts.
 fn job(job: &mut Object) {
     if let Some(labels) = template_labels(job) {
         let spec = child(job, "spec");
@@ -220,7 +217,7 @@ fn job(job: &mut Object) {
     job_counts(job);
 }
 
-/// What of a node can be allotted is all of it, unless it says otherwise.
+/// `allocatable` of a node: its capacity.
 fn allocatable(status: &mut Object) {
     if !is_given(status, "allocatable")
         && let Some(capacity) = status.get("capacity").filter(|c| !c.is_null()).cloned()
@@ -229,7 +226,7 @@ fn allocatable(status: &mut Object) {
     }
 }
 
-/// One pod at a time and one in all, unless either is said.
+/// `parallelism` of a job: 1. `completions`: 1 if there is no `parallelism` either.
 fn job_counts(job: &mut Object) {
     let spec = child(job, "spec");
     let given = |spec: &Map<String, Value>, field: &str| spec.get(field).is_some_and(|v| !v.is_null());
@@ -241,14 +238,14 @@ fn job_counts(job: &mut Object) {
     }
 }
 
-/// A rolling update has its parameters.
+/// Parameters of a rolling update: an empty object, which has defaults itself.
 fn rolling_update(strategy: &mut Object) {
     if matches!(text(strategy, "type"), "" | "RollingUpdate") {
         child(strategy, "rollingUpdate");
     }
 }
 
-/// Limits of containers: no default is no more than the most, no request than the default, or else the least.
+/// `default` of a container's limits: the maximum. `defaultRequest`: the default, else the minimum.
 fn limit_range_item(item: &mut Object) {
     if text(item, "type") != "Container" {
         return;
@@ -283,7 +280,7 @@ mod tests {
     #[case("host:5000/nginx:2", "IfNotPresent")]
     #[case("nginx:latest@sha256:abc", "IfNotPresent")]
     #[case("", "Always")]
-    fn an_image_without_a_tag_is_always_pulled(#[case] image: &str, #[case] policy: &str) {
+    fn the_pull_policy_depends_on_the_tag(#[case] image: &str, #[case] policy: &str) {
         let mut container = json!({ "image": image }).as_object().unwrap().clone();
         image_pull_policy(&mut container);
         assert_eq!(container["imagePullPolicy"], policy);
@@ -316,24 +313,26 @@ mod tests {
     #[case("v1", "Pod", r#"{"spec": {"volumes": [{"name": "a"}, {"name": "b", "secret": {}}]}}"#, "spec.volumes", json!([{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}}]))]
     #[case("v1", "Pod", r#"{"spec": {"hostNetwork": true, "containers": [{"image": "a:1", "ports": [{"containerPort": 80}]}]}}"#, "spec.containers", json!([{"name": "", "image": "a:1", "ports": [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}], "resources": {}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "IfNotPresent"}]))]
     #[case("v1", "PodTemplate", r#"{"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}}"#, "template.spec.containers", json!([{"name": "", "resources": {"limits": {"cpu": "1"}}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "Always"}]))]
-    fn what_is_not_given_becomes(
+    fn a_missing_field_gets_its_default(
         #[case] group_version: &str,
         #[case] kind: &str,
         #[case] body: &str,
         #[case] path: &str,
         #[case] value: Value,
     ) {
-        let kind = Scheme::builtin().kind(group_version, kind).unwrap();
-        let mut object = kind.decode(body.as_bytes(), Syntax::Json).unwrap();
+        let scheme = Scheme::builtin();
+        let kind = scheme.kind(group_version, kind).unwrap();
+        let mut object = scheme.decode(kind, body.as_bytes(), Syntax::Json).unwrap();
         kind.default(&mut object);
         assert_eq!(lookup(&object, path).unwrap().to_string(), value.to_string());
     }
 
     #[test]
-    fn only_a_pod_requests_what_it_is_limited_to() {
-        let pods = Scheme::builtin().kind("v1", "Pod").unwrap();
+    fn requests_default_to_limits_in_pods_only() {
+        let scheme = Scheme::builtin();
+        let pods = scheme.kind("v1", "Pod").unwrap();
         let body = json!({"spec": {"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}]}}).to_string();
-        let mut pod = pods.decode(body.as_bytes(), Syntax::Json).unwrap();
+        let mut pod = scheme.decode(pods, body.as_bytes(), Syntax::Json).unwrap();
         pods.default(&mut pod);
         assert_eq!(
             pod["spec"]["containers"][0]["resources"]["requests"],

@@ -1,4 +1,4 @@
-//! What every store promises, as tests that run over each of them.
+//! The contract of stores: tests that run over every implementation.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use super::*;
 
-/// Remembers what it heard.
+/// Keeps the changes that it gets.
 #[derive(Default)]
 struct Heard(Mutex<Vec<Change>>);
 
@@ -29,13 +29,13 @@ fn draft(value: &str) -> Write {
 }
 
 fn key(namespace: &str, name: &str) -> Key {
-    Key::new("configmaps", namespace, name)
+    Key::new(&GroupResource::core("configmaps"), namespace, name)
 }
 
 #[rstest]
 #[case::memory(memory)]
 #[tokio::test]
-async fn revisions_grow_by_one_a_change_and_the_sink_hears_each(#[case] make: Make) {
+async fn every_change_has_the_next_revision_and_goes_to_the_sink(#[case] make: Make) {
     let heard = Arc::new(Heard::default());
     let store = make(heard.clone());
     let a = key("n", "a");
@@ -109,23 +109,30 @@ async fn a_listing_is_a_snapshot_in_order(#[case] make: Make) {
             .map(|r| format!("{}/{}", r.key().namespace, r.key().name))
             .collect::<Vec<_>>()
     };
-    let all = store.list("configmaps", None).await.unwrap();
+    let all = store.list(&GroupResource::core("configmaps"), None).await.unwrap();
     assert_eq!(names(&all), ["a/y", "ab/w", "b/x", "b/z"]);
-    let before = store.list("configmaps", Some("b")).await.unwrap();
+    let before = store.list(&GroupResource::core("configmaps"), Some("b")).await.unwrap();
     store
         .commit(&key("b", "v"), Expected::Absent, draft("v"))
         .await
         .unwrap();
     assert_eq!(names(&before), ["b/x", "b/z"]);
-    let after = store.list("configmaps", Some("b")).await.unwrap();
+    let after = store.list(&GroupResource::core("configmaps"), Some("b")).await.unwrap();
     assert_eq!((names(&after).len(), after.revision), (3, before.revision + 1));
-    assert!(store.list("pods", None).await.unwrap().records.is_empty());
+    assert!(
+        store
+            .list(&GroupResource::core("pods"), None)
+            .await
+            .unwrap()
+            .records
+            .is_empty()
+    );
 }
 
 #[rstest]
 #[case::memory(memory)]
 #[tokio::test]
-async fn of_many_writers_at_once_one_wins_each_round(#[case] make: Make) {
+async fn of_concurrent_writers_one_wins(#[case] make: Make) {
     let heard = Arc::new(Heard::default());
     let store: Arc<dyn Store> = Arc::from(make(heard.clone()));
     let a = key("n", "a");

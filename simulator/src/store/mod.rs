@@ -1,8 +1,8 @@
-//! Where objects are kept: a table per kind, one revision counter over all, compare-and-swap writes.
+//! Storage of objects: a table per resource, one revision counter, compare-and-swap writes.
 //!
-//! Promises: an object's bytes are shared by everyone who reads them; revisions only grow, and every committed change has its own;
-//! a listing is a snapshot, true at its revision; the [`Sink`] hears of every change once, in order of revision.
-//! Limits: what is stored is opaque here but for its labels and selectable fields, which are extracted when it is written.
+//! Guarantees: readers share the bytes of an object; every committed change has its own revision, which is greater than all before; a listing is a snapshot at its
+//! revision; the [`Sink`] gets every change once, in order of revision.
+//! Limits: an object is opaque to the store, except for its labels and selectable fields, which are extracted when it is written.
 
 mod memory;
 mod record;
@@ -14,14 +14,16 @@ use std::{fmt, sync::Arc};
 
 use futures::future::BoxFuture;
 
+use crate::api::GroupResource;
+
 pub use memory::Memory;
 pub use record::{Draft, Pairs, Record};
 
-/// Where an object stands: its kind's table, its namespace (empty for cluster-wide kinds), its name.
+/// Key of a stored object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The table, named like the kind's plural: `pods`. Kinds with two faces have one table.
-    pub table: &'static str,
+    /// Group and plural of its kind's storage version; all versions of a kind share it.
+    pub resource: GroupResource,
     /// The namespace; empty for cluster-wide kinds.
     pub namespace: Box<str>,
     /// The name.
@@ -29,10 +31,10 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of `name` in `namespace` of `table`.
-    pub fn new(table: &'static str, namespace: &str, name: &str) -> Self {
+    /// The key of `name` in `namespace`.
+    pub fn new(resource: &GroupResource, namespace: &str, name: &str) -> Self {
         Self {
-            table,
+            resource: resource.clone(),
             namespace: namespace.into(),
             name: name.into(),
         }
@@ -41,40 +43,40 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.table, self.namespace, self.name)
+        write!(f, "{}/{}/{}", self.resource, self.namespace, self.name)
     }
 }
 
-/// What a write takes for granted, and fails without.
+/// Precondition of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// Nothing is stored under the key.
     Absent,
-    /// The object is stored at this very revision.
+    /// The stored object has this revision.
     At(u64),
 }
 
-/// What a write does.
+/// A write.
 #[derive(Clone, Debug)]
 pub enum Write {
     /// Stores this object.
     Put(Draft),
-    /// Removes what is there.
+    /// Removes the object.
     Remove,
 }
 
 /// One committed change.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The revision it was given.
+    /// Its revision.
     pub revision: u64,
-    /// The object before; `None` where it was created.
+    /// The object before; `None` if it was created.
     pub before: Option<Arc<Record>>,
-    /// The object after; `None` where it was removed.
+    /// The object after; `None` if it was removed.
     pub after: Option<Arc<Record>>,
 }
 
-/// The objects of a table, or of one namespace of it, as they were at one revision.
+/// The objects of a resource, or of one namespace of it, as they were at one revision.
 #[derive(Clone, Debug)]
 pub struct Listing {
     /// The store's revision.
@@ -83,7 +85,7 @@ pub struct Listing {
     pub records: Vec<Arc<Record>>,
 }
 
-/// Why a write was not made, or a read not answered.
+/// Why a read or a write failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Something is stored under the key already.
@@ -92,7 +94,7 @@ pub enum StoreError {
     /// Nothing is stored under the key.
     #[error("{0} does not exist")]
     Missing(Key),
-    /// What is stored has another revision than expected.
+    /// The stored object has another revision than expected.
     #[error("{key} is at revision {actual}, not {expected}")]
     Stale {
         /// The key.
@@ -107,9 +109,9 @@ pub enum StoreError {
     Unavailable(String),
 }
 
-/// Hears of every change, in order of revision, before any reader can see a later one.
+/// Receiver of every change, in order of revision.
 ///
-/// It is called with the store locked: it must be quick and must not call back.
+/// A change is passed to it before any reader can see a later one. The store is locked during the call, which must be short and must not call the store.
 pub trait Sink: Send + Sync {
     /// The change was committed.
     fn committed(&self, change: Change);
@@ -120,14 +122,14 @@ pub trait Store: Send + Sync {
     /// The object under `key`.
     fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>>;
 
-    /// The objects of `table`, of one `namespace` or of all.
+    /// The objects of `resource`, of one `namespace` or of all.
     fn list<'a>(
         &'a self,
-        table: &'static str,
+        resource: &'a GroupResource,
         namespace: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Listing, StoreError>>;
 
-    /// Makes the write if `expected` holds, and answers the change that it made.
+    /// Commits the write if `expected` holds; returns the change.
     fn commit<'a>(
         &'a self,
         key: &'a Key,

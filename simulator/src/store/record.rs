@@ -1,32 +1,42 @@
-//! One stored object: its bytes, and what was extracted from them.
+//! A stored object: its bytes, labels and selectable fields.
 
-use std::{ops::Range, sync::OnceLock};
+use std::{
+    ops::Range,
+    sync::{Arc, Weak},
+};
 
 use bytes::{Bytes, BytesMut};
+use parking_lot::Mutex;
 
 use super::Key;
+use crate::{
+    api::Object,
+    scheme::{ByVersion, Resource},
+};
 
 /// Sorted name-value pairs: labels, or selectable fields.
 pub type Pairs = Box<[(Box<str>, Box<str>)]>;
 
-/// The field that a [`Draft`]'s bytes must carry, once in its metadata, in place of the revision that it will be given.
+/// The resource version in the metadata of a [`Draft`], which is replaced by the revision.
 const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 
-/// An object that is about to be stored: encoded, but for its revision.
+/// An object to be stored: encoded, without its revision.
 #[derive(Clone, Debug)]
 pub struct Draft {
     head: Bytes,
     tail: Bytes,
     given_link: Box<str>,
+    hidden: Box<str>,
+    present_as_modified: bool,
     labels: Pairs,
     fields: Pairs,
 }
 
 impl Draft {
-    /// A draft of `encoded`, an object whose metadata says `"resourceVersion":"0"`; `None` where it does not.
+    /// A draft of `encoded`, an object with `"resourceVersion":"0"` in its metadata; `None` if it has none.
     ///
-    /// `given_link` is the selfLink that its writer gave it, which v1.2 stores (though it shows the true one), so that another one is a change.
-    /// In JSON text an unescaped quotation mark cannot stand inside a string, so what is found is a field; metadata comes before any other.
+    /// `given_link` is the selfLink in the request, which v1.2 stores (though it shows the right one): another one is a change.
+    /// The first match is the field: a string cannot contain unescaped quotation marks, and the metadata come first.
     pub fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
@@ -34,13 +44,31 @@ impl Draft {
             head: encoded.slice(..at),
             tail: encoded.slice(at + 1..),
             given_link,
+            hidden: Box::default(),
+            present_as_modified: false,
             labels,
             fields,
         })
     }
 
+    /// The same, with what else v1.2 stores differently from how it shows it; another text is a change.
+    pub fn with_hidden(self, hidden: &str) -> Self {
+        Self {
+            hidden: hidden.into(),
+            ..self
+        }
+    }
+
+    /// The same, for a watch that begins with the present objects to show as MODIFIED.
+    pub fn present_as_modified(self) -> Self {
+        Self {
+            present_as_modified: true,
+            ..self
+        }
+    }
+
     /// The record that this draft becomes at `revision`.
-    pub(super) fn seal(self, key: Key, revision: u64) -> Record {
+    pub(super) fn into_record(self, key: Key, revision: u64) -> Record {
         let digits = revision.to_string();
         let mut bytes = BytesMut::with_capacity(self.head.len() + digits.len() + self.tail.len());
         bytes.extend_from_slice(&self.head);
@@ -53,28 +81,34 @@ impl Draft {
             bytes: bytes.freeze(),
             version,
             given_link: self.given_link,
+            hidden: self.hidden,
+            present_as_modified: self.present_as_modified,
             labels: self.labels,
             fields: self.fields,
-            other_face: OnceLock::new(),
+            converted: ByVersion::default(),
+            object: Mutex::default(),
         }
     }
 }
 
 /// A stored object at one revision.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Record {
     key: Key,
     revision: u64,
     bytes: Bytes,
     version: Range<usize>,
     given_link: Box<str>,
+    hidden: Box<str>,
+    present_as_modified: bool,
     labels: Pairs,
     fields: Pairs,
-    other_face: OnceLock<Bytes>,
+    converted: ByVersion<Bytes>,
+    object: Mutex<Weak<Object>>,
 }
 
 impl Record {
-    /// Where it stands.
+    /// Its key.
     pub fn key(&self) -> &Key {
         &self.key
     }
@@ -89,9 +123,25 @@ impl Record {
         &self.bytes
     }
 
-    /// The selfLink that its writer gave it; empty for none.
+    /// The object as a tree: parsed when first used, then shared while it is in use.
+    pub fn object(&self) -> Arc<Object> {
+        let mut kept = self.object.lock();
+        if let Some(object) = kept.upgrade() {
+            return object;
+        }
+        let object = Arc::new(serde_json::from_slice(&self.bytes).unwrap_or_default());
+        *kept = Arc::downgrade(&object);
+        object
+    }
+
+    /// The selfLink in the request that wrote it; empty for none.
     pub fn given_link(&self) -> &str {
         &self.given_link
+    }
+
+    /// Whether a watch that begins with the present objects shows this one as MODIFIED.
+    pub fn is_present_as_modified(&self) -> bool {
+        self.present_as_modified
     }
 
     /// Its labels.
@@ -104,57 +154,75 @@ impl Record {
         &self.fields
     }
 
-    /// The object in the other version of its kind: made by `convert` when first asked for, then shared.
-    pub fn other_face(&self, convert: impl FnOnce(&Bytes) -> Bytes) -> &Bytes {
-        self.other_face.get_or_init(|| convert(&self.bytes))
+    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first used, then shared.
+    pub fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
+        if version.is_storage_version() {
+            return &self.bytes;
+        }
+        self.converted
+            .get_or_init(version, || version.convert_stored(&self.bytes))
     }
 
-    /// Whether `draft` would store the same object again.
+    /// Whether `draft` is the same object.
     pub fn is_same_as(&self, draft: &Draft) -> bool {
         self.given_link == draft.given_link
+            && self.hidden == draft.hidden
             && self.bytes[..self.version.start] == draft.head
             && self.bytes[self.version.end..] == draft.tail
     }
 
-    /// The same object with another revision: what a removal's notification shows.
-    pub fn restated(&self, revision: u64) -> Self {
+    /// The same object with another revision, as the event of its removal has it.
+    pub fn with_revision(&self, revision: u64) -> Self {
         let draft = Draft {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),
             given_link: self.given_link.clone(),
+            hidden: self.hidden.clone(),
+            present_as_modified: self.present_as_modified,
             labels: self.labels.clone(),
             fields: self.fields.clone(),
         };
-        draft.seal(self.key.clone(), revision)
+        draft.into_record(self.key.clone(), revision)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::GroupResource;
 
     fn draft(json: &'static str) -> Option<Draft> {
         Draft::new(json.as_bytes(), "".into(), Pairs::default(), Pairs::default())
     }
 
     #[test]
-    fn the_revision_is_put_in_place() {
+    fn a_record_has_its_revision_in_its_bytes() {
         let draft =
             draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#)
                 .unwrap();
-        let record = draft.seal(Key::new("pods", "n", "a"), 1234);
+        let record = draft.into_record(Key::new(&GroupResource::core("pods"), "n", "a"), 1234);
         assert_eq!(
             record.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
                 .as_slice()
         );
-        let later = record.restated(99999);
+        let later = record.with_revision(99999);
         assert_eq!(
             later.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"99999","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
                 .as_slice()
         );
         assert_eq!(later.revision(), 99999);
+    }
+
+    #[test]
+    fn a_tree_is_shared_while_it_is_in_use() {
+        let record = draft(r#"{"metadata":{"resourceVersion":"0"}}"#)
+            .unwrap()
+            .into_record(Key::new(&GroupResource::core("pods"), "n", "a"), 7);
+        let object = record.object();
+        assert_eq!(object["metadata"]["resourceVersion"], "7");
+        assert!(Arc::ptr_eq(&object, &record.object()));
     }
 
     #[test]

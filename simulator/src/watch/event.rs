@@ -1,22 +1,22 @@
-//! One change as followers see it.
+//! One change as watchers see it.
 
 use std::sync::{Arc, OnceLock};
 
 use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::{
-    scheme::Resource,
+    scheme::{ByVersion, Resource},
     store::{Change, Record},
 };
 
-/// What a notification says of its object.
+/// Type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
-    /// It came into view.
+    /// The object was created, or now passes the filter.
     Added,
-    /// It changed.
+    /// The object was changed.
     Modified,
-    /// It went out of view.
+    /// The object was removed, or no longer passes the filter.
     Deleted,
 }
 
@@ -31,33 +31,8 @@ impl EventType {
     }
 }
 
-/// Which version of its kind a follower asks for.
-#[derive(Clone, Copy)]
-pub enum Face {
-    /// The one that the kind is stored in.
-    Stored,
-    /// The other.
-    Other {
-        /// The kind in that version.
-        resource: &'static Resource,
-        /// Makes its bytes of the stored ones.
-        convert: fn(&'static Resource, &Bytes) -> Bytes,
-    },
-}
-
-impl Face {
-    /// The record's object in this face.
-    pub fn of(self, record: &Record) -> &Bytes {
-        match self {
-            Self::Stored => record.bytes(),
-            Self::Other { resource, convert } => record.other_face(|bytes| convert(resource, bytes)),
-        }
-    }
-
-    fn index(self) -> usize {
-        matches!(self, Self::Other { .. }).into()
-    }
-}
+/// The encoded frames of an event, one for each type.
+type Frames = [OnceLock<Bytes>; 3];
 
 /// One change, with the frames that were made of it.
 #[derive(Debug)]
@@ -66,7 +41,8 @@ pub struct Event {
     before: Option<Arc<Record>>,
     last: Arc<Record>,
     removed: bool,
-    frames: [[OnceLock<Bytes>; 3]; 2],
+    frames: Frames,
+    converted: ByVersion<Frames>,
 }
 
 impl Event {
@@ -80,7 +56,7 @@ impl Event {
         let removed = after.is_none();
         let last = match (after, &before) {
             (Some(after), _) => after,
-            (None, Some(before)) => Arc::new(before.restated(revision)),
+            (None, Some(before)) => Arc::new(before.with_revision(revision)),
             (None, None) => return None,
         };
         Some(Self {
@@ -88,7 +64,8 @@ impl Event {
             before,
             last,
             removed,
-            frames: Default::default(),
+            frames: Frames::default(),
+            converted: ByVersion::default(),
         })
     }
 
@@ -97,7 +74,7 @@ impl Event {
         self.revision
     }
 
-    /// The object after the change; of a removal the last state, restated at the removal's revision.
+    /// The object after the change; of a removal the last state, with_revision at the removal's revision.
     pub fn last(&self) -> &Arc<Record> {
         &self.last
     }
@@ -107,10 +84,10 @@ impl Event {
         self.removed
     }
 
-    /// What the change is to one who sees only the objects that pass `sees`.
-    pub fn seen_by(&self, sees: impl Fn(&Record) -> bool) -> Option<EventType> {
-        let before = self.before.as_deref().is_some_and(&sees);
-        let after = !self.removed && sees(&self.last);
+    /// The type of the change for a watcher of the objects that pass `matches`; `None` if it concerns none of them.
+    pub fn type_for(&self, matches: impl Fn(&Record) -> bool) -> Option<EventType> {
+        let before = self.before.as_deref().is_some_and(&matches);
+        let after = !self.removed && matches(&self.last);
         match (before, after) {
             (false, true) => Some(EventType::Added),
             (true, true) => Some(EventType::Modified),
@@ -119,10 +96,15 @@ impl Event {
         }
     }
 
-    /// The frame that tells of this event: one line of JSON. Made once for each type and face.
-    pub fn frame(&self, kind: EventType, face: Face) -> Bytes {
-        self.frames[face.index()][kind as usize]
-            .get_or_init(|| frame(kind, face.of(&self.last)))
+    /// The watch frame of this event in `version`, one of the versions of its kind: one line of JSON, encoded once for each type and version.
+    pub fn frame(&self, kind: EventType, version: &Arc<Resource>) -> Bytes {
+        let frames = if version.is_storage_version() {
+            &self.frames
+        } else {
+            self.converted.get_or_init(version, Frames::default)
+        };
+        frames[kind as usize]
+            .get_or_init(|| frame(kind, self.last.bytes_in(version)))
             .clone()
     }
 }

@@ -1,4 +1,4 @@
-//! Where changes come in and followers go out.
+//! Changes go in, watchers come out.
 
 use std::{
     collections::HashMap,
@@ -13,17 +13,19 @@ use parking_lot::{Mutex, RwLock};
 use tokio::{sync::Notify, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::{Event, Follower, Interest, LAG, TooOld, follower::limit, log::Log};
+use super::{Event, LAG, TooOld, WatchFilter, Watcher, history::History, watcher::backlog_limit};
 use crate::{
+    api::GroupResource,
+    clock::Activity,
     profile::Profile,
     store::{Change, Record, Sink},
 };
 
-/// The pause after a round of wake-ups, for each follower that was woken: about what one takes to write what it has found.
+/// Pause after a round of wake-ups, for each watcher: about the time that one takes to write its frames.
 const PAUSE: Duration = Duration::from_micros(10);
-/// A shorter pause than this is not made.
+/// Shortest pause; a shorter one is left out.
 const SHORTEST: Duration = Duration::from_millis(1);
-/// A longer one neither.
+/// Longest pause.
 const LONGEST: Duration = Duration::from_millis(50);
 
 /// Where a watch starts.
@@ -44,86 +46,90 @@ pub enum Start {
     After(u64),
 }
 
-/// One kind's followers.
+/// One kind's history and watchers.
 pub(super) struct Channel {
-    pub(super) log: RwLock<Log>,
-    pub(super) grown: Notify,
+    pub(super) history: RwLock<History>,
+    pub(super) notify: Arc<Notify>,
     changed: AtomicBool,
-    places: Mutex<Vec<Weak<Place>>>,
+    limits: Mutex<Vec<Weak<WatcherLimit>>>,
 }
 
-/// How long a follower may sleep, and how to cut its connection.
-pub(super) struct Place {
-    /// The end of the log past which the follower is too far behind.
-    pub(super) limit: AtomicU64,
-    cut: CancellationToken,
+/// Backlog limit of one watcher, and the token that closes its connection.
+pub(super) struct WatcherLimit {
+    /// The end of the history past which the watcher is too far behind.
+    pub(super) end: AtomicU64,
+    close: CancellationToken,
 }
 
 impl Channel {
-    /// Wakes the followers and cuts those that are too far behind; how many there are.
+    /// Wakes the watchers and closes those that are too far behind; returns how many there are.
     fn wake(&self) -> usize {
-        self.grown.notify_waiters();
-        let end = self.log.read().end();
-        let places = self.places.lock();
-        places
+        self.notify.notify_waiters();
+        let end = self.history.read().end();
+        let limits = self.limits.lock();
+        limits
             .iter()
             .filter_map(Weak::upgrade)
-            .filter(|p| p.limit.load(Ordering::Acquire) < end)
-            .for_each(|p| p.cut.cancel());
-        places.len()
+            .filter(|l| l.end.load(Ordering::Acquire) < end)
+            .for_each(|l| l.close.cancel());
+        limits.len()
     }
 }
 
 /// The channels of all kinds.
 ///
-/// A commit only appends to a log; a task of the hub's own wakes the followers and ends those that are too far behind.
+/// A commit only appends to a history; a task of the hub wakes the watchers and ends those that are too far behind.
 pub struct Hub {
     profile: Profile,
-    channels: RwLock<HashMap<&'static str, Arc<Channel>>>,
+    channels: RwLock<HashMap<GroupResource, Arc<Channel>>>,
     latest: AtomicU64,
-    fed: Arc<Notify>,
+    notify: Arc<Notify>,
+    activity: Activity,
 }
 
 impl Hub {
-    /// A hub that keeps as much history as `profile` has it. Needs a running tokio runtime, and ends with its last user.
-    pub fn start(profile: Profile) -> Arc<Self> {
-        let fed = Arc::new(Notify::new());
+    /// A hub that keeps the profile's length of history. It counts in `activity` while watchers are to be woken.
+    ///
+    /// Needs a running tokio runtime.
+    pub(crate) fn start(profile: Profile, activity: &Activity) -> Arc<Self> {
+        let notify = Arc::new(Notify::new());
         let hub = Arc::new(Self {
             profile,
             channels: RwLock::default(),
             latest: AtomicU64::new(0),
-            fed: fed.clone(),
+            notify: notify.clone(),
+            activity: activity.clone(),
         });
-        tokio::spawn(wake(Arc::downgrade(&hub), fed));
+        tokio::spawn(activity.track(wake(Arc::downgrade(&hub), notify)));
         hub
     }
 
-    /// Follows `table` from `start` on. `cut` is cancelled if the follower falls behind: whoever writes to a peer that never reads has to end then.
-    pub fn follow(
+    /// Watches `resource` from `start` on. `close` is cancelled if the watcher falls too far behind, so that a peer that never reads is closed.
+    pub fn watch(
         &self,
-        table: &'static str,
+        resource: &GroupResource,
         start: Start,
-        interest: Interest,
-        cut: CancellationToken,
-    ) -> Result<Follower, TooOld> {
-        let channel = self.channel(table);
-        let log = channel.log.read();
+        filter: WatchFilter,
+        close: CancellationToken,
+    ) -> Result<Watcher, TooOld> {
+        let channel = self.channel(resource);
+        let history = channel.history.read();
         let (first, position) = match start {
-            Start::Beginning => (log.base(), log.start()),
-            Start::Present { records, revision } => (records, log.position_after(revision)?),
-            Start::At(revision) => (Vec::new(), log.position_at(revision)?),
-            Start::After(revision) => (Vec::new(), log.position_after(revision)?),
+            Start::Beginning => (history.base(), history.start()),
+            Start::Present { records, revision } => (records, history.position_after(revision)?),
+            Start::At(revision) => (Vec::new(), history.position_at(revision)?),
+            Start::After(revision) => (Vec::new(), history.position_after(revision)?),
         };
-        let place = Arc::new(Place {
-            limit: AtomicU64::new(limit(position, log.end().saturating_sub(position))),
-            cut,
+        let limit = Arc::new(WatcherLimit {
+            end: AtomicU64::new(backlog_limit(position, history.end().saturating_sub(position))),
+            close,
         });
-        drop(log);
-        let mut places = channel.places.lock();
-        places.retain(|p| p.strong_count() > 0);
-        places.push(Arc::downgrade(&place));
-        drop(places);
-        Ok(Follower::new(channel, place, position, first, interest))
+        drop(history);
+        let mut limits = channel.limits.lock();
+        limits.retain(|l| l.strong_count() > 0);
+        limits.push(Arc::downgrade(&limit));
+        drop(limits);
+        Ok(Watcher::new(channel, limit, position, first, filter))
     }
 
     /// The revision of the latest change; 0 before the first.
@@ -131,19 +137,33 @@ impl Hub {
         self.latest.load(Ordering::Acquire)
     }
 
-    fn channel(&self, table: &'static str) -> Arc<Channel> {
-        if let Some(channel) = self.channels.read().get(table) {
+    /// Ends the watches of `resource` once they have read what there is. From then on watches can only start after that.
+    pub(crate) fn close(&self, resource: &GroupResource) {
+        let channel = self.new_channel(resource, self.latest());
+        if let Some(closed) = self.channels.write().insert(resource.clone(), channel) {
+            closed.history.write().close();
+            closed.notify.notify_waiters();
+        }
+    }
+
+    fn new_channel(&self, resource: &GroupResource, since: u64) -> Arc<Channel> {
+        Arc::new(Channel {
+            history: RwLock::new(History::new(since, self.profile.history(resource), LAG)),
+            notify: Arc::default(),
+            changed: AtomicBool::new(false),
+            limits: Mutex::default(),
+        })
+    }
+
+    fn channel(&self, resource: &GroupResource) -> Arc<Channel> {
+        if let Some(channel) = self.channels.read().get(resource) {
             return channel.clone();
         }
-        let make = || {
-            Arc::new(Channel {
-                log: RwLock::new(Log::new(self.profile.history(table), LAG)),
-                grown: Notify::new(),
-                changed: AtomicBool::new(false),
-                places: Mutex::default(),
-            })
-        };
-        self.channels.write().entry(table).or_insert_with(make).clone()
+        self.channels
+            .write()
+            .entry(resource.clone())
+            .or_insert_with(|| self.new_channel(resource, 0))
+            .clone()
     }
 }
 
@@ -151,25 +171,25 @@ impl Sink for Hub {
     fn committed(&self, change: Change) {
         self.latest.store(change.revision, Ordering::Release);
         let Some(event) = Event::new(change) else { return };
-        let channel = self.channel(event.last().key().table);
-        channel.log.write().push(event);
+        let channel = self.channel(&event.last().key().resource);
+        channel.history.write().push(event);
         channel.changed.store(true, Ordering::Release);
-        self.fed.notify_one();
+        self.notify.notify_one();
     }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        self.fed.notify_one();
+        self.notify.notify_one();
     }
 }
 
-/// Wakes the followers of what has changed until the hub is gone.
+/// Wakes the watchers of what has changed, until the hub is dropped.
 ///
-/// Many followers are woken less often, and find more each time: what each wake-up costs is then spread over more changes.
-async fn wake(hub: Weak<Hub>, fed: Arc<Notify>) {
+/// Many watchers are woken less often and read more each time, so that the cost of a wake-up is spread over more changes.
+async fn wake(hub: Weak<Hub>, notify: Arc<Notify>) {
     loop {
-        fed.notified().await;
+        notify.notified().await;
         let Some(hub) = hub.upgrade() else { return };
         let changed: Vec<_> = hub
             .channels
@@ -178,12 +198,14 @@ async fn wake(hub: Weak<Hub>, fed: Arc<Notify>) {
             .filter(|c| c.changed.swap(false, Ordering::AcqRel))
             .cloned()
             .collect();
+        let busy = hub.activity.busy();
         drop(hub);
         let woken: usize = changed.iter().map(|channel| channel.wake()).sum();
         let pause = PAUSE * u32::try_from(woken).unwrap_or(u32::MAX);
         if pause >= SHORTEST {
             sleep(pause.min(LONGEST)).await;
         }
+        drop(busy);
     }
 }
 
@@ -193,9 +215,13 @@ mod tests {
 
     use super::*;
     use crate::{
+        scheme::Scheme,
         store::{Draft, Expected, Key, Memory, Pairs, Store, Write},
-        watch::Face,
     };
+
+    fn pods() -> GroupResource {
+        GroupResource::core("pods")
+    }
 
     struct Rig {
         hub: Arc<Hub>,
@@ -204,7 +230,7 @@ mod tests {
 
     impl Rig {
         fn new() -> Self {
-            let hub = Hub::start(Profile::Kubernetes12);
+            let hub = Hub::start(Profile::Kubernetes12, &Activity::default());
             Self {
                 store: Memory::new(hub.clone()),
                 hub,
@@ -212,7 +238,7 @@ mod tests {
         }
 
         async fn put(&self, name: &str, label: &str) -> u64 {
-            let key = Key::new("pods", "n", name);
+            let key = Key::new(&pods(), "n", name);
             let draft = Draft::new(
                 r#"{"metadata":{"resourceVersion":"0"}}"#,
                 "".into(),
@@ -230,19 +256,19 @@ mod tests {
         }
 
         async fn remove(&self, name: &str) {
-            let key = Key::new("pods", "n", name);
+            let key = Key::new(&pods(), "n", name);
             let at = self.store.get(&key).await.unwrap().unwrap().revision();
             self.store.commit(&key, Expected::At(at), Write::Remove).await.unwrap();
         }
 
-        fn follow(&self, start: Start, label: Option<&'static str>) -> Result<Follower, TooOld> {
-            let sees = move |r: &Record| label.is_none_or(|l| r.labels().iter().any(|(_, v)| **v == *l));
-            self.hub.follow(
-                "pods",
+        fn watch(&self, start: Start, label: Option<&'static str>) -> Result<Watcher, TooOld> {
+            let matches = move |r: &Record| label.is_none_or(|l| r.labels().iter().any(|(_, v)| **v == *l));
+            self.hub.watch(
+                &pods(),
                 start,
-                Interest {
-                    sees: Box::new(sees),
-                    face: Face::Stored,
+                WatchFilter {
+                    matches: Box::new(matches),
+                    version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
                     after: 0,
                 },
                 CancellationToken::new(),
@@ -260,7 +286,7 @@ mod tests {
     #[tokio::test]
     async fn a_selector_sees_objects_come_and_go() {
         let rig = Rig::new();
-        let mut x = rig.follow(Start::Beginning, Some("x")).unwrap();
+        let mut x = rig.watch(Start::Beginning, Some("x")).unwrap();
         rig.put("a", "x").await;
         rig.put("a", "y").await;
         rig.put("b", "y").await;
@@ -272,9 +298,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_follower_that_waits_is_woken() {
+    async fn a_watcher_that_waits_is_woken() {
         let rig = Rig::new();
-        let mut all = rig.follow(Start::Beginning, None).unwrap();
+        let mut all = rig.watch(Start::Beginning, None).unwrap();
         let waiting = tokio::spawn(async move { all.next().await });
         tokio::task::yield_now().await;
         rig.put("a", "x").await;
@@ -285,10 +311,10 @@ mod tests {
     async fn present_objects_come_first_and_none_is_lost_or_doubled() {
         let rig = Rig::new();
         rig.put("a", "x").await;
-        let listing = rig.store.list("pods", None).await.unwrap();
+        let listing = rig.store.list(&pods(), None).await.unwrap();
         rig.put("a", "x").await;
         let mut all = rig
-            .follow(
+            .watch(
                 Start::Present {
                     records: listing.records,
                     revision: listing.revision,
@@ -307,26 +333,26 @@ mod tests {
             rig.put("a", "x").await;
         }
         assert_eq!(
-            rig.follow(Start::At(2), None).err(),
+            rig.watch(Start::At(2), None).err(),
             Some(TooOld { asked: 2, oldest: 3 })
         );
-        assert!(rig.follow(Start::After(2), None).is_ok());
+        assert!(rig.watch(Start::After(2), None).is_ok());
     }
 
     #[tokio::test]
-    async fn who_never_reads_is_cut_and_writers_go_on() {
+    async fn a_watcher_that_never_reads_is_closed_and_writers_go_on() {
         let rig = Rig::new();
-        let cut = CancellationToken::new();
-        let interest = Interest {
-            sees: Box::new(|_| true),
-            face: Face::Stored,
+        let close = CancellationToken::new();
+        let filter = WatchFilter {
+            matches: Box::new(|_| true),
+            version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
             after: 0,
         };
-        let mut asleep = rig.hub.follow("pods", Start::Beginning, interest, cut.clone()).unwrap();
+        let mut asleep = rig.hub.watch(&pods(), Start::Beginning, filter, close.clone()).unwrap();
         for _ in 0..=LAG {
             rig.put("a", "x").await;
         }
-        cut.cancelled().await;
+        close.cancelled().await;
         assert_eq!(asleep.next().await, None);
     }
 }

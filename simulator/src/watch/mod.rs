@@ -1,24 +1,24 @@
-//! Watches: who follows a kind hears of its changes, in order, each once.
+//! The watch cache: every change of a kind, in order, to each watcher once.
 //!
-//! Promises: a follower never slows a writer: a commit appends to a shared log, and followers read it at their own pace; a frame is
-//! encoded once however many read it; a follower that falls [`LAG`] changes further behind than it has been is ended, and its connection cut if it
-//! never reads; where that is less than the history kept, it can resume where it was ended.
+//! Promises: a watcher never slows a writer: a commit appends to a shared history, and watchers read it at their own pace; a frame is
+//! encoded once for all watchers; a watcher whose backlog grows by [`LAG`] changes is ended, and its connection closed if it
+//! never reads; if that is less than the history kept, it can resume where it was ended.
 //! Limits: history is bounded; an older start is refused with [`TooOld`].
 //! Source of the semantics: the watch cache of Kubernetes v1.2, and the documents where the profile says so.
 
 mod event;
-mod follower;
+mod history;
 mod hub;
-mod log;
+mod watcher;
 
-pub use event::{Event, EventType, Face};
-pub use follower::{Follower, Interest};
+pub use event::{Event, EventType};
 pub use hub::{Hub, Start};
+pub use watcher::{WatchEnded, WatchFilter, Watcher};
 
-/// How many changes of a kind a follower may be behind, beyond what it has been behind at the least, before it is ended.
+/// How many changes a watcher's backlog may grow, from the smallest that it has had, before the watcher is ended.
 pub const LAG: usize = 4_096;
 
-/// The asked-for start lies before what is kept.
+/// The start of the watch is before the history that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too old resource version: {asked} ({oldest})")]
 pub struct TooOld {

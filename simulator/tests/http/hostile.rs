@@ -224,7 +224,7 @@ async fn a_body_over_the_limit_is_refused_and_the_connection_goes_on() {
 async fn a_body_that_never_ends_is_not_waited_for() {
     let simulator = limited(Limits {
         body: 1 << 16,
-        body_patience: Duration::from_millis(100),
+        body_timeout: Duration::from_millis(100),
         ..Limits::default()
     })
     .await;
@@ -247,7 +247,7 @@ async fn a_body_that_never_ends_is_not_waited_for() {
 #[tokio::test]
 async fn a_head_that_dribbles_in_is_not_waited_for() {
     let simulator = limited(Limits {
-        head_patience: Duration::from_millis(100),
+        head_timeout: Duration::from_millis(100),
         ..Limits::default()
     })
     .await;
@@ -308,7 +308,7 @@ async fn connections_over_the_limit_wait_for_one_to_end() {
 #[tokio::test]
 async fn a_watcher_that_never_reads_is_cut_and_slows_nobody() {
     let simulator = limited(Limits {
-        write_patience: Duration::from_millis(100),
+        write_timeout: Duration::from_millis(100),
         ..Limits::default()
     })
     .await;

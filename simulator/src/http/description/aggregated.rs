@@ -5,51 +5,17 @@
 use serde_json::{Value, json};
 
 use crate::{
-    http::route::{GroupVersion, Table, part_methods},
+    http::route::{GroupVersion, Table, subresource_methods},
     scheme::Resource,
 };
 
-/// The short names of a resource.
-fn short_names(plural: &str) -> &'static [&'static str] {
-    match plural {
-        "componentstatuses" => &["cs"],
-        "configmaps" => &["cm"],
-        "daemonsets" => &["ds"],
-        "deployments" => &["deploy"],
-        "endpoints" => &["ep"],
-        "events" => &["ev"],
-        "horizontalpodautoscalers" => &["hpa"],
-        "ingresses" => &["ing"],
-        "limitranges" => &["limits"],
-        "namespaces" => &["ns"],
-        "nodes" => &["no"],
-        "persistentvolumeclaims" => &["pvc"],
-        "persistentvolumes" => &["pv"],
-        "pods" => &["po"],
-        "replicasets" => &["rs"],
-        "replicationcontrollers" => &["rc"],
-        "resourcequotas" => &["quota"],
-        "serviceaccounts" => &["sa"],
-        "services" => &["svc"],
-        _ => &[],
-    }
-}
-
-/// What `all` stands for.
-const ALL: [&str; 8] = [
-    "pods",
-    "replicationcontrollers",
-    "services",
-    "daemonsets",
-    "deployments",
-    "replicasets",
-    "jobs",
-    "horizontalpodautoscalers",
-];
-
 /// The document of `/api` (`core`) or `/apis`.
 pub(super) fn document(table: &Table, core: bool) -> Value {
-    let mut groups: Vec<&str> = if core { vec![""] } else { table.groups().to_vec() };
+    let mut groups: Vec<&str> = if core {
+        vec![""]
+    } else {
+        table.groups().iter().map(String::as_str).collect()
+    };
     groups.retain(|group| table.versions().iter().any(|version| version.group == *group));
     let items: Vec<Value> = groups
         .into_iter()
@@ -69,6 +35,7 @@ pub(super) fn document(table: &Table, core: bool) -> Value {
 fn describe(version: &GroupVersion) -> Value {
     let resources: Vec<Value> = version
         .resources()
+        .iter()
         .filter(|resource| !resource.verbs.is_empty())
         .map(|resource| resource_of(version, resource))
         .collect();
@@ -84,16 +51,16 @@ fn resource_of(version: &GroupVersion, resource: &Resource) -> Value {
         "singularResource": resource.kind.to_ascii_lowercase(),
         "verbs": resource.verbs,
     });
-    if !short_names(&resource.plural).is_empty() {
-        out["shortNames"] = json!(short_names(&resource.plural));
+    if !resource.short_names.is_empty() {
+        out["shortNames"] = json!(resource.short_names);
     }
-    if ALL.contains(&resource.plural.as_str()) {
-        out["categories"] = json!(["all"]);
+    if !resource.categories.is_empty() {
+        out["categories"] = json!(resource.categories);
     }
     let parts: Vec<Value> = resource
         .subresources
         .iter()
-        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": part_methods(part).verbs()}))
+        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": subresource_methods(part).verbs()}))
         .collect();
     if !parts.is_empty() {
         out["subresources"] = parts.into();
@@ -108,7 +75,7 @@ mod tests {
 
     #[test]
     fn resources_come_with_their_verbs_and_short_names() {
-        let table = Table::new(Scheme::builtin().resources());
+        let table = Table::new(Scheme::builtin());
         let core = document(&table, true);
         let resources = core["items"][0]["versions"][0]["resources"].as_array().unwrap();
         let services = resources

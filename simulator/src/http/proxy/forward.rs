@@ -15,7 +15,7 @@ use hyper_util::{
 };
 
 use super::{
-    super::{route::ProxyAddress, streams::Duplex, websocket},
+    super::{route::ProxyRequest, streams::Duplex, websocket},
     Body, BodyError,
     backend::{self, Backends},
     call,
@@ -93,7 +93,7 @@ impl Proxy {
     pub(crate) async fn answer<B>(
         &self,
         lookup: &dyn Lookup,
-        address: &ProxyAddress,
+        address: &ProxyRequest,
         request: Request<B>,
         client: Option<IpAddr>,
     ) -> Result<Response<Body>, Status>
@@ -102,7 +102,7 @@ impl Proxy {
         B::Error: Into<BodyError>,
     {
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-        let resource = Resource::named(address.resource).ok_or_else(Status::no_such_path)?;
+        let resource = Resource::named(&address.resource).ok_or_else(Status::no_such_path)?;
         let server = self
             .resolver
             .resolve(lookup, resource, &address.namespace, &address.name)

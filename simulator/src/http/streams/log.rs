@@ -56,7 +56,7 @@ impl LogOptions {
         let time = time
             .map(|time| {
                 time.parse::<Timestamp>()
-                    .map_err(|error| profile.mistake(400, format!("{time:?} is no time: {error}")))
+                    .map_err(|error| profile.client_error(400, format!("{time:?} is no time: {error}")))
             })
             .transpose()?;
         if time.is_some() && seconds.is_some() {

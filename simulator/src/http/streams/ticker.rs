@@ -319,7 +319,7 @@ mod tests {
             let pod = json!({"metadata": {"uid": "u", "creationTimestamp": START}, "spec": {"nodeName": node}, "status": {"phase": phase}});
             pod.as_object().unwrap().clone()
         };
-        let tickers = Tickers::new(Clock::Real);
+        let tickers = Tickers::new(Clock::real());
         assert!(tickers.running(&pod("Running", "n"), "main").is_some());
         assert!(tickers.running(&pod("Running", ""), "main").is_none());
         assert!(tickers.running(&pod("Pending", "n"), "main").is_none());

@@ -5,46 +5,59 @@
 mod limits;
 mod quota;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use super::{Address, Registry, read::parse};
+use super::{Registry, RequestInfo, get::parse};
 use crate::{
-    api::{Object, Status, meta},
-    scheme::Scheme,
+    api::{GroupResource, Object, Status, meta},
     store::{Key, Record},
 };
 
+/// What namespaces are stored as.
+static NAMESPACES: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core("namespaces"));
+
 /// Admits the creation of `object`, which limit ranges may complete.
-pub(super) async fn admit_create(registry: &Registry, at: &Address, object: &mut Object) -> Result<(), Status> {
-    namespace_accepts(registry, at, name(object)).await?;
-    limits::admit(registry, at, object).await?;
-    quota::admit(registry, at, object, None).await
+pub(super) async fn admit_create(
+    registry: &Registry,
+    request: &RequestInfo,
+    object: &mut Object,
+) -> Result<(), Status> {
+    namespace_accepts(registry, request, name(object)).await?;
+    limits::admit(registry, request, object).await?;
+    quota::admit(registry, request, object, None).await
 }
 
 /// Admits a replacement: of a part of an object as long as its namespace is there.
-pub(super) async fn admit_update(registry: &Registry, at: &Address, object: &mut Object) -> Result<(), Status> {
-    namespace_exists(registry, at).await?;
-    if at.subresource.is_none() && at.resource.plural == "pods" {
-        limits::admit(registry, at, object).await?;
-        quota::admit_update(registry, at, object).await?;
+pub(super) async fn admit_update(
+    registry: &Registry,
+    request: &RequestInfo,
+    object: &mut Object,
+) -> Result<(), Status> {
+    namespace_exists(registry, request).await?;
+    if request.subresource.is_none() && request.resource.plural == "pods" {
+        limits::admit(registry, request, object).await?;
+        quota::admit_update(registry, request, object).await?;
     }
     Ok(())
 }
 
 /// The namespace of `at`, which has to be there; none for cluster-wide kinds.
-pub(super) async fn namespace_exists(registry: &Registry, at: &Address) -> Result<Option<Arc<Record>>, Status> {
-    let Some(namespace) = at.namespace.as_deref().filter(|_| at.resource.namespaced) else {
+pub(super) async fn namespace_exists(
+    registry: &Registry,
+    request: &RequestInfo,
+) -> Result<Option<Arc<Record>>, Status> {
+    let Some(namespace) = request.namespace.as_deref().filter(|_| request.resource.namespaced) else {
         return Ok(None);
     };
-    let record = registry.store.get(&Key::new("namespaces", "", namespace)).await?;
+    let record = registry.store.get(&Key::new(&NAMESPACES, "", namespace)).await?;
     record
         .map(Some)
         .ok_or_else(|| Status::not_found("", "namespaces", namespace))
 }
 
 /// Whether the namespace is there and takes new content, here one that refusals call `name`.
-pub(super) async fn namespace_accepts(registry: &Registry, at: &Address, name: &str) -> Result<(), Status> {
-    let Some(namespace) = namespace_exists(registry, at).await? else {
+pub(super) async fn namespace_accepts(registry: &Registry, request: &RequestInfo, name: &str) -> Result<(), Status> {
+    let Some(namespace) = namespace_exists(registry, request).await? else {
         return Ok(());
     };
     if meta::text(&parse(namespace.bytes())?, "status.phase") == "Terminating" {
@@ -52,7 +65,12 @@ pub(super) async fn namespace_accepts(registry: &Registry, at: &Address, name: &
             "Unable to create new content in namespace {} because it is being terminated.",
             namespace.key().name
         );
-        return Err(Status::forbidden(&at.resource.group, &at.resource.plural, name, &why));
+        return Err(Status::forbidden(
+            &request.resource.group,
+            &request.resource.plural,
+            name,
+            &why,
+        ));
     }
     Ok(())
 }
@@ -64,11 +82,18 @@ pub(super) fn name(object: &Object) -> &str {
 }
 
 /// The objects of a core kind in the namespace of `at`.
-async fn of_namespace(registry: &Registry, at: &Address, plural: &str) -> Result<Vec<(Address, Object)>, Status> {
-    let (Some(namespace), Some(resource)) = (&at.namespace, Scheme::builtin().resource("", "v1", plural)) else {
+async fn of_namespace(
+    registry: &Registry,
+    request: &RequestInfo,
+    plural: &str,
+) -> Result<Vec<(RequestInfo, Object)>, Status> {
+    let (Some(namespace), Some(resource)) = (
+        &request.namespace,
+        registry.scheme().resource("", "v1", plural).cloned(),
+    ) else {
         return Ok(Vec::new());
     };
-    let place = Address {
+    let place = RequestInfo {
         resource,
         namespace: Some(namespace.clone()),
         name: None,
@@ -77,7 +102,7 @@ async fn of_namespace(registry: &Registry, at: &Address, plural: &str) -> Result
     let mut found = Vec::new();
     for record in registry.listing(&place).await?.records {
         found.push((
-            Address {
+            RequestInfo {
                 name: Some(record.key().name.to_string()),
                 ..place.clone()
             },

@@ -13,8 +13,8 @@ use crate::{
         quantity::{Format, Quantity},
         status::texts,
     },
-    registry::{Address, Registry, read::parse},
-    scheme::validate,
+    registry::{Registry, RequestInfo, get::parse},
+    strategy::validate,
 };
 
 type Usage = BTreeMap<String, Quantity>;
@@ -33,26 +33,30 @@ const OF_PODS: [&str; 7] = [
 /// Admits a new object, or one in place of `old`, if the quotas of the namespace have room for it, and books what it uses.
 pub(super) async fn admit(
     registry: &Registry,
-    at: &Address,
+    request: &RequestInfo,
     object: &Object,
     old: Option<&Object>,
 ) -> Result<(), Status> {
-    let plural = at.resource.plural.as_str();
-    let quotas = concerned(registry, at, object).await?;
+    let plural = request.resource.plural.as_str();
+    let quotas = concerned(registry, request, object).await?;
     let before = old.map(|old| usage(plural, old)).unwrap_or_default();
     let change = less(usage(plural, object), &before);
     if change.values().all(|amount| amount.sign() == 0) {
         return Ok(());
     }
     for (_, quota) in &quotas {
-        booked(at, object, quota, &change)?;
+        booked(request, object, quota, &change)?;
     }
     for (place, _) in &quotas {
         registry
             .modify(place, |quota| {
-                let used = booked(at, object, quota, &change)?;
+                let used = booked(request, object, quota, &change)?;
                 let used = used.into_iter().map(|(k, v)| (k, Value::from(v.to_string()))).collect();
                 meta::child(quota, "status").insert("used".into(), Value::Object(used));
+                if registry.profile.has_quota_metadata_bug() {
+                    meta::metadata(quota)
+                        .retain(|field, _| !matches!(field.as_str(), "labels" | "annotations" | "generateName"));
+                }
                 Ok(())
             })
             .await?;
@@ -61,42 +65,51 @@ pub(super) async fn admit(
 }
 
 /// Admits a pod in place of the one that is there.
-pub(super) async fn admit_update(registry: &Registry, at: &Address, object: &Object) -> Result<(), Status> {
-    if concerned(registry, at, object).await?.is_empty() {
+pub(super) async fn admit_update(registry: &Registry, request: &RequestInfo, object: &Object) -> Result<(), Status> {
+    if concerned(registry, request, object).await?.is_empty() {
         return Ok(());
     }
-    let old = match registry.record(at).await {
+    let old = match registry.record(request).await {
         Ok(record) => parse(record.bytes())?,
-        Err(missing) => return Err(refusal(at, object, &format!("Unable to get previous: {missing}"))),
+        Err(missing) => return Err(refusal(request, object, &format!("Unable to get previous: {missing}"))),
     };
-    admit(registry, at, object, Some(&old)).await
+    admit(registry, request, object, Some(&old)).await
 }
 
-fn refusal(at: &Address, object: &Object, why: &str) -> Status {
-    Status::forbidden(&at.resource.group, &at.resource.plural, super::name(object), why)
+fn refusal(request: &RequestInfo, object: &Object, why: &str) -> Status {
+    Status::forbidden(
+        &request.resource.group,
+        &request.resource.plural,
+        super::name(object),
+        why,
+    )
 }
 
 /// The quotas that limit what `object` uses, which says all that they want to know and whose usage is known.
-async fn concerned(registry: &Registry, at: &Address, object: &Object) -> Result<Vec<(Address, Object)>, Status> {
-    let limitable = limitable(&at.resource.plural);
+async fn concerned(
+    registry: &Registry,
+    request: &RequestInfo,
+    object: &Object,
+) -> Result<Vec<(RequestInfo, Object)>, Status> {
+    let limitable = limitable(&request.resource.plural);
     let mut quotas = if limitable.is_empty() {
         Vec::new()
     } else {
-        of_namespace(registry, at, "resourcequotas").await?
+        of_namespace(registry, request, "resourcequotas").await?
     };
     quotas.retain(|(_, quota)| {
         let limited = listed(quota, "status.hard");
-        limited.keys().any(|k| limitable.contains(&k.as_str())) && in_scope(quota, &at.resource.plural, object)
+        limited.keys().any(|k| limitable.contains(&k.as_str())) && in_scope(quota, &request.resource.plural, object)
     });
     for (_, quota) in &quotas {
         let (limited, used) = (listed(quota, "status.hard"), listed(quota, "status.used"));
         let name = meta::text(quota, "metadata.name");
-        if at.resource.plural == "pods" {
+        if request.resource.plural == "pods" {
             says_enough(object, &limited)
-                .map_err(|why| refusal(at, object, &format!("Failed quota: {name}: {why}")))?;
+                .map_err(|why| refusal(request, object, &format!("Failed quota: {name}: {why}")))?;
         }
         if !limited.keys().all(|k| used.contains_key(k)) {
-            return Err(refusal(at, object, &format!("Status unknown for quota: {name}")));
+            return Err(refusal(request, object, &format!("Status unknown for quota: {name}")));
         }
     }
     Ok(quotas)
@@ -128,7 +141,7 @@ fn says_enough(pod: &Object, limited: &Usage) -> Result<(), String> {
 }
 
 /// What is used of `quota` once `change` is booked, if it has room.
-fn booked(at: &Address, object: &Object, quota: &Object, change: &Usage) -> Result<Usage, Status> {
+fn booked(request: &RequestInfo, object: &Object, quota: &Object, change: &Usage) -> Result<Usage, Status> {
     let (limited, before) = (listed(quota, "status.hard"), listed(quota, "status.used"));
     let mut asked = change.clone();
     asked.retain(|k, _| limited.contains_key(k));
@@ -154,7 +167,7 @@ fn booked(at: &Address, object: &Object, quota: &Object, change: &Usage) -> Resu
     };
     let name = meta::text(quota, "metadata.name");
     Err(refusal(
-        at,
+        request,
         object,
         &format!(
             "Exceeded quota: {name}, requested: {}, used: {}, limited: {}",

@@ -2,6 +2,7 @@
 
 mod admission;
 mod deleting;
+mod profiles;
 mod updating;
 mod watching;
 
@@ -9,12 +10,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Address, Body, ListOptions, ReadOptions, Registry, Reply, Settings};
+use super::{GetOptions, ListOptions, Registry, RequestBody, RequestInfo, Response, Settings};
 use crate::{
     api::Status,
-    clock::{Chance, Clock},
+    clock::Clock,
     patch::Language,
     profile::Profile,
+    rng::Rng,
     scheme::{Scheme, Syntax},
 };
 
@@ -35,7 +37,7 @@ impl Rig {
             components: Vec::new(),
         };
         let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
-        let rig = Self(Registry::in_memory(settings, clock, Arc::new(Chance::seeded(7))));
+        let rig = Self(Registry::in_memory(settings, clock, Arc::new(Rng::seeded(7))));
         rig.0.bootstrap().await.unwrap();
         rig.done("POST", "namespaces", json!({"metadata": {"name": "ns"}}))
             .await;
@@ -45,7 +47,7 @@ impl Rig {
     /// Asks for `path` below `/api/v1`, or below `/apis` where it begins with a slash; a path of one or two segments is of what is in no namespace, and `ns/`
     /// stands for the namespace. Gives the code and the answer.
     pub(super) async fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
-        let body = Body {
+        let body = RequestBody {
             bytes: if body.is_null() {
                 String::new()
             } else {
@@ -54,21 +56,21 @@ impl Rig {
             .into(),
             syntax: Syntax::Json,
         };
-        let at = address(path);
-        let reply = match (method, &at.name) {
-            ("POST", _) => self.0.create(&at, &body).await,
-            ("PUT", _) => self.0.replace(&at, &body).await,
-            ("PATCH", _) => self.0.patch(&at, Language::Merge, &body.bytes).await,
-            ("DELETE", Some(_)) => self.0.delete(&at, Some(&body)).await,
+        let request = address(path);
+        let response = match (method, &request.name) {
+            ("POST", _) => self.0.create(&request, &body).await,
+            ("PUT", _) => self.0.update(&request, &body).await,
+            ("PATCH", _) => self.0.patch(&request, Language::Merge, &body.bytes).await,
+            ("DELETE", Some(_)) => self.0.delete(&request, Some(&body)).await,
             ("DELETE", None) => {
                 self.0
-                    .delete_collection(&at, &ListOptions::default(), Some(&body))
+                    .delete_collection(&request, &ListOptions::default(), Some(&body))
                     .await
             }
-            (_, Some(_)) => self.0.get(&at, &ReadOptions::default()).await,
-            (_, None) => self.0.list(&at, &ListOptions::default()).await,
+            (_, Some(_)) => self.0.get(&request, &GetOptions::default()).await,
+            (_, None) => self.0.list(&request, &ListOptions::default()).await,
         };
-        let Reply { code, body } = reply.unwrap_or_else(|status: Status| Reply {
+        let Response { code, body } = response.unwrap_or_else(|status: Status| Response {
             code: status.code,
             body: status.to_value().to_string().into(),
         });
@@ -90,7 +92,7 @@ impl Rig {
     }
 }
 
-fn address(path: &str) -> Address {
+fn address(path: &str) -> RequestInfo {
     let (group, version, path) = match path.strip_prefix('/') {
         None => ("", "v1", path),
         Some(rest) => {
@@ -106,8 +108,11 @@ fn address(path: &str) -> Address {
         .contains(&segments[0].as_str())
         .then(|| segments.pop_front())
         .flatten();
-    let resource = Scheme::builtin().resource(group, version, &segments[0]).unwrap();
-    Address {
+    let resource = Scheme::builtin()
+        .resource(group, version, &segments[0])
+        .unwrap()
+        .clone();
+    RequestInfo {
         resource,
         namespace,
         name: segments.get(1).cloned(),

@@ -1,5 +1,7 @@
 //! Where a watch starts.
 
+use std::time::Duration;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -58,4 +60,38 @@ async fn a_watch_of_one_object_takes_no_field_selector() {
             "both a name and a field selector provided; please provide one or the other.".to_owned()
         ))
     );
+}
+
+#[tokio::test]
+async fn a_timeout_past_the_end_of_time_is_none() {
+    let rig = Rig::new().await;
+    let options = ListOptions {
+        timeout: Some(Duration::from_secs(i64::MAX.unsigned_abs())),
+        ..ListOptions::default()
+    };
+    let mut stream = rig
+        .0
+        .watch(&address("ns/configmaps"), &options, CancellationToken::new())
+        .await
+        .unwrap();
+    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "a"}}))
+        .await;
+    assert!(stream.next().await.is_some());
+}
+
+#[tokio::test]
+async fn a_watch_ends_with_its_timeout_even_if_frames_are_left() {
+    let rig = Rig::new().await;
+    rig.done("POST", "ns/configmaps", json!({"metadata": {"name": "a"}}))
+        .await;
+    let options = ListOptions {
+        timeout: Some(Duration::ZERO),
+        ..ListOptions::default()
+    };
+    let mut stream = rig
+        .0
+        .watch(&address("ns/configmaps"), &options, CancellationToken::new())
+        .await
+        .unwrap();
+    assert_eq!(stream.next().await, None);
 }

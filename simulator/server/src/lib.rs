@@ -1,0 +1,22 @@
+//! The HTTP/1.1 listener that the servers of Stuntdouble share.
+//!
+//! - [`serve`] accepts connections and hands each to a hyper service; with a TLS acceptor it does the handshake first.
+//! - Everything that a peer can hold on to is bounded in bytes, number or time: [`Limits`].
+//! - After [`Shutdown::gracefully`] nothing is accepted, streams end, pending requests are answered; what is open after the grace
+//!   period is closed.
+//!
+//! Limits: HTTP/1.1 and 1.0 only.
+//! Source: RFC 9110, RFC 9112, RFC 7468 (PEM), RFC 3986 (percent-encoding).
+
+mod limits;
+mod listener;
+mod pem;
+mod percent;
+mod shutdown;
+mod socket;
+
+pub use limits::Limits;
+pub use listener::{Peer, bind, serve};
+pub use pem::{Identity, PemError, certificates};
+pub use percent::percent_decode;
+pub use shutdown::Shutdown;

@@ -1,0 +1,276 @@
+//! Events: what happened to an object, for people to read.
+//!
+//! Source: `pkg/client/record` of Kubernetes v1.2: an event that repeats is counted, and more than ten that differ only in their message are
+//! combined.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+
+use super::api::{Api, Client};
+use crate::{
+    api::{Object, Status, meta},
+    clock::{Clock, stamp},
+};
+
+/// How many events of an object that differ only in their message are recorded one by one.
+const SINGLE: usize = 10;
+/// How long such events count together.
+const TOGETHER: SignedDuration = SignedDuration::from_secs(600);
+/// How many events are remembered.
+const REMEMBERED: usize = 4096;
+
+/// Type of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventType {
+    /// Something happened as it should.
+    Normal,
+    /// Something is wrong.
+    Warning,
+}
+
+impl EventType {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// The reference to an object that its events carry.
+pub fn reference(object: &Object) -> Value {
+    let text = |path: &str| meta::text(object, path);
+    let mut reference = Map::new();
+    for (field, value) in [
+        ("kind", text("kind")),
+        ("namespace", text("metadata.namespace")),
+        ("name", text("metadata.name")),
+        ("uid", text("metadata.uid")),
+        ("apiVersion", text("apiVersion")),
+        ("resourceVersion", text("metadata.resourceVersion")),
+    ] {
+        if !value.is_empty() {
+            reference.insert(field.to_owned(), value.into());
+        }
+    }
+    Value::Object(reference)
+}
+
+/// Records events of one component. Clones share what it remembers.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+/// # let simulator = stuntdouble_simulator::Simulator::builder().bare(true).start().await?;
+/// use stuntdouble_simulator::client::{EventRecorder, EventType, reference};
+///
+/// let client = simulator.client();
+/// let recorder = EventRecorder::new(&client, "my-controller", None)?;
+/// let service = client.api("v1", "services")?.in_namespace("default").get("kubernetes").await?;
+/// for _ in 0..3 {
+///     recorder.record(&reference(&service), EventType::Normal, "Checked", "All is well").await?;
+/// }
+/// let events = client.api("v1", "events")?.list(&Default::default()).await?.items;
+/// assert_eq!((events.len(), &events[0]["count"]), (1, &3.into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct EventRecorder {
+    events: Api,
+    clock: Clock,
+    source: Value,
+    memory: Arc<Mutex<Memory>>,
+}
+
+#[derive(Default)]
+struct Memory {
+    similar: HashMap<String, Similar>,
+    observed: HashMap<String, Observed>,
+    last_name: i128,
+}
+
+/// The events of an object that differ only in their message.
+struct Similar {
+    messages: BTreeSet<String>,
+    last: Timestamp,
+}
+
+/// An event that was recorded.
+#[derive(Clone)]
+struct Observed {
+    name: String,
+    count: u32,
+    first: Timestamp,
+}
+
+impl EventRecorder {
+    /// A recorder for `component`, on the node `host` if it runs on one.
+    ///
+    /// # Errors
+    /// `NotFound` if the cluster has no events.
+    pub fn new(client: &Client, component: &str, host: Option<&str>) -> Result<Self, Status> {
+        let source = match host {
+            Some(host) => json!({"component": component, "host": host}),
+            None => json!({"component": component}),
+        };
+        Ok(Self {
+            events: client.api("v1", "events")?,
+            clock: client.clock().clone(),
+            source,
+            memory: Arc::default(),
+        })
+    }
+
+    /// Records that something happened to the object that `involved` refers to.
+    ///
+    /// # Errors
+    /// What the API refuses, such as events of a namespace that is being deleted.
+    pub async fn record(&self, involved: &Value, kind: EventType, reason: &str, message: &str) -> Result<(), Status> {
+        let now = self.clock.now();
+        let subject = format!("{}{involved}{}{reason}", self.source, kind.word());
+        let (message, key, observed, name) = {
+            let mut memory = self.memory.lock();
+            let message = memory.combine(&subject, message, now);
+            let key = format!("{subject}{message}");
+            let observed = memory.observed.get(&key).cloned();
+            let name = memory.name(involved, now);
+            (message, key, observed, name)
+        };
+        let namespace = match involved["namespace"].as_str() {
+            None | Some("") => "default",
+            Some(namespace) => namespace,
+        };
+        let events = self.events.in_namespace(namespace);
+        let mut next = Observed {
+            name,
+            count: 1,
+            first: now,
+        };
+        if let Some(observed) = observed {
+            next = Observed {
+                count: observed.count + 1,
+                ..observed
+            };
+            let patch = json!({"count": next.count, "lastTimestamp": stamp(now)});
+            match events.patch(&next.name, &patch).await {
+                Err(gone) if gone.code == 404 => {}
+                other => {
+                    self.memory.lock().observe(key, next);
+                    return other.map(drop);
+                }
+            }
+        }
+        let event = json!({
+            "metadata": {"name": next.name, "namespace": namespace},
+            "involvedObject": involved,
+            "reason": reason,
+            "message": message,
+            "source": self.source,
+            "firstTimestamp": stamp(next.first),
+            "lastTimestamp": stamp(now),
+            "count": next.count,
+            "type": kind.word(),
+        });
+        events.create(event).await?;
+        self.memory.lock().observe(key, next);
+        Ok(())
+    }
+}
+
+impl Memory {
+    /// The message to record: `message`, or the one for all if there have been many.
+    fn combine(&mut self, subject: &str, message: &str, now: Timestamp) -> String {
+        if self.similar.len() >= REMEMBERED {
+            self.similar
+                .retain(|_, similar| now.duration_since(similar.last) <= TOGETHER);
+        }
+        let similar = self.similar.entry(subject.to_owned()).or_insert_with(|| Similar {
+            messages: BTreeSet::new(),
+            last: now,
+        });
+        if now.duration_since(similar.last) > TOGETHER {
+            similar.messages.clear();
+        }
+        similar.last = now;
+        similar.messages.insert(message.to_owned());
+        if similar.messages.len() < SINGLE {
+            return message.to_owned();
+        }
+        similar.messages.pop_first();
+        "(events with common reason combined)".to_owned()
+    }
+
+    fn observe(&mut self, key: String, observed: Observed) {
+        if self.observed.len() >= REMEMBERED {
+            self.observed.clear();
+        }
+        self.observed.insert(key, observed);
+    }
+
+    /// A name for an event: the object's, and the time in nanoseconds, which is never the same twice.
+    fn name(&mut self, involved: &Value, now: Timestamp) -> String {
+        self.last_name = now.as_nanosecond().max(self.last_name + 1);
+        format!("{}.{:x}", involved["name"].as_str().unwrap_or_default(), self.last_name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::rig;
+
+    async fn events(client: &Client) -> Vec<(String, u64)> {
+        let list = client.api("v1", "events").unwrap().list(&Default::default()).await;
+        let mut events: Vec<_> = list
+            .unwrap()
+            .items
+            .iter()
+            .map(|e| (meta::text(e, "message").to_owned(), e["count"].as_u64().unwrap()))
+            .collect();
+        events.sort();
+        events
+    }
+
+    #[tokio::test]
+    async fn many_events_of_one_reason_are_combined() {
+        let client = rig().await;
+        let recorder = EventRecorder::new(&client, "test", None).unwrap();
+        let involved = json!({"kind": "Pod", "namespace": "default", "name": "p"});
+        for number in 0..12 {
+            let message = format!("failed {number}");
+            recorder
+                .record(&involved, EventType::Warning, "Failed", &message)
+                .await
+                .unwrap();
+        }
+        let events = events(&client).await;
+        assert_eq!(events.len(), 10);
+        assert_eq!(events[0], ("(events with common reason combined)".to_owned(), 3));
+    }
+
+    #[tokio::test]
+    async fn an_event_that_is_gone_is_made_anew_with_its_count() {
+        let client = rig().await;
+        let recorder = EventRecorder::new(&client, "test", None).unwrap();
+        let involved = json!({"kind": "Pod", "namespace": "default", "name": "p"});
+        let api = client.api("v1", "events").unwrap();
+        for _ in 0..2 {
+            for event in api.list(&Default::default()).await.unwrap().items {
+                let name = meta::text(&event, "metadata.name");
+                api.in_namespace("default").delete(name, None).await.unwrap();
+            }
+            recorder
+                .record(&involved, EventType::Normal, "Ran", "it ran")
+                .await
+                .unwrap();
+        }
+        assert_eq!(events(&client).await, [("it ran".to_owned(), 2)]);
+    }
+}

@@ -1,0 +1,278 @@
+//! A cache of objects that follows their changes.
+
+use std::{collections::BTreeMap, future::Future, sync::Arc};
+
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
+
+use super::{
+    api::{Api, ObjectKey},
+    watch::{WatchEvent, event},
+};
+use crate::{
+    api::{Object, Status},
+    registry::ListOptions,
+    watch::{WatchEnded, Watcher},
+};
+
+/// What became of an object: `old` is what was cached before, `new` what is cached now.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The object before; `None` if it is new.
+    pub old: Option<Arc<Object>>,
+    /// The object after; `None` if it is gone.
+    pub new: Option<Arc<Object>>,
+}
+
+impl Change {
+    /// The object after the change; of a removal, its last state.
+    pub fn object(&self) -> Option<&Arc<Object>> {
+        self.new.as_ref().or(self.old.as_ref())
+    }
+}
+
+type Handler = Box<dyn Fn(&Change) + Send + Sync>;
+
+/// A cache of the selected objects: lists them, watches from there on, and lists again if the watch has fallen too far behind.
+///
+/// Each change is passed to the handlers, once, in order. A handler adds keys to a [`WorkQueue`](super::WorkQueue);
+/// work that reads the cache calls [`catch_up`](Self::catch_up) first, and then sees everything that is committed.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+/// # use serde_json::json;
+/// # let simulator = stuntdouble_simulator::Simulator::builder().bare(true).start().await?;
+/// use std::sync::Arc;
+/// use stuntdouble_simulator::client::{Informer, ObjectKey, WorkQueue};
+///
+/// let client = simulator.client();
+/// let queue = Arc::new(WorkQueue::new(client.clock().clone()));
+/// let informer = Arc::new(Informer::new(client.api("v1", "secrets")?, Default::default()).await?);
+/// let keys = queue.clone();
+/// informer.on_change(move |change| keys.extend(change.object().map(|object| ObjectKey::of(object))));
+/// tokio::spawn(informer.clone().run());
+///
+/// client.api("v1", "secrets")?.in_namespace("default").create(json!({"metadata": {"name": "key"}})).await?;
+/// let key = queue.next().await;
+/// assert!(informer.get(&key).is_some());
+/// queue.done(&key);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Informer {
+    api: Api,
+    options: ListOptions,
+    cache: RwLock<BTreeMap<ObjectKey, Arc<Object>>>,
+    watcher: Mutex<Watcher>,
+    handlers: RwLock<Vec<Handler>>,
+}
+
+impl Informer {
+    /// An informer whose cache holds the selected objects as they are now.
+    ///
+    /// # Errors
+    /// Where the objects cannot be listed.
+    pub async fn new(api: Api, options: ListOptions) -> Result<Self, Status> {
+        let (objects, watcher) = list_and_watch(&api, &options).await?;
+        Ok(Self {
+            api,
+            options,
+            cache: RwLock::new(objects),
+            watcher: Mutex::new(watcher),
+            handlers: RwLock::default(),
+        })
+    }
+
+    /// Calls `handler` for each object of the cache, and from now on for each change.
+    pub fn on_change(&self, handler: impl Fn(&Change) + Send + Sync + 'static) {
+        for object in self.list() {
+            handler(&Change {
+                old: None,
+                new: Some(object),
+            });
+        }
+        self.handlers.write().push(Box::new(handler));
+    }
+
+    /// The cached object of this key.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
+        self.cache.read().get(key).cloned()
+    }
+
+    /// The cached objects, by namespace and name.
+    pub fn list(&self) -> Vec<Arc<Object>> {
+        self.cache.read().values().cloned().collect()
+    }
+
+    /// The cached objects of one namespace, by name.
+    pub fn list_in(&self, namespace: &str) -> Vec<Arc<Object>> {
+        let first = ObjectKey::new(namespace, "");
+        let cache = self.cache.read();
+        cache
+            .range(first..)
+            .take_while(|(key, _)| key.namespace == namespace)
+            .map(|(_, object)| object.clone())
+            .collect()
+    }
+
+    /// Takes over every change that is committed.
+    pub async fn catch_up(&self) {
+        while self.take_over().is_err() {
+            let Ok((objects, watcher)) = list_and_watch(&self.api, &self.options).await else {
+                return;
+            };
+            *self.watcher.lock() = watcher;
+            self.replace(objects);
+        }
+    }
+
+    /// Follows the changes for as long as it is polled.
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            let notified = notified(self.watcher.lock().signal());
+            self.catch_up().await;
+            notified.await;
+        }
+    }
+
+    fn take_over(&self) -> Result<(), WatchEnded> {
+        loop {
+            let (changes, outcome) = self.read();
+            self.handle(&changes);
+            if changes.is_empty() || outcome.is_err() {
+                return outcome;
+            }
+        }
+    }
+
+    /// Reads the changes that are there into the cache.
+    fn read(&self) -> (Vec<Change>, Result<(), WatchEnded>) {
+        let mut watcher = self.watcher.lock();
+        let mut changes = Vec::new();
+        loop {
+            match watcher.ready_change() {
+                Ok(Some((kind, record))) => changes.push(self.apply(event(&self.api, kind, &record))),
+                Ok(None) => return (changes, Ok(())),
+                Err(slow) => return (changes, Err(slow)),
+            }
+        }
+    }
+
+    fn apply(&self, event: WatchEvent) -> Change {
+        let mut cache = self.cache.write();
+        let key = ObjectKey::of(event.object());
+        match event {
+            WatchEvent::Deleted(last) => {
+                cache.remove(&key);
+                Change {
+                    old: Some(last),
+                    new: None,
+                }
+            }
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => Change {
+                old: cache.insert(key, object.clone()),
+                new: Some(object),
+            },
+        }
+    }
+
+    /// Replaces the cache after a new list; what differs are changes.
+    fn replace(&self, objects: BTreeMap<ObjectKey, Arc<Object>>) {
+        let before = std::mem::replace(&mut *self.cache.write(), objects.clone());
+        let mut changes: Vec<Change> = Vec::new();
+        for (key, new) in &objects {
+            let old = before.get(key);
+            if old.is_none_or(|old| !Arc::ptr_eq(old, new) && old != new) {
+                changes.push(Change {
+                    old: old.cloned(),
+                    new: Some(new.clone()),
+                });
+            }
+        }
+        let gone = before.into_iter().filter(|(key, _)| !objects.contains_key(key));
+        changes.extend(gone.map(|(_, old)| Change {
+            old: Some(old),
+            new: None,
+        }));
+        self.handle(&changes);
+    }
+
+    fn handle(&self, changes: &[Change]) {
+        let handlers = self.handlers.read();
+        for change in changes {
+            handlers.iter().for_each(|handler| handler(change));
+        }
+    }
+}
+
+/// The selected objects, and a watch of what changes after that.
+async fn list_and_watch(
+    api: &Api,
+    options: &ListOptions,
+) -> Result<(BTreeMap<ObjectKey, Arc<Object>>, Watcher), Status> {
+    let list = api.list(options).await?;
+    let watcher = api.registry.changes(&api.collection, options, list.revision)?;
+    let objects = list.items.into_iter().map(|object| (ObjectKey::of(&object), object));
+    Ok((objects.collect(), watcher))
+}
+
+/// The next notification; one that comes before this is awaited counts.
+fn notified(signal: Arc<Notify>) -> impl Future<Output = ()> {
+    let mut notified = Box::pin(signal.notified_owned());
+    notified.as_mut().enable();
+    notified
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{client::rig, watch::LAG};
+
+    #[tokio::test]
+    async fn each_change_is_handled_once_and_the_cache_follows() {
+        let client = rig().await;
+        let api = client.api("v1", "configmaps").unwrap().in_namespace("default");
+        api.create(json!({"metadata": {"name": "a"}})).await.unwrap();
+        let informer = Informer::new(api.clone(), ListOptions::default()).await.unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let log = seen.clone();
+        informer.on_change(move |change| {
+            let name = ObjectKey::of(change.object().unwrap()).name;
+            log.lock()
+                .push(format!("{name} {} {}", change.old.is_some(), change.new.is_some()));
+        });
+        api.create(json!({"metadata": {"name": "b"}})).await.unwrap();
+        api.patch("a", &json!({"data": {"k": "v"}})).await.unwrap();
+        api.delete("b", None).await.unwrap();
+        informer.catch_up().await;
+        informer.catch_up().await;
+        assert_eq!(
+            *seen.lock(),
+            ["a false true", "b false true", "a true true", "b true false"]
+        );
+        let names: Vec<_> = informer.list().iter().map(|o| ObjectKey::of(o).to_string()).collect();
+        assert_eq!(names, ["default/a"]);
+    }
+
+    #[tokio::test]
+    async fn an_informer_that_has_fallen_behind_lists_again() {
+        let client = rig().await;
+        let api = client.api("v1", "configmaps").unwrap().in_namespace("default");
+        api.create(json!({"metadata": {"name": "gone"}})).await.unwrap();
+        let informer = Informer::new(api.clone(), ListOptions::default()).await.unwrap();
+        let deleted = Arc::new(Mutex::new(0));
+        let count = deleted.clone();
+        informer.on_change(move |change| *count.lock() += i32::from(change.new.is_none()));
+        api.delete("gone", None).await.unwrap();
+        for number in 0..=LAG {
+            api.create(json!({"metadata": {"name": format!("n{number}")}}))
+                .await
+                .unwrap();
+        }
+        informer.catch_up().await;
+        assert_eq!((informer.list().len(), *deleted.lock()), (LAG + 1, 1));
+    }
+}

@@ -1,0 +1,241 @@
+//! A queue of keys to work on.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    hash::Hash,
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+
+/// Delay of the first rate-limited retry of a key; each further one takes twice as long.
+const FIRST_RETRY: Duration = Duration::from_millis(5);
+/// Longest delay of a rate-limited retry.
+const LONGEST_RETRY: Duration = Duration::from_secs(1000);
+
+/// A queue of keys to work on, each at most once at a time.
+///
+/// - A key that is added while it waits is not added again; one that is added while it is worked on comes again when it is done.
+/// - Delays run on the cluster's clock.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// use stuntdouble_simulator::{client::WorkQueue, clock::Clock};
+///
+/// let queue = WorkQueue::new(Clock::real());
+/// queue.add("a");
+/// queue.add("a");
+/// let key = queue.next().await;
+/// queue.add("a");
+/// assert_eq!(queue.len(), 0);
+/// queue.done(&key);
+/// assert_eq!(queue.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct WorkQueue<K> {
+    clock: Clock,
+    state: Mutex<State<K>>,
+    changed: Notify,
+}
+
+struct State<K> {
+    ready: VecDeque<K>,
+    waiting: BTreeSet<K>,
+    working: BTreeSet<K>,
+    delayed: BTreeMap<(Timestamp, u64), K>,
+    due: HashMap<K, (Timestamp, u64)>,
+    number: u64,
+    failures: HashMap<K, u32>,
+}
+
+impl<K: Clone + Ord + Hash> State<K> {
+    fn add(&mut self, key: K) {
+        if self.waiting.insert(key.clone()) && !self.working.contains(&key) {
+            self.ready.push_back(key);
+        }
+    }
+
+    /// Adds the keys whose delay is over.
+    fn add_due(&mut self, now: Timestamp) {
+        while let Some(first) = self.delayed.first_entry()
+            && first.key().0 <= now
+        {
+            let key = first.remove();
+            self.due.remove(&key);
+            self.add(key);
+        }
+    }
+}
+
+impl<K: Clone + Ord + Hash> WorkQueue<K> {
+    /// An empty queue on this clock.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            state: Mutex::new(State {
+                ready: VecDeque::new(),
+                waiting: BTreeSet::new(),
+                working: BTreeSet::new(),
+                delayed: BTreeMap::new(),
+                due: HashMap::new(),
+                number: 0,
+                failures: HashMap::new(),
+            }),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Adds a key.
+    pub fn add(&self, key: K) {
+        self.state.lock().add(key);
+        self.changed.notify_one();
+    }
+
+    /// Adds several keys.
+    pub fn extend(&self, keys: impl IntoIterator<Item = K>) {
+        keys.into_iter().for_each(|key| self.add(key));
+    }
+
+    /// Adds a key after a delay; of several delays for one key the shortest counts.
+    pub fn add_after(&self, key: K, delay: Duration) {
+        if delay.is_zero() {
+            return self.add(key);
+        }
+        let due = self.clock.now().saturating_add(delay).unwrap_or(Timestamp::MAX);
+        let mut state = self.state.lock();
+        match state.due.get(&key).copied() {
+            Some((sooner, _)) if sooner <= due => return,
+            Some(later) => drop(state.delayed.remove(&later)),
+            None => {}
+        }
+        state.number += 1;
+        let place = (due, state.number);
+        state.due.insert(key.clone(), place);
+        state.delayed.insert(place, key);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Adds a key after a delay that doubles each time, until [`forget`](Self::forget) is called.
+    pub fn add_rate_limited(&self, key: K) {
+        let failures = {
+            let mut state = self.state.lock();
+            let failures = state.failures.entry(key.clone()).or_default();
+            *failures += 1;
+            *failures - 1
+        };
+        let delay = FIRST_RETRY.saturating_mul(2_u32.saturating_pow(failures));
+        self.add_after(key, delay.min(LONGEST_RETRY));
+    }
+
+    /// Forgets how often a key has failed.
+    pub fn forget(&self, key: &K) {
+        self.state.lock().failures.remove(key);
+    }
+
+    /// The next key to work on; [`done`](Self::done) must be called when that is finished. Cancel safe.
+    pub async fn next(&self) -> K {
+        loop {
+            let first = {
+                let mut state = self.state.lock();
+                state.add_due(self.clock.now());
+                if let Some(key) = state.ready.pop_front() {
+                    state.waiting.remove(&key);
+                    state.working.insert(key.clone());
+                    return key;
+                }
+                state.delayed.first_key_value().map(|((due, _), _)| *due)
+            };
+            match first {
+                None => self.changed.notified().await,
+                Some(due) => tokio::select! {
+                    biased;
+                    () = self.changed.notified() => {}
+                    () = self.clock.sleep_until(due) => {}
+                },
+            }
+        }
+    }
+
+    /// The work on a key is finished; if it was added meanwhile, it comes again.
+    pub fn done(&self, key: &K) {
+        let mut state = self.state.lock();
+        state.working.remove(key);
+        if state.waiting.contains(key) {
+            state.ready.push_back(key.clone());
+            drop(state);
+            self.changed.notify_one();
+        }
+    }
+
+    /// How many keys are ready to be worked on.
+    pub fn len(&self) -> usize {
+        self.state.lock().ready.len()
+    }
+
+    /// Whether no key is ready to be worked on.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn queue() -> (Clock, WorkQueue<&'static str>) {
+        let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
+        (clock.clone(), WorkQueue::new(clock))
+    }
+
+    #[test]
+    fn a_key_is_worked_on_once_at_a_time_and_comes_again_if_it_was_added_meanwhile() {
+        let (_, queue) = queue();
+        queue.add("a");
+        queue.add("b");
+        queue.add("a");
+        assert_eq!(queue.next().now_or_never(), Some("a"));
+        queue.add("a");
+        assert_eq!(queue.next().now_or_never(), Some("b"));
+        assert_eq!(queue.next().now_or_never(), None);
+        queue.done(&"a");
+        assert_eq!(queue.next().now_or_never(), Some("a"));
+    }
+
+    #[test]
+    fn a_delayed_key_comes_when_the_clock_is_stepped_there() {
+        let (clock, queue) = queue();
+        queue.add_after("later", Duration::from_secs(10));
+        queue.add_after("sooner", Duration::from_secs(5));
+        assert_eq!(queue.next().now_or_never(), None);
+        clock.step(Duration::from_secs(5));
+        assert_eq!(queue.next().now_or_never(), Some("sooner"));
+        clock.step(Duration::from_secs(5));
+        assert_eq!(queue.next().now_or_never(), Some("later"));
+    }
+
+    #[test]
+    fn each_failure_doubles_the_delay_until_it_is_forgotten() {
+        let (clock, queue) = queue();
+        for delay in [5, 10, 20] {
+            queue.add_rate_limited("a");
+            clock.step(Duration::from_millis(delay - 1));
+            assert_eq!(queue.next().now_or_never(), None);
+            clock.step(Duration::from_millis(1));
+            assert_eq!(queue.next().now_or_never(), Some("a"));
+            queue.done(&"a");
+        }
+        queue.forget(&"a");
+        queue.add_rate_limited("a");
+        clock.step(Duration::from_millis(5));
+        assert_eq!(queue.next().now_or_never(), Some("a"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Objects as trees, for clients inside the process: what is read is not copied, and what is written is not printed first.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{ListOptions, Registry, RequestInfo, get::parse, select::Selection, update::Subresource};
+use crate::{
+    api::{Object, Reason, Status},
+    scheme::Resource,
+    store::{Listing, Record},
+    watch::{Start, WatchFilter, Watcher},
+};
+
+impl Registry {
+    /// The resource at a path.
+    pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.scheme().resource(group, version, plural).cloned()
+    }
+
+    /// The object of a record in the version that `resource` serves.
+    pub(crate) fn converted(&self, resource: &Arc<Resource>, record: &Record) -> Object {
+        parse(record.bytes_in(resource)).unwrap_or_default()
+    }
+
+    /// The selected objects.
+    pub(crate) async fn records(&self, request: &RequestInfo, options: &ListOptions) -> Result<Listing, Status> {
+        let selection = Selection::parse(request, options, self.profile)?;
+        let mut listing = self.listing(request).await?;
+        listing.records.retain(|record| selection.matches(record));
+        Ok(listing)
+    }
+
+    /// Watches the changes of the selected objects after `revision`.
+    pub(crate) fn changes(
+        &self,
+        request: &RequestInfo,
+        options: &ListOptions,
+        revision: u64,
+    ) -> Result<Watcher, Status> {
+        let selection = Selection::parse(request, options, self.profile)?;
+        let filter = WatchFilter {
+            matches: Box::new(move |record| selection.matches(record)),
+            version: request.resource.clone(),
+            after: revision,
+        };
+        self.hub
+            .watch(
+                request.resource.stored_as(),
+                Start::After(revision),
+                filter,
+                CancellationToken::new(),
+            )
+            .map_err(|old| Status::new(Reason::Gone, old.to_string()))
+    }
+
+    /// Creates `object` as if it had been posted.
+    pub(crate) async fn create_tree(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
+        self.create_object(request, self.typed(&request.resource, object)?)
+            .await
+    }
+
+    /// Replaces an object, or a subresource of it, as a PUT does.
+    pub(crate) async fn update_tree(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
+        let subresource = Subresource::of(request)?;
+        let object = self.typed(&request.resource, object)?;
+        Ok(self.update_object(request, subresource, object).await?.0)
+    }
+
+    /// `object` decoded and defaulted as one of `resource`'s kind.
+    fn typed(&self, resource: &Resource, mut object: Object) -> Result<Object, Status> {
+        object.insert("kind".into(), resource.kind.clone().into());
+        object.insert("apiVersion".into(), resource.group_version().into());
+        let mut object = self.scheme().decode_value(resource, Value::Object(object))?;
+        resource.default(&mut object);
+        Ok(object)
+    }
+}

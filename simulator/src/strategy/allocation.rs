@@ -1,0 +1,334 @@
+//! The addresses and node ports of services: who has which, and giving out free ones.
+//!
+//! Promises: no two services are given the same address or node port, under the documented profile; what a failed write took is given back.
+//! Source: v1.2's service registry. An address that a service gets by replacement is not checked against the others, as there; which node ports a
+//! replacement frees is a matter of the profile.
+
+use std::{collections::HashSet, net::Ipv4Addr, str::FromStr, sync::Arc};
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::{
+    api::{FieldError, Object, Path, Status, meta},
+    profile::Profile,
+    rng::Rng,
+    scheme::Resource,
+};
+
+/// The node ports that are given out.
+const NODE_PORTS: std::ops::RangeInclusive<u16> = 30_000..=32_767;
+
+/// A range of IPv4 addresses in CIDR notation, from which services get theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cidr {
+    base: u32,
+    size: u32,
+}
+
+impl Cidr {
+    /// The address at `offset` in the range.
+    pub fn at(self, offset: u32) -> Ipv4Addr {
+        Ipv4Addr::from(self.base.wrapping_add(offset))
+    }
+
+    /// Whether an address can be given out: the first and the last of the range cannot.
+    fn gives(self, address: Ipv4Addr) -> bool {
+        let offset = u32::from(address).wrapping_sub(self.base);
+        offset > 0 && offset < self.size - 1
+    }
+}
+
+impl FromStr for Cidr {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is no range of IPv4 addresses such as 10.0.0.0/24, with a prefix of 8 to 30");
+        let (address, prefix) = text.split_once('/').ok_or_else(wrong)?;
+        let address: Ipv4Addr = address.parse().map_err(|_| wrong())?;
+        let prefix: u32 = prefix.parse().ok().filter(|p| (8..=30).contains(p)).ok_or_else(wrong)?;
+        let size = 1 << (32 - prefix);
+        Ok(Self {
+            base: u32::from(address) & !(size - 1),
+            size,
+        })
+    }
+}
+
+/// What a write has taken, and what it frees once it has succeeded.
+#[derive(Debug, Default)]
+pub(crate) struct Allocation {
+    address: Option<Ipv4Addr>,
+    ports: Vec<u16>,
+    freed: Vec<u16>,
+}
+
+#[derive(Default)]
+struct Taken {
+    addresses: HashSet<Ipv4Addr>,
+    ports: HashSet<u16>,
+}
+
+/// The addresses and ports in use.
+pub(crate) struct Services {
+    range: Cidr,
+    profile: Profile,
+    rng: Arc<Rng>,
+    taken: Mutex<Taken>,
+}
+
+impl Services {
+    pub(crate) fn new(range: Cidr, profile: Profile, rng: Arc<Rng>) -> Self {
+        Self {
+            range,
+            profile,
+            rng,
+            taken: Mutex::default(),
+        }
+    }
+
+    /// Gives a service that is to be stored in place of `old` what it asks for or lacks; other kinds nothing.
+    pub(crate) fn allocate(
+        &self,
+        resource: &Resource,
+        object: &mut Object,
+        old: Option<&Object>,
+    ) -> Result<Allocation, Status> {
+        let mut allocation = Allocation::default();
+        if resource.plural != "services" {
+            return Ok(allocation);
+        }
+        match self.take(object, old, &mut allocation) {
+            Ok(()) => Ok(allocation),
+            Err(status) => {
+                self.release(&allocation);
+                Err(status)
+            }
+        }
+    }
+
+    fn take(&self, service: &mut Object, old: Option<&Object>, allocation: &mut Allocation) -> Result<(), Status> {
+        let name = meta::text(service, "metadata.name").to_owned();
+        let refused = |path: &Path, asked: Value, why: &str| {
+            Status::invalid("", "Service", &name, &[FieldError::invalid(path, asked, why)])
+        };
+        let mut taken = self.taken.lock();
+        if old.is_none() {
+            let path = Path::new("spec.clusterIP");
+            match meta::text(service, "spec.clusterIP") {
+                "None" => {}
+                "" => {
+                    let address = self.free_address(&taken).ok_or_else(|| full("serviceIP"))?;
+                    meta::child(service, "spec").insert("clusterIP".into(), address.to_string().into());
+                    allocation.address = Some(address);
+                }
+                asked => {
+                    let refused = |why| refused(&path, asked.into(), why);
+                    let address = asked
+                        .parse()
+                        .ok()
+                        .filter(|a| self.range.gives(*a))
+                        .ok_or_else(|| refused("provided IP is not in the valid range"))?;
+                    if taken.addresses.contains(&address) {
+                        return Err(refused("provided IP is already allocated"));
+                    }
+                    allocation.address = Some(address);
+                }
+            }
+            taken.addresses.extend(allocation.address);
+        }
+        let exposed = matches!(meta::text(service, "spec.type"), "NodePort" | "LoadBalancer");
+        let held = old.map(node_ports).unwrap_or_default();
+        let ports = meta::child(service, "spec")
+            .get_mut("ports")
+            .and_then(Value::as_array_mut);
+        for (n, port) in ports.into_iter().flatten().enumerate() {
+            let Some(port) = port.as_object_mut() else { continue };
+            let path = Path::new("spec.ports").index(n).child("nodePort");
+            match port.get("nodePort").and_then(Value::as_i64).unwrap_or(0) {
+                0 if exposed => {
+                    let free = self.free_port(&taken).ok_or_else(|| full("nodePort"))?;
+                    port.insert("nodePort".into(), free.into());
+                    taken.ports.insert(free);
+                    allocation.ports.push(free);
+                }
+                0 => {}
+                asked => {
+                    let refused = |why| refused(&path, asked.into(), why);
+                    let asked = u16::try_from(asked)
+                        .ok()
+                        .filter(|p| NODE_PORTS.contains(p))
+                        .ok_or_else(|| refused("provided port is not in the valid range"))?;
+                    if !held.contains(&asked) {
+                        if !taken.ports.insert(asked) {
+                            return Err(refused("provided port is already allocated"));
+                        }
+                        allocation.ports.push(asked);
+                    }
+                }
+            }
+        }
+        let kept = node_ports(service);
+        allocation.freed = held
+            .into_iter()
+            .filter(|p| kept.contains(p) == self.profile.has_node_port_bug())
+            .collect();
+        Ok(())
+    }
+
+    fn free_address(&self, taken: &Taken) -> Option<Ipv4Addr> {
+        let usable = self.range.size - 2;
+        let first = self.rng.below(usable as usize) as u32;
+        (0..usable)
+            .map(|n| self.range.at(1 + (first + n) % usable))
+            .find(|a| !taken.addresses.contains(a))
+    }
+
+    fn free_port(&self, taken: &Taken) -> Option<u16> {
+        let count = NODE_PORTS.len();
+        let first = self.rng.below(count);
+        (0..count)
+            .filter_map(|n| NODE_PORTS.clone().nth((first + n) % count))
+            .find(|p| !taken.ports.contains(p))
+    }
+
+    /// Ends the allocation of a write that was made: frees the ports that it gave up.
+    pub(crate) fn commit(&self, allocation: &Allocation) {
+        self.taken.lock().ports.retain(|p| !allocation.freed.contains(p));
+    }
+
+    /// Ends the allocation of a write that failed: frees what it took.
+    pub(crate) fn release(&self, allocation: &Allocation) {
+        let mut taken = self.taken.lock();
+        taken.addresses.retain(|a| allocation.address != Some(*a));
+        taken.ports.retain(|p| !allocation.ports.contains(p));
+    }
+
+    /// Frees what a removed service held.
+    pub(crate) fn forget(&self, service: &Object) {
+        let mut taken = self.taken.lock();
+        if let Ok(address) = meta::text(service, "spec.clusterIP").parse() {
+            taken.addresses.remove(&address);
+        }
+        let held = node_ports(service);
+        taken.ports.retain(|p| !held.contains(p));
+    }
+}
+
+fn full(what: &str) -> Status {
+    Status::internal_error(format!("failed to allocate a {what}: range is full"))
+}
+
+fn node_ports(service: &Object) -> Vec<u16> {
+    let ports = meta::lookup(service, "spec.ports").and_then(Value::as_array);
+    ports
+        .into_iter()
+        .flatten()
+        .filter_map(|p| p.get("nodePort")?.as_u64()?.try_into().ok())
+        .filter(|p| *p != 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::scheme::Scheme;
+
+    fn rig() -> (Services, Arc<Resource>) {
+        of(Profile::Documented)
+    }
+
+    fn of(profile: Profile) -> (Services, Arc<Resource>) {
+        (
+            Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Rng::seeded(1))),
+            Scheme::builtin().resource("", "v1", "services").unwrap().clone(),
+        )
+    }
+
+    fn service(spec: Value) -> Object {
+        serde_json::from_value(json!({"metadata": {"name": "s"}, "spec": spec})).unwrap()
+    }
+
+    #[test]
+    fn a_range_is_given_out_whole_and_then_refuses() {
+        let (services, resource) = rig();
+        let mut given = HashSet::new();
+        for _ in 0..6 {
+            let mut made = service(json!({}));
+            services.allocate(&resource, &mut made, None).unwrap();
+            given.insert(meta::text(&made, "spec.clusterIP").to_owned());
+        }
+        assert_eq!(given.len(), 6);
+        assert!(
+            services
+                .allocate(&resource, &mut service(json!({})), None)
+                .unwrap_err()
+                .message
+                .contains("range is full")
+        );
+    }
+
+    #[rstest]
+    #[case(-1)]
+    #[case(80)]
+    #[case(70_000)]
+    fn a_node_port_outside_of_the_range_is_refused(#[case] port: i64) {
+        let (services, resource) = rig();
+        let mut asked = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}));
+        let why = format!("spec.ports[0].nodePort: Invalid value: {port}: provided port is not in the valid range");
+        assert!(
+            services
+                .allocate(&resource, &mut asked, None)
+                .unwrap_err()
+                .message
+                .ends_with(&why)
+        );
+    }
+
+    #[test]
+    fn what_a_failed_write_took_is_free_again() {
+        let (services, resource) = rig();
+        let asked = || {
+            service(json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]}))
+        };
+        let first = services.allocate(&resource, &mut asked(), None).unwrap();
+        assert!(
+            services
+                .allocate(&resource, &mut asked(), None)
+                .unwrap_err()
+                .message
+                .ends_with("provided IP is already allocated")
+        );
+        services.release(&first);
+        services.commit(&services.allocate(&resource, &mut asked(), None).unwrap());
+        let other = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
+        assert!(
+            services
+                .allocate(&resource, &mut other.clone(), None)
+                .unwrap_err()
+                .message
+                .ends_with("provided port is already allocated")
+        );
+    }
+
+    #[rstest]
+    #[case::given_up(Profile::Documented, json!({"type": "ClusterIP", "ports": [{"port": 80}]}), true)]
+    #[case::kept(Profile::Documented, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), false)]
+    #[case::given_up(Profile::Kubernetes12, json!({"type": "ClusterIP", "ports": [{"port": 80}]}), false)]
+    #[case::kept(Profile::Kubernetes12, json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}), true)]
+    fn a_replacement_frees_the_ports_that_it_gives_up_or_takes_for_given_up(
+        #[case] profile: Profile,
+        #[case] spec: Value,
+        #[case] free: bool,
+    ) {
+        let (services, resource) = of(profile);
+        let mut old = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
+        services.commit(&services.allocate(&resource, &mut old, None).unwrap());
+        services.commit(&services.allocate(&resource, &mut service(spec), Some(&old)).unwrap());
+        let mut other = service(json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}));
+        assert_eq!(services.allocate(&resource, &mut other, None).is_ok(), free);
+    }
+}

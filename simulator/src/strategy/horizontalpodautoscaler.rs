@@ -1,0 +1,136 @@
+//! Rules for horizontal pod autoscalers, of both faces. Faults are reported by the field names of the older face, which is the internal one.
+
+use serde_json::Value;
+
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::json::{self, Type};
+use super::validate::name::{self, NameRule};
+use super::validate::{forms, internal, meta};
+use crate::api::FieldError;
+
+const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
+const TARGET: Type = Type::Struct(
+    "extensions.CustomMetricTarget",
+    &[("name", &Type::Text("string")), ("value", &Type::Quantity)],
+);
+const TARGET_LIST: Type = Type::Struct("extensions.CustomMetricTargetList", &[("items", &Type::List(&TARGET))]);
+
+/// Judges an autoscaler that is about to be made, in the face of `group`.
+pub(super) fn create(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
+    meta::create(&autoscaler.at("metadata"), true, NameRule::DnsSubdomain, errors);
+    spec(autoscaler, group, errors);
+    custom_metrics(&autoscaler.at("metadata").at("annotations"), errors);
+}
+
+/// Judges a change.
+pub(super) fn update(new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
+    spec(new, group, errors);
+}
+
+/// Judges a change of status. (One field name is misspelt in v1.2.)
+pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
+    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
+    let status = new.at("status");
+    status.at("currentReplicas").require_nonnegative(errors);
+    status
+        .at("desiredReplicas")
+        .shown_as(status.path(), "desiredReplicasa")
+        .require_nonnegative(errors);
+}
+
+fn spec(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
+    let at = autoscaler.at("spec");
+    let (least, most) = (at.at("minReplicas"), at.at("maxReplicas"));
+    let utilization = match at.at("cpuUtilization") {
+        older if older.is_set() => older.at("targetPercentage"),
+        _ => at
+            .at("targetCPUUtilizationPercentage")
+            .shown_as(at.path(), "cpuUtilization.targetPercentage"),
+    };
+    positive(&least, least.optional_int(), errors);
+    positive(&most, Some(most.int()), errors);
+    if least.optional_int().is_some_and(|least| most.int() < least) {
+        errors.push(most.invalid(most.int(), "must be greater than or equal to `minReplicas`"));
+    }
+    positive(&utilization, utilization.is_set().then(|| utilization.int()), errors);
+    target(&at, is_newer(autoscaler, group), errors);
+}
+
+fn positive(at: &Cursor, number: Option<i64>, errors: &mut Errors) {
+    if let Some(number) = number.filter(|number| *number < 1) {
+        errors.push(at.invalid(number, "must be greater than 0"));
+    }
+}
+
+/// Whether the object has the face of `autoscaling/v1`, as its version says, or its fields, or else `group`.
+fn is_newer(autoscaler: &Cursor, group: &str) -> bool {
+    let (version, spec) = (autoscaler.at("apiVersion"), autoscaler.at("spec"));
+    match version.text() {
+        "" => spec.at("scaleTargetRef").is_set() || (group == "autoscaling" && !spec.at("scaleRef").is_set()),
+        version => version.starts_with("autoscaling/"),
+    }
+}
+
+/// Judges what is scaled. The newer face has no field for the sub-resource; it always means `scale`.
+fn target(spec: &Cursor, is_newer: bool, errors: &mut Errors) {
+    let reference = if is_newer {
+        spec.at("scaleTargetRef").shown_as(spec.path(), "scaleRef")
+    } else {
+        spec.at("scaleRef")
+    };
+    let before = errors.len();
+    for field in ["kind", "name"] {
+        segment(&reference.at(field), errors);
+    }
+    if is_newer {
+        return;
+    }
+    let sub_resource = reference.at("subresource");
+    segment(&sub_resource, errors);
+    if errors.len() == before && sub_resource.text() != "scale" {
+        errors.push(sub_resource.not_supported(&["scale"]));
+    }
+}
+
+fn segment(at: &Cursor, errors: &mut Errors) {
+    if at.text().is_empty() {
+        errors.push(at.required(""));
+    } else if let Err(want) = name::path_segment(at.text()) {
+        errors.push(at.invalid(at.text(), want));
+    }
+}
+
+/// Judges the targets for custom metrics, which are JSON in one of the annotations at `at`.
+fn custom_metrics(at: &Cursor, errors: &mut Errors) {
+    let Some(text) = at.member(TARGETS).and_then(Value::as_str) else {
+        return;
+    };
+    let Ok(targets) = json::decode(&TARGET_LIST, text.as_bytes()) else {
+        errors.push(at.invalid(
+            internal::show(&forms::LABELS, at.value()),
+            "failed to parse custom metrics target annotation",
+        ));
+        return;
+    };
+    let items = Cursor::new(at.path().child("items"), targets.get("items"));
+    if items.is_empty() {
+        errors.push(items.required("custom metrics target must not be empty"));
+    }
+    for item in items.items() {
+        if item.at("name").text().is_empty() {
+            errors.push(FieldError::required(
+                &items.path().child("name"),
+                "missing custom metric target name",
+            ));
+        }
+        let value = internal::amount(item.at("value").value());
+        if value.milli_value() <= 0 {
+            errors.push(FieldError::invalid(
+                &items.path().child("value"),
+                value.to_string(),
+                "custom metric target value must be greater than 0",
+            ));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Rules for jobs, of both faces: whether the selector is the user's own is said in opposite words.
+
+use serde_json::{Map, Value};
+
+use super::replicaset;
+use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
+use super::validate::name::NameRule;
+use super::validate::{forms, internal, meta, pod_spec, selector};
+
+/// Judges a job that is about to be made, in the face of `group`.
+pub(super) fn create(job: &Cursor, group: &str, errors: &mut Errors) {
+    meta::create(&job.at("metadata"), true, NameRule::DnsSubdomain, errors);
+    generated_selector(job, group, errors);
+    spec(&job.at("spec"), errors);
+}
+
+/// Judges a change. v1.2 takes the old metadata for the new in its second look at it.
+pub(super) fn update(new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+    create(new, group, errors);
+    meta::update(&old.at("metadata"), &new.at("metadata"), errors);
+    let (now, before) = (new.at("spec"), old.at("spec"));
+    spec(&now, errors);
+    immutable(
+        &now.at("completions"),
+        &before.at("completions"),
+        &forms::OPTIONAL_INT,
+        Value::clone,
+        errors,
+    );
+    immutable(
+        &now.at("selector"),
+        &before.at("selector"),
+        &forms::LABEL_SELECTOR,
+        Value::clone,
+        errors,
+    );
+    immutable(
+        &now.at("template"),
+        &before.at("template"),
+        &forms::POD_TEMPLATE,
+        forms::with_internal_spec,
+        errors,
+    );
+}
+
+fn immutable(new: &Cursor, old: &Cursor, shape: &internal::Shape, convert: fn(&Value) -> Value, errors: &mut Errors) {
+    let [now, before] = [new.value(), old.value()].map(convert);
+    if !internal::same(shape, &now, &before) {
+        errors.push(new.invalid(internal::show(shape, &now), IMMUTABLE));
+    }
+}
+
+/// Judges a change of status. v1.2 takes the old metadata for the new here.
+pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
+    meta::update(&old.at("metadata"), &new.at("metadata"), errors);
+    for name in ["active", "succeeded", "failed"] {
+        new.at("status").at(name).require_nonnegative(errors);
+    }
+}
+
+/// Whether the user answers for the selector: `manualSelector` in batch, no `autoSelector` in extensions.
+fn is_manual(job: &Cursor, group: &str) -> bool {
+    let spec = job.at("spec");
+    let version = job.at("apiVersion");
+    let extensions = version.text().starts_with("extensions/") || (version.text().is_empty() && group == "extensions");
+    if extensions {
+        !spec.at("autoSelector").is_true()
+    } else {
+        spec.at("manualSelector").is_true()
+    }
+}
+
+/// Requires a selector that is not the user's to be the one that is generated from uid and name.
+fn generated_selector(job: &Cursor, group: &str, errors: &mut Errors) {
+    let wanted = job.at("spec").at("selector");
+    if is_manual(job, group) || !wanted.is_set() {
+        return;
+    }
+    let (uid, own) = (job.at("metadata").at("uid"), job.at("metadata").at("name").text());
+    if uid.text().is_empty() {
+        errors.extend([uid.required(""), uid.required("")]);
+    }
+    let generated = [("controller-uid", uid.text()), ("job-name", own)];
+    let labels = job.at("spec").at("template").at("metadata").at("labels");
+    for (key, value) in generated {
+        match labels.member(key) {
+            None => errors.push(labels.required(&format!("{key}={value}"))),
+            Some(found) if found.as_str() != Some(value) => {
+                errors.push(labels.invalid(
+                    internal::show(&forms::LABELS, labels.value()),
+                    format!("expected {key}={value}"),
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    let expected: Map<String, Value> = generated
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), Value::from(*v)))
+        .collect();
+    if selector::matches(&wanted, &Cursor::root(&expected)) == Some(false) {
+        errors.push(replicaset::shown(&wanted, "`selector` not auto-generated"));
+    }
+}
+
+fn spec(at: &Cursor, errors: &mut Errors) {
+    for name in ["parallelism", "completions", "activeDeadlineSeconds"] {
+        at.at(name).require_nonnegative(errors);
+    }
+    let (wanted, template) = (at.at("selector"), at.at("template"));
+    if wanted.is_set() {
+        selector::validate(&wanted, errors);
+    } else {
+        errors.push(wanted.required(""));
+    }
+    if selector::matches(&wanted, &template.at("metadata.labels")) == Some(false) {
+        errors.push(pod_spec::mismatch(&template));
+    }
+    pod_spec::template(&template, errors);
+    let policy = template.at("spec.restartPolicy");
+    if !["OnFailure", "Never"].contains(&policy.text()) {
+        errors.push(policy.not_supported(&["OnFailure", "Never"]));
+    }
+}

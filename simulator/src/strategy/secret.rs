@@ -1,0 +1,93 @@
+//! Rules for secrets, and those for data that they share with config maps.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
+use super::validate::name::{self, NameRule};
+use super::validate::{json, meta};
+use crate::api::{FieldError, Path};
+
+/// The most bytes that all values of an object can have together.
+const DATA_LIMIT: usize = 1 << 20;
+const ACCOUNT: &str = "kubernetes.io/service-account.name";
+
+/// Judges a secret that is about to be made.
+pub(super) fn create(secret: &Cursor, errors: &mut Errors) {
+    create_as(secret, secret.at("type").text(), errors);
+}
+
+/// Judges a change: the type stays, and need not be repeated.
+pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
+    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
+    let (now, before) = (new.at("type"), old.at("type").text());
+    let kind = if now.text().is_empty() { before } else { now.text() };
+    if kind != before {
+        errors.push(now.invalid(kind, IMMUTABLE));
+    }
+    create_as(new, kind, errors);
+}
+
+fn create_as(secret: &Cursor, kind: &str, errors: &mut Errors) {
+    meta::create(&secret.at("metadata"), true, NameRule::DnsSubdomain, errors);
+    let data = secret.at("data");
+    data_entries(&data, |value| bytes(value).len(), errors);
+    match kind {
+        "kubernetes.io/service-account-token" => {
+            let notes = secret.at("metadata").at("annotations");
+            Cursor::new(notes.path().key(ACCOUNT), notes.member(ACCOUNT)).require_text(errors);
+        }
+        "kubernetes.io/dockercfg" => json_under(&data, ".dockercfg", errors),
+        "kubernetes.io/dockerconfigjson" => json_under(&data, ".dockerconfigjson", errors),
+        // The paths of the next two are v1.2's, format verb and all.
+        "kubernetes.io/basic-auth" if ["username", "password"].iter().all(|key| data.member(key).is_none()) => {
+            errors
+                .extend(["username", "password"].map(|key| FieldError::required(&Path::new("data[%s]").key(key), "")));
+        }
+        "kubernetes.io/ssh-auth" if data.member("ssh-privatekey").is_none_or(|key| bytes(key).is_empty()) => {
+            errors.push(FieldError::required(&Path::new("data[%s]").key("ssh-privatekey"), ""));
+        }
+        "kubernetes.io/tls" => {
+            for key in ["tls.crt", "tls.key"]
+                .into_iter()
+                .filter(|key| data.member(key).is_none())
+            {
+                errors.push(FieldError::required(&data.path().key(key), ""));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The bytes that `value` spells in base64.
+fn bytes(value: &Value) -> Vec<u8> {
+    STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default()
+}
+
+/// Requires a JSON object under `key` of the data at `data`. What stands there instead is not shown.
+fn json_under(data: &Cursor, key: &str, errors: &mut Errors) {
+    let path = data.path().key(key);
+    match data.member(key) {
+        None => errors.push(FieldError::required(&path, "")),
+        Some(value) => {
+            if let Err(why) = json::decode(&json::OBJECT, &bytes(value)) {
+                errors.push(FieldError::invalid(&path, "<secret contents redacted>", why));
+            }
+        }
+    }
+}
+
+/// Judges the keys of the data at `at`, and the size of its values.
+pub(super) fn data_entries(at: &Cursor, size: fn(&Value) -> usize, errors: &mut Errors) {
+    let mut total = 0;
+    for (key, entry) in at.entries() {
+        if let Err(want) = name::data_key(key) {
+            errors.push(entry.invalid(key, want));
+        }
+        total += size(entry.value());
+    }
+    if total > DATA_LIMIT {
+        errors.push(FieldError::too_long(at.path(), "", DATA_LIMIT));
+    }
+}

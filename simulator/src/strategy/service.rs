@@ -1,0 +1,192 @@
+//! Rules for services, and for the state of load balancers.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use serde_json::Value;
+
+use super::validate::cursor::{Cursor, Errors};
+use super::validate::name::{self, NameRule};
+use super::validate::{container, forms, internal, meta};
+use crate::api::FieldError;
+
+const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+/// The port of the agent on every node, which is not to be opened to the world.
+const NODE_AGENT_PORT: i64 = 10250;
+
+/// Judges a service that is about to be made.
+pub(super) fn create(service: &Cursor, errors: &mut Errors) {
+    meta::create(&service.at("metadata"), true, NameRule::Dns952Label, errors);
+    let spec = service.at("spec");
+    ports(&spec, errors);
+    meta::labels(&spec.at("selector"), errors);
+    spec.at("sessionAffinity").require_one_of(&["ClientIP", "None"], errors);
+    let address = spec.at("clusterIP");
+    if has_address(&spec) && name::ip(address.text()).is_none() {
+        errors.push(address.invalid(address.text(), "must be empty, 'None', or a valid IP address"));
+    }
+    for external in spec.at("externalIPs").items() {
+        if external.text() == "0.0.0.0" {
+            errors.push(external.invalid(external.text(), "must be a valid IP address"));
+        }
+        reachable(&external, errors);
+    }
+    spec.at("type")
+        .require_one_of(&["ClusterIP", "LoadBalancer", "NodePort"], errors);
+    match spec.at("type").text() {
+        "LoadBalancer" => balanced_protocols(&spec.at("ports"), errors),
+        "ClusterIP" => no_node_ports(&spec.at("ports"), errors),
+        _ => {}
+    }
+    node_ports_are_unique(&spec.at("ports"), errors);
+    source_ranges(&service.at("metadata").at("annotations"), errors);
+}
+
+/// Judges a change: an address that has been given stays.
+pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
+    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
+    if has_address(&old.at("spec")) {
+        meta::immutable_text(&new.at("spec").at("clusterIP"), &old.at("spec").at("clusterIP"), errors);
+    }
+    create(new, errors);
+}
+
+/// Judges a change of status.
+pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
+    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
+    load_balancer(&new.at("status.loadBalancer"), errors);
+}
+
+fn has_address(spec: &Cursor) -> bool {
+    !["", "None"].contains(&spec.at("clusterIP").text())
+}
+
+fn ports(spec: &Cursor, errors: &mut Errors) {
+    let ports = spec.at("ports");
+    if ports.is_empty() && spec.at("clusterIP").text() != "None" {
+        errors.push(ports.required(""));
+    }
+    if spec.at("type").text() == "LoadBalancer" {
+        for port in ports.items().filter(|port| port.at("port").int() == NODE_AGENT_PORT) {
+            errors.push(port.invalid(
+                NODE_AGENT_PORT,
+                "may not expose port 10250 externally since it is used by kubelet",
+            ));
+        }
+    }
+    let mut names = BTreeSet::new();
+    for port in ports.items() {
+        port_name(&port.at("name"), ports.len() > 1, &mut names, errors);
+        container::port_number(&port.at("port"), errors);
+        port.at("protocol").require_one_of(container::PROTOCOLS, errors);
+        container::port_number_or_name(&port.at("targetPort"), errors);
+    }
+}
+
+fn port_name<'a>(at: &Cursor<'a>, required: bool, seen: &mut BTreeSet<&'a str>, errors: &mut Errors) {
+    let text = at.text();
+    if text.is_empty() {
+        if required {
+            errors.push(at.required(""));
+        }
+        return;
+    }
+    match name::dns_label(text) {
+        Err(want) => errors.push(at.invalid(text, want)),
+        Ok(()) if !seen.insert(text) => errors.push(FieldError::duplicate(at.path(), text)),
+        Ok(()) => {}
+    }
+}
+
+/// Requires an address at `at` that others can reach: neither loopback nor of the link.
+pub(super) fn reachable(at: &Cursor, errors: &mut Errors) {
+    let text = at.text();
+    let Some(address) = name::ip(text) else {
+        errors.push(at.invalid(text, "must be a valid IP address"));
+        return;
+    };
+    let address = address.to_canonical();
+    let (link_unicast, link_multicast) = match address {
+        IpAddr::V4(v4) => (v4.is_link_local(), v4.octets().starts_with(&[224, 0, 0])),
+        IpAddr::V6(v6) => (v6.is_unicast_link_local(), v6.segments()[0] & 0xff0f == 0xff02),
+    };
+    for (bad, range) in [
+        (address.is_loopback(), "loopback range (127.0.0.0/8)"),
+        (link_unicast, "link-local range (169.254.0.0/16)"),
+        (link_multicast, "link-local multicast range (224.0.0.0/24)"),
+    ] {
+        if bad {
+            errors.push(at.invalid(text, format!("may not be in the {range}")));
+        }
+    }
+}
+
+fn balanced_protocols(ports: &Cursor, errors: &mut Errors) {
+    let mut found = Vec::new();
+    for protocol in ports.items().map(|port| port.at("protocol")) {
+        let text = protocol.text();
+        if !container::PROTOCOLS.contains(&text) {
+            errors.push(protocol.invalid(text, "cannot create an external load balancer with non-TCP/UDP ports"));
+        } else if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    if found.len() > 1 {
+        errors.push(ports.invalid(
+            internal::show(&forms::SERVICE_PORTS, ports.value()),
+            "cannot create an external load balancer with mix protocols",
+        ));
+    }
+}
+
+fn no_node_ports(ports: &Cursor, errors: &mut Errors) {
+    for node_port in ports
+        .items()
+        .map(|port| port.at("nodePort"))
+        .filter(|node_port| node_port.int() != 0)
+    {
+        errors.push(node_port.invalid(node_port.int(), "may not be used when `type` is 'ClusterIP'"));
+    }
+}
+
+fn node_ports_are_unique(ports: &Cursor, errors: &mut Errors) {
+    let mut taken = BTreeSet::new();
+    for port in ports.items() {
+        let node_port = port.at("nodePort");
+        if node_port.int() == 0 {
+            continue;
+        }
+        let claim = (port.at("protocol").text(), node_port.int());
+        if !taken.insert(claim) {
+            errors.push(FieldError::duplicate(node_port.path(), node_port.int()));
+        }
+    }
+}
+
+/// Judges the addresses that may use a load balancer, which are in one of the annotations at `at`.
+fn source_ranges(at: &Cursor, errors: &mut Errors) {
+    let text = at.member(SOURCE_RANGES).and_then(Value::as_str).unwrap_or_default();
+    if !text.trim().is_empty() && !text.split(',').all(|block| name::is_cidr(block.trim())) {
+        let want = "must be a comma separated list of CIDRs e.g. 192.168.0.0/16,10.0.0.0/8";
+        errors.push(FieldError::invalid(&at.path().key(SOURCE_RANGES), text, want));
+    }
+}
+
+/// Judges the state of a load balancer at `at`.
+pub(super) fn load_balancer(at: &Cursor, errors: &mut Errors) {
+    for ingress in at.at("ingress").items() {
+        let (address, host) = (ingress.at("ip"), ingress.at("hostname"));
+        if !address.text().is_empty() && name::ip(address.text()).is_none() {
+            errors.push(address.invalid(address.text(), "must be a valid IP address"));
+        }
+        if host.text().is_empty() {
+            continue;
+        }
+        if let Err(want) = name::dns_subdomain(host.text()) {
+            errors.push(host.invalid(host.text(), want));
+        }
+        if name::ip(host.text()).is_some() {
+            errors.push(host.invalid(host.text(), "must be a DNS name, not an IP address"));
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The rules for names, keys, values and addresses, each with the text that says what it wants.
+//!
+//! Source: `util/validation` of Kubernetes v1.2. Lengths are in bytes.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use crate::api::labels;
+
+/// `Ok`, or what is expected, in words.
+pub(crate) type Verdict = Result<(), &'static str>;
+
+const DNS_LABEL: &str =
+    "must be a DNS label (at most 63 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
+const DNS_SUBDOMAIN: &str = "must be a DNS subdomain (at most 253 characters, \
+    matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*): e.g. \"example.com\"";
+const DNS_952_LABEL: &str =
+    "must be a DNS 952 label (at most 24 characters, matching regex [a-z]([-a-z0-9]*[a-z0-9])?): e.g. \"my-name\"";
+const PORT_NAME: &str = "must be an IANA_SVC_NAME (at most 15 characters, matching regex [a-z0-9]([a-z0-9-]*[a-z0-9])*, \
+    it must contain at least one letter [a-z], and hyphens cannot be adjacent to other hyphens): e.g. \"http\"";
+const C_IDENTIFIER: &str =
+    "must be a C identifier (matching regex [A-Za-z_][A-Za-z0-9_]*): e.g. \"my_name\" or \"MyName\"";
+const DATA_KEY: &str = "must have at most 253 characters and match regex \\.?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const HTTP_HEADER_NAME: &str = "name must match [-A-Za-z0-9]+";
+const PORT: &str = "must be between 1 and 65535, inclusive";
+
+fn verdict(holds: bool, otherwise: &'static str) -> Verdict {
+    if holds { Ok(()) } else { Err(otherwise) }
+}
+
+/// Whether `text` is not empty, consists of `inner` characters, and begins and ends with one of `outer`.
+fn framed(text: &str, outer: fn(u8) -> bool, inner: fn(u8) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    matches!((bytes.first(), bytes.last()), (Some(first), Some(last)) if outer(*first) && outer(*last))
+        && bytes.iter().all(|b| inner(*b))
+}
+
+fn lower_or_digit(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+fn label_shaped(text: &str) -> bool {
+    framed(text, lower_or_digit, |b| lower_or_digit(b) || b == b'-')
+}
+
+fn subdomain_shaped(text: &str) -> bool {
+    text.split('.').all(label_shaped)
+}
+
+/// A DNS label (RFC 1123).
+pub(crate) fn dns_label(text: &str) -> Verdict {
+    verdict(text.len() <= 63 && label_shaped(text), DNS_LABEL)
+}
+
+/// A DNS subdomain (RFC 1123): labels with dots between.
+pub(crate) fn dns_subdomain(text: &str) -> Verdict {
+    verdict(labels::is_dns_subdomain(text), DNS_SUBDOMAIN)
+}
+
+/// A DNS label as of RFC 952: short, beginning with a letter.
+pub(crate) fn dns_952_label(text: &str) -> Verdict {
+    verdict(
+        text.len() <= 24 && label_shaped(text) && text.starts_with(|c: char| c.is_ascii_lowercase()),
+        DNS_952_LABEL,
+    )
+}
+
+/// A word, with an optional DNS subdomain and a slash before it: the key of a label, the name of a resource or finalizer.
+pub(crate) fn qualified_name(text: &str) -> Verdict {
+    verdict(labels::is_qualified_name(text), labels::QUALIFIED_NAME)
+}
+
+/// The value of a label: a word, or nothing.
+pub(crate) fn label_value(text: &str) -> Verdict {
+    verdict(labels::is_label_value(text), labels::LABEL_VALUE)
+}
+
+/// The name of a port.
+pub(crate) fn port_name(text: &str) -> Verdict {
+    let has_letter = text.bytes().any(|b| b.is_ascii_lowercase());
+    verdict(
+        text.len() <= 15 && label_shaped(text) && has_letter && !text.contains("--"),
+        PORT_NAME,
+    )
+}
+
+/// The name of an environment variable.
+pub(crate) fn c_identifier(text: &str) -> Verdict {
+    let begins = text.bytes().next().is_some_and(|b| !b.is_ascii_digit());
+    verdict(
+        begins && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'),
+        C_IDENTIFIER,
+    )
+}
+
+/// A key in the data of a secret or config map: a DNS subdomain that may begin with a dot.
+pub(crate) fn data_key(text: &str) -> Verdict {
+    verdict(
+        text.len() <= 253 && subdomain_shaped(text.strip_prefix('.').unwrap_or(text)),
+        DATA_KEY,
+    )
+}
+
+/// The name of an HTTP header.
+pub(crate) fn http_header_name(text: &str) -> Verdict {
+    verdict(
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'),
+        HTTP_HEADER_NAME,
+    )
+}
+
+/// A number of a port.
+pub(crate) fn port(number: i64) -> Verdict {
+    verdict((1..=65535).contains(&number), PORT)
+}
+
+/// A number of a user or a group.
+pub(crate) fn user_or_group(number: i64) -> Verdict {
+    verdict(
+        (0..=i64::from(i32::MAX)).contains(&number),
+        "must be between 0 and 2147483647, inclusive",
+    )
+}
+
+/// An address of either family.
+pub(crate) fn ip(text: &str) -> Option<IpAddr> {
+    text.parse().ok()
+}
+
+/// An IPv4 address, be it written as one of IPv6.
+pub(crate) fn ipv4(text: &str) -> Option<Ipv4Addr> {
+    match ip(text)? {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(address) => address.to_ipv4_mapped(),
+    }
+}
+
+/// A block of addresses: `10.0.0.0/8`.
+pub(crate) fn is_cidr(text: &str) -> bool {
+    let Some((address, bits)) = text.split_once('/') else {
+        return false;
+    };
+    let Some(address) = ip(address) else { return false };
+    let digits = !bits.is_empty() && bits.len() <= 3 && bits.bytes().all(|b| b.is_ascii_digit());
+    digits
+        && bits
+            .parse::<u8>()
+            .is_ok_and(|bits| bits <= if address.is_ipv4() { 32 } else { 128 })
+}
+
+/// A whole number and a percent sign; gives the number, at most `i64::MAX`.
+pub(crate) fn percent(text: &str) -> Option<i64> {
+    let digits = text
+        .strip_suffix('%')
+        .filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))?;
+    Some(digits.parse().unwrap_or(i64::MAX))
+}
+
+/// What can stand as a segment of a URL's path.
+pub(crate) fn path_segment(text: &str) -> Verdict {
+    match text {
+        "." => Err("name may not be \".\""),
+        ".." => Err("name may not be \"..\""),
+        _ => path_segment_prefix(text),
+    }
+}
+
+/// What can begin a segment of a URL's path.
+pub(crate) fn path_segment_prefix(text: &str) -> Verdict {
+    if text.contains('/') {
+        return Err("name may not contain \"/\"");
+    }
+    verdict(!text.contains('%'), "name may not contain \"%\"")
+}
+
+/// Which names a kind's objects can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameRule {
+    /// [`dns_label`]
+    DnsLabel,
+    /// [`dns_952_label`]
+    Dns952Label,
+    /// [`dns_subdomain`]
+    DnsSubdomain,
+    /// [`path_segment`]: the least that every name has to be
+    PathSegment,
+}
+
+impl NameRule {
+    /// Judges a whole name.
+    pub(crate) fn name(self, name: &str) -> Verdict {
+        match self {
+            Self::DnsLabel => dns_label(name),
+            Self::Dns952Label => dns_952_label(name),
+            Self::DnsSubdomain => dns_subdomain(name),
+            Self::PathSegment => path_segment(name),
+        }
+    }
+
+    /// Judges the beginning of a name that is to be generated.
+    ///
+    /// A dash at the end is no fault. v1.2 judges such a beginning without its last two characters, and with an `a` instead.
+    pub(crate) fn prefix(self, prefix: &str) -> Verdict {
+        if self == Self::PathSegment {
+            return path_segment_prefix(prefix);
+        }
+        let Some(stem) = prefix.strip_suffix('-').filter(|stem| !stem.is_empty()) else {
+            return self.name(prefix);
+        };
+        let mut stem = stem.to_owned();
+        stem.pop();
+        stem.push('a');
+        self.name(&stem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(dns_label, &["a", "a-1", "0"], &["", "-a", "a-", "A", "a.b", "a_b"])]
+    #[case(dns_subdomain, &["a", "a.b-c.0"], &["", ".a", "a.", "a..b", "A.b", "a-.b"])]
+    #[case(dns_952_label, &["a", "a-1"], &["", "1a", "a.b", "aaaaaaaaaaaaaaaaaaaaaaaaa"])]
+    #[case(qualified_name, &["a", "A_b.c-D", "example.com/x"], &["", "-x", "a b", "a/b/c", "/x", "x/", "UPPER.com/x"])]
+    #[case(label_value, &["", "A", "a_b.c"], &["-", "a b", "a-"])]
+    #[case(port_name, &["http", "p-1", "1a"], &["", "80", "a--b", "-a", "a-", "aaaaaaaaaaaaaaaa", "A"])]
+    #[case(c_identifier, &["a", "_", "A1_b"], &["", "1a", "a-b", "é"])]
+    #[case(data_key, &["a", ".a.b", "x-y"], &["", ".", "..a", "a b", "A"])]
+    #[case(path_segment, &["A b", "a..", ""], &[".", "..", "a/b", "50%"])]
+    fn a_rule_accepts_and_refuses(#[case] rule: fn(&str) -> Verdict, #[case] good: &[&str], #[case] bad: &[&str]) {
+        for text in good {
+            assert_eq!(rule(text), Ok(()), "{text:?}");
+        }
+        for text in bad {
+            assert!(rule(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[rstest]
+    #[case(dns_label, 63)]
+    #[case(dns_subdomain, 253)]
+    #[case(dns_952_label, 24)]
+    #[case(qualified_name, 63)]
+    #[case(label_value, 63)]
+    #[case(data_key, 253)]
+    fn a_rule_has_a_longest_name(#[case] rule: fn(&str) -> Verdict, #[case] longest: usize) {
+        assert_eq!(rule(&"a".repeat(longest)), Ok(()));
+        assert!(rule(&"a".repeat(longest + 1)).is_err());
+    }
+
+    #[test]
+    fn a_prefix_may_end_with_a_dash() {
+        assert_eq!(NameRule::DnsSubdomain.prefix("gen-"), Ok(()));
+        assert!(NameRule::DnsLabel.prefix("-").is_err());
+        assert!(NameRule::DnsSubdomain.prefix("Gen-").is_err());
+        assert!(NameRule::DnsSubdomain.prefix("a..b").is_err());
+        assert_eq!(NameRule::PathSegment.prefix("."), Ok(()));
+    }
+
+    #[test]
+    fn addresses_blocks_and_percentages() {
+        assert!(ipv4("10.0.0.1").is_some() && ipv4("::ffff:10.0.0.1").is_some());
+        assert!(ipv4("::1").is_none() && ip("::1").is_some() && ip("10.0.0").is_none());
+        assert!(is_cidr("10.0.0.0/8") && !is_cidr("10.0.0.0/33") && !is_cidr("10.0.0.0") && is_cidr("::/0"));
+        assert_eq!(
+            (percent("30%"), percent("%"), percent("3"), percent("-3%")),
+            (Some(30), None, None, None)
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! References to a field of the pod itself, from its environment and from its volumes.
+
+use super::cursor::{Cursor, Errors};
+use crate::api::FieldError;
+
+/// What the environment can refer to.
+pub(crate) const OF_ENVIRONMENT: &[&str] = &["metadata.name", "metadata.namespace", "status.podIP"];
+/// What volumes can refer to.
+pub(crate) const OF_VOLUMES: &[&str] = &[
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+];
+
+/// The fields of a pod by which v1 knows pods.
+const OF_V1: [&str; 8] = [
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.labels",
+    "metadata.annotations",
+    "status.phase",
+    "status.podIP",
+    "spec.nodeName",
+    "spec.restartPolicy",
+];
+/// Versions that know fields of some kind, but not of pods.
+const WITHOUT_PODS: [&str; 3] = ["extensions/v1beta1", "batch/v1", "autoscaling/v1"];
+
+/// Judges the reference at `at`, which may be to one of `supported`.
+pub(crate) fn reference(at: &Cursor, supported: &[&str], errors: &mut Errors) {
+    let (version, field) = (at.at("apiVersion"), at.at("fieldPath"));
+    if version.text().is_empty() {
+        errors.push(version.required(""));
+    } else if field.text().is_empty() {
+        errors.push(field.required(""));
+    } else {
+        match internal(version.text(), field.text()) {
+            Err(why) => errors.push(field.invalid(field.text(), format!("error converting fieldPath: {why}"))),
+            Ok(name) if !supported.contains(&name) => {
+                errors.push(FieldError::not_supported(field.path(), name, supported))
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+/// The internal name of the field that `version` calls `field`.
+fn internal<'a>(version: &str, field: &'a str) -> Result<&'a str, String> {
+    match version {
+        "v1" if field == "spec.host" => Ok("spec.nodeName"),
+        "v1" if OF_V1.contains(&field) => Ok(field),
+        "v1" => Err(format!("field label not supported: {field}")),
+        _ if WITHOUT_PODS.contains(&version) => Err(format!(
+            "No field label conversion function found for version {version} and kind Pod"
+        )),
+        _ => Err(format!(
+            "No field label conversion function found for version: {version}"
+        )),
+    }
+}

@@ -1,0 +1,99 @@
+//! Rules for the specification of a pod, for its template, and for the annotations by which pods are scheduled and named.
+
+use super::cursor::{Cursor, Errors};
+use super::{affinity, container, meta, name, volumes};
+
+/// Judges the pod specification at `at`.
+pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
+    let names = volumes::of_pod(&at.at("volumes"), errors);
+    container::validate(&at.at("containers"), &names, errors);
+    at.at("restartPolicy")
+        .require_one_of(&["Always", "OnFailure", "Never"], errors);
+    at.at("dnsPolicy").require_one_of(&["ClusterFirst", "Default"], errors);
+    meta::labels(&at.at("nodeSelector"), errors);
+    security(at, errors);
+    let mut account = at.at("serviceAccountName");
+    if account.text().is_empty() {
+        account = at.at("serviceAccount").shown_as(at.path(), "serviceAccountName");
+    }
+    for own in [account, at.at("nodeName")] {
+        if let Some(Err(want)) = (!own.text().is_empty()).then(|| name::dns_subdomain(own.text())) {
+            errors.push(own.invalid(own.text(), want));
+        }
+    }
+    let deadline = at.at("activeDeadlineSeconds");
+    if let Some(seconds) = deadline.optional_int().filter(|seconds| *seconds <= 0) {
+        errors.push(deadline.invalid(seconds, "must be greater than 0"));
+    }
+}
+
+fn security(spec: &Cursor, errors: &mut Errors) {
+    if spec.at("hostNetwork").is_true() {
+        for port in spec.at("containers").items().flat_map(|c| c.at("ports").items()) {
+            let (inside, outside) = (port.at("containerPort"), port.at("hostPort"));
+            if inside.int() != outside.int() {
+                errors.push(inside.invalid(inside.int(), "must match `hostPort` when `hostNetwork` is true"));
+            }
+        }
+    }
+    let context = spec.at("securityContext");
+    let numbers = [context.at("fsGroup"), context.at("runAsUser")]
+        .into_iter()
+        .chain(context.at("supplementalGroups").items());
+    for at in numbers {
+        if let Some((number, Err(want))) = at.optional_int().map(|number| (number, name::user_or_group(number))) {
+            errors.push(at.invalid(number, want));
+        }
+    }
+}
+
+/// Judges the annotations at `at` that mean something for a pod.
+pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
+    affinity::validate(at, errors);
+    for key in ["pod.beta.kubernetes.io/hostname", "pod.beta.kubernetes.io/subdomain"] {
+        if let Some(Err(want)) = at
+            .member(key)
+            .map(|value| name::dns_label(value.as_str().unwrap_or_default()))
+        {
+            errors.push(at.invalid(key, want));
+        }
+    }
+}
+
+/// Judges the template of a pod at `at`. Labels and annotations are reported without the metadata that they stand in.
+pub(crate) fn template(at: &Cursor, errors: &mut Errors) {
+    meta::labels(&at.at("metadata.labels").shown_as(at.path(), "labels"), errors);
+    let notes = at.at("metadata.annotations").shown_as(at.path(), "annotations");
+    meta::annotations(&notes, errors);
+    annotations(&notes, errors);
+    validate(&at.at("spec"), errors);
+}
+
+/// Judges the template at `at` of pods of which `replicas` are to run for ever; `matched` says whether their controller's selector matches it.
+pub(crate) fn replicated_template(at: &Cursor, matched: bool, replicas: i64, errors: &mut Errors) {
+    if !matched {
+        errors.push(mismatch(at));
+    }
+    template(at, errors);
+    if replicas > 1 {
+        volumes::shared_disks_are_read_only(&at.at("spec.volumes"), errors);
+    }
+    always_restarted(at, errors);
+}
+
+/// That the labels of the template at `at` are not those that its controller selects.
+pub(crate) fn mismatch(at: &Cursor) -> crate::api::FieldError {
+    let labels = at.at("metadata.labels");
+    labels.invalid(
+        super::internal::show(&super::forms::LABELS, labels.value()),
+        "`selector` does not match template `labels`",
+    )
+}
+
+/// Requires the pods of the template at `at` to be restarted whenever they end.
+pub(crate) fn always_restarted(at: &Cursor, errors: &mut Errors) {
+    let policy = at.at("spec.restartPolicy");
+    if policy.text() != "Always" {
+        errors.push(policy.not_supported(&["Always"]));
+    }
+}

@@ -1,0 +1,55 @@
+//! Label selectors of controllers: whether they are well formed, and which labels they match.
+
+use super::cursor::{Cursor, Errors};
+use super::meta;
+use crate::api::Object;
+use crate::api::labels::Selector;
+
+/// Judges the label selector at `at`, if there is one.
+pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
+    meta::labels(&at.at("matchLabels"), errors);
+    for requirement in at.at("matchExpressions").items() {
+        requirement_is_sound(&requirement, &[], errors);
+    }
+}
+
+/// Judges one requirement: operator and number of values, then the key. `ordering` are the operators that take one number.
+pub(crate) fn requirement_is_sound(at: &Cursor, ordering: &[&str], errors: &mut Errors) {
+    let (operator, values) = (at.at("operator"), at.at("values"));
+    match operator.text() {
+        "In" | "NotIn" => {
+            if values.is_empty() {
+                errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
+            }
+        }
+        "Exists" | "DoesNotExist" => {
+            if !values.is_empty() {
+                errors.push(values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+            }
+        }
+        text if ordering.contains(&text) => {
+            if values.len() != 1 {
+                errors.push(values.required("must be specified single value when `operator` is 'Lt' or 'Gt'"));
+            }
+        }
+        text => errors.push(operator.invalid(text, "not a valid selector operator")),
+    }
+    let key = at.at("key");
+    meta::label_key(&key, key.text(), errors);
+}
+
+/// Whether neither labels nor expressions are given.
+pub(crate) fn is_blank(at: &Cursor) -> bool {
+    at.at("matchLabels").is_empty() && at.at("matchExpressions").is_empty()
+}
+
+/// Whether the selector at `at` matches `labels`; nothing if it is malformed. No selector matches nothing, an empty one everything.
+pub(crate) fn matches(at: &Cursor, labels: &Cursor) -> Option<bool> {
+    let selector = Selector::from_label_selector(at.value()).ok()?;
+    Some(selector.matches(labels.members().unwrap_or(&Object::new())))
+}
+
+/// What the plain selector at `at` (a map) selects.
+pub(crate) fn of_map(at: &Cursor) -> Selector {
+    at.members().map(Selector::from_map).unwrap_or_default()
+}

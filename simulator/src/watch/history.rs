@@ -1,0 +1,208 @@
+//! The bounded history of one kind.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use super::{Event, TooOld};
+use crate::store::{Key, Record};
+
+/// The last changes of a kind, and the state that a watch from the beginning starts from.
+///
+/// Invariant: `base` and then the events from `start` on add up to the kind's present objects.
+pub(super) struct History {
+    base: BTreeMap<Key, Arc<Record>>,
+    events: VecDeque<Arc<Event>>,
+    /// The position of the first kept event; positions count a kind's changes from 0.
+    first: u64,
+    /// How far back a watch may start.
+    depth: usize,
+    /// The revision from which on the history is whole; 0 for the beginning.
+    since: u64,
+    /// Whether no more changes come.
+    closed: bool,
+    /// How many are kept: whoever starts as far back as that may fall behind as far as anyone.
+    keep: usize,
+}
+
+impl History {
+    /// A history after revision `since` that lets watches start `depth` changes back and watchers fall `lag` changes behind.
+    pub(super) fn new(since: u64, depth: usize, lag: usize) -> Self {
+        Self {
+            base: BTreeMap::new(),
+            events: VecDeque::new(),
+            first: 0,
+            depth,
+            since,
+            closed: false,
+            keep: depth.saturating_add(lag),
+        }
+    }
+
+    pub(super) fn push(&mut self, event: Event) {
+        self.events.push_back(Arc::new(event));
+        if let Some(passed) = self.passed().and_then(|at| self.events.get(at)) {
+            let record = passed.last();
+            if passed.removed() {
+                self.base.remove(record.key());
+            } else {
+                self.base.insert(record.key().clone(), record.clone());
+            }
+        }
+        if self.events.len() > self.keep {
+            self.events.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Where among the kept events the latest is that a watch may no longer start from.
+    fn passed(&self) -> Option<usize> {
+        self.events.len().checked_sub(self.depth + 1)
+    }
+
+    /// The position of the first event that a watch may start from.
+    pub(super) fn start(&self) -> u64 {
+        self.first + self.events.len().saturating_sub(self.depth) as u64
+    }
+
+    /// The position that the next event will have.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    /// Up to `most` events from `position` on; `None` where that is no longer kept.
+    pub(super) fn read(&self, position: u64, most: usize) -> Option<impl Iterator<Item = Arc<Event>>> {
+        let skip = usize::try_from(position.checked_sub(self.first)?).ok()?;
+        Some(self.events.iter().skip(skip).take(most).cloned())
+    }
+
+    /// Ends the watchers once they have read what there is.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The position of the first event at or after `revision`; refused where that lies before the oldest a watch may start from.
+    pub(super) fn position_at(&self, revision: u64) -> Result<u64, TooOld> {
+        let hidden = self.events.len().saturating_sub(self.depth);
+        match self.events.get(hidden) {
+            Some(oldest) if revision < oldest.revision() => Err(TooOld {
+                asked: revision,
+                oldest: oldest.revision(),
+            }),
+            _ if revision < self.since => Err(self.too_old(revision)),
+            _ => Ok(self.position_from(revision)),
+        }
+    }
+
+    /// The same where a start is only too old when changes after it were dropped.
+    pub(super) fn position_after(&self, revision: u64) -> Result<u64, TooOld> {
+        match self.passed().and_then(|at| self.events.get(at)).map(|e| e.revision()) {
+            Some(last) if revision < last => Err(TooOld {
+                asked: revision,
+                oldest: last + 1,
+            }),
+            _ if revision < self.since => Err(self.too_old(revision)),
+            _ => Ok(self.position_from(revision.saturating_add(1))),
+        }
+    }
+
+    /// The refusal of a start before this history.
+    fn too_old(&self, asked: u64) -> TooOld {
+        TooOld {
+            asked,
+            oldest: self.since,
+        }
+    }
+
+    fn position_from(&self, revision: u64) -> u64 {
+        self.first + self.events.partition_point(|e| e.revision() < revision) as u64
+    }
+
+    /// The objects as they were before the first event that a watch may start from, oldest first.
+    pub(super) fn base(&self) -> Vec<Arc<Record>> {
+        let mut records: Vec<_> = self.base.values().cloned().collect();
+        records.sort_by_key(|r| r.revision());
+        records
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::api::GroupResource;
+    use crate::store::{Change, Draft, Expected, Memory, Pairs, Sink, Store, Write};
+
+    #[derive(Default)]
+    struct Feed(Mutex<Vec<Change>>);
+
+    impl Sink for Feed {
+        fn committed(&self, change: Change) {
+            self.0.lock().push(change);
+        }
+    }
+
+    async fn pushed(names: &[&str], depth: usize, lag: usize) -> History {
+        let feed = Arc::new(Feed::default());
+        let store = Memory::new(feed.clone());
+        for name in names {
+            let key = Key::new(&GroupResource::core("pods"), "n", name);
+            let draft = Draft::new(
+                r#"{"metadata":{"resourceVersion":"0"}}"#,
+                "".into(),
+                Pairs::default(),
+                Pairs::default(),
+            )
+            .unwrap();
+            let at = store
+                .get(&key)
+                .await
+                .unwrap()
+                .map_or(Expected::Absent, |r| Expected::At(r.revision()));
+            store.commit(&key, at, Write::Put(draft)).await.unwrap();
+        }
+        let mut history = History::new(0, depth, lag);
+        for change in feed.0.lock().drain(..) {
+            history.push(Event::new(change).unwrap());
+        }
+        history
+    }
+
+    #[tokio::test]
+    async fn what_is_trimmed_becomes_the_base() {
+        let history = pushed(&["a", "b", "a", "c", "d"], 2, 2).await;
+        let base: Vec<_> = history
+            .base()
+            .iter()
+            .map(|r| (r.key().name.to_string(), r.revision()))
+            .collect();
+        assert_eq!(base, [("b".to_owned(), 2), ("a".to_owned(), 3)]);
+        assert_eq!((history.start(), history.end()), (3, 5));
+        assert_eq!(history.read(3, 10).unwrap().count(), 2);
+    }
+
+    #[tokio::test]
+    async fn whoever_starts_farthest_back_has_the_whole_lag() {
+        let history = pushed(&["a", "b", "a", "c", "d"], 2, 2).await;
+        assert!(history.read(0, 10).is_none());
+        assert_eq!(history.read(1, 10).unwrap().count(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_start_before_the_oldest_is_refused() {
+        let history = pushed(&["a", "b", "c", "d", "e"], 3, 4).await;
+        assert_eq!(history.position_at(2), Err(TooOld { asked: 2, oldest: 3 }));
+        assert_eq!(history.position_at(3), Ok(2));
+        assert_eq!(history.position_at(9), Ok(5));
+        assert_eq!(history.position_after(1), Err(TooOld { asked: 1, oldest: 3 }));
+        assert_eq!(history.position_after(2), Ok(2));
+    }
+}
