@@ -23,7 +23,7 @@ use crate::{
     api::Status,
     client::Client,
     clock::Clock,
-    cluster::{self, Addon},
+    cluster::{self, Addon, container::FakeContainers},
     http::{
         self, Authenticator, Backends, BodyError, Credentials, Identity, Limits, Redial, Service, Setup, Tls, TlsError,
         kubeconfig, proxy,
@@ -296,7 +296,7 @@ impl Builder {
         let setup = Setup {
             address: format!("{}:443", self.advertise),
             proxy: proxy::Proxy::new(proxy).map_err(StartError::Proxy)?,
-            containers: Arc::new(http::Tickers::new(self.clock.clone())),
+            containers: Arc::new(FakeContainers::new(self.clock.clone())),
             clock: self.clock.clone(),
             limits: self.limits.clone(),
             shutdown: shutdown.clone(),

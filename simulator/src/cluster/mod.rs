@@ -5,6 +5,7 @@
 //! Source: the design's table of add-ons, and the manifests that v1.2 clusters are set up with.
 
 mod addons;
+pub mod container;
 mod nodes;
 
 pub use addons::{Addon, LOG_SEARCH, SYSTEM_NAMESPACE, install};

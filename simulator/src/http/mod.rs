@@ -34,7 +34,5 @@ pub(crate) use listener::{Authenticator, serve};
 pub use proxy::{Backend, Backends, Body as ProxiedBody, Redial};
 pub use route::ProxyAddress;
 pub(crate) use service::{Service, Setup};
-pub(crate) use streams::Tickers;
-pub use streams::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};
 pub use stuntdouble_server::Limits;
 pub use tls::{ClientCertificate, Identity, Tls, TlsError};

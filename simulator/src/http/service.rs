@@ -25,13 +25,13 @@ use super::{
     query::Query,
     respond::{self, Refusal, generic, refuse},
     route::{Page, ProxyAddress, Route, Table, Target},
-    streams::Containers,
     strict::{self, Strictness},
     websocket,
 };
 use crate::{
     api::Status,
     clock::Clock,
+    cluster::container::Containers,
     patch::Language,
     profile::Profile,
     registry::{self, GetOptions, ListOptions, Registry, RequestInfo, WatchStream},
