@@ -5,9 +5,11 @@
 
 mod fake_container;
 mod process;
+mod program;
 
 pub(crate) use fake_container::FakeContainers;
 pub use process::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};
+pub(crate) use program::Program;
 
 /// How many pieces of a stream are under way at most.
 pub(crate) const QUEUE: usize = 16;
