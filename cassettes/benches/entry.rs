@@ -75,7 +75,7 @@ fn main() {
     });
     time("the answer's headers without secrets", || redactor.headers(&answered));
     time("the answer's body without secrets", || {
-        redactor.body(&body, &answered, "/")
+        redactor.body(&body, &answered, "/", false)
     });
     time("the rest of the document, written", || {
         tape.append(opening.clone(), wait, took, &whole)

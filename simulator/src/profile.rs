@@ -4,7 +4,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::api::{Reason, Status};
+use crate::api::{GroupResource, Reason, Status};
 
 /// Behaviour profile. Default: [`Profile::Documented`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,13 +50,13 @@ impl Profile {
     }
 
     /// Whether a watch of `resource` from version N includes N's own change. (v1.2 does not cache events.)
-    pub fn watch_repeats_start(self, resource: &str) -> bool {
-        self.is_kubernetes_1_2() && resource != "events"
+    pub fn watch_repeats_start(self, resource: &GroupResource) -> bool {
+        self.is_kubernetes_1_2() && resource.as_str() != "events"
     }
 
     /// Number of changes of `resource` that the history keeps.
-    pub fn history(self, resource: &str) -> usize {
-        match (self, resource) {
+    pub fn history(self, resource: &GroupResource) -> usize {
+        match (self, resource.as_str()) {
             (Self::Documented, _) => 10_000,
             (Self::Kubernetes12, "pods" | "nodes" | "endpoints" | "events") => 1_000,
             (Self::Kubernetes12, _) => 100,

@@ -31,7 +31,6 @@ use crate::{
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
     rng::Rng,
-    scheme::Scheme,
 };
 
 /// Why a simulator does not start.
@@ -312,7 +311,7 @@ impl Builder {
             limits: self.limits.clone(),
             shutdown: shutdown.clone(),
         };
-        let service = Arc::new(Service::new(registry, Scheme::builtin().resources(), setup));
+        let service = Arc::new(Service::new(registry, setup));
         http::serve(listener, service.clone(), None);
         let secure = tls.map(|((listener, address), tls)| {
             let authenticator = Authenticator {

@@ -6,9 +6,10 @@
     reason = "what a test cannot do without fails it"
 )]
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
+use futures::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{
@@ -64,7 +65,7 @@ impl Rig {
     }
 
     fn at(name: Option<usize>) -> RequestInfo {
-        let resource = Scheme::builtin().resource("", "v1", "configmaps").unwrap();
+        let resource = Scheme::builtin().resource("", "v1", "configmaps").unwrap().clone();
         RequestInfo {
             resource,
             namespace: Some("default".to_owned()),
@@ -130,7 +131,6 @@ fn selecting(labels: &str, version: &str) -> ListOptions {
     ListOptions {
         label_selector: labels.to_owned(),
         resource_version: version.to_owned(),
-        timeout: Some(Duration::ZERO),
         ..ListOptions::default()
     }
 }
@@ -139,10 +139,10 @@ fn version(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
 }
 
-/// What a watch adds up to; its versions must grow strictly after the `settled` frames it starts with.
-async fn fold(mut stream: WatchStream, start: BTreeMap<String, Value>, settled: usize) -> BTreeMap<String, Value> {
+/// What the frames that are ready add up to; its versions must grow strictly after the `settled` frames it starts with.
+fn fold(mut stream: WatchStream, start: BTreeMap<String, Value>, settled: usize) -> BTreeMap<String, Value> {
     let (mut there, mut last, mut seen) = (start, 0, 0);
-    while let Some(frame) = stream.next().await {
+    while let Some(frame) = stream.next().now_or_never().flatten() {
         let frame: Value = serde_json::from_slice(&frame).unwrap();
         let mut object = frame["object"].clone();
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
@@ -201,19 +201,19 @@ async fn check(profile: Profile, before: &[Operation], after: &[Operation]) {
                 .map(|i| i["metadata"]["resourceVersion"].clone())
         );
     }
-    assert_eq!(fold(empty, BTreeMap::new(), 0).await, now);
+    assert_eq!(fold(empty, BTreeMap::new(), 0), now);
     let settled = if profile == Profile::Documented {
         0
     } else {
         present.len()
     };
-    assert_eq!(fold(halfway, BTreeMap::new(), settled).await, now);
+    assert_eq!(fold(halfway, BTreeMap::new(), settled), now);
     if let Some(stream) = from_list {
-        assert_eq!(fold(stream, present.clone(), 0).await, now);
+        assert_eq!(fold(stream, present.clone(), 0), now);
     }
     let marked = present.values().filter(|i| i["metadata"]["labels"]["l"] == "1").count();
     assert_eq!(
-        fold(labelled, BTreeMap::new(), settled.min(marked)).await,
+        fold(labelled, BTreeMap::new(), settled.min(marked)),
         rig.list("l=1").await.1
     );
 }

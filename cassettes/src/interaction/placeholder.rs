@@ -1,4 +1,5 @@
-//! What stands where a secret stood: `redacted-N`, the same for the same secret throughout a cassette.
+//! Placeholders of secrets: `redacted-N`, the same for the same secret throughout a cassette, filled up with `~` to the
+//! length of the secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,23 +7,27 @@ use std::ops::Range;
 
 const PREFIX: &str = "redacted-";
 
-/// The placeholder of this number.
-pub fn placeholder(number: u64) -> String {
-    format!("{PREFIX}{number}")
+/// A longer secret has a placeholder of this length.
+const LONGEST: usize = 64 << 10;
+
+/// The placeholder with this number of a secret of this length. It is longer than the secret if the number needs it.
+pub fn placeholder(number: u64, length: usize) -> String {
+    format!("{:~<1$}", format!("{PREFIX}{number}"), length.min(LONGEST))
 }
 
-/// Where placeholders stand in a text, in their plain form.
+/// The places of placeholders in a text, in their plain form.
 pub fn placeholders(text: &str) -> Vec<Range<usize>> {
     text.match_indices(PREFIX)
         .filter_map(|(at, prefix)| {
             let rest = text.get(at + prefix.len()..)?;
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-            (digits > 0).then(|| at..at + prefix.len() + digits)
+            let filled = rest.bytes().skip(digits).take_while(|byte| *byte == b'~').count();
+            (digits > 0).then(|| at..at + prefix.len() + digits + filled)
         })
         .collect()
 }
 
-/// Whether all of a text is a placeholder, plain or as base64, which is how it stands in the data of a Secret.
+/// Whether all of a text is a placeholder, plain or as base64, which is its form in the data of a Secret.
 pub fn is_placeholder(text: &str) -> bool {
     let plain = |text: &str| matches!(placeholders(text).as_slice(), [range] if range.len() == text.len());
     let decoded = || {
@@ -31,12 +36,12 @@ pub fn is_placeholder(text: &str) -> bool {
             .ok()
             .and_then(|bytes| String::from_utf8(bytes).ok())
     };
-    plain(text) || (text.len() < 64 && decoded().is_some_and(|text| plain(&text)))
+    plain(text) || (text.starts_with("cmVkYWN0ZWQt") && decoded().is_some_and(|text| plain(&text)))
 }
 
 /// The number of a placeholder.
 pub fn number(text: &str) -> Option<u64> {
-    text.strip_prefix(PREFIX)?.parse().ok()
+    text.strip_prefix(PREFIX)?.trim_end_matches('~').parse().ok()
 }
 
 #[cfg(test)]
@@ -46,8 +51,10 @@ mod tests {
 
     #[rstest]
     #[case("redacted-12", true)]
+    #[case("redacted-12~~~", true)]
     #[case("cmVkYWN0ZWQtMTI=", true)]
     #[case("redacted-", false)]
+    #[case("redacted-12~x", false)]
     #[case("a redacted-12", false)]
     #[case("c2VjcmV0", false)]
     fn a_placeholder_is_known_by_its_form(#[case] text: &str, #[case] is: bool) {
@@ -56,11 +63,18 @@ mod tests {
 
     #[test]
     fn placeholders_are_found_within_a_text() {
-        let text = "user:redacted-1@host redacted-x redacted-22";
+        let text = "user:redacted-1@host redacted-x redacted-22~~.";
         let found: Vec<&str> = placeholders(text)
             .into_iter()
             .filter_map(|range| text.get(range))
             .collect();
-        assert_eq!(found, ["redacted-1", "redacted-22"]);
+        assert_eq!(found, ["redacted-1", "redacted-22~~"]);
+        assert_eq!(number("redacted-22~~"), Some(22));
+    }
+
+    #[test]
+    fn a_placeholder_has_the_length_of_its_secret() {
+        assert_eq!(placeholder(7, 14), "redacted-7~~~~");
+        assert_eq!(placeholder(7, 3), "redacted-7");
     }
 }

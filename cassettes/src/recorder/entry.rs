@@ -5,7 +5,7 @@ use crate::format::{End, FormatError, Opening, Tape};
 use crate::interaction::{
     Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as Asked,
 };
-use crate::redactor::{Redactor, Tail};
+use crate::redactor::{BodyRedactor, Redactor};
 use crate::transport::Coding;
 use bytes::Bytes;
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
@@ -79,8 +79,7 @@ struct Open {
     lines: bool,
     decoder: Decoder,
     line: Vec<u8>,
-    tail: Tail,
-    headers: Headers,
+    body: BodyRedactor,
 }
 
 /// One interaction on its way into the cassette.
@@ -167,7 +166,7 @@ impl Entry {
             ),
         };
         let headers = redactor.headers(&answer.headers);
-        let body = redactor.body(&body, &answer.headers, self.asked.path());
+        let body = redactor.body(&body, &answer.headers, self.asked.path(), answer.status >= 400);
         let cut = cut.map(|cut| redactor.text(&cut));
         let answer = Answer {
             headers,
@@ -188,7 +187,7 @@ impl Entry {
         let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
             return;
         };
-        let headers = answer.headers.clone();
+        let (headers, status) = (answer.headers.clone(), answer.status);
         let decoder = Decoder::new(
             Coding::named(headers.get("content-encoding")),
             self.log.redactor.is_off(),
@@ -210,16 +209,15 @@ impl Entry {
             false => tape.append(opening, self.wait, None, &outcome),
         });
         let path = self.asked.path();
+        let body = BodyRedactor::new(&self.log.redactor, &headers, path, status >= 400);
         let lines =
             !pieces && (path.split('/').any(|segment| segment == "watch") || self.asked.query().contains("watch="));
-        let (line, tail) = (Vec::new(), Tail::default());
         self.stage = Stage::Open(Box::new(Open {
             pieces,
             lines,
             decoder,
-            line,
-            tail,
-            headers,
+            line: Vec::new(),
+            body,
         }));
     }
 
@@ -245,8 +243,7 @@ impl Entry {
             lines: false,
             decoder: Decoder::Plain,
             line: Vec::new(),
-            tail: Tail::default(),
-            headers: Headers::default(),
+            body: BodyRedactor::new(&self.log.redactor, &Headers::default(), "", false),
         }));
     }
 
@@ -272,7 +269,7 @@ impl Entry {
         };
         let data = open.decoder.decode(data);
         if !open.lines {
-            return frame(&self.log, self.id, open, self.asked.path(), at, data);
+            return frame(&self.log, self.id, open, at, data);
         }
         let mut rest = data;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -283,12 +280,12 @@ impl Entry {
                 open.line.extend_from_slice(&end);
                 std::mem::take(&mut open.line).into()
             };
-            frame(&self.log, self.id, open, self.asked.path(), at, line);
+            frame(&self.log, self.id, open, at, line);
         }
         open.line.extend_from_slice(&rest);
         if open.line.len() > LONGEST_LINE {
             let line = std::mem::take(&mut open.line).into();
-            frame(&self.log, self.id, open, self.asked.path(), at, line);
+            frame(&self.log, self.id, open, at, line);
         }
     }
 
@@ -300,9 +297,9 @@ impl Entry {
         };
         let line = std::mem::take(&mut open.line);
         let log = &self.log;
-        frame(log, self.id, &mut open, self.asked.path(), took, line.into());
-        let rest = log.redactor.rest(&mut open.tail, &open.headers, self.asked.path());
-        put(log, self.id, open.pieces, took, rest);
+        frame(log, self.id, &mut open, took, line.into());
+        let rest = open.body.finish(&log.redactor);
+        put(log, self.id, open.pieces, took, rest.into());
         let cut = cut.map(|cut| log.redactor.text(cut));
         log.note(log.tape.end(self.id, &End { took, cut }));
     }
@@ -350,10 +347,10 @@ impl Drop for Entry {
     }
 }
 
-fn frame(log: &Log, id: u64, open: &mut Open, path: &str, at: Duration, data: Bytes) {
+fn frame(log: &Log, id: u64, open: &mut Open, at: Duration, data: Bytes) {
     if !data.is_empty() {
-        let data = log.redactor.chunk(&mut open.tail, &data, &open.headers, path);
-        put(log, id, open.pieces, at, data);
+        let data = open.body.push(&log.redactor, &data);
+        put(log, id, open.pieces, at, data.into());
     }
 }
 

@@ -1,9 +1,14 @@
 //! The secrets that were seen, their numbers, and where else they stand.
+//!
+//! Promises: one pass over a text finds every known secret in every spelling; learning a secret costs no more than the
+//! logarithm of how many there are, so that a list of thousands is learned while it passes.
 
 use crate::interaction::{is_placeholder, number, placeholder, placeholders};
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use memchr::memmem::Finder;
+use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -19,25 +24,46 @@ const SHORTEST_CREDENTIAL: usize = 6;
 /// A longer secret is looked for by its beginning alone where it may be cut.
 const LONGEST_TAIL: usize = 512;
 
-/// How many needles may wait before the machine that finds all of them at once is built anew.
-const WAITING: usize = 8;
+/// A longer secret is not looked for elsewhere.
+const LONGEST: usize = 16 << 10;
+
+/// How many needles are looked for one by one before an automaton is built of them.
+const SINGLE: usize = 32;
+
+/// After so many searches without a new secret, all automata are made one.
+const SETTLED: u32 = 16;
+
+/// Up to this many needles an automaton is one of states, which is the fastest.
+const FAST: usize = 2_000;
 
 /// The secrets that were seen.
 #[derive(Debug, Default)]
 pub(super) struct Known {
+    /// Numbers by secret, or by the hash of a long one.
     numbers: HashMap<Vec<u8>, u64>,
     last: u64,
     needles: Vec<Needle>,
-    built: usize,
-    machine: Option<AhoCorasick>,
+    /// Automata of consecutive needles, each of many more than the next.
+    machines: Vec<Machine>,
+    /// Searches since a secret was learned.
+    quiet: u32,
 }
 
 /// A spelling of a secret.
 #[derive(Debug)]
 struct Needle {
-    bytes: Vec<u8>,
+    finder: Finder<'static>,
     number: u64,
+    /// The length of the secret.
+    length: usize,
     base64: bool,
+}
+
+/// Finds a range of needles in one pass.
+#[derive(Debug)]
+struct Machine {
+    needles: Range<usize>,
+    automaton: AhoCorasick,
 }
 
 impl Known {
@@ -49,56 +75,68 @@ impl Known {
         self.last = self.last.max(used.max().unwrap_or_default());
     }
 
-    /// Whether there is nothing to look for.
-    pub(super) fn is_empty(&self) -> bool {
-        self.needles.is_empty()
+    /// How many needles there are; grows with each secret that is looked for.
+    pub(super) fn count(&self) -> usize {
+        self.needles.len()
     }
 
     /// The number of a secret. A credential is looked for elsewhere; another only if it cannot be any word.
     pub(super) fn number(&mut self, secret: &[u8], credential: bool) -> u64 {
-        if let Some(number) = self.numbers.get(secret) {
+        let key = match secret.len() <= LONGEST {
+            true => secret.to_vec(),
+            false => Sha256::digest(secret).to_vec(),
+        };
+        if let Some(number) = self.numbers.get(&key) {
             return *number;
         }
         if self.numbers.len() >= MOST {
             return 0;
         }
         self.last += 1;
-        self.numbers.insert(secret.to_vec(), self.last);
-        if telling(secret, credential) {
-            self.look_for(secret, self.last);
+        self.numbers.insert(key, self.last);
+        if secret.len() <= LONGEST && telling(secret, credential) {
+            self.look_for(secret, self.last, credential);
         }
         self.last
     }
 
-    /// What stands for a secret text.
+    /// The placeholder of a secret text.
     pub(super) fn placeholder(&mut self, secret: &str, credential: bool) -> String {
         if is_placeholder(secret) {
             return secret.to_owned();
         }
-        placeholder(self.number(secret.as_bytes(), credential))
+        placeholder(self.number(secret.as_bytes(), credential), secret.len())
     }
 
-    /// What stands for a secret that is written as base64.
+    /// The placeholder of a secret that is written as base64.
     pub(super) fn placeholder_of_base64(&mut self, secret: &str) -> String {
         if is_placeholder(secret) {
             return secret.to_owned();
         }
         let compact: String = secret.split_whitespace().collect();
         match STANDARD.decode(&compact) {
-            Ok(bytes) => STANDARD.encode(placeholder(self.number(&bytes, false))),
+            Ok(bytes) => STANDARD.encode(placeholder(self.number(&bytes, false), bytes.len())),
             Err(_) => self.placeholder(secret, false),
         }
     }
 
-    /// A text without the secrets that are known; none where there are none in it.
+    /// Whether a text may have a known secret in it.
+    pub(super) fn finds(&mut self, bytes: &[u8]) -> bool {
+        !self.needles.is_empty() && !self.find(bytes, true).is_empty()
+    }
+
+    /// A text without the secrets that are known; none if there are none in it.
     pub(super) fn text(&mut self, text: &str) -> Option<String> {
         self.bytes(text.as_bytes())
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Bytes without the secrets that are known; none where there are none in them.
+    /// Bytes without the secrets that are known; none if there are none in them.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut found = self.find(bytes);
+        if self.needles.is_empty() {
+            return None;
+        }
+        let mut found = self.find(bytes, false);
         if found.is_empty() {
             return None;
         }
@@ -110,7 +148,7 @@ impl Known {
                 continue;
             };
             out.extend_from_slice(bytes.get(end..range.start)?);
-            let text = placeholder(needle.number);
+            let text = placeholder(needle.number, needle.length);
             let text = if needle.base64 {
                 STANDARD_NO_PAD.encode(text)
             } else {
@@ -126,46 +164,100 @@ impl Known {
     /// How many of the last bytes could be the beginning of a secret that goes on.
     pub(super) fn begun(&self, bytes: &[u8]) -> usize {
         let begins = |needle: &Needle| {
-            let most = needle.bytes.len().saturating_sub(1).min(LONGEST_TAIL).min(bytes.len());
+            let secret = needle.finder.needle();
+            let most = secret.len().saturating_sub(1).min(LONGEST_TAIL).min(bytes.len());
             (1..=most).rev().find(|length| {
                 bytes
                     .get(bytes.len() - length..)
-                    .is_some_and(|tail| needle.bytes.starts_with(tail))
+                    .is_some_and(|tail| secret.starts_with(tail))
             })
         };
         self.needles.iter().filter_map(begins).max().unwrap_or_default()
     }
 
-    fn find(&mut self, bytes: &[u8]) -> Vec<(Range<usize>, usize)> {
-        if self.needles.len() > self.built + WAITING + self.built / 4 {
-            let patterns = self.needles.iter().map(|needle| &needle.bytes);
-            self.machine = AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(patterns)
-                .ok();
-            self.built = if self.machine.is_some() { self.needles.len() } else { 0 };
-        }
+    /// Where needles stand; at most one of them if any will do.
+    fn find(&mut self, bytes: &[u8], any: bool) -> Vec<(Range<usize>, usize)> {
+        self.settle();
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
-        if let Some(machine) = &self.machine {
+        for machine in &self.machines {
+            let hits = machine.automaton.find_iter(bytes);
             found.extend(
-                machine
-                    .find_iter(bytes)
-                    .map(|hit| (hit.start()..hit.end(), hit.pattern().as_usize())),
+                hits.take(if any { 1 } else { usize::MAX })
+                    .map(|hit| (hit.start()..hit.end(), machine.needles.start + hit.pattern().as_usize())),
             );
         }
-        for (n, needle) in self.needles.iter().enumerate().skip(self.built) {
-            let mut from = 0;
-            while let Some(at) = bytes.get(from..).and_then(|rest| position(rest, &needle.bytes)) {
-                found.push((from + at..from + at + needle.bytes.len(), n));
-                from += at + needle.bytes.len();
+        let built = self.built();
+        for (n, needle) in self.needles.iter().enumerate().skip(built) {
+            if any && !found.is_empty() {
+                return found;
             }
+            let length = needle.finder.needle().len();
+            found.extend(needle.finder.find_iter(bytes).map(|at| (at..at + length, n)));
         }
         found
     }
 
-    /// The spellings of a secret: as it is, escaped, percent-encoded, and as base64 wherever it begins.
-    fn look_for(&mut self, secret: &[u8], number: u64) {
+    fn built(&self) -> usize {
+        self.machines.last().map_or(0, |machine| machine.needles.end)
+    }
+
+    /// Builds automata of the needles that wait: of those of similar size one, and of all one when nothing was learned
+    /// for a while.
+    fn settle(&mut self) {
+        self.quiet = self.quiet.saturating_add(1);
+        let mut start = self.built();
+        let waiting = self.needles.len() - start;
+        let quiet = self.quiet == SETTLED && (waiting > 0 || self.machines.len() > 1);
+        if waiting < SINGLE && !quiet {
+            return;
+        }
+        while let Some(last) = self.machines.last() {
+            if !quiet && last.needles.len() > 4 * (self.needles.len() - start) {
+                break;
+            }
+            start = last.needles.start;
+            self.machines.pop();
+        }
+        let needles = start..self.needles.len();
+        // States cost time to build, which is worth it only when nothing more is learned.
+        let kind = (quiet && needles.len() <= FAST).then_some(AhoCorasickKind::DFA);
+        let patterns = self.needles.iter().skip(start).map(|needle| needle.finder.needle());
+        let built = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .kind(kind)
+            .build(patterns);
+        if let Ok(automaton) = built {
+            self.machines.push(Machine { needles, automaton });
+        }
+    }
+
+    fn learn(&mut self, bytes: &[u8], number: u64, length: usize, base64: bool) {
+        self.quiet = 0;
+        self.needles.push(Needle {
+            finder: Finder::new(bytes).into_owned(),
+            number,
+            length,
+            base64,
+        });
+    }
+
+    /// The spellings of a secret: as it is, escaped, percent-encoded, as base64 wherever it begins, and a credential in
+    /// hexadecimal.
+    fn look_for(&mut self, secret: &[u8], number: u64, credential: bool) {
+        let hex = |upper: bool| -> Vec<u8> {
+            let digits = |byte: &u8| {
+                if upper {
+                    format!("{byte:02X}")
+                } else {
+                    format!("{byte:02x}")
+                }
+            };
+            secret.iter().map(digits).collect::<String>().into()
+        };
         let mut plain = vec![secret.to_vec()];
+        if credential {
+            plain.extend([hex(false), hex(true)]);
+        }
         if let Ok(text) = std::str::from_utf8(secret) {
             plain.extend(
                 serde_json::to_string(text)
@@ -177,11 +269,10 @@ impl Known {
         }
         plain.sort();
         plain.dedup();
-        self.needles.extend(plain.into_iter().map(|bytes| Needle {
-            bytes,
-            number,
-            base64: false,
-        }));
+        for bytes in plain {
+            self.learn(&bytes, number, secret.len(), false);
+        }
+        let mut codes: Vec<String> = Vec::new();
         for before in 0..3 {
             for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
                 let code = engine.encode([&vec![0; before][..], secret].concat());
@@ -189,23 +280,17 @@ impl Known {
                 let first = [0, 2, 3].get(before).copied().unwrap_or_default();
                 let whole = (before + secret.len()).is_multiple_of(3);
                 let last = if whole { code.len() } else { code.len() - 1 };
-                let Some(code) = code.get(first..last).filter(|code| code.len() >= SHORTEST) else {
-                    continue;
-                };
-                if !self
-                    .needles
-                    .iter()
-                    .rev()
-                    .take(12)
-                    .any(|needle| needle.bytes == code.as_bytes())
-                {
-                    self.needles.push(Needle {
-                        bytes: code.into(),
-                        number,
-                        base64: true,
-                    });
-                }
+                codes.extend(
+                    code.get(first..last)
+                        .filter(|code| code.len() >= SHORTEST)
+                        .map(str::to_owned),
+                );
             }
+        }
+        codes.sort();
+        codes.dedup();
+        for code in codes {
+            self.learn(code.as_bytes(), number, secret.len(), true);
         }
     }
 }
@@ -216,13 +301,6 @@ fn percent(byte: u8) -> String {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
     }
-}
-
-fn position(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    aho_corasick::AhoCorasick::new([needle])
-        .ok()?
-        .find(bytes)
-        .map(|hit| hit.start())
 }
 
 /// Whether a secret can be told from any word.
@@ -239,4 +317,37 @@ fn telling(secret: &[u8], credential: bool) -> bool {
             .any(|byte| !byte.is_ascii_alphanumeric() && !b"-_. /".contains(byte)),
     ];
     secret.len() >= SHORTEST && kinds.into_iter().filter(|kind| *kind).count() >= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_secret_is_found_however_many_there_are() {
+        let mut known = Known::default();
+        let secrets: Vec<String> = (0..300).map(|n| format!("S3cret/value+{n}.")).collect();
+        for (n, secret) in secrets.iter().enumerate() {
+            known.number(secret.as_bytes(), false);
+            // Each is found at once, and so is the first.
+            for other in [secret, &secrets[0], &secrets[n / 2]] {
+                assert!(known.finds(format!("a {other} b").as_bytes()), "{other} after {secret}");
+            }
+        }
+        for _ in 0..2 * SETTLED {
+            assert!(!known.finds(b"nothing of them"));
+        }
+        assert_eq!(known.machines.len(), 1, "one automaton once nothing is learned");
+        assert!(secrets.iter().all(|secret| known.finds(secret.as_bytes())));
+    }
+
+    #[test]
+    fn a_placeholder_is_as_long_as_its_secret() {
+        let mut known = Known::default();
+        let secret = "S3cret/value+1 that is long";
+        known.number(secret.as_bytes(), true);
+        let text = format!("a {secret} b");
+        let out = known.text(&text).expect("a secret");
+        assert_eq!((out.len(), out.contains("redacted-1~")), (text.len(), true), "{out}");
+    }
 }

@@ -1,32 +1,44 @@
 //! Takes secrets out of interactions before they reach the disk.
 //!
-//! Promises: a value that a rule names becomes `redacted-N`, the same secret the same N throughout a cassette, as
-//! base64 where it was base64; a secret that was seen once is found wherever it comes again: in any header, URL, body
-//! or frame, plain, as base64 at any alignment, percent-encoded or escaped, and across the bounds of chunks.
+//! Promises: a value that a rule names becomes a placeholder of its length, `redacted-N` filled up with `~`, the same
+//! secret the same N throughout a cassette, as base64 if it was base64; a secret that was seen once is found wherever it
+//! comes again: in any header, URL, body or frame, plain, as base64 at any alignment, percent-encoded, in hexadecimal or
+//! escaped, and across the bounds of pieces. JSON keeps its syntax however it is cut. What cannot be read on a path of
+//! Secrets is replaced by its length and hash.
 //! Limits: what came before a secret was known as one is found by [`scrub`], which goes over a cassette twice, and not
 //! while recording; values of fewer than 8 characters, or that could be any word, are taken out only where a rule
-//! names them; up to 100,000 secrets are told apart.
+//! names them; up to 100,000 secrets are told apart. Deliberately kept: the names of objects, Secrets' among them; keys;
+//! certificates; values of names that say where a secret is (`secretName`, `password_file`); booleans and counts.
 //! Source: RFC 9110, section 11 (credentials); the API's Secret; the credentials of kubeconfig and docker config files.
 
+mod body;
+mod digest;
+mod headers;
+mod json;
 mod known;
+mod names;
+mod protobuf;
 mod rules;
-mod stream;
-mod tree;
-mod walk;
+mod structure;
+#[cfg(test)]
+mod tests;
+mod text;
+mod yaml;
 
+pub(crate) use body::BodyRedactor;
 pub use rules::{Rules, RulesError};
-pub use stream::Tail;
 
 use crate::interaction::{Answer, Cassette, Data, Headers, Interaction, Message, Outcome, Payload, Request};
 use bytes::Bytes;
 use known::Known;
 use parking_lot::Mutex;
-use std::borrow::Cow;
+use std::sync::Arc;
+use text::Knowledge;
 
 /// Takes secrets out, and remembers them.
 #[derive(Debug)]
 pub struct Redactor {
-    rules: Rules,
+    rules: Arc<Rules>,
     known: Mutex<Known>,
 }
 
@@ -38,7 +50,7 @@ impl Redactor {
             known.number(secret.as_bytes(), true);
         }
         Self {
-            rules,
+            rules: Arc::new(rules),
             known: Mutex::new(known),
         }
     }
@@ -62,7 +74,7 @@ impl Redactor {
         let body = request
             .body
             .as_ref()
-            .map(|body| self.body(body, &request.headers, request.path()));
+            .map(|body| self.body(body, &request.headers, request.path(), false));
         Request {
             url: self.url(&request.url),
             headers,
@@ -76,47 +88,33 @@ impl Redactor {
         if self.is_off() {
             return headers.clone();
         }
-        Headers(
-            headers
-                .0
-                .iter()
-                .map(|(name, value)| (name.clone(), self.header(name, value)))
-                .collect(),
-        )
+        let field = |(name, value): &(String, String)| {
+            (
+                name.clone(),
+                self.with(|knowledge| headers::header(name, value, knowledge)),
+            )
+        };
+        Headers(headers.0.iter().map(field).collect())
     }
 
-    /// A body without its secrets. `path` is that of the request, which says whether a patch is one of a Secret.
-    pub fn body(&self, body: &Bytes, headers: &Headers, path: &str) -> Bytes {
+    /// A body without its secrets. `path` is that of the request, `failed` whether it is the answer to one that failed.
+    pub fn body(&self, body: &Bytes, headers: &Headers, path: &str, failed: bool) -> Bytes {
         if self.is_off() || body.is_empty() {
             return body.clone();
         }
-        let hinted = self.rules.hinted(body);
-        if !hinted && self.rules.only_default() && self.known.lock().is_empty() && !path.contains("secrets") {
-            return body.clone();
-        }
-        let Ok(text) = std::str::from_utf8(body) else {
-            return self.known.lock().bytes(body).map_or_else(|| body.clone(), Bytes::from);
-        };
-        let mut known = self.known.lock();
-        let form = headers.media_type() == "application/x-www-form-urlencoded";
-        let text = match form {
-            true => Cow::Owned(self.rules.query(text, &mut known)),
-            false => walk::text(text, &self.rules, hinted, (path, headers.media_type()), &mut known),
-        };
-        let text = self.rules.patterns(text, hinted, &mut known);
-        match known.text(&text) {
-            Some(text) => text.into(),
-            None => match text {
-                Cow::Borrowed(_) => body.clone(),
-                Cow::Owned(text) => text.into(),
-            },
-        }
+        let mut pieces = BodyRedactor::new(self, headers, path, failed);
+        let mut out = pieces.push(self, body);
+        out.append(&mut pieces.finish(self));
+        out.into()
     }
 
     /// A text without its secrets, such as that of an error or a message.
     pub fn text(&self, text: &str) -> String {
-        let body = self.body(&Bytes::copy_from_slice(text.as_bytes()), &Headers::default(), "");
-        String::from_utf8_lossy(&body).into_owned()
+        if self.is_off() {
+            return text.to_owned();
+        }
+        self.with(|knowledge| text::redact(text, knowledge, 0))
+            .unwrap_or_else(|| text.to_owned())
     }
 
     /// A URL, or its path and query, without its secrets.
@@ -124,25 +122,12 @@ impl Redactor {
         if self.is_off() {
             return url.to_owned();
         }
-        let mut known = self.known.lock();
-        let (url, fragment) = url
-            .split_once('#')
-            .map_or((url, None), |(url, fragment)| (url, Some(fragment)));
-        let mut out = match url.split_once('?') {
-            Some((path, query)) => format!("{path}?{}", self.rules.query(query, &mut known)),
-            None => url.to_owned(),
-        };
-        if let Some(fragment) = fragment {
-            out = format!("{out}#{fragment}");
-        }
-        let hinted = self.rules.hinted(out.as_bytes());
-        let out = self.rules.patterns(Cow::Owned(out), hinted, &mut known);
-        known.text(&out).unwrap_or_else(|| out.into_owned())
+        self.with(|knowledge| headers::url(url, knowledge))
     }
 
     /// A message of an upgraded connection without its secrets.
     pub fn message(&self, message: &Message) -> Message {
-        let bytes = |bytes: &Bytes| self.body(bytes, &Headers::default(), "");
+        let bytes = |bytes: &Bytes| self.body(bytes, &Headers::default(), "", false);
         let data = match &message.data {
             Data::Text(text) => Data::Text(self.text(text)),
             Data::Binary(data) => Data::Binary(bytes(data)),
@@ -156,19 +141,12 @@ impl Redactor {
         }
     }
 
-    fn header(&self, name: &str, value: &str) -> String {
+    fn with<T>(&self, work: impl FnOnce(&mut Knowledge<'_>) -> T) -> T {
         let mut known = self.known.lock();
-        let value = self.rules.header(name, value, &mut known);
-        let value = match value {
-            Cow::Borrowed(value) if value.contains('?') && value.contains("/") => {
-                let (path, query) = value.split_once('?').unwrap_or((value, ""));
-                Cow::Owned(format!("{path}?{}", self.rules.query(query, &mut known)))
-            }
-            value => value,
-        };
-        let hinted = self.rules.hinted(value.as_bytes());
-        let value = self.rules.patterns(value, hinted, &mut known);
-        known.text(&value).unwrap_or_else(|| value.into_owned())
+        work(&mut Knowledge {
+            rules: &self.rules,
+            known: &mut known,
+        })
     }
 
     fn interaction(&self, interaction: &mut Interaction) {
@@ -182,25 +160,25 @@ impl Redactor {
     }
 
     fn answer(&self, answer: &mut Answer, path: &str) {
+        let failed = answer.status >= 400;
+        let original = answer.headers.clone();
         answer.headers = self.headers(&answer.headers);
         answer.cut = answer.cut.as_ref().map(|cut| self.text(cut));
-        let headers = answer.headers.clone();
         match &mut answer.payload {
-            Payload::Body(body) => *body = self.body(body, &headers, path),
+            Payload::Body(body) => *body = self.body(body, &original, path, failed),
             Payload::Messages(messages) => {
                 for message in messages {
                     *message = self.message(message);
                 }
             }
             Payload::Stream(frames) => {
-                let mut tail = Tail::default();
-                let last = frames.len().saturating_sub(1);
-                for (n, frame) in frames.iter_mut().enumerate() {
-                    frame.data = self.chunk(&mut tail, &frame.data, &headers, path);
-                    if n == last {
-                        let rest = self.rest(&mut tail, &headers, path);
-                        frame.data = [&frame.data[..], &rest[..]].concat().into();
-                    }
+                let mut pieces = BodyRedactor::new(self, &original, path, failed);
+                for frame in frames.iter_mut() {
+                    frame.data = pieces.push(self, &frame.data).into();
+                }
+                let rest = pieces.finish(self);
+                if let Some(last) = frames.last_mut() {
+                    last.data = [&last.data[..], &rest[..]].concat().into();
                 }
                 frames.retain(|frame| !frame.data.is_empty());
             }

@@ -4,12 +4,14 @@
 
 pub mod field;
 pub mod fields;
+mod group_resource;
 pub mod labels;
 pub mod meta;
 pub mod quantity;
 pub mod status;
 
 pub use field::{FieldError, FieldErrorKind, Path};
+pub use group_resource::GroupResource;
 pub use status::{Reason, Status};
 
 /// An object as the API exchanges it: a JSON tree whose maps keep their order.

@@ -171,7 +171,7 @@ impl Api {
     }
 
     /// The resource's group and version: `v1`, `extensions/v1beta1`.
-    pub fn api_version(&self) -> String {
+    pub fn api_version(&self) -> &str {
         self.collection.resource.group_version()
     }
 
@@ -308,10 +308,10 @@ impl Api {
 
     /// The object of a record in the version that this serves.
     pub(super) fn tree(&self, record: &Record) -> Arc<Object> {
-        if self.registry.serves_storage_version(self.collection.resource) {
+        if self.collection.resource.is_storage_version() {
             record.object()
         } else {
-            Arc::new(self.registry.converted(self.collection.resource, record))
+            Arc::new(self.registry.converted(&self.collection.resource, record))
         }
     }
 }

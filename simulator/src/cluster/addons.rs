@@ -45,7 +45,7 @@ pub async fn install(registry: &Registry, clock: &Clock, nodes: &[Node], addon: 
     let namespace = Some(SYSTEM_NAMESPACE);
     match registry
         .create_from(
-            &core("namespaces", None, None)?,
+            &core(registry, "namespaces", None, None)?,
             fields(json!({"metadata": {"name": SYSTEM_NAMESPACE}})),
         )
         .await
@@ -56,11 +56,11 @@ pub async fn install(registry: &Registry, clock: &Clock, nodes: &[Node], addon: 
     let service_name = meta::text(&service, "metadata.name").to_owned();
     let ports = meta::lookup(&service, "spec.ports").cloned().unwrap_or_default();
     registry
-        .create_from(&core("services", namespace, None)?, service)
+        .create_from(&core(registry, "services", namespace, None)?, service)
         .await?;
     let controller = registry
         .create_from(
-            &core("replicationcontrollers", namespace, None)?,
+            &core(registry, "replicationcontrollers", namespace, None)?,
             replication_controller,
         )
         .await?;
@@ -83,14 +83,17 @@ pub async fn install(registry: &Registry, clock: &Clock, nodes: &[Node], addon: 
     let name = meta::text(&controller, "metadata.name");
     let status = json!({"replicas": replicas, "observedGeneration": 1});
     registry
-        .set_status(&core("replicationcontrollers", namespace, Some(name))?, status)
+        .set_status(
+            &core(registry, "replicationcontrollers", namespace, Some(name))?,
+            status,
+        )
         .await?;
     let ports = numbered(&ports, &controller);
     let addresses: Vec<Value> = pods.iter().map(target).collect();
     let subset = json!({"addresses": addresses, "ports": ports});
     let endpoints = json!({"metadata": {"name": service_name, "labels": meta::lookup(&controller, "metadata.labels")}, "subsets": [subset]});
     registry
-        .create_from(&core("endpoints", namespace, None)?, fields(endpoints))
+        .create_from(&core(registry, "endpoints", namespace, None)?, fields(endpoints))
         .await?;
     let numbers = ports.iter().filter_map(|p| p.get("port")?.as_u64());
     Ok(pods
@@ -156,7 +159,7 @@ async fn start_pod(
     let labels = meta::lookup(controller, "spec.template.metadata.labels");
     let pod = json!({"metadata": {"generateName": format!("{}-", meta::text(controller, "metadata.name")), "labels": labels}, "spec": spec});
     let pod = registry
-        .create_from(&core("pods", Some(SYSTEM_NAMESPACE), None)?, fields(pod))
+        .create_from(&core(registry, "pods", Some(SYSTEM_NAMESPACE), None)?, fields(pod))
         .await?;
     let now = clock.stamp();
     let containers = meta::lookup(&pod, "spec.containers")
@@ -178,7 +181,12 @@ async fn start_pod(
     });
     registry
         .set_status(
-            &core("pods", Some(SYSTEM_NAMESPACE), Some(meta::text(&pod, "metadata.name")))?,
+            &core(
+                registry,
+                "pods",
+                Some(SYSTEM_NAMESPACE),
+                Some(meta::text(&pod, "metadata.name")),
+            )?,
             status,
         )
         .await

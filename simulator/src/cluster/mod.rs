@@ -22,8 +22,7 @@ pub use nodes::{Node, named};
 use crate::{
     api::{Object, Status},
     client::Client,
-    registry::RequestInfo,
-    scheme::Scheme,
+    registry::{Registry, RequestInfo},
 };
 use runtime::Runtime;
 
@@ -47,9 +46,11 @@ pub(crate) async fn start(
 }
 
 /// A place in the core group.
-fn core(plural: &str, namespace: Option<&str>, name: Option<&str>) -> Result<RequestInfo, Status> {
-    let resource = Scheme::builtin()
+fn core(registry: &Registry, plural: &str, namespace: Option<&str>, name: Option<&str>) -> Result<RequestInfo, Status> {
+    let resource = registry
+        .scheme()
         .resource("", "v1", plural)
+        .cloned()
         .ok_or_else(Status::no_such_path)?;
     Ok(RequestInfo {
         resource,

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::route::{GroupVersion, Table};
-use crate::scheme::Resource;
 
 /// The version that the simulated server says it has: the recorded one's.
 const VERSION: &str = r#"{
@@ -52,13 +51,13 @@ pub(crate) struct Discovery {
 
 impl Discovery {
     /// The documents of a server that is reached at `address`, which is `HOST:PORT`.
-    pub(crate) fn new(table: &Table, resources: &[Resource], address: &str) -> Self {
+    pub(crate) fn new(table: &Table, address: &str) -> Self {
         let addresses = json!([{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]);
         let core: Vec<&str> = table
             .versions()
             .iter()
             .filter(|v| v.group.is_empty())
-            .map(|v| v.version)
+            .map(|v| v.version.as_str())
             .collect();
         let versions = json!({"kind": "APIVersions", "versions": core, "serverAddressByClientCIDRs": addresses});
         let listed: Vec<Value> = table
@@ -83,11 +82,7 @@ impl Discovery {
             versions: bytes(&versions),
             groups: bytes(&groups),
             group,
-            resources: table
-                .versions()
-                .iter()
-                .map(|version| bytes(&list(version, resources)))
-                .collect(),
+            resources: table.versions().iter().map(|version| bytes(&list(version))).collect(),
             paths: Bytes::from(format!("{:#}", json!({"paths": paths(table)}))),
             version: Bytes::from_static(VERSION.as_bytes()),
         }
@@ -133,12 +128,9 @@ fn describe(table: &Table, group: &str, mut out: Map<String, Value>, addresses: 
     out
 }
 
-fn list(version: &GroupVersion, resources: &[Resource]) -> Value {
+fn list(version: &GroupVersion) -> Value {
     let mut items = Vec::new();
-    for resource in resources
-        .iter()
-        .filter(|r| r.group == version.group && r.version == version.version)
-    {
+    for resource in version.resources() {
         let item = |name: String, kind: &str| json!({"name": name, "namespaced": resource.namespaced, "kind": kind});
         items.push(item(resource.plural.clone(), &resource.kind));
         items.extend(
@@ -148,7 +140,7 @@ fn list(version: &GroupVersion, resources: &[Resource]) -> Value {
                 .map(|(part, kind)| item(format!("{}/{part}", resource.plural), kind)),
         );
     }
-    let mut out = head("APIResourceList", version.group);
+    let mut out = head("APIResourceList", &version.group);
     out.insert("groupVersion".to_owned(), name(version).into());
     out.insert("resources".to_owned(), items.into());
     Value::Object(out)

@@ -21,6 +21,7 @@ pub(crate) mod proxy;
 mod query;
 mod respond;
 mod route;
+mod served_api;
 mod service;
 mod spdy;
 mod streams;

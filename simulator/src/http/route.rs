@@ -5,11 +5,14 @@
 //!
 //! Source: Kubernetes v1.2's `api_installer.go` and go-restful's curly router, as recorded (`discovery.har`, `surface.har`).
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use http::Method;
 
-use crate::{registry::RequestInfo, scheme::Resource};
+use crate::{
+    registry::RequestInfo,
+    scheme::{Resource, Scheme},
+};
 
 /// A set of methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,8 +129,8 @@ pub(crate) enum Target {
 /// What is asked for through the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyAddress {
-    /// `services`, `pods` or `nodes`.
-    pub resource: &'static str,
+    /// `services`, `pods` or `nodes`; a resource of another group is named with it.
+    pub resource: String,
     /// The namespace; empty for nodes.
     pub namespace: String,
     /// The name, perhaps with a scheme before it and a port behind it: `https:NAME:PORT`.
@@ -153,7 +156,7 @@ pub(crate) enum Route {
 
 /// A resource and the methods of its paths.
 struct Entry {
-    resource: &'static Resource,
+    resource: Arc<Resource>,
     everywhere: Methods,
     collection: Methods,
     object: Methods,
@@ -163,18 +166,18 @@ struct Entry {
 /// A group version and its resources.
 pub(crate) struct GroupVersion {
     /// The group's name; empty for the core group.
-    pub(crate) group: &'static str,
+    pub(crate) group: String,
     /// The version.
-    pub(crate) version: &'static str,
+    pub(crate) version: String,
     /// Its resources, in the order of discovery.
-    resources: Vec<&'static Resource>,
-    entries: HashMap<&'static str, Entry>,
+    resources: Vec<Arc<Resource>>,
+    entries: HashMap<String, Entry>,
 }
 
 impl GroupVersion {
     /// Its resources, in the order of discovery.
-    pub(crate) fn resources(&self) -> impl Iterator<Item = &'static Resource> {
-        self.resources.iter().copied()
+    pub(crate) fn resources(&self) -> &[Arc<Resource>] {
+        &self.resources
     }
 
     fn namespaced(&self, plural: &str) -> Option<&Entry> {
@@ -188,15 +191,16 @@ impl GroupVersion {
 
 /// All paths.
 pub(crate) struct Table {
+    scheme: Arc<Scheme>,
     versions: Vec<GroupVersion>,
-    groups: Vec<&'static str>,
+    groups: Vec<String>,
 }
 
 impl Table {
-    /// The paths of these resources.
-    pub(crate) fn new(resources: impl IntoIterator<Item = &'static Resource>) -> Self {
+    /// The paths of the resources of `scheme`.
+    pub(crate) fn new(scheme: Arc<Scheme>) -> Self {
         let mut versions: Vec<GroupVersion> = Vec::new();
-        for resource in resources {
+        for resource in scheme.resources() {
             let entry = entry(resource);
             let (group, version) = (resource.group.as_str(), resource.version.as_str());
             let place = versions
@@ -204,24 +208,33 @@ impl Table {
                 .position(|v| v.group == group && v.version == version)
                 .unwrap_or_else(|| {
                     versions.push(GroupVersion {
-                        group,
-                        version,
+                        group: group.to_owned(),
+                        version: version.to_owned(),
                         resources: Vec::new(),
                         entries: HashMap::new(),
                     });
                     versions.len() - 1
                 });
-            versions[place].entries.insert(resource.plural.as_str(), entry);
-            versions[place].resources.push(resource);
+            versions[place].entries.insert(resource.plural.clone(), entry);
+            versions[place].resources.push(resource.clone());
         }
-        versions.sort_by_key(|v| (v.group, v.version));
-        let mut groups: Vec<&'static str> = versions
+        versions.sort_by(|a, b| (&a.group, &a.version).cmp(&(&b.group, &b.version)));
+        let mut groups: Vec<String> = versions
             .iter()
-            .map(|v| v.group)
+            .map(|v| v.group.clone())
             .filter(|group| !group.is_empty())
             .collect();
         groups.dedup();
-        Self { versions, groups }
+        Self {
+            scheme,
+            versions,
+            groups,
+        }
+    }
+
+    /// The kinds whose paths these are.
+    pub(crate) fn scheme(&self) -> &Arc<Scheme> {
+        &self.scheme
     }
 
     /// The group versions, by group and version.
@@ -230,7 +243,7 @@ impl Table {
     }
 
     /// The named groups, in order.
-    pub(crate) fn groups(&self) -> &[&'static str] {
+    pub(crate) fn groups(&self) -> &[String] {
         &self.groups
     }
 
@@ -253,7 +266,7 @@ impl Table {
             ["apis", group] => self
                 .groups
                 .iter()
-                .position(|g| *g == group)
+                .position(|g| g == group)
                 .map(|place| (Target::Group(place), Methods::GET)),
             ["apis", group, version, ref rest @ ..] if !group.is_empty() => self.below(group, version, rest, path),
             ["version"] => Some((Target::Version, Methods::GET)),
@@ -328,7 +341,7 @@ impl Table {
     }
 }
 
-fn entry(resource: &'static Resource) -> Entry {
+fn entry(resource: &Arc<Resource>) -> Entry {
     let set = |pairs: &[(&str, Methods)]| {
         pairs
             .iter()
@@ -352,7 +365,7 @@ fn entry(resource: &'static Resource) -> Entry {
         ("delete", Methods::DELETE),
     ]);
     Entry {
-        resource,
+        resource: resource.clone(),
         everywhere,
         collection,
         object,
@@ -374,7 +387,7 @@ pub(crate) fn part_methods(part: &str) -> Methods {
 
 fn address(entry: &Entry, namespace: Option<&str>, name: Option<&str>, part: Option<&str>) -> RequestInfo {
     RequestInfo {
-        resource: entry.resource,
+        resource: entry.resource.clone(),
         namespace: namespace.map(str::to_owned),
         name: name.map(str::to_owned),
         subresource: part.map(str::to_owned),
@@ -402,7 +415,7 @@ fn proxy(entry: &Entry, namespace: &str, name: &str, path: &str, depth: usize, o
     let end = path.match_indices('/').nth(depth).map(|(end, _)| end);
     let (root, rest) = end.map_or((path, None), |end| (path.get(..end).unwrap_or(path), path.get(end..)));
     let address = ProxyAddress {
-        resource: entry.resource.plural.as_str(),
+        resource: entry.resource.stored_as().to_string(),
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         path: rest.map(str::to_owned),
@@ -435,9 +448,8 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::scheme::Scheme;
 
-    static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(Scheme::builtin().resources()));
+    static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(Scheme::builtin()));
 
     const ALL: [Method; 7] = [
         Method::GET,

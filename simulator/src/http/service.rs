@@ -7,6 +7,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures::{FutureExt, Stream, stream::unfold};
 use http::{HeaderValue, Method, Request, Response, header, request::Parts};
@@ -16,15 +17,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     body::{self, Body},
-    description::{AGGREGATED, Descriptions, OLDER_PROTOBUF, PROTOBUF},
-    discovery::Discovery,
+    description::{AGGREGATED, OLDER_PROTOBUF, PROTOBUF},
     metrics::{Metrics, Open},
     negotiation::{self, ANYTHING, Format, JSON, OBJECTS, STREAMS, accepts, consumes, syntax},
     path::{Asked, asked},
     proxy::{Objects, Proxy},
     query::Query,
     respond::{self, Refusal, generic, refuse},
-    route::{Page, ProxyAddress, Route, Table, Target},
+    route::{Page, ProxyAddress, Route, Target},
+    served_api::ServedApi,
     strict::{self, Strictness},
     websocket,
 };
@@ -35,7 +36,7 @@ use crate::{
     patch::Language,
     profile::Profile,
     registry::{self, GetOptions, ListOptions, Registry, RequestInfo, WatchStream},
-    scheme::{Resource, Syntax},
+    scheme::Syntax,
 };
 
 /// Answers requests out of a registry.
@@ -45,9 +46,8 @@ pub(crate) struct Service {
     pub(super) proxy: Arc<Proxy>,
     pub(super) containers: Arc<dyn Containers>,
     pub(super) clock: Clock,
-    table: Table,
-    discovery: Discovery,
-    descriptions: Descriptions,
+    address: String,
+    api: ArcSwap<ServedApi>,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) shutdown: Shutdown,
@@ -70,8 +70,8 @@ pub(crate) struct Setup {
 }
 
 impl Service {
-    /// A service over `registry` for these resources.
-    pub(crate) fn new(registry: Arc<Registry>, resources: &'static [Resource], setup: Setup) -> Self {
+    /// A service over `registry`.
+    pub(crate) fn new(registry: Arc<Registry>, setup: Setup) -> Self {
         let Setup {
             address,
             proxy,
@@ -80,8 +80,7 @@ impl Service {
             limits,
             shutdown,
         } = setup;
-        let table = Table::new(resources);
-        let discovery = Discovery::new(&table, resources, &address);
+        let api = ArcSwap::from_pointee(ServedApi::new(registry.scheme(), &address));
         let profile = registry.profile();
         Self {
             registry,
@@ -89,13 +88,23 @@ impl Service {
             proxy: Arc::new(proxy),
             containers,
             clock,
-            table,
-            discovery,
-            descriptions: Descriptions::default(),
+            address,
+            api,
             limits,
             metrics: Metrics::new(),
             shutdown,
         }
+    }
+
+    /// What is served at the moment: of the registry's scheme, which may have changed.
+    fn api(&self) -> Arc<ServedApi> {
+        let (api, scheme) = (self.api.load_full(), self.registry.scheme());
+        if Arc::ptr_eq(api.table.scheme(), &scheme) {
+            return api;
+        }
+        let api = Arc::new(ServedApi::new(scheme, &self.address));
+        self.api.store(api.clone());
+        api
     }
 
     /// The response to a request on a connection that is closed when `close` is cancelled.
@@ -111,16 +120,17 @@ impl Service {
 
     async fn respond(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
+        let api = self.api();
         let route = match asked(parts.uri.path()) {
-            Asked::Clean(path) => self.table.find(&path),
+            Asked::Clean(path) => api.table.find(&path),
             Asked::Moved(to) => return respond::redirect(&parts.method, 301, &to, parts.uri.query()),
             Asked::Malformed => return malformed(&parts),
         };
         let refusal = match route {
-            Route::Page(page) => return self.page(page, &parts),
+            Route::Page(page) => return self.page(&api, page, &parts),
             Route::Missing => Status::no_such_path().into(),
             Route::Target(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Target(target, _) => match self.target(target, &mut parts, body, close).await {
+            Route::Target(target, _) => match self.target(&api, target, &mut parts, body, close).await {
                 Ok(response) => return response,
                 Err(refusal) => refusal,
             },
@@ -128,10 +138,10 @@ impl Service {
         refuse(refusal, &parts.headers, query(&parts))
     }
 
-    fn page(&self, page: Page, parts: &Parts) -> Response<Body> {
+    fn page(&self, api: &ServedApi, page: Page, parts: &Parts) -> Response<Body> {
         match page {
-            Page::Index => respond::json(200, self.discovery.paths.clone()),
-            Page::Unknown => respond::json(404, self.discovery.paths.clone()),
+            Page::Index => respond::json(200, api.discovery.paths.clone()),
+            Page::Unknown => respond::json(404, api.discovery.paths.clone()),
             Page::Health => respond::text(200, "ok"),
             Page::Metrics => respond::text(200, self.metrics.text()),
             Page::ResetMetrics => {
@@ -151,6 +161,7 @@ impl Service {
 
     async fn target(
         &self,
+        api: &ServedApi,
         target: Target,
         parts: &mut Parts,
         body: Incoming,
@@ -159,21 +170,21 @@ impl Service {
         match target {
             Target::Version => {
                 only(parts, &[JSON])?;
-                Ok(respond::json(200, self.discovery.version.clone()))
+                Ok(respond::json(200, api.discovery.version.clone()))
             }
-            Target::Description(path) => self.description(&path, parts),
-            Target::Versions => match self.aggregated("/api", parts) {
+            Target::Description(path) => self.description(api, &path, parts),
+            Target::Versions => match self.aggregated(api, "/api", parts) {
                 Some(response) => Ok(response),
-                None => document(parts, &self.discovery.versions),
+                None => document(parts, &api.discovery.versions),
             },
-            Target::Groups => match self.aggregated("/apis", parts) {
+            Target::Groups => match self.aggregated(api, "/apis", parts) {
                 Some(response) => Ok(response),
-                None => document(parts, &self.discovery.groups),
+                None => document(parts, &api.discovery.groups),
             },
-            Target::Group(place) => document(parts, self.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
+            Target::Group(place) => document(parts, api.discovery.group.get(place).ok_or_else(Status::no_such_path)?),
             Target::Resources(place) => document(
                 parts,
-                self.discovery.resources.get(place).ok_or_else(Status::no_such_path)?,
+                api.discovery.resources.get(place).ok_or_else(Status::no_such_path)?,
             ),
             Target::Resource(address) => self.resource(&address, parts, body, close).await,
             Target::Watch(address) => {
@@ -277,7 +288,7 @@ impl Service {
         if !self.profile.supports_newer_clients() || !matches!(address.subresource.as_deref(), None | Some("status")) {
             return Ok(Vec::new());
         }
-        strict::check(Strictness::asked(query)?, address.resource, body)
+        strict::check(Strictness::asked(query)?, &address.resource, body)
     }
 
     async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
@@ -340,14 +351,14 @@ impl Service {
     }
 
     /// Aggregated discovery, for a client that asks for it before anything else.
-    fn aggregated(&self, path: &str, parts: &Parts) -> Option<Response<Body>> {
+    fn aggregated(&self, api: &ServedApi, path: &str, parts: &Parts) -> Option<Response<Body>> {
         let first = negotiation::header(&parts.headers, header::ACCEPT)?
             .split(',')
             .next()?
             .replace(' ', "");
         let asked = self.profile.supports_newer_clients() && first == AGGREGATED;
         let document = if asked {
-            self.descriptions.aggregated(&self.table, path)
+            api.descriptions.aggregated(&api.table, path)
         } else {
             None
         };
@@ -355,13 +366,13 @@ impl Service {
     }
 
     /// The API described, in the form that stands at a path.
-    fn description(&self, path: &str, parts: &Parts) -> Result<Response<Body>, Refusal> {
+    fn description(&self, api: &ServedApi, path: &str, parts: &Parts) -> Result<Response<Body>, Refusal> {
         if !path.starts_with("/swaggerapi") && !self.profile.supports_newer_clients() {
-            return Ok(self.page(Page::Unknown, parts));
+            return Ok(self.page(api, Page::Unknown, parts));
         }
-        let document = self
+        let document = api
             .descriptions
-            .json(&self.table, path)
+            .json(&api.table, path)
             .ok_or_else(Status::no_such_path)?;
         let in_protobuf = || {
             [PROTOBUF, OLDER_PROTOBUF]
@@ -369,7 +380,7 @@ impl Service {
                 .any(|media_type| negotiation::names(&parts.headers, media_type))
         };
         if path == "/openapi/v2" && in_protobuf() {
-            return Ok(respond::of(PROTOBUF, self.descriptions.protobuf(&self.table)));
+            return Ok(respond::of(PROTOBUF, api.descriptions.protobuf(&api.table)));
         }
         takes(parts, &[JSON])?;
         Ok(respond::json(200, document))

@@ -12,7 +12,7 @@ use super::{body::Body, query::Query};
 use crate::{
     api::Status,
     registry,
-    scheme::{Resource, Syntax, TypeRef, types::Shape, yaml},
+    scheme::{FieldType, Resource, Syntax, TypeRef, yaml},
 };
 
 /// How many fields are named.
@@ -43,7 +43,7 @@ impl Strictness {
 /// The fields of `object` that `resource` does not know; refused where that is asked for.
 pub(crate) fn check(
     strictness: Strictness,
-    resource: &'static Resource,
+    resource: &Resource,
     body: &registry::RequestBody,
 ) -> Result<Vec<String>, Status> {
     if strictness == Strictness::Ignore {
@@ -77,10 +77,10 @@ pub(crate) fn warn(response: &mut Response<Body>, unknown: &[String]) {
     }
 }
 
-fn walk(of: TypeRef, value: &Value, path: &mut String, unknown: &mut Vec<String>) {
+fn walk(of: TypeRef<'_>, value: &Value, path: &mut String, unknown: &mut Vec<String>) {
     let length = path.len();
-    match (of.shape(), value) {
-        (Shape::Struct(_), Value::Object(fields)) => {
+    match (of.field_type(), value) {
+        (FieldType::Struct(_), Value::Object(fields)) => {
             for (name, value) in fields {
                 path.push_str(if length == 0 { "" } else { "." });
                 path.push_str(name);
@@ -94,7 +94,7 @@ fn walk(of: TypeRef, value: &Value, path: &mut String, unknown: &mut Vec<String>
                 path.truncate(length);
             }
         }
-        (Shape::Map(_), Value::Object(entries)) => {
+        (FieldType::Map(_), Value::Object(entries)) => {
             let Some(element) = of.element() else { return };
             for (name, value) in entries {
                 path.push('.');
@@ -103,7 +103,7 @@ fn walk(of: TypeRef, value: &Value, path: &mut String, unknown: &mut Vec<String>
                 path.truncate(length);
             }
         }
-        (Shape::List(_), Value::Array(items)) => {
+        (FieldType::List(_), Value::Array(items)) => {
             let Some(element) = of.element() else { return };
             for (at, value) in items.iter().enumerate() {
                 path.push_str(&format!("[{at}]"));
@@ -122,8 +122,8 @@ mod tests {
     use super::*;
     use crate::scheme::Scheme;
 
-    fn pods() -> &'static Resource {
-        Scheme::builtin().resource("", "v1", "pods").unwrap()
+    fn pods() -> std::sync::Arc<Resource> {
+        Scheme::builtin().resource("", "v1", "pods").unwrap().clone()
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
             bytes: pod.to_string().into(),
             syntax: Syntax::Json,
         };
-        let unknown = check(Strictness::Warn, pods(), &pod).unwrap();
+        let unknown = check(Strictness::Warn, &pods(), &pod).unwrap();
         assert_eq!(
             unknown,
             [
@@ -142,7 +142,7 @@ mod tests {
                 "unknown field \"spec.containers[1].imgae\""
             ]
         );
-        let status = check(Strictness::Strict, pods(), &pod).unwrap_err();
+        let status = check(Strictness::Strict, &pods(), &pod).unwrap_err();
         assert_eq!(
             (status.code, status.message.as_str()),
             (
@@ -151,7 +151,7 @@ mod tests {
                  \"spec.containers[1].imgae\""
             )
         );
-        assert_eq!(check(Strictness::Ignore, pods(), &pod), Ok(Vec::new()));
+        assert_eq!(check(Strictness::Ignore, &pods(), &pod), Ok(Vec::new()));
     }
 
     #[test]

@@ -7,14 +7,17 @@
 //! directives; a merged list holds objects only, or scalars only, and no lists.
 //! Source of semantics: `util/strategicpatch` of Kubernetes v1.2, error texts included; `patches.har` of the recordings. The types are a [`Schema`].
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
 use super::PatchError;
 use crate::{
     profile::Profile,
-    scheme::{TypeRef, types::Shape},
+    scheme::{FieldType, TypeRef},
 };
 
 /// A type of the wire format, as far as merging has to know it.
@@ -26,24 +29,24 @@ pub trait Schema: Copy {
     /// Whether it is a map or an object with known fields.
     fn is_mergeable(self) -> bool;
     /// The type's name, for error texts.
-    fn name(self) -> &'static str;
+    fn name(self) -> String;
 }
 
 /// What stands behind a field's name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FieldSchema<S> {
     /// The field's type.
     pub schema: S,
     /// The member by which the items of a merged list are told apart; lists without one are replaced.
-    pub merge_key: Option<&'static str>,
+    pub merge_key: Option<Arc<str>>,
 }
 
-impl Schema for TypeRef {
+impl Schema for TypeRef<'_> {
     fn field(self, name: &str) -> Option<FieldSchema<Self>> {
         let field = self.field(name)?;
         Some(FieldSchema {
             schema: field.type_ref,
-            merge_key: field.merge_key,
+            merge_key: field.merge_key.cloned(),
         })
     }
 
@@ -52,20 +55,23 @@ impl Schema for TypeRef {
     }
 
     fn is_mergeable(self) -> bool {
-        self.is_struct() || self.is_map()
+        matches!(self.field_type(), FieldType::Struct(_) | FieldType::Map(_))
     }
 
-    fn name(self) -> &'static str {
-        match self.shape() {
-            Shape::Struct(of) => of.name,
-            Shape::Map(_) => "map",
-            Shape::List(_) | Shape::Bytes => "slice",
-            Shape::Text { .. } => "string",
-            Shape::Bool => "bool",
-            Shape::Int(32) => "int32",
-            Shape::Int(_) => "int64",
-            _ => "struct",
+    fn name(self) -> String {
+        if let Some(of) = self.struct_type() {
+            return of.name.to_string();
         }
+        let name = match self.field_type() {
+            FieldType::Map(_) => "map",
+            FieldType::List(_) | FieldType::Bytes => "slice",
+            FieldType::String { .. } => "string",
+            FieldType::Bool => "bool",
+            FieldType::Int(32) => "int32",
+            FieldType::Int(_) => "int64",
+            _ => "struct",
+        };
+        name.to_owned()
     }
 }
 
@@ -146,7 +152,7 @@ fn object<S: Schema>(
 
 fn lookup<S: Schema>(schema: Option<S>, name: &str) -> Result<FieldSchema<S>, PatchError> {
     let Some(schema) = schema.filter(|s| s.is_mergeable()) else {
-        let kind = schema.map_or("invalid", Schema::name);
+        let kind = schema.map_or_else(|| "invalid".to_owned(), Schema::name);
         return Err(PatchError::Inapplicable(format!(
             "merging an object in json but data type is not map or struct, instead is: {kind}"
         )));
@@ -175,7 +181,7 @@ fn item_type(value: &Value) -> u8 {
 fn list<S: Schema>(
     original: Vec<Value>,
     patch: Vec<Value>,
-    key: &'static str,
+    key: Arc<str>,
     schema: Option<S>,
 ) -> Result<Vec<Value>, PatchError> {
     let mut items = original.iter().chain(&patch);
@@ -226,14 +232,14 @@ struct Keyed {
     items: Vec<Option<Value>>,
     /// The places of each key's items, the first one last.
     places: HashMap<String, Vec<usize>>,
-    key: &'static str,
+    key: Arc<str>,
 }
 
 impl Keyed {
-    fn new(items: Vec<Value>, key: &'static str) -> Self {
+    fn new(items: Vec<Value>, key: Arc<str>) -> Self {
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, item) in items.iter().enumerate().rev() {
-            if let Some(value) = item.get(key) {
+            if let Some(value) = item.get(&*key) {
                 places.entry(identity(value)).or_default().push(at);
             }
         }
@@ -253,8 +259,8 @@ impl Keyed {
 
     /// Merges `item` into the first one of its key, or appends it.
     fn merge<S: Schema>(&mut self, item: Map<String, Value>, schema: Option<S>) -> Result<(), PatchError> {
-        let key = self.key;
-        let Some(value) = item.get(key) else {
+        let key = self.key.clone();
+        let Some(value) = item.get(&*key) else {
             return Err(PatchError::Inapplicable(format!(
                 "map: {} does not contain declared merge key: {key}",
                 go_map(&item)
@@ -279,10 +285,10 @@ impl Keyed {
 fn objects<S: Schema>(
     items: Vec<Value>,
     patch: Vec<Value>,
-    key: &'static str,
+    key: Arc<str>,
     schema: Option<S>,
 ) -> Result<Vec<Value>, PatchError> {
-    let mut items = Keyed::new(items, key);
+    let mut items = Keyed::new(items, key.clone());
     let mut changes = Vec::new();
     let mut replace = false;
     for item in patch {
@@ -291,7 +297,7 @@ fn objects<S: Schema>(
             None => changes.push(item),
             Some(Value::String(directive)) if directive == "delete" => {
                 items.remove(
-                    item.get(key).ok_or_else(|| {
+                    item.get(&*key).ok_or_else(|| {
                         PatchError::Malformed("delete patch type with no merge key defined".to_owned())
                     })?,
                 );

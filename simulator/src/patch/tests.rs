@@ -111,10 +111,8 @@ fn patches_do_what_the_recorded_server_did() {
             .find(|l| format!("{l:?}").to_lowercase() == language)
             .unwrap();
         let word = |name: &str| document.get(name).and_then(Value::as_str).unwrap();
-        let schema = Scheme::builtin()
-            .kind(word("apiVersion"), word("kind"))
-            .unwrap()
-            .type_ref();
+        let scheme = Scheme::builtin();
+        let schema = scheme.kind(word("apiVersion"), word("kind")).unwrap().type_ref();
         let patched = apply(language, &document, patch.as_bytes(), schema, Profile::Kubernetes12);
         assert_eq!(patched.as_ref().err().map(ToString::to_string), refusal, "{patch}");
         if let Some(answer) = answer {

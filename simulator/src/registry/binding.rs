@@ -7,18 +7,17 @@ use serde_json::Value;
 use super::{Registry, RequestBody, RequestInfo, Response, admission};
 use crate::{
     api::{Status, meta, status::texts},
-    scheme::Scheme,
     strategy::validate,
 };
 
 /// Binds the pod that the body names.
 pub(super) async fn bind(registry: &Registry, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
-    let scheme = Scheme::builtin();
+    let scheme = registry.scheme();
     let (kind, pods) = scheme
         .kind("v1", "Binding")
         .zip(scheme.resource("", "v1", "pods"))
         .ok_or_else(Status::no_such_path)?;
-    let binding = kind.decode(&body.bytes, body.syntax)?;
+    let binding = scheme.decode(kind, &body.bytes, body.syntax)?;
     admission::namespace_accepts(registry, request, admission::name(&binding)).await?;
     let faults = validate::binding(&binding);
     if !faults.is_empty() {
@@ -27,7 +26,7 @@ pub(super) async fn bind(registry: &Registry, request: &RequestInfo, body: &Requ
     let name = meta::text(&binding, "metadata.name").to_owned();
     let node = meta::text(&binding, "target.name").to_owned();
     let pod = RequestInfo {
-        resource: pods,
+        resource: pods.clone(),
         name: Some(name.clone()),
         subresource: None,
         ..request.clone()

@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Registry, RequestInfo, get::parse};
-use crate::{
-    api::{Object, Status},
-    scheme::{Resource, Scheme},
-};
+use crate::api::{Object, Status};
 
 impl Registry {
     /// Creates what every cluster starts with, unless it is there already.
@@ -34,7 +31,8 @@ impl Registry {
     }
 
     async fn seed(&self, plural: &str, namespace: Option<&str>, object: Value) -> Result<(), Status> {
-        let (Some(resource), Value::Object(object)) = (core(plural), object) else {
+        let (Some(resource), Value::Object(object)) = (self.scheme().resource("", "v1", plural).cloned(), object)
+        else {
             return Err(Status::internal(format!("there is no core resource {plural}")));
         };
         let request = RequestInfo {
@@ -54,7 +52,7 @@ impl Registry {
     pub async fn create_from(&self, request: &RequestInfo, mut object: Object) -> Result<Object, Status> {
         object.insert("kind".into(), request.resource.kind.clone().into());
         object.insert("apiVersion".into(), request.resource.group_version().into());
-        let mut object = request.resource.decode_value(Value::Object(object))?;
+        let mut object = self.scheme().decode_value(&request.resource, Value::Object(object))?;
         request.resource.default(&mut object);
         parse(self.create_object(request, object).await?.bytes())
     }
@@ -70,8 +68,4 @@ impl Registry {
             .await?;
         parse(record.bytes())
     }
-}
-
-fn core(plural: &str) -> Option<&'static Resource> {
-    Scheme::builtin().resource("", "v1", plural)
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Registry, RequestInfo, Response, version};
+use super::{Registry, RequestInfo, Response};
 use crate::api::{Object, Status};
 
 /// A component that can be asked how it is.
@@ -47,7 +47,7 @@ impl Component {
             "conditions".into(),
             json!([{"type": "Healthy", "status": status, "message": message}]),
         );
-        version::link(request.resource, &mut object);
+        request.resource.set_self_link(&mut object);
         object
     }
 }
@@ -57,7 +57,7 @@ impl Registry {
     pub(super) fn component_status(&self, request: &RequestInfo) -> Result<Response, Status> {
         let name = request.name.as_deref().unwrap_or_default();
         match self.components.iter().find(|c| c.name == name) {
-            Some(component) => Ok(Response::ok(self.encode(request.resource, component.object(request)))),
+            Some(component) => Ok(Response::ok(self.encode(&request.resource, component.object(request)))),
             None => Err(self.client_error(404, format!("Component not found: {name}"))),
         }
     }
@@ -74,7 +74,7 @@ impl Registry {
                 Value::Object(item)
             })
             .collect();
-        let link = version::collection(request.resource, None);
+        let link = request.resource.collection_path(None);
         let list = json!({"kind": "ComponentStatusList", "apiVersion": request.resource.group_version(), "metadata": {"selfLink": link}, "items": items});
         Ok(Response::ok(list.to_string().into()))
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api::{Object, Status, meta},
-    scheme::{Resource, TypeRef, types::Shape},
+    scheme::{FieldType, Resource, TypeRef},
     store::{Draft, Expected, Pairs, Record, StoreError, Write},
     strategy::{allocation::Allocation, validate},
 };
@@ -25,12 +25,12 @@ impl Registry {
             ("bindings", None) | ("pods", Some("binding")) => binding::bind(self, request, body).await,
             ("deployments", Some("rollback")) => rollback::roll_back(self, request, body).await,
             (_, None) => {
-                let mut object = request.resource.decode(&body.bytes, body.syntax)?;
+                let mut object = self.scheme().decode(&request.resource, &body.bytes, body.syntax)?;
                 request.resource.default(&mut object);
                 let record = self.create_object(request, object).await?;
                 Ok(Response {
                     code: self.profile.created_code(),
-                    body: version::served(request.resource).of(&record).clone(),
+                    body: record.bytes_in(&request.resource).clone(),
                 })
             }
             _ => Err(Status::method_not_allowed()),
@@ -39,7 +39,7 @@ impl Registry {
 
     /// Creates `object`, decoded and defaulted in `at`'s version.
     pub(super) async fn create_object(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
-        let mut object = request.resource.convert(version::storage(request.resource), object);
+        let mut object = request.resource.convert(request.resource.storage_version(), object);
         if request.resource.namespaced && meta::text(&object, "metadata.namespace").is_empty() {
             meta::set(
                 &mut object,
@@ -59,7 +59,7 @@ impl Registry {
         posted: bool,
         mut object: Object,
     ) -> Result<Arc<Record>, Status> {
-        let stored = version::storage(request.resource);
+        let stored = request.resource.storage_version();
         if request.resource.namespaced {
             if meta::text(&object, "metadata.namespace") != request.namespace.as_deref().unwrap_or_default() {
                 return Err(Status::bad_request(
@@ -76,7 +76,7 @@ impl Registry {
         let errors = validate::create(&stored.kind, &request.resource.group, &object);
         if !errors.is_empty() {
             return Err(Status::invalid(
-                version::invalid_group(request.resource),
+                version::invalid_group(&request.resource),
                 &request.resource.kind,
                 meta::text(&object, "metadata.name"),
                 &errors,
@@ -103,7 +103,7 @@ impl Registry {
     }
 
     async fn insert(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
-        let (group, plural) = version::error_resource(request.resource);
+        let (group, plural) = version::error_resource(&request.resource);
         let name = meta::text(&object, "metadata.name").to_owned();
         let request = RequestInfo {
             name: Some(name.clone()),
@@ -136,11 +136,11 @@ impl Registry {
 
     /// What is to be stored of `object`, which is of the stored version: its bytes, and what can be selected by.
     pub(super) fn draft(&self, request: &RequestInfo, mut object: Object) -> Result<Draft, Status> {
-        let stored = version::storage(request.resource);
+        let stored = request.resource.storage_version();
         self.limit_life(stored, &mut object);
         meta::set(&mut object, "resourceVersion", "0");
         let given_link = meta::text(&object, "metadata.selfLink").into();
-        version::link(stored, &mut object);
+        stored.set_self_link(&mut object);
         let object = stored.canonical(object);
         let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
         let labels: Pairs = labels
@@ -172,7 +172,7 @@ impl Registry {
 }
 
 /// The text of a field that objects can be selected by; where it is left out, that of its type's zero.
-fn selectable(resource: &'static Resource, object: &Object, path: &str) -> String {
+fn selectable(resource: &Resource, object: &Object, path: &str) -> String {
     match meta::lookup(object, path) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(flag)) => flag.to_string(),
@@ -180,9 +180,9 @@ fn selectable(resource: &'static Resource, object: &Object, path: &str) -> Strin
         _ => {
             let mut parts = path.split('.');
             let field = parts.try_fold(resource.type_ref(), |at, part| Some(at.field(part)?.type_ref));
-            match field.map(TypeRef::shape) {
-                Some(Shape::Bool) => "false".to_owned(),
-                Some(Shape::Int(_)) => "0".to_owned(),
+            match field.map(TypeRef::field_type) {
+                Some(FieldType::Bool) => "false".to_owned(),
+                Some(FieldType::Int(_)) => "0".to_owned(),
                 _ => String::new(),
             }
         }

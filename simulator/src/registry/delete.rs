@@ -12,12 +12,10 @@ use super::{
     ListOptions, Registry, RequestBody, RequestInfo, Response, admission,
     get::{encode_list, object, parse},
     select::Selection,
-    version,
 };
 use crate::{
     api::{Object, Status, meta},
     clock::stamp,
-    scheme::Scheme,
     store::{Expected, Record, StoreError, Write},
 };
 
@@ -57,7 +55,7 @@ impl Registry {
             },
         };
         if self.profile.delete_returns_object() && answers_itself(&request.resource.plural) {
-            return Ok(Response::ok(version::served(request.resource).of(&record).clone()));
+            return Ok(Response::ok(record.bytes_in(&request.resource).clone()));
         }
         Ok(Response::status(&Status::success()))
     }
@@ -67,11 +65,12 @@ impl Registry {
         if body.bytes.is_empty() {
             return Ok(None);
         }
-        let options = Scheme::builtin()
+        let scheme = self.scheme();
+        let options = scheme
             .kind("v1", "DeleteOptions")
             .ok_or_else(|| Status::internal("there are no DeleteOptions"))?;
-        let options = options
-            .decode_plain(&body.bytes, body.syntax)
+        let options = scheme
+            .decode_plain(options, &body.bytes, body.syntax)
             .map_err(|refusal| self.client_error(400, refusal.message))?;
         Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
     }
@@ -148,9 +147,11 @@ impl Registry {
 
     /// A service takes the endpoints of its name with it.
     async fn delete_endpoints(&self, request: &RequestInfo) -> Result<(), Status> {
-        let Some(resource) = Scheme::builtin()
+        let Some(resource) = self
+            .scheme()
             .resource("", "v1", "endpoints")
             .filter(|_| request.resource.plural == "services")
+            .cloned()
         else {
             return Ok(());
         };

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{strategy, version};
+use super::strategy;
 use crate::{
     api::{FieldError, Object, Path, Status, meta},
     rng::Rng,
@@ -30,7 +30,7 @@ pub(super) fn strip(resource: &Resource, object: &mut Object, exact: bool, rng: 
         "Secret" if !exact => secret(object)?,
         _ => strategy::prepare_create(resource, object, rng),
     }
-    version::link(resource, object);
+    resource.set_self_link(object);
     Ok(())
 }
 

@@ -7,7 +7,6 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{GetOptions, ListOptions, Registry, RequestInfo, Response, export, scale, select::Selection, version};
 use crate::{
     api::{Object, Status, meta},
-    scheme::Resource,
     store::{Key, Listing, Record},
     strategy::validate::name,
 };
@@ -22,13 +21,13 @@ impl Registry {
             None if request.resource.plural == "componentstatuses" => self.component_status(request),
             None => {
                 let record = self.record(request).await?;
-                let bytes = version::served(request.resource).of(&record).clone();
+                let bytes = record.bytes_in(&request.resource).clone();
                 if !options.export {
                     return Ok(Response::ok(bytes));
                 }
                 let mut object = parse(&bytes)?;
-                export::strip(request.resource, &mut object, options.exact, &self.rng)?;
-                Ok(Response::ok(self.encode(request.resource, object)))
+                export::strip(&request.resource, &mut object, options.exact, &self.rng)?;
+                Ok(Response::ok(self.encode(&request.resource, object)))
             }
             Some("scale") => scale::get(self, request).await,
             Some(_) => Err(Status::method_not_allowed()),
@@ -66,7 +65,7 @@ impl Registry {
     pub(super) async fn listing(&self, request: &RequestInfo) -> Result<Listing, Status> {
         Ok(self
             .store
-            .list(table(request.resource), request.namespace.as_deref())
+            .list(request.resource.stored_as(), request.namespace.as_deref())
             .await?)
     }
 
@@ -81,20 +80,15 @@ impl Registry {
         let name = request.name.as_deref().ok_or_else(Status::no_such_path)?;
         name::path_segment(name).map_err(|why| Status::bad_request(format!("Name parameter invalid: {why}.")))?;
         Ok(Key::new(
-            table(request.resource),
+            request.resource.stored_as(),
             request.namespace.as_deref().unwrap_or_default(),
             name,
         ))
     }
 }
 
-/// The table of a resource: all versions of a kind share one.
-pub(super) fn table(resource: &'static Resource) -> &'static str {
-    &resource.plural
-}
-
 pub(super) fn not_found(request: &RequestInfo) -> Status {
-    let (group, plural) = version::error_resource(request.resource);
+    let (group, plural) = version::error_resource(&request.resource);
     Status::not_found(group, plural, request.name.as_deref().unwrap_or_default())
 }
 
@@ -112,9 +106,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
 
 /// The list of `records`, at a version if it has one: their stored bytes side by side, without the kind and version that each would repeat.
 pub(super) fn encode_list(request: &RequestInfo, version: Option<u64>, records: &[Arc<Record>]) -> Bytes {
-    let served = version::served(request.resource);
     let skip = request.resource.head().len() + 1;
-    let items = records.iter().map(|r| served.of(r).get(skip..).unwrap_or_default());
+    let items = records
+        .iter()
+        .map(|r| r.bytes_in(&request.resource).get(skip..).unwrap_or_default());
     let size: usize = items.clone().map(|i| i.len() + 2).sum();
     let mut out = BytesMut::with_capacity(size + 256);
     out.put_slice(
@@ -122,7 +117,7 @@ pub(super) fn encode_list(request: &RequestInfo, version: Option<u64>, records: 
             r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"selfLink":"{}"{}}}"#,
             request.resource.kind,
             request.resource.group_version(),
-            version::collection(request.resource, request.namespace.as_deref()),
+            request.resource.collection_path(request.namespace.as_deref()),
             version.map_or(String::new(), |v| format!(r#","resourceVersion":"{v}""#))
         )
         .as_bytes(),

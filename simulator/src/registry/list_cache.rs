@@ -23,13 +23,13 @@ struct Lists {
     bytes: usize,
 }
 
-/// Group, plural and namespace; one entry per group of a kind.
-type Path = (&'static str, &'static str, Option<Box<str>>);
+/// Group and version, plural, and namespace.
+type Path = (Box<str>, Box<str>, Option<Box<str>>);
 
 fn path(request: &RequestInfo) -> Path {
     (
-        request.resource.group.as_str(),
-        request.resource.plural.as_str(),
+        request.resource.group_version().into(),
+        request.resource.plural.as_str().into(),
         request.namespace.as_deref().map(Into::into),
     )
 }
@@ -65,7 +65,7 @@ mod tests {
     use crate::scheme::Scheme;
 
     fn pods(namespace: &str) -> RequestInfo {
-        let resource = Scheme::builtin().resource("", "v1", "pods").unwrap();
+        let resource = Scheme::builtin().resource("", "v1", "pods").unwrap().clone();
         RequestInfo {
             resource,
             namespace: Some(namespace.to_owned()),

@@ -28,6 +28,7 @@ mod tests;
 
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use jiff::SignedDuration;
 
@@ -37,7 +38,7 @@ use crate::{
     clock::Clock,
     profile::Profile,
     rng::Rng,
-    scheme::{Resource, Syntax},
+    scheme::{Resource, Scheme, Syntax},
     store::{Memory, Store, StoreError},
     strategy::allocation,
     watch::Hub,
@@ -76,6 +77,7 @@ pub struct Registry {
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
     services: allocation::Services,
+    scheme: ArcSwap<Scheme>,
     list_cache: list_cache::ListCache,
     components: Vec<Component>,
 }
@@ -96,9 +98,15 @@ impl Registry {
             store,
             hub,
             services,
+            scheme: ArcSwap::from(Scheme::builtin()),
             list_cache: list_cache::ListCache::default(),
             components,
         }
+    }
+
+    /// The kinds that are served at the moment.
+    pub fn scheme(&self) -> Arc<Scheme> {
+        self.scheme.load_full()
     }
 
     /// Behaviour profile.
@@ -147,7 +155,7 @@ impl From<StoreError> for Status {
 #[derive(Clone, Debug)]
 pub struct RequestInfo {
     /// The resource in its group and version.
-    pub resource: &'static Resource,
+    pub resource: Arc<Resource>,
     /// The namespace; `None` for cluster-wide kinds and for all namespaces.
     pub namespace: Option<String>,
     /// The object's name; `None` for the whole collection.

@@ -5,34 +5,23 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    ListOptions, Registry, RequestInfo,
-    get::{parse, table},
-    select::Selection,
-    update::Subresource,
-    version,
-};
+use super::{ListOptions, Registry, RequestInfo, get::parse, select::Selection, update::Subresource};
 use crate::{
     api::{Object, Reason, Status},
-    scheme::{Resource, Scheme},
+    scheme::Resource,
     store::{Listing, Record},
     watch::{Start, WatchFilter, Watcher},
 };
 
 impl Registry {
     /// The resource at a path.
-    pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&'static Resource> {
-        Scheme::builtin().resource(group, version, plural)
-    }
-
-    /// Whether the stored version of a kind is the one that `resource` serves.
-    pub(crate) fn serves_storage_version(&self, resource: &'static Resource) -> bool {
-        std::ptr::eq(version::storage(resource), resource)
+    pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.scheme().resource(group, version, plural).cloned()
     }
 
     /// The object of a record in the version that `resource` serves.
-    pub(crate) fn converted(&self, resource: &'static Resource, record: &Record) -> Object {
-        parse(version::served(resource).of(record)).unwrap_or_default()
+    pub(crate) fn converted(&self, resource: &Arc<Resource>, record: &Record) -> Object {
+        parse(record.bytes_in(resource)).unwrap_or_default()
     }
 
     /// The selected objects.
@@ -53,12 +42,12 @@ impl Registry {
         let selection = Selection::parse(request, options, self.profile)?;
         let filter = WatchFilter {
             matches: Box::new(move |record| selection.matches(record)),
-            version: version::served(request.resource),
+            version: request.resource.clone(),
             after: revision,
         };
         self.hub
             .watch(
-                table(request.resource),
+                request.resource.stored_as(),
                 Start::After(revision),
                 filter,
                 CancellationToken::new(),
@@ -68,22 +57,23 @@ impl Registry {
 
     /// Creates `object` as if it had been posted.
     pub(crate) async fn create_tree(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
-        self.create_object(request, typed(request.resource, object)?).await
+        self.create_object(request, self.typed(&request.resource, object)?)
+            .await
     }
 
     /// Replaces an object, or a subresource of it, as a PUT does.
     pub(crate) async fn update_tree(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
         let subresource = Subresource::of(request)?;
-        let object = typed(request.resource, object)?;
+        let object = self.typed(&request.resource, object)?;
         Ok(self.update_object(request, subresource, object).await?.0)
     }
-}
 
-/// `object` decoded and defaulted as one of `resource`'s kind.
-fn typed(resource: &'static Resource, mut object: Object) -> Result<Object, Status> {
-    object.insert("kind".into(), resource.kind.clone().into());
-    object.insert("apiVersion".into(), resource.group_version().into());
-    let mut object = resource.decode_value(Value::Object(object))?;
-    resource.default(&mut object);
-    Ok(object)
+    /// `object` decoded and defaulted as one of `resource`'s kind.
+    fn typed(&self, resource: &Resource, mut object: Object) -> Result<Object, Status> {
+        object.insert("kind".into(), resource.kind.clone().into());
+        object.insert("apiVersion".into(), resource.group_version().into());
+        let mut object = self.scheme().decode_value(resource, Value::Object(object))?;
+        resource.default(&mut object);
+        Ok(object)
+    }
 }

@@ -11,15 +11,15 @@ impl Registry {
     /// `current`, an object of `resource`'s version, with the patch applied: decoded, not defaulted.
     pub(super) fn apply(
         &self,
-        resource: &'static Resource,
+        resource: &Resource,
         language: Language,
         current: &Object,
         patch: &[u8],
     ) -> Result<Object, Status> {
         let patched = patch::apply(language, current, patch, resource.type_ref(), self.profile)
             .map_err(|e| e.status(self.profile))?;
-        resource
-            .decode_value(patched.into())
+        self.scheme()
+            .decode_value(resource, patched.into())
             .map_err(|refusal| self.client_error(422, refusal.message))
     }
 }

@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{Registry, RequestBody, RequestInfo, Response, admission};
 use crate::{
     api::{Status, meta},
-    scheme::Scheme,
     strategy::validate,
 };
 
@@ -17,10 +16,11 @@ pub(super) async fn roll_back(
     request: &RequestInfo,
     body: &RequestBody,
 ) -> Result<Response, Status> {
-    let kind = Scheme::builtin()
+    let scheme = registry.scheme();
+    let kind = scheme
         .kind("extensions/v1beta1", "DeploymentRollback")
         .ok_or_else(Status::no_such_path)?;
-    let rollback = kind.decode(&body.bytes, body.syntax)?;
+    let rollback = scheme.decode(kind, &body.bytes, body.syntax)?;
     admission::namespace_exists(registry, request).await?;
     let name = meta::text(&rollback, "name");
     let errors = validate::rollback(&rollback);

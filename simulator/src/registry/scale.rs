@@ -3,43 +3,48 @@
 //! A replication controller's is `autoscaling/v1`'s Scale, a deployment's and a replica set's `extensions/v1beta1`'s.
 //! Source: v1.2's scale sub-resources, and `subresources` of the recordings.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{
     Registry, RequestBody, RequestInfo, Response, admission,
     get::parse,
     update::{conflict, same_name, same_namespace},
-    version,
 };
 use crate::{
     api::{Object, Status, labels, meta},
     patch::Language,
-    scheme::{Resource, Scheme},
+    scheme::Resource,
     strategy::validate,
 };
 
 /// The Scale kind at an address.
-fn kind(request: &RequestInfo) -> Result<&'static Resource, Status> {
+fn kind(registry: &Registry, request: &RequestInfo) -> Result<Arc<Resource>, Status> {
     let version = if request.resource.group.is_empty() {
         "autoscaling/v1"
     } else {
         "extensions/v1beta1"
     };
     match request.resource.plural.as_str() {
-        "replicationcontrollers" | "deployments" | "replicasets" => Scheme::builtin()
+        "replicationcontrollers" | "deployments" | "replicasets" => registry
+            .scheme()
             .kind(version, "Scale")
+            .cloned()
             .ok_or_else(Status::no_such_path),
         _ => Err(Status::no_such_path()),
     }
 }
 
 /// Where what is scaled is stored: replication controllers, which have a scale in two groups, in their own.
-fn scaled(request: &RequestInfo) -> RequestInfo {
-    let controllers = Scheme::builtin()
+fn scaled(registry: &Registry, request: &RequestInfo) -> RequestInfo {
+    let controllers = registry
+        .scheme()
         .resource("", "v1", "replicationcontrollers")
-        .filter(|r| r.plural == request.resource.plural);
+        .filter(|r| r.plural == request.resource.plural)
+        .cloned();
     RequestInfo {
-        resource: controllers.unwrap_or(request.resource),
+        resource: controllers.unwrap_or_else(|| request.resource.clone()),
         subresource: None,
         ..request.clone()
     }
@@ -58,21 +63,21 @@ fn missing(request: &RequestInfo, scale: &Resource, status: Status) -> Status {
 }
 
 pub(super) async fn get(registry: &Registry, request: &RequestInfo) -> Result<Response, Status> {
-    let scale = kind(request)?;
+    let scale = kind(registry, request)?;
     let object = current(registry, request)
         .await
-        .map_err(|s| missing(request, scale, s))?;
-    Ok(Response::ok(registry.encode(scale, view(request, scale, &object))))
+        .map_err(|s| missing(request, &scale, s))?;
+    Ok(Response::ok(registry.encode(&scale, view(request, &scale, &object))))
 }
 
 async fn current(registry: &Registry, request: &RequestInfo) -> Result<Object, Status> {
-    parse(registry.record(&scaled(request)).await?.bytes())
+    parse(registry.record(&scaled(registry, request)).await?.bytes())
 }
 
 pub(super) async fn update(registry: &Registry, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
-    let scale = kind(request)?;
-    let object = scale.decode(&body.bytes, body.syntax)?;
-    write(registry, request, scale, object).await
+    let scale = kind(registry, request)?;
+    let object = registry.scheme().decode(&scale, &body.bytes, body.syntax)?;
+    write(registry, request, &scale, object).await
 }
 
 pub(super) async fn patch(
@@ -81,16 +86,16 @@ pub(super) async fn patch(
     language: Language,
     body: &[u8],
 ) -> Result<Response, Status> {
-    let scale = kind(request)?;
+    let scale = kind(registry, request)?;
     let shown = get(registry, request).await?;
-    let object = registry.apply(scale, language, &parse(&shown.body)?, body)?;
-    write(registry, request, scale, object).await
+    let object = registry.apply(&scale, language, &parse(&shown.body)?, body)?;
+    write(registry, request, &scale, object).await
 }
 
 async fn write(
     registry: &Registry,
     request: &RequestInfo,
-    scale: &'static Resource,
+    scale: &Resource,
     object: Object,
 ) -> Result<Response, Status> {
     same_name(request, &object)?;
@@ -104,7 +109,7 @@ async fn write(
     if !errors.is_empty() {
         return Err(Status::invalid(&scale.group, "Scale", name, &errors));
     }
-    let scaled = scaled(request);
+    let scaled = scaled(registry, request);
     let there = registry.record(&scaled).await.map_err(|s| missing(request, scale, s))?;
     let asked = registry.requested_version(&object)?;
     if asked != 0 && asked != there.revision() {
@@ -141,7 +146,7 @@ fn view(request: &RequestInfo, scale: &Resource, object: &Object) -> Object {
     let (plural, namespace) = (&request.resource.plural, meta::text(object, "metadata.namespace"));
     let link = format!(
         "{}/namespaces/{namespace}/{plural}/{}/scale",
-        version::root(request.resource),
+        request.resource.root_path(),
         meta::text(object, "metadata.name")
     );
     meta::set(&mut shown, "selfLink", &link);

@@ -24,7 +24,7 @@ impl Selection {
         let malformed = |text: String| profile.client_error(400, text);
         let labels = labels::Selector::parse(&options.label_selector).map_err(malformed)?;
         let fields = fields::Selector::parse(&options.field_selector).map_err(malformed)?;
-        supported(request.resource, &fields)?;
+        supported(&request.resource, &fields)?;
         if request.name.is_some() && !fields.is_everything() {
             return Err(Status::bad_request(
                 "both a name and a field selector provided; please provide one or the other.",

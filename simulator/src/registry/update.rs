@@ -51,7 +51,7 @@ impl Registry {
             return scale::update(self, request, body).await;
         }
         let subresource = Subresource::of(request)?;
-        let mut object = request.resource.decode(&body.bytes, body.syntax)?;
+        let mut object = self.scheme().decode(&request.resource, &body.bytes, body.syntax)?;
         request.resource.default(&mut object);
         let (record, created) = self.update_object(request, subresource, object).await?;
         let code = if created { self.profile.created_code() } else { 200 };
@@ -63,7 +63,7 @@ impl Registry {
 
     /// The record as the answer at `at` shows it: a sub-resource's says its own path.
     fn shown(&self, request: &RequestInfo, record: &Record) -> Result<Bytes, Status> {
-        let bytes = version::served(request.resource).of(record);
+        let bytes = record.bytes_in(&request.resource);
         let Some(subresource) = &request.subresource else {
             return Ok(bytes.clone());
         };
@@ -81,7 +81,7 @@ impl Registry {
         object: Object,
     ) -> Result<(Arc<Record>, bool), Status> {
         same_name(request, &object)?;
-        let mut object = request.resource.convert(version::storage(request.resource), object);
+        let mut object = request.resource.convert(request.resource.storage_version(), object);
         same_namespace(request, &object)?;
         let namespace = request.namespace.as_deref().filter(|_| request.resource.namespaced);
         meta::set(&mut object, "namespace", namespace.unwrap_or_default());
@@ -129,7 +129,7 @@ impl Registry {
         mut new: Object,
         old: &Arc<Record>,
     ) -> Result<Option<Arc<Record>>, Status> {
-        let stored = version::storage(request.resource);
+        let stored = request.resource.storage_version();
         let existing = parse(old.bytes())?;
         // A service is judged, and gets its ports, before its version is looked at.
         let allocated = if stored.plural == "services" && subresource == Subresource::Main {
@@ -155,7 +155,7 @@ impl Registry {
         old: &Arc<Record>,
         existing: &Object,
     ) -> Result<Option<Arc<Record>>, Status> {
-        let stored = version::storage(request.resource);
+        let stored = request.resource.storage_version();
         let asked = self.requested_version(&new)?;
         let unconditional =
             asked == 0 && (request.resource.strategy.unconditional_update || subresource != Subresource::Main);
@@ -222,9 +222,9 @@ impl Registry {
         let subresource = Subresource::of(request)?;
         for _ in 0..TRIES {
             let old = self.record(request).await?;
-            let mut current = parse(version::served(request.resource).of(&old))?;
+            let mut current = parse(old.bytes_in(&request.resource))?;
             meta::set(&mut current, "selfLink", old.given_link());
-            let mut object = self.apply(request.resource, language, &current, body)?;
+            let mut object = self.apply(&request.resource, language, &current, body)?;
             request.resource.default(&mut object);
             let bound = meta::text(&object, "metadata.resourceVersion") != old.revision().to_string();
             match self.update_object(request, subresource, object).await {
@@ -247,7 +247,7 @@ fn validated(
     new: Object,
     existing: &Object,
 ) -> Result<Object, Status> {
-    let stored = version::storage(request.resource);
+    let stored = request.resource.storage_version();
     let new = stored.canonical(new);
     let errors = match subresource {
         Subresource::Main => validate::update(&stored.kind, &request.resource.group, &new, existing),
@@ -258,7 +258,7 @@ fn validated(
         return Ok(new);
     }
     Err(Status::invalid(
-        version::invalid_group(request.resource),
+        version::invalid_group(&request.resource),
         &request.resource.kind,
         meta::text(&new, "metadata.name"),
         &errors,
@@ -314,7 +314,7 @@ pub(super) fn same_namespace(request: &RequestInfo, object: &Object) -> Result<(
 }
 
 pub(super) fn conflict(request: &RequestInfo) -> Status {
-    let (group, plural) = version::error_resource(request.resource);
+    let (group, plural) = version::error_resource(&request.resource);
     let why = "the object has been modified; please apply your changes to the latest version and try again";
     Status::conflict(group, plural, request.name.as_deref().unwrap_or_default(), why)
 }

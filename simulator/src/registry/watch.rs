@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{ListOptions, Registry, RequestInfo, get::table, select::Selection, version};
+use super::{ListOptions, Registry, RequestInfo, select::Selection};
 use crate::{
     api::{FieldError, Path, Reason, Status},
     watch::{Start, WatchFilter, Watcher},
@@ -77,7 +77,7 @@ impl Registry {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
         })?;
-        let repeats = self.profile.watch_repeats_start(&request.resource.plural);
+        let repeats = self.profile.watch_repeats_start(request.resource.stored_as());
         let start = match (revision, self.profile.watch_starts_from_present(), repeats) {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
@@ -93,12 +93,12 @@ impl Registry {
         let after = if repeats { 0 } else { revision };
         let filter = WatchFilter {
             matches: Box::new(move |record| selection.matches(record)),
-            version: version::served(request.resource),
+            version: request.resource.clone(),
             after,
         };
         let watcher = self
             .hub
-            .watch(table(request.resource), start, filter, cut)
+            .watch(request.resource.stored_as(), start, filter, cut)
             .map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
         Ok(WatchStream {
             watcher,

@@ -3,14 +3,14 @@
 //! Promises: kind and version are read first and checked; what is refused is refused in the reference's words.
 //! Source of semantics: the recordings, and Kubernetes v1.2's serializer and codec.
 
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    canonical, codec, convert, default, encode, internal,
-    kind::{Resource, Scheme},
+    codec, encode, internal,
+    kinds::Scheme,
     mismatch,
-    top::{self, TypeMeta},
+    resource::Resource,
+    type_meta::{self, TypeMeta},
     yaml,
 };
 use crate::api::{Object, Reason, Status};
@@ -66,45 +66,45 @@ fn sorted(tree: Value) -> Value {
     }
 }
 
-impl Resource {
-    /// Reads an object of this kind from a request's body.
-    pub fn decode(&self, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        let (given, object) = self.read(body, syntax).map_err(|refusal| {
+impl Scheme {
+    /// Reads an object of the kind `wanted` from a request's body.
+    pub fn decode(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
+        let (given, object) = self.read(wanted, body, syntax).map_err(|refusal| {
             Status::bad_request(match refusal.of {
                 Some((kind, version)) => format!(
                     "{kind} in version {version:?} cannot be handled as a {}: {}",
-                    self.kind, refusal.problem
+                    wanted.kind, refusal.problem
                 ),
                 None => format!(
                     "the object provided is unrecognized (must be of type {}): {}",
-                    self.kind, refusal.problem
+                    wanted.kind, refusal.problem
                 ),
             })
         })?;
-        let wanted = self.group_version();
-        if given == wanted {
+        let expected = wanted.group_version();
+        if given == expected {
             Ok(object)
         } else {
             Err(Status::bad_request(format!(
-                "the API version in the data ({given}) does not match the expected API version ({wanted})"
+                "the API version in the data ({given}) does not match the expected API version ({expected})"
             )))
         }
     }
 
-    /// Reads an object of this kind from a body whose refusal is the server's own words and code 500: options of a delete.
-    pub fn decode_plain(&self, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        self.read(body, syntax)
+    /// Reads an object of the kind `wanted` from a body whose refusal is the server's own words and code 500: options of a delete.
+    pub fn decode_plain(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
+        self.read(wanted, body, syntax)
             .map(|(_, object)| object)
             .map_err(|refusal| Status::new(Reason::Unknown, refusal.problem))
     }
 
-    /// Reads an object of this kind from a tree, such as a patch leaves; refusals as of [`Resource::decode_plain`].
-    pub fn decode_value(&self, tree: Value) -> Result<Object, Status> {
-        self.decode_plain(&encode::compact(&sorted(tree)), Syntax::Json)
+    /// Reads an object of the kind `wanted` from a tree, such as a patch leaves; refusals as of [`Scheme::decode_plain`].
+    pub fn decode_value(&self, wanted: &Resource, tree: Value) -> Result<Object, Status> {
+        self.decode_plain(wanted, &encode::compact(&sorted(tree)), Syntax::Json)
     }
 
-    /// The group and version that a body says it is of, and what it holds as an object of this kind.
-    fn read(&self, original: &[u8], syntax: Syntax) -> Result<(String, Object), Refusal> {
+    /// The group and version that a body says it is of, and what it holds as an object of the kind `wanted`.
+    fn read(&self, wanted: &Resource, original: &[u8], syntax: Syntax) -> Result<(String, Object), Refusal> {
         let json;
         let body = match syntax {
             Syntax::Json => original,
@@ -113,20 +113,20 @@ impl Resource {
                 &json
             }
         };
-        let TypeMeta { api_version, kind } = top::type_meta(body)
+        let TypeMeta { api_version, kind } = type_meta::read(body)
             .map_err(|e| Refusal::unrecognized(format!("couldn't get version/kind; json parse error: {e}")))?;
         let (group, version) = match api_version.split_once('/') {
-            _ if api_version.is_empty() || api_version == "/" => (self.group.clone(), self.version.clone()),
+            _ if api_version.is_empty() || api_version == "/" => (wanted.group.clone(), wanted.version.clone()),
             None => (String::new(), api_version),
             Some((_, rest)) if rest.contains('/') => {
                 return Err(Refusal::unrecognized(format!(
                     "unexpected GroupVersion string: {api_version}"
                 )));
             }
-            Some((group, "")) if group == self.group => (self.group.clone(), self.version.clone()),
+            Some((group, "")) if group == wanted.group => (wanted.group.clone(), wanted.version.clone()),
             Some((group, version)) => (group.to_owned(), version.to_owned()),
         };
-        let kind = if kind.is_empty() { self.kind.clone() } else { kind };
+        let kind = if kind.is_empty() { wanted.kind.clone() } else { kind };
         let refuse = |problem: String| Refusal {
             of: Some((kind.clone(), version.clone())),
             problem,
@@ -142,65 +142,28 @@ impl Resource {
         } else {
             format!("{group}/{version}")
         };
-        let scheme = Scheme::builtin();
-        let of = if kind == self.kind && group_version == self.group_version() {
-            Some(self)
+        let of = if kind == wanted.kind && group_version == wanted.group_version() {
+            Some(wanted)
         } else {
-            scheme.kind(&group_version, &kind)
+            self.kind(&group_version, &kind).map(|kind| &**kind)
         };
         let Some(of) = of else {
-            return Err(refuse(if scheme.is_registered(&group_version, &kind) {
-                mismatch::refuse_unknown(&version, &kind, self)
+            return Err(refuse(if self.is_registered(&group_version, &kind) {
+                mismatch::refuse_unknown(&version, &kind, wanted)
             } else {
                 format!("no kind {kind:?} is registered for version {group_version:?}")
             }));
         };
-        let mut fields = codec::decode(body, of.structure()).map_err(&refuse)?;
-        internal::structure(of.structure(), &mut fields).map_err(|problem| refuse(problem.to_owned()))?;
+        let mut fields = codec::decode(body, of.types(), of.struct_type()).map_err(&refuse)?;
+        internal::structure(of.types(), of.struct_type(), &mut fields).map_err(|problem| refuse(problem.to_owned()))?;
         let object = of.canonical(fields);
-        let object = if of.kind != self.kind {
-            self.canonical(mismatch::convert(of, self, &object).map_err(refuse)?)
-        } else if of.group == self.group {
+        let object = if of.kind != wanted.kind {
+            wanted.canonical(mismatch::convert(of, wanted, &object).map_err(refuse)?)
+        } else if std::ptr::eq(of, wanted) {
             object
         } else {
-            of.convert(self, object)
+            of.convert(wanted, object)
         };
         Ok((group_version, object))
-    }
-
-    /// Fills in what is not given.
-    pub fn default(&self, object: &mut Object) {
-        default::structure(self.structure(), object);
-        *object = self.canonical(std::mem::take(object));
-    }
-
-    /// The object in its one form: kind and version first, then its fields in the order of the type, maps sorted, the empty left out.
-    pub fn canonical(&self, mut object: Object) -> Object {
-        object.shift_remove("kind");
-        object.shift_remove("apiVersion");
-        canonical::structure(self.structure(), &mut object);
-        object.shift_insert(0, "kind".into(), self.kind.clone().into());
-        object.shift_insert(1, "apiVersion".into(), self.group_version().into());
-        object
-    }
-
-    /// The object as compact JSON, which begins with its kind and version.
-    pub fn encode(&self, object: &Object) -> Bytes {
-        let mut out = Vec::with_capacity(1024);
-        out.extend_from_slice(self.head().as_bytes());
-        let brace = out.len();
-        encode::fields(object, &["kind", "apiVersion"], &mut out);
-        if out.len() == brace + 2 {
-            out.truncate(brace);
-            out.push(b'}');
-        } else if let Some(brace) = out.get_mut(brace) {
-            *brace = b',';
-        }
-        out.into()
-    }
-
-    /// The object as the kind `to` shows it, where both are faces of one thing.
-    pub fn convert(&self, to: &Self, object: Object) -> Object {
-        convert::convert(self, to, object)
     }
 }

@@ -6,19 +6,19 @@
 
 use serde_json::{Map, Value};
 
-use super::types::{Field, Shape, Struct};
+use super::types::{Field, FieldType, StructType, Types};
 
 /// Brings an object of type `of`, without its kind and version, into its canonical form. What has it already is only looked at.
-pub(super) fn structure(of: &Struct, object: &mut Map<String, Value>) {
-    if in_order(of, object) {
+pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String, Value>) {
+    if in_order(types, of, object) {
         return;
     }
     let mut given = std::mem::replace(object, Map::with_capacity(of.fields.len()));
     for field in &of.fields {
         let (name, mut found) = given
-            .remove_entry(field.name)
-            .unwrap_or_else(|| (field.name.to_owned(), Value::Null));
-        value(&field.shape, &mut found);
+            .remove_entry(&*field.name)
+            .unwrap_or_else(|| (field.name.to_string(), Value::Null));
+        value(types, &field.field_type, &mut found);
         if !left_out(field, &found) {
             object.insert(name, found);
         }
@@ -26,71 +26,77 @@ pub(super) fn structure(of: &Struct, object: &mut Map<String, Value>) {
 }
 
 /// Whether the fields are those that are to be there, in their order; brings their values into canonical form as far as they are.
-fn in_order(of: &Struct, object: &mut Map<String, Value>) -> bool {
+fn in_order(types: &Types, of: &StructType, object: &mut Map<String, Value>) -> bool {
     let mut entries = object.iter_mut().peekable();
     of.fields
         .iter()
-        .all(|field| match entries.next_if(|(name, _)| *name == field.name) {
+        .all(|field| match entries.next_if(|(name, _)| **name == *field.name) {
             Some((_, found)) => {
-                value(&field.shape, found);
+                value(types, &field.field_type, found);
                 !left_out(field, found)
             }
-            None => field.omit_empty && !always_there(&field.shape),
+            None => field.omit_empty && !always_there(&field.field_type),
         })
         && entries.next().is_none()
 }
 
-fn value(shape: &Shape, given: &mut Value) {
-    match (shape, given) {
-        (Shape::Pointer(_), Value::Null) => {}
-        (Shape::Pointer(of), given) => value(of, given),
-        (Shape::Struct(of), Value::Object(fields)) => structure(of, fields),
-        (Shape::List(of), Value::Array(items)) => items.iter_mut().for_each(|item| value(of, item)),
-        (Shape::Map(of), Value::Object(entries)) => {
-            entries.values_mut().for_each(|entry| value(of, entry));
+fn value(types: &Types, of: &FieldType, given: &mut Value) {
+    match (of, given) {
+        (FieldType::Pointer(_), Value::Null) => {}
+        (FieldType::Pointer(inner), given) => value(types, inner, given),
+        (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields),
+        (FieldType::List(items), Value::Array(given)) => given.iter_mut().for_each(|item| value(types, items, item)),
+        (FieldType::Map(values), Value::Object(entries)) => {
+            entries.values_mut().for_each(|entry| value(types, values, entry));
             if !entries.keys().is_sorted() {
                 entries.sort_keys();
             }
         }
-        (Shape::Struct(_), given) => *given = zero(shape),
-        (shape, given @ Value::Null) => *given = zero(shape),
+        (FieldType::Struct(_), given) => *given = zero(types, of),
+        (of, given @ Value::Null) => *given = zero(types, of),
         _ => {}
     }
 }
 
-/// What a field that is not there stands for.
-fn zero(shape: &Shape) -> Value {
-    match shape {
-        Shape::Text { .. } => "".into(),
-        Shape::Int(_) | Shape::IntOrString => 0.into(),
-        Shape::Bool => false.into(),
-        Shape::Quantity => "0".into(),
-        Shape::Struct(of) => {
+/// The value of a field that is absent.
+fn zero(types: &Types, of: &FieldType) -> Value {
+    match of {
+        FieldType::String { .. } => "".into(),
+        FieldType::Int(_) | FieldType::IntOrString => 0.into(),
+        FieldType::Bool => false.into(),
+        FieldType::Quantity => "0".into(),
+        FieldType::Struct(id) => {
             let mut fields = Map::new();
-            structure(of, &mut fields);
+            structure(types, types.get(*id), &mut fields);
             Value::Object(fields)
         }
-        Shape::Bytes | Shape::Time | Shape::Raw | Shape::List(_) | Shape::Map(_) | Shape::Pointer(_) => Value::Null,
+        FieldType::Bytes
+        | FieldType::Time
+        | FieldType::Raw
+        | FieldType::List(_)
+        | FieldType::Map(_)
+        | FieldType::Pointer(_) => Value::Null,
     }
 }
 
 /// Whether the field is not there if this is its value.
 fn left_out(field: &Field, value: &Value) -> bool {
-    field.omit_empty && is_empty(&field.shape, value)
+    field.omit_empty && is_empty(&field.field_type, value)
 }
 
-/// Whether `omitempty` never leaves a value of this shape out.
-fn always_there(shape: &Shape) -> bool {
+/// Whether `omitempty` never leaves a value of this type out.
+fn always_there(of: &FieldType) -> bool {
     matches!(
-        shape,
-        Shape::Struct(_) | Shape::Time | Shape::IntOrString | Shape::Quantity
+        of,
+        FieldType::Struct(_) | FieldType::Time | FieldType::IntOrString | FieldType::Quantity
     )
 }
+
 /// Whether `omitempty` leaves the value out.
-fn is_empty(shape: &Shape, value: &Value) -> bool {
-    match (shape, value) {
-        (shape, _) if always_there(shape) => false,
-        (Shape::Pointer(_), value) => value.is_null(),
+fn is_empty(of: &FieldType, value: &Value) -> bool {
+    match (of, value) {
+        (of, _) if always_there(of) => false,
+        (FieldType::Pointer(_), value) => value.is_null(),
         (_, Value::Null) => true,
         (_, Value::Bool(given)) => !given,
         (_, Value::Number(number)) => number.as_i64() == Some(0),

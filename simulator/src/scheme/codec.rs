@@ -11,84 +11,107 @@ use serde_json::{Map, Value};
 use super::{
     cursor::{At, Cursor, Outcome},
     scalar,
-    types::{Shape, Struct},
+    types::{Field, FieldType, StructType, Types},
 };
 
 const NO_STRUCT: &str = "only encoded map or array can be decoded into a struct";
 
-/// Decodes `bytes`, which are JSON, as the object type `of`.
-pub(super) fn decode(bytes: &[u8], of: &Struct) -> Result<Map<String, Value>, String> {
+/// How deep the values of known types may nest: deeper than those of any kind but one whose types contain themselves.
+const MAX_DEPTH: usize = 100;
+
+/// Decodes `bytes`, which are JSON, as the object type `of` of `types`.
+pub(super) fn decode(bytes: &[u8], types: &Types, of: &StructType) -> Result<Map<String, Value>, String> {
     let mut cursor = Cursor::new(bytes);
     let mut fields = Map::new();
     if !cursor.null()? {
-        cursor.structure(of, &mut fields)?;
+        Decoder { types, depth: 0 }.structure(&mut cursor, of, &mut fields)?;
     }
     Ok(fields)
 }
 
-impl Cursor<'_> {
+/// Decodes values of known types.
+#[derive(Clone, Copy)]
+struct Decoder<'t> {
+    types: &'t Types,
+    /// How many values contain the one that is decoded.
+    depth: usize,
+}
+
+impl Decoder<'_> {
+    /// The decoder of what a value contains.
+    fn inner(self) -> Result<Self, String> {
+        if self.depth == MAX_DEPTH {
+            return Err(format!("json: exceeded max depth of {MAX_DEPTH}"));
+        }
+        Ok(Self {
+            depth: self.depth + 1,
+            ..self
+        })
+    }
+
     /// Decodes the next value into `slot`. A null resets it where `nullable`; elsewhere it is a value like any other, and a wrong one.
-    fn value(&mut self, shape: &Shape, slot: &mut Value, nullable: bool) -> Outcome {
-        if nullable && self.null()? {
+    fn value(self, cursor: &mut Cursor<'_>, of: &FieldType, slot: &mut Value, nullable: bool) -> Outcome {
+        if nullable && cursor.null()? {
             *slot = Value::Null;
             return Ok(());
         }
-        match shape {
-            Shape::Text { .. } => *slot = self.text()?.into(),
-            Shape::Int(bits) => *slot = self.integer(*bits)?.into(),
-            Shape::Bool => *slot = self.boolean()?.into(),
-            Shape::Bytes => {
-                let text = self.text()?;
+        match of {
+            FieldType::String { .. } => *slot = cursor.text()?.into(),
+            FieldType::Int(bits) => *slot = cursor.integer(*bits)?.into(),
+            FieldType::Bool => *slot = cursor.boolean()?.into(),
+            FieldType::Bytes => {
+                let text = cursor.text()?;
                 match scalar::base64(&text) {
                     Ok(canonical) => *slot = canonical.into(),
                     Err(problem) => {
-                        return self.error(format_args!("json: error decoding base64 binary '{text}': {problem}"));
+                        return cursor.error(format_args!("json: error decoding base64 binary '{text}': {problem}"));
                     }
                 }
             }
-            Shape::Time => *slot = scalar::time_json(self.raw()?)?,
-            Shape::Quantity => *slot = scalar::quantity_json(self.raw()?)?.into(),
-            Shape::IntOrString => *slot = scalar::int_or_string_json(self.raw()?)?,
-            Shape::Raw => *slot = serde_json::from_slice(self.raw()?).map_err(|e| e.to_string())?,
-            Shape::Struct(of) => self.structure(of, map_in(slot))?,
-            Shape::List(of) => self.list(of, list_in(slot))?,
-            Shape::Map(of) => self.map(of, map_in(slot))?,
-            Shape::Pointer(of) => self.value(of, slot, false)?,
+            FieldType::Time => *slot = scalar::time_json(cursor.raw()?)?,
+            FieldType::Quantity => *slot = scalar::quantity_json(cursor.raw()?)?.into(),
+            FieldType::IntOrString => *slot = scalar::int_or_string_json(cursor.raw()?)?,
+            FieldType::Raw => *slot = serde_json::from_slice(cursor.raw()?).map_err(|e| e.to_string())?,
+            FieldType::Struct(id) => self.inner()?.structure(cursor, self.types.get(*id), map_in(slot))?,
+            FieldType::List(of) => self.inner()?.list(cursor, of, list_in(slot))?,
+            FieldType::Map(of) => self.inner()?.map(cursor, of, map_in(slot))?,
+            FieldType::Pointer(of) => self.value(cursor, of, slot, false)?,
         }
         Ok(())
     }
 
     /// An object with known fields; a list counts as their values in order.
-    fn structure(&mut self, of: &Struct, fields: &mut Map<String, Value>) -> Outcome {
-        match self.peek()? {
-            b'{' => self.entries(|cursor, key| match of.field(&key) {
-                Some(field) => cursor.field(&field.shape, field.name, fields),
+    fn structure(self, cursor: &mut Cursor<'_>, of: &StructType, fields: &mut Map<String, Value>) -> Outcome {
+        match cursor.peek()? {
+            b'{' => cursor.entries(|cursor, key| match of.field(&key) {
+                Some(field) => self.field(cursor, field, fields),
                 None => cursor.skip(),
             }),
             b'[' => {
-                self.open(b'[')?;
+                cursor.open(b'[')?;
                 let mut expected = of.fields.iter();
-                while !self.ends()? {
-                    self.step(At::Element)?;
+                while !cursor.ends()? {
+                    cursor.step(At::Element)?;
                     match expected.next() {
-                        Some(field) => self.field(&field.shape, field.name, fields)?,
-                        None => self.skip()?,
+                        Some(field) => self.field(cursor, field, fields)?,
+                        None => cursor.skip()?,
                     }
                 }
-                self.step(At::ListEnd)
+                cursor.step(At::ListEnd)
             }
             _ => Err(NO_STRUCT.to_owned()),
         }
     }
 
     /// A field, decoded into what is there already.
-    fn field(&mut self, shape: &Shape, name: &str, fields: &mut Map<String, Value>) -> Outcome {
-        self.value(shape, fields.entry(name).or_insert(Value::Null), true)
+    fn field(self, cursor: &mut Cursor<'_>, field: &Field, fields: &mut Map<String, Value>) -> Outcome {
+        let slot = fields.entry(&*field.name).or_insert(Value::Null);
+        self.value(cursor, &field.field_type, slot, true)
     }
 
     /// A list; an object counts as a list of its names and values in turn.
-    fn list(&mut self, of: &Shape, items: &mut Vec<Value>) -> Outcome {
-        let array = match self.peek()? {
+    fn list(self, cursor: &mut Cursor<'_>, of: &FieldType, items: &mut Vec<Value>) -> Outcome {
+        let array = match cursor.peek()? {
             b'[' => true,
             b'{' => false,
             c => {
@@ -97,15 +120,19 @@ impl Cursor<'_> {
                     b'"' => 6,
                     _ => 0,
                 };
-                return self.error(format_args!(
+                return cursor.error(format_args!(
                     "only encoded map or array can be decoded into a slice ({found})"
                 ));
             }
         };
-        self.open(if array { b'[' } else { b'{' })?;
+        cursor.open(if array { b'[' } else { b'{' })?;
+        let nullable = !matches!(
+            of,
+            FieldType::String { named: false } | FieldType::Int(_) | FieldType::Bool
+        );
         let mut count = 0;
-        while !self.ends()? {
-            self.step(match (array, count % 2) {
+        while !cursor.ends()? {
+            cursor.step(match (array, count % 2) {
                 (true, _) => At::Element,
                 (false, 0) => At::Key,
                 (false, _) => At::Value,
@@ -114,22 +141,19 @@ impl Cursor<'_> {
                 items.push(Value::Null);
             }
             if let Some(slot) = items.get_mut(count) {
-                self.value(
-                    of,
-                    slot,
-                    !matches!(of, Shape::Text { named: false } | Shape::Int(_) | Shape::Bool),
-                )?;
+                self.value(cursor, of, slot, nullable)?;
             }
             count += 1;
         }
         items.truncate(count);
-        self.step(if array { At::ListEnd } else { At::MapEnd })
+        cursor.step(if array { At::ListEnd } else { At::MapEnd })
     }
 
-    fn map(&mut self, of: &Shape, entries: &mut Map<String, Value>) -> Outcome {
-        self.entries(|cursor, key| {
+    fn map(self, cursor: &mut Cursor<'_>, of: &FieldType, entries: &mut Map<String, Value>) -> Outcome {
+        let nullable = !matches!(of, FieldType::String { named: false });
+        cursor.entries(|cursor, key| {
             let mut value = Value::Null;
-            cursor.value(of, &mut value, !matches!(of, Shape::Text { named: false }))?;
+            self.value(cursor, of, &mut value, nullable)?;
             entries.insert(key, value);
             Ok(())
         })

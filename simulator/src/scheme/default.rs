@@ -6,39 +6,39 @@
 
 use serde_json::{Map, Value, json};
 
-use super::types::{Shape, Struct};
+use super::types::{DefaultRule, FieldType, StructType, Types};
 use crate::api::{
     Object,
     meta::{self, child, lookup, text},
 };
 
 /// Fills in what is not given in an object of type `of`.
-pub(super) fn structure(of: &Struct, object: &mut Object) {
+pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) {
     if let Some(rule) = of.default {
         rule(object);
     }
     for field in &of.fields {
         if let Some(default) = &field.default
-            && object
-                .get(field.name)
-                .is_none_or(|given| given.is_null() || (!matches!(field.shape, Shape::Pointer(_)) && is_zero(given)))
+            && object.get(&*field.name).is_none_or(|given| {
+                given.is_null() || (!matches!(field.field_type, FieldType::Pointer(_)) && is_zero(given))
+            })
         {
-            object.insert(field.name.to_owned(), default.clone());
+            object.insert(field.name.to_string(), default.clone());
         }
-        if let Shape::Struct(inner) = &field.shape {
-            structure(inner, child(object, field.name));
-        } else if let Some(given) = object.get_mut(field.name) {
-            value(&field.shape, given);
+        if let FieldType::Struct(id) = field.field_type {
+            structure(types, types.get(id), child(object, &field.name));
+        } else if let Some(given) = object.get_mut(&*field.name) {
+            value(types, &field.field_type, given);
         }
     }
 }
 
-fn value(shape: &Shape, given: &mut Value) {
-    match (shape, given) {
+fn value(types: &Types, of: &FieldType, given: &mut Value) {
+    match (of, given) {
         (_, Value::Null) => {}
-        (Shape::Pointer(of), given) => value(of, given),
-        (Shape::Struct(of), Value::Object(fields)) => structure(of, fields),
-        (Shape::List(of), Value::Array(items)) => items.iter_mut().for_each(|item| value(of, item)),
+        (FieldType::Pointer(inner), given) => value(types, inner, given),
+        (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields),
+        (FieldType::List(items), Value::Array(given)) => given.iter_mut().for_each(|item| value(types, items, item)),
         _ => {}
     }
 }
@@ -51,9 +51,6 @@ fn is_zero(value: &Value) -> bool {
         _ => false,
     }
 }
-
-/// A default with a condition.
-pub(super) type DefaultRule = fn(&mut Object);
 
 /// The rule that `fixtures/kinds` knows by this name.
 pub(super) fn rule(name: &str) -> Option<DefaultRule> {
@@ -323,17 +320,19 @@ mod tests {
         #[case] path: &str,
         #[case] value: Value,
     ) {
-        let kind = Scheme::builtin().kind(group_version, kind).unwrap();
-        let mut object = kind.decode(body.as_bytes(), Syntax::Json).unwrap();
+        let scheme = Scheme::builtin();
+        let kind = scheme.kind(group_version, kind).unwrap();
+        let mut object = scheme.decode(kind, body.as_bytes(), Syntax::Json).unwrap();
         kind.default(&mut object);
         assert_eq!(lookup(&object, path).unwrap().to_string(), value.to_string());
     }
 
     #[test]
     fn only_a_pod_requests_what_it_is_limited_to() {
-        let pods = Scheme::builtin().kind("v1", "Pod").unwrap();
+        let scheme = Scheme::builtin();
+        let pods = scheme.kind("v1", "Pod").unwrap();
         let body = json!({"spec": {"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}]}}).to_string();
-        let mut pod = pods.decode(body.as_bytes(), Syntax::Json).unwrap();
+        let mut pod = scheme.decode(pods, body.as_bytes(), Syntax::Json).unwrap();
         pods.default(&mut pod);
         assert_eq!(
             pod["spec"]["containers"][0]["resources"]["requests"],

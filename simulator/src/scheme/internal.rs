@@ -6,14 +6,11 @@
 
 use serde_json::Value;
 
-use super::types::{Shape, Struct};
+use super::types::{FieldType, InternalRule, StructType, Types};
 use crate::api::{
     Object,
     meta::{child, text},
 };
-
-/// What becomes of an object of some type, or why it cannot be converted.
-pub(super) type InternalRule = fn(&mut Object) -> Result<(), &'static str>;
 
 /// The rule that `fixtures/kinds` knows by this name.
 pub(super) fn rule(name: &str) -> Option<InternalRule> {
@@ -27,25 +24,27 @@ pub(super) fn rule(name: &str) -> Option<InternalRule> {
 }
 
 /// Passes an object of type `of` through the internal type.
-pub(super) fn structure(of: &Struct, object: &mut Object) -> Result<(), &'static str> {
+pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) -> Result<(), &'static str> {
     if let Some(rule) = of.internal {
         rule(object)?;
     }
     for field in &of.fields {
-        if let Shape::Struct(inner) = &field.shape {
-            structure(inner, child(object, field.name))?;
-        } else if let Some(given) = object.get_mut(field.name) {
-            value(&field.shape, given)?;
+        if let FieldType::Struct(id) = field.field_type {
+            structure(types, types.get(id), child(object, &field.name))?;
+        } else if let Some(given) = object.get_mut(&*field.name) {
+            value(types, &field.field_type, given)?;
         }
     }
     Ok(())
 }
 
-fn value(shape: &Shape, given: &mut Value) -> Result<(), &'static str> {
-    match (shape, given) {
-        (Shape::Pointer(of), given) => value(of, given),
-        (Shape::Struct(of), Value::Object(fields)) => structure(of, fields),
-        (Shape::List(of), Value::Array(items)) => items.iter_mut().try_for_each(|item| value(of, item)),
+fn value(types: &Types, of: &FieldType, given: &mut Value) -> Result<(), &'static str> {
+    match (of, given) {
+        (FieldType::Pointer(inner), given) => value(types, inner, given),
+        (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields),
+        (FieldType::List(items), Value::Array(given)) => {
+            given.iter_mut().try_for_each(|item| value(types, items, item))
+        }
         _ => Ok(()),
     }
 }

@@ -1,17 +1,17 @@
 //! Reads the kinds from their files: `fixtures/kinds`, embedded in the program.
 //!
 //! Promises: every name in a file is resolved at load, and a file that does not make sense is an error that names it.
-//! Limits: what is loaded is never freed, since it lives as long as the program; no type may contain itself.
+//! Limits: a type may contain itself behind a pointer, in a list or in a map, but not by value.
 //! Source of semantics: `fixtures/kinds/README.md`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
     default, internal,
-    types::{Field, Shape, Struct},
+    types::{Field, FieldType, StructId, StructType, Types},
 };
 
 /// A file of kinds that does not make sense.
@@ -22,6 +22,15 @@ pub struct LoadError {
     pub file: String,
     /// What is wrong with it.
     pub problem: String,
+}
+
+impl LoadError {
+    pub(super) fn new(file: &str, problem: impl Into<String>) -> Self {
+        Self {
+            file: file.to_owned(),
+            problem: problem.into(),
+        }
+    }
 }
 
 /// Which fields can be selected by.
@@ -42,6 +51,8 @@ pub struct Strategy {
     pub create_on_update: bool,
     /// The group that errors name the resource in, where that is not its own.
     pub error_group: Option<String>,
+    /// The group that a failed validation names, where that is not its own.
+    pub invalid_group: Option<String>,
     /// Whether a list by a name that nothing has is of no version: v1.2 looks only for that one object then.
     pub lists_by_name: bool,
     /// Whether v1.2 has forgotten the name among the fields of this kind, so that a watch of one object sees nothing.
@@ -75,11 +86,28 @@ pub(super) struct KindFile {
     pub strategy: Strategy,
     #[serde(default)]
     pub also: Vec<String>,
+    /// Group and version that the kind is stored in; empty where that is this one.
+    #[serde(default)]
+    pub storage: String,
+    /// The conversion to and from that version.
+    #[serde(default)]
+    pub conversion: Option<String>,
     #[serde(default)]
     pub internal: Map<String, Value>,
     fields: Map<String, Value>,
     #[serde(default)]
     types: Map<String, Value>,
+}
+
+impl KindFile {
+    /// Group and version as `apiVersion` has them.
+    pub(super) fn group_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -94,114 +122,161 @@ struct TypesFile {
 }
 
 /// Kinds of which only the names are known, by group and version.
-pub(super) type Registered = HashMap<String, Vec<String>>;
+type Registered = HashMap<String, Vec<String>>;
 
 /// A kind with its type resolved.
 pub(super) struct Kind {
+    /// The file that it comes from.
+    pub origin: String,
     pub file: KindFile,
-    pub root: &'static Struct,
+    pub root: StructId,
 }
 
-/// Text that lives as long as the program.
-fn leak(text: &str) -> &'static str {
-    Box::leak(text.to_owned().into_boxed_str())
+/// What all kinds share: the content of the files below `types/`.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    types: Types,
+    ids: HashMap<String, StructId>,
+    /// Names of string types.
+    strings: HashSet<String>,
+    /// Kinds of which only the names are known.
+    registered: Registered,
 }
 
-/// The types known while loading: the shared ones, and those of one file.
-struct Resolver {
-    file: String,
-    /// The kind, whose type is that of a whole object.
-    top: String,
-    strings: Vec<String>,
-    raw: HashMap<String, Map<String, Value>>,
-    done: HashMap<String, &'static Struct>,
-    pending: Vec<String>,
+impl Shared {
+    /// Whether v1.2 has the kind, even if nothing but its name is known here.
+    pub(super) fn is_registered(&self, group_version: &str, kind: &str) -> bool {
+        self.registered
+            .get(group_version)
+            .is_some_and(|kinds| kinds.iter().any(|k| k == kind))
+    }
 }
 
-/// Loads kinds from files, given as name and content; the files below `types/` are for all kinds.
-pub(super) fn load<'a>(
-    files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone,
-) -> Result<(Vec<Kind>, Registered), LoadError> {
-    let mut registered = Registered::new();
-    let mut shared = Resolver {
-        file: String::new(),
-        top: String::new(),
-        strings: Vec::new(),
-        raw: HashMap::new(),
-        done: HashMap::new(),
-        pending: Vec::new(),
-    };
-    for (name, content) in files.clone().filter(|(name, _)| name.starts_with("types/")) {
+/// A file: its path from the root of the kinds, and its content.
+pub(super) type File<'a> = (&'a str, &'a [u8]);
+
+fn is_shared(file: &File<'_>) -> bool {
+    file.0.starts_with("types/")
+}
+
+/// Loads what all kinds share.
+pub(super) fn shared<'a>(files: impl Iterator<Item = File<'a>>) -> Result<Shared, LoadError> {
+    let mut shared = Shared::default();
+    let mut raw = HashMap::new();
+    let mut last = "types/";
+    for (name, content) in files.filter(is_shared) {
         let file: TypesFile = parse(name, content)?;
         shared.strings.extend(file.strings);
-        registered.extend(file.registered);
-        shared.add(name, file.types)?;
+        shared.registered.extend(file.registered);
+        add(&mut raw, name, file.types)?;
+        last = name;
     }
-    let mut names: Vec<String> = shared.raw.keys().cloned().collect();
+    let mut names: Vec<String> = raw.keys().cloned().collect();
     names.sort_unstable();
+    let none = Shared::default();
+    let mut resolver = Resolver {
+        file: last,
+        object: "",
+        strings: &shared.strings,
+        shared: &none,
+        raw,
+        ids: HashMap::new(),
+        open: Vec::new(),
+        types: &mut shared.types,
+    };
     for name in names {
-        shared.structure(&name)?;
+        resolver.struct_id(&name)?;
     }
+    resolver.check_finite(0)?;
+    shared.ids = resolver.ids;
+    Ok(shared)
+}
+
+/// Loads the kinds of these files, and their types: the shared ones and their own.
+pub(super) fn kinds<'a>(
+    shared: &Shared,
+    files: impl Iterator<Item = File<'a>>,
+) -> Result<(Vec<Kind>, Types), LoadError> {
+    let mut types = shared.types.clone();
     let mut kinds = Vec::new();
-    for (name, content) in files.filter(|(name, _)| name.ends_with(".json") && !name.starts_with("types/")) {
+    for (name, content) in files.filter(|file| file.0.ends_with(".json") && !is_shared(file)) {
         let mut file: KindFile = parse(name, content)?;
+        let mut raw = HashMap::new();
+        add(&mut raw, name, std::mem::take(&mut file.types))?;
+        raw.insert(file.kind.clone(), std::mem::take(&mut file.fields));
+        let first = types.len();
         let mut resolver = Resolver {
-            file: name.to_owned(),
-            top: file.kind.clone(),
-            strings: shared.strings.clone(),
-            raw: HashMap::new(),
-            done: shared.done.clone(),
-            pending: Vec::new(),
+            file: name,
+            object: &file.kind,
+            strings: &shared.strings,
+            shared,
+            raw,
+            ids: HashMap::new(),
+            open: Vec::new(),
+            types: &mut types,
         };
-        resolver.add(name, std::mem::take(&mut file.types))?;
-        resolver.raw.insert(file.kind.clone(), std::mem::take(&mut file.fields));
-        let root = resolver.structure(&file.kind.clone())?;
-        kinds.push(Kind { file, root });
+        let root = resolver.struct_id(&file.kind)?;
+        resolver.check_finite(first)?;
+        kinds.push(Kind {
+            origin: name.to_owned(),
+            file,
+            root,
+        });
     }
-    Ok((kinds, registered))
+    Ok((kinds, types))
 }
 
 fn parse<T: for<'d> Deserialize<'d>>(name: &str, content: &[u8]) -> Result<T, LoadError> {
-    serde_json::from_slice(content).map_err(|e| LoadError {
-        file: name.to_owned(),
-        problem: e.to_string(),
-    })
+    serde_json::from_slice(content).map_err(|e| LoadError::new(name, e.to_string()))
 }
 
-impl Resolver {
-    fn error(&self, problem: impl Into<String>) -> LoadError {
-        LoadError {
-            file: self.file.clone(),
-            problem: problem.into(),
-        }
-    }
+/// Struct types by name, each a map from field to notation, not yet resolved.
+type Raw = HashMap<String, Map<String, Value>>;
 
-    fn add(&mut self, file: &str, types: Map<String, Value>) -> Result<(), LoadError> {
-        file.clone_into(&mut self.file);
-        for (name, fields) in types {
-            let Value::Object(fields) = fields else {
-                return Err(self.error(format!("{name} is no map of fields")));
-            };
-            self.done.remove(&name);
-            if self.raw.insert(name.clone(), fields).is_some() {
-                return Err(self.error(format!("{name} stands twice")));
-            }
-        }
-        Ok(())
-    }
-
-    fn structure(&mut self, name: &str) -> Result<&'static Struct, LoadError> {
-        if let Some(done) = self.done.get(name) {
-            return Ok(done);
-        }
-        if self.pending.iter().any(|p| p == name) {
-            return Err(self.error(format!("{name} contains itself")));
-        }
-        let Some(raw) = self.raw.get(name).cloned() else {
-            return Err(self.error(format!("no type {name}")));
+fn add(raw: &mut Raw, file: &str, types: Map<String, Value>) -> Result<(), LoadError> {
+    for (name, fields) in types {
+        let Value::Object(fields) = fields else {
+            return Err(LoadError::new(file, format!("{name} is no map of fields")));
         };
-        self.pending.push(name.to_owned());
-        let (mut fields, mut default, mut internal) = (Vec::new(), None, None);
+        if raw.insert(name.clone(), fields).is_some() {
+            return Err(LoadError::new(file, format!("{name} is there twice")));
+        }
+    }
+    Ok(())
+}
+
+/// Resolves the names of types: those of one file hide the shared ones.
+struct Resolver<'a> {
+    file: &'a str,
+    /// The kind, whose type is that of a whole object.
+    object: &'a str,
+    strings: &'a HashSet<String>,
+    shared: &'a Shared,
+    raw: Raw,
+    ids: HashMap<String, StructId>,
+    /// Names of the struct types whose fields are being resolved.
+    open: Vec<String>,
+    types: &'a mut Types,
+}
+
+impl Resolver<'_> {
+    fn error(&self, problem: impl Into<String>) -> LoadError {
+        LoadError::new(self.file, problem)
+    }
+
+    /// The struct type of that name, whose fields may be yet to come.
+    fn struct_id(&mut self, name: &str) -> Result<StructId, LoadError> {
+        if let Some(id) = self.ids.get(name) {
+            return Ok(*id);
+        }
+        let Some(raw) = self.raw.remove(name) else {
+            let shared = self.shared.ids.get(name);
+            return shared.copied().ok_or_else(|| self.error(format!("no type {name}")));
+        };
+        let id = self.types.reserve();
+        self.ids.insert(name.to_owned(), id);
+        self.open.push(name.to_owned());
+        let (mut fields, mut default, mut internal) = (Vec::with_capacity(raw.len()), None, None);
         for (key, notation) in &raw {
             let Some(notation) = notation.as_str() else {
                 return Err(self.error(format!("{name}.{key} is no text")));
@@ -212,21 +287,27 @@ impl Resolver {
                 internal =
                     Some(internal::rule(notation).ok_or_else(|| self.error(format!("no internal rule {notation}")))?);
             } else if let Some(embedded) = key.strip_prefix('+') {
-                fields.extend(self.structure(embedded)?.fields.iter().cloned());
+                let embedded_id = self.struct_id(embedded)?;
+                if self.open.iter().any(|open| open == embedded) {
+                    return Err(self.error(format!("{embedded} embeds itself")));
+                }
+                fields.extend(self.types.get(embedded_id).fields.iter().cloned());
             } else {
                 fields.push(self.field(key, notation)?);
             }
         }
-        self.pending.pop();
-        let made: &'static Struct = Box::leak(Box::new(Struct::new(
-            leak(name),
-            self.top == name,
-            fields,
-            default,
-            internal,
-        )));
-        self.done.insert(name.to_owned(), made);
-        Ok(made)
+        self.open.pop();
+        let is_object = self.object == name;
+        self.types
+            .set(id, StructType::new(name, is_object, fields, default, internal));
+        Ok(id)
+    }
+
+    fn check_finite(&self, first: usize) -> Result<(), LoadError> {
+        match self.types.infinite(first) {
+            Some(of) => Err(self.error(format!("{} contains itself by value", of.name))),
+            None => Ok(()),
+        }
     }
 
     fn field(&mut self, name: &str, notation: &str) -> Result<Field, LoadError> {
@@ -235,57 +316,56 @@ impl Resolver {
             None => (notation, None),
         };
         let (rest, merge_key) = match rest.split_once(" by ") {
-            Some((rest, key)) => (rest, Some(leak(key))),
+            Some((rest, key)) => (rest, Some(key.into())),
             None => (rest, None),
         };
         let (kind, omit_empty) = match rest.strip_suffix('?') {
             Some(kind) => (kind, true),
             None => (rest, false),
         };
-        let shape = self.shape(kind)?;
-        let default = match (default, shape.pointee()) {
+        let field_type = self.field_type(kind)?;
+        let default = match (default, field_type.pointee()) {
             (None, _) => None,
-            (Some(text), Shape::Text { .. }) => Some(Value::from(text)),
-            (Some(text), Shape::IntOrString) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
+            (Some(text), FieldType::String { .. }) => Some(Value::from(text)),
+            (Some(text), FieldType::IntOrString) => Some(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
             (Some(text), _) => {
                 Some(serde_json::from_str(text).map_err(|e| self.error(format!("{name} = {text}: {e}")))?)
             }
         };
         Ok(Field {
-            name: leak(name),
-            shape,
+            name: name.into(),
+            field_type,
             omit_empty,
             merge_key,
             default,
         })
     }
 
-    fn shape(&mut self, notation: &str) -> Result<Shape, LoadError> {
-        let boxed = |shape: Shape| -> &'static Shape { Box::leak(Box::new(shape)) };
+    fn field_type(&mut self, notation: &str) -> Result<FieldType, LoadError> {
         if let Some(rest) = notation.strip_prefix('*') {
-            return Ok(Shape::Pointer(boxed(self.shape(rest)?)));
+            return Ok(FieldType::Pointer(Box::new(self.field_type(rest)?)));
         }
         if notation == "[]byte" {
-            return Ok(Shape::Bytes);
+            return Ok(FieldType::Bytes);
         }
         if let Some(rest) = notation.strip_prefix("[]") {
-            return Ok(Shape::List(boxed(self.shape(rest)?)));
+            return Ok(FieldType::List(Box::new(self.field_type(rest)?)));
         }
         if let Some((_, rest)) = notation.strip_prefix("map[").and_then(|rest| rest.split_once(']')) {
-            return Ok(Shape::Map(boxed(self.shape(rest)?)));
+            return Ok(FieldType::Map(Box::new(self.field_type(rest)?)));
         }
         Ok(match notation {
-            "string" => Shape::Text { named: false },
-            "int32" => Shape::Int(32),
-            "int64" | "int" => Shape::Int(64),
-            "bool" => Shape::Bool,
-            "Time" => Shape::Time,
-            "Quantity" => Shape::Quantity,
-            "ResourceList" => Shape::Map(boxed(Shape::Quantity)),
-            "IntOrString" => Shape::IntOrString,
-            "RawExtension" => Shape::Raw,
-            name if self.strings.iter().any(|s| s == name) => Shape::Text { named: true },
-            name => Shape::Struct(self.structure(name)?),
+            "string" => FieldType::String { named: false },
+            "int32" => FieldType::Int(32),
+            "int64" | "int" => FieldType::Int(64),
+            "bool" => FieldType::Bool,
+            "Time" => FieldType::Time,
+            "Quantity" => FieldType::Quantity,
+            "ResourceList" => FieldType::Map(Box::new(FieldType::Quantity)),
+            "IntOrString" => FieldType::IntOrString,
+            "RawExtension" => FieldType::Raw,
+            name if self.strings.contains(name) => FieldType::String { named: true },
+            name => FieldType::Struct(self.struct_id(name)?),
         })
     }
 }

@@ -8,8 +8,8 @@
 use serde_json::Value;
 
 use super::{
-    kind::Resource,
-    types::{Field, Shape, Struct},
+    resource::Resource,
+    types::{Field, FieldType, StructType},
 };
 use crate::api::Object;
 
@@ -19,8 +19,8 @@ fn internal_package(of: &Resource) -> &'static str {
 }
 
 /// The field of `of` with this Go name: the wire's name, begun with a capital.
-fn go_field(of: &'static Struct, go: &str) -> Option<&'static Field> {
-    of.fields.iter().find(|field| go_name(field.name) == go)
+fn go_field<'t>(of: &'t StructType, go: &str) -> Option<&'t Field> {
+    of.fields.iter().find(|field| go_name(&field.name) == go)
 }
 
 fn go_name(wire: &str) -> String {
@@ -39,7 +39,7 @@ fn go_name(wire: &str) -> String {
 
 /// The refusal of a kind of which only the name is known: a list, options; neither has anything in common with an object.
 pub(super) fn refuse_unknown(version: &str, kind: &str, to: &Resource) -> String {
-    let metadata = go_field(to.structure(), "ObjectMeta").map(|_| "ObjectMeta");
+    let metadata = go_field(to.struct_type(), "ObjectMeta").map(|_| "ObjectMeta");
     let first = metadata
         .or_else(|| to.internal().first().map(|(name, _)| name.as_str()))
         .unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result
     );
     let missing =
         |source: &str, target: &str, name: &str| format!("converting {source} to {target}: {name} not present in src");
-    let metadata = go_field(to.structure(), "ObjectMeta").map(|_| "ObjectMeta");
+    let metadata = go_field(to.struct_type(), "ObjectMeta").map(|_| "ObjectMeta");
     for name in metadata
         .into_iter()
         .chain(to.internal().iter().map(|(name, _)| name.as_str()))
@@ -68,16 +68,19 @@ pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result
             .iter()
             .find(|(n, _)| n == name)
             .map_or(&[][..], |(_, parts)| parts);
-        let Some(field) = go_field(from.structure(), name) else {
+        let Some(field) = go_field(from.struct_type(), name) else {
             return Err(missing(&source, &target, name));
         };
-        let wanted = go_field(to.structure(), name);
-        if let (Shape::Struct(inner), Some(Shape::Struct(outer))) = (&field.shape, wanted.map(|w| &w.shape)) {
+        let wanted = go_field(to.struct_type(), name);
+        if let (FieldType::Struct(inner), Some(FieldType::Struct(outer))) =
+            (&field.field_type, wanted.map(|w| &w.field_type))
+        {
+            let (inner, outer) = (from.types().get(*inner), to.types().get(*outer));
             for part in parts {
                 let (part, plain) = part
                     .split_once(':')
                     .map_or((part.as_str(), None), |(part, plain)| (part, Some(plain)));
-                match (go_field(inner, part).map(|f| &f.shape), plain) {
+                match (go_field(inner, part).map(|f| &f.field_type), plain) {
                     (None, _) => {
                         let (source, target) = (
                             format!("{source}.{}.{}", from.version, inner.name),
@@ -85,7 +88,8 @@ pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result
                         );
                         return Err(missing(&source, &target, part));
                     }
-                    (Some(Shape::Pointer(Shape::Int(bits))), Some(plain)) => {
+                    (Some(FieldType::Pointer(pointee)), Some(plain)) => {
+                        let FieldType::Int(bits) = **pointee else { continue };
                         let what = format!("couldn't copy '*int{bits}' into '{plain}'; didn't understand types");
                         return Err(format!(
                             "converting {source}.{part}.*int{bits} to {target}.{part}.{plain}: {what}"
@@ -95,8 +99,12 @@ pub(super) fn convert(from: &Resource, to: &Resource, object: &Object) -> Result
                 }
             }
         }
-        if let (Shape::Map(Shape::Bytes), Some(Shape::Map(Shape::Text { .. })), Some(Value::Object(entries))) =
-            (&field.shape, wanted.map(|w| &w.shape), object.get(field.name))
+        if let (FieldType::Map(given), Some(FieldType::Map(taken)), Some(Value::Object(entries))) = (
+            &field.field_type,
+            wanted.map(|w| &w.field_type),
+            object.get(&*field.name),
+        ) && **given == FieldType::Bytes
+            && matches!(**taken, FieldType::String { .. })
             && let Some(key) = entries.keys().next()
         {
             let what = "couldn't copy '[]uint8' into 'string'; didn't understand types";
@@ -171,18 +179,23 @@ mod tests {
         #[case] body: &str,
         #[case] message: &str,
     ) {
-        let resource = Scheme::builtin().resource(group, version, plural).unwrap();
+        let scheme = Scheme::builtin();
+        let resource = scheme.resource(group, version, plural).unwrap();
         assert_eq!(
-            resource.decode(body.as_bytes(), Syntax::Json).unwrap_err().message,
+            scheme
+                .decode(resource, body.as_bytes(), Syntax::Json)
+                .unwrap_err()
+                .message,
             message
         );
     }
 
     #[test]
     fn options_are_no_pod() {
-        let options = Scheme::builtin().kind("v1", "DeleteOptions").unwrap();
-        let status = options
-            .decode_plain(br#"{"kind": "Pod", "apiVersion": "v1"}"#, Syntax::Json)
+        let scheme = Scheme::builtin();
+        let options = scheme.kind("v1", "DeleteOptions").unwrap();
+        let status = scheme
+            .decode_plain(options, br#"{"kind": "Pod", "apiVersion": "v1"}"#, Syntax::Json)
             .unwrap_err();
         assert_eq!(
             status.message,
@@ -192,9 +205,11 @@ mod tests {
 
     #[test]
     fn another_kind_that_lacks_nothing_is_taken() {
-        let config_maps = Scheme::builtin().resource("", "v1", "configmaps").unwrap();
-        let taken = config_maps
+        let scheme = Scheme::builtin();
+        let config_maps = scheme.resource("", "v1", "configmaps").unwrap();
+        let taken = scheme
             .decode(
+                config_maps,
                 br#"{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a"}}"#,
                 Syntax::Json,
             )

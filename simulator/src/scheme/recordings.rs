@@ -1,6 +1,6 @@
 //! The scheme held to what a v1.2 server was recorded to answer: run with `STUNTDOUBLE_RECORDINGS` naming a folder of HAR files.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn frames(stream: &Value) -> String {
 }
 
 /// The resource behind a path that objects are created at.
-fn resource_at(path: &str) -> Option<&'static Resource> {
+fn resource_at(path: &str) -> Option<Arc<Resource>> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, version, rest) = match parts.as_slice() {
         ["api", version, rest @ ..] => ("", *version, rest),
@@ -74,7 +74,7 @@ fn resource_at(path: &str) -> Option<&'static Resource> {
         _ => return None,
     };
     match rest {
-        ["namespaces", _, plural] | [plural] => Scheme::builtin().resource(group, version, plural),
+        ["namespaces", _, plural] | [plural] => Scheme::builtin().resource(group, version, plural).cloned(),
         _ => None,
     }
 }
@@ -172,7 +172,7 @@ fn what_was_created_is_decoded_and_defaulted_as_recorded() {
         if theirs.get("kind").and_then(Value::as_str) == Some("Status") {
             continue;
         }
-        let mut ours = match resource.decode(exchange.body.as_bytes(), syntax) {
+        let mut ours = match Scheme::builtin().decode(&resource, exchange.body.as_bytes(), syntax) {
             Ok(ours) => ours,
             Err(status) => {
                 wrong.insert(exchange.name.clone(), vec![format!("refused: {status}")]);
@@ -229,12 +229,12 @@ fn what_was_sent_is_canonical() {
     for exchange in exchanges().iter().filter(|e| e.code < 300) {
         for theirs in objects(&exchange.answer) {
             let field = |name: &str| theirs.get(name).and_then(Value::as_str).unwrap_or_default();
-            let Some(kind) = Scheme::builtin().kind(field("apiVersion"), field("kind")) else {
+            let Some(kind) = Scheme::builtin().kind(field("apiVersion"), field("kind")).cloned() else {
                 continue;
             };
             let sent = super::encode::compact(&Value::Object(theirs.clone()));
             assert_eq!(kind.encode(&kind.canonical(theirs.clone())), sent, "{}", exchange.name);
-            let mut again = kind.decode(&sent, Syntax::Json).unwrap();
+            let mut again = Scheme::builtin().decode(&kind, &sent, Syntax::Json).unwrap();
             assert_eq!(kind.encode(&again), sent, "{}", exchange.name);
             if !crate::api::meta::text(&theirs, "metadata.uid").is_empty() {
                 kind.default(&mut again);
@@ -269,7 +269,7 @@ fn what_was_refused_is_refused_in_the_recorded_words() {
             Syntax::Json
         };
         checked += 1;
-        match resource.decode(exchange.body.as_bytes(), syntax) {
+        match Scheme::builtin().decode(&resource, exchange.body.as_bytes(), syntax) {
             Err(status) if status.message == theirs && status.code == 400 => {}
             Err(status) => wrong.push(format!("{}\n  ours   {status}\n  theirs {theirs}", exchange.name)),
             Ok(_) => wrong.push(format!("{}\n  taken; theirs {theirs}", exchange.name)),
@@ -304,9 +304,10 @@ fn both_faces_of_an_object_are_as_recorded() {
                 let kind = |object: &Object| {
                     Scheme::builtin()
                         .kind(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap())
+                        .cloned()
                         .unwrap()
                 };
-                let mut made = kind(from).convert(kind(to), from.clone());
+                let mut made = kind(from).convert(&kind(to), from.clone());
                 child(&mut made, "metadata").insert("selfLink".into(), to["metadata"]["selfLink"].clone());
                 let (made, wanted) = (Value::Object(made).to_string(), Value::Object(to.clone()).to_string());
                 assert_eq!(made, wanted, "{name} as {other}");
@@ -357,7 +358,9 @@ fn what_was_replaced_is_decoded_and_defaulted_as_recorded() {
         else {
             continue;
         };
-        let mut ours = resource.decode(exchange.body.as_bytes(), Syntax::Json).unwrap();
+        let mut ours = Scheme::builtin()
+            .decode(&resource, exchange.body.as_bytes(), Syntax::Json)
+            .unwrap();
         resource.default(&mut ours);
         without_strategy(&resource.kind, &mut ours);
         without_strategy(&resource.kind, &mut theirs);

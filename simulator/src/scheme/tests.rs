@@ -1,24 +1,26 @@
 //! Whole bodies in and out.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{
-    Resource, Scheme, Syntax, encode,
-    types::{Shape, Struct},
-};
-use crate::api::Object;
+use super::{FieldType, Resource, Scheme, StructType, Syntax, encode, types::Types};
+use crate::api::{Object, Status};
 
-fn resource(path: &str) -> &'static Resource {
+fn resource(path: &str) -> Arc<Resource> {
     let (group_version, plural) = path.rsplit_once('/').unwrap_or_default();
     let (group, version) = group_version.split_once('/').unwrap_or(("", group_version));
-    Scheme::builtin().resource(group, version, plural).unwrap()
+    Scheme::builtin().resource(group, version, plural).unwrap().clone()
+}
+
+fn decode(of: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
+    Scheme::builtin().decode(of, body, syntax)
 }
 
 fn refused(path: &str, body: &str) -> String {
-    resource(path)
-        .decode(body.as_bytes(), Syntax::Json)
+    decode(&resource(path), body.as_bytes(), Syntax::Json)
         .unwrap_err()
         .message
 }
@@ -136,7 +138,7 @@ fn a_number_too_large_for_its_field_is_refused() {
 #[case::empty_list(r#"{"spec": {"imagePullSecrets": [], "nodeSelector": {}}}"#, "{}")]
 fn a_pod_is_read_as_go_would(#[case] body: &str, #[case] spec: &str) {
     let pods = resource("v1/pods");
-    let encoded = pods.encode(&pods.decode(body.as_bytes(), Syntax::Json).unwrap());
+    let encoded = pods.encode(&decode(&pods, body.as_bytes(), Syntax::Json).unwrap());
     let head = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":"#;
     let inner = spec.strip_prefix('{').unwrap();
     let wanted = if inner == "}" {
@@ -185,7 +187,7 @@ fn in_order(fields: &str) -> String {
 fn an_object_is_written_as_go_would(#[case] path: &str, #[case] body: &str, #[case] written: &str) {
     let kind = resource(path);
     assert_eq!(
-        kind.encode(&kind.decode(body.as_bytes(), Syntax::Json).unwrap()),
+        kind.encode(&decode(&kind, body.as_bytes(), Syntax::Json).unwrap()),
         written
     );
 }
@@ -219,7 +221,9 @@ fn kind_and_version_are_checked(#[case] path: &str, #[case] body: &str, #[case] 
 #[test]
 fn a_tree_is_read_with_its_names_sorted_and_refused_plainly() {
     let tree = json!({"kind": "Secret", "metadata": {"name": "c"}, "data": {"a": "w"}, "apiVersion": "v1"});
-    let status = resource("v1/configmaps").decode_value(tree).unwrap_err();
+    let status = Scheme::builtin()
+        .decode_value(&resource("v1/configmaps"), tree)
+        .unwrap_err();
     assert_eq!(
         (status.code, status.message.as_str()),
         (
@@ -231,15 +235,16 @@ fn a_tree_is_read_with_its_names_sorted_and_refused_plainly() {
 
 #[test]
 fn options_of_a_delete_may_be_of_any_group() {
-    let options = Scheme::builtin().kind("v1", "DeleteOptions").unwrap();
+    let scheme = Scheme::builtin();
+    let options = scheme.kind("v1", "DeleteOptions").unwrap();
     for version in ["v1", "extensions/v1beta1", "batch/v1"] {
         let body = json!({"kind": "DeleteOptions", "apiVersion": version, "gracePeriodSeconds": 5}).to_string();
         assert_eq!(
-            options.decode_plain(body.as_bytes(), Syntax::Json).unwrap()["gracePeriodSeconds"],
+            scheme.decode_plain(options, body.as_bytes(), Syntax::Json).unwrap()["gracePeriodSeconds"],
             5
         );
     }
-    let status = options.decode_plain(b"{bad", Syntax::Json).unwrap_err();
+    let status = scheme.decode_plain(options, b"{bad", Syntax::Json).unwrap_err();
     assert_eq!(
         status.to_value()["message"],
         "couldn't get version/kind; json parse error: invalid character 'b' looking for beginning of object key string"
@@ -260,18 +265,18 @@ fn fields_can_be_selected_by_other_names() {
 #[test]
 fn yaml_and_json_are_read_the_same() {
     let pods = resource("v1/pods");
-    let yaml = pods
-        .decode(
-            b"metadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: nginx\n",
-            Syntax::Yaml,
-        )
-        .unwrap();
-    let json = pods
-        .decode(
-            br#"{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}"#,
-            Syntax::Json,
-        )
-        .unwrap();
+    let yaml = decode(
+        &pods,
+        b"metadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: nginx\n",
+        Syntax::Yaml,
+    )
+    .unwrap();
+    let json = decode(
+        &pods,
+        br#"{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}"#,
+        Syntax::Json,
+    )
+    .unwrap();
     assert_eq!(yaml, json);
 }
 
@@ -303,44 +308,44 @@ impl Dice {
             .into()
     }
 
-    fn structure(&mut self, of: &Struct) -> Value {
+    fn structure(&mut self, types: &Types, of: &StructType) -> Value {
         let mut out = Object::new();
         for field in &of.fields {
             if self.roll(3) == 0 {
-                out.insert(field.name.to_owned(), self.value(&field.shape));
+                out.insert(field.name.to_string(), self.value(types, &field.field_type));
             }
         }
         Value::Object(out)
     }
 
-    /// A value of the shape, now and then of another.
-    fn value(&mut self, shape: &Shape) -> Value {
-        match (self.roll(60), shape) {
+    /// A value of the type, now and then of another.
+    fn value(&mut self, types: &Types, of: &FieldType) -> Value {
+        match (self.roll(60), of) {
             (0, _) => Value::Null,
             (1, _) => self.text(),
             (2, _) => json!([1, {"a": null}]),
-            (_, Shape::Text { .. }) => self.text(),
-            (_, Shape::Int(_)) => (self.roll(100) as i64 - 50).into(),
-            (_, Shape::Bool) => (self.roll(2) == 0).into(),
-            (_, Shape::Bytes) => "aGk=".into(),
-            (_, Shape::Time) => "2015-06-26T12:00:00+02:00".into(),
-            (_, Shape::Quantity) => ["1", "0.5", "1024Mi", "100m"][self.roll(4) as usize].into(),
-            (_, Shape::IntOrString) => {
+            (_, FieldType::String { .. }) => self.text(),
+            (_, FieldType::Int(_)) => (self.roll(100) as i64 - 50).into(),
+            (_, FieldType::Bool) => (self.roll(2) == 0).into(),
+            (_, FieldType::Bytes) => "aGk=".into(),
+            (_, FieldType::Time) => "2015-06-26T12:00:00+02:00".into(),
+            (_, FieldType::Quantity) => ["1", "0.5", "1024Mi", "100m"][self.roll(4) as usize].into(),
+            (_, FieldType::IntOrString) => {
                 if self.roll(2) == 0 {
                     80.into()
                 } else {
                     "http".into()
                 }
             }
-            (_, Shape::Raw) => json!({"x": 1}),
-            (_, Shape::Struct(of)) => self.structure(of),
-            (_, Shape::List(of)) => (0..self.roll(3)).map(|_| self.value(of)).collect(),
-            (_, Shape::Map(of)) => Value::Object(
+            (_, FieldType::Raw) => json!({"x": 1}),
+            (_, FieldType::Struct(id)) => self.structure(types, types.get(*id)),
+            (_, FieldType::List(of)) => (0..self.roll(3)).map(|_| self.value(types, of)).collect(),
+            (_, FieldType::Map(of)) => Value::Object(
                 (0..self.roll(3))
-                    .map(|n| (format!("k{}", 9 - n), self.value(of)))
+                    .map(|n| (format!("k{}", 9 - n), self.value(types, of)))
                     .collect(),
             ),
-            (_, Shape::Pointer(of)) => self.value(of),
+            (_, FieldType::Pointer(of)) => self.value(types, of),
         }
     }
 }
@@ -351,30 +356,32 @@ proptest! {
     #[test]
     fn what_is_canonical_stays_as_it_is(seed: u64) {
         let mut dice = Dice(seed);
-        let resources = Scheme::builtin().resources();
+        let scheme = Scheme::builtin();
+        let resources = scheme.resources();
         let resource = &resources[dice.roll(resources.len() as u64) as usize];
-        let body = encode::compact(&dice.structure(resource.structure()));
-        if let Ok(object) = resource.decode(&body, Syntax::Json) {
+        let body = encode::compact(&dice.structure(resource.types(), resource.struct_type()));
+        if let Ok(object) = scheme.decode(resource, &body, Syntax::Json) {
             prop_assert_eq!(&resource.canonical(object.clone()), &object);
             let encoded = resource.encode(&object);
-            prop_assert_eq!(&resource.decode(&encoded, Syntax::Json).unwrap(), &object);
+            prop_assert_eq!(&scheme.decode(resource, &encoded, Syntax::Json).unwrap(), &object);
             let yaml = super::yaml::from_value(&Value::Object(object.clone()));
-            prop_assert_eq!(&resource.decode(yaml.as_bytes(), Syntax::Yaml).unwrap(), &object);
+            prop_assert_eq!(&scheme.decode(resource, yaml.as_bytes(), Syntax::Yaml).unwrap(), &object);
             let mut defaulted = object;
             resource.default(&mut defaulted);
             let mut again = defaulted.clone();
             resource.default(&mut again);
             prop_assert_eq!(&again, &defaulted);
-            prop_assert_eq!(&resource.decode(&resource.encode(&defaulted), Syntax::Json).unwrap(), &defaulted);
+            prop_assert_eq!(&scheme.decode(resource, &resource.encode(&defaulted), Syntax::Json).unwrap(), &defaulted);
         }
     }
 
     #[test]
     fn no_bytes_break_the_decoder(bytes in proptest::collection::vec(any::<u8>(), 0..200), kind in 0..30usize) {
-        let resources = Scheme::builtin().resources();
+        let scheme = Scheme::builtin();
+        let resources = scheme.resources();
         let resource = &resources[kind % resources.len()];
         for syntax in [Syntax::Json, Syntax::Yaml] {
-            let _ = resource.decode(&bytes, syntax);
+            let _ = scheme.decode(resource, &bytes, syntax);
         }
     }
 
@@ -385,10 +392,11 @@ proptest! {
 
     #[test]
     fn no_text_of_json_marks_breaks_the_decoder(text in r#"\{("(metadata|spec|kind|data|subsets)": ?[\[\]{}",:0-9a-z.\\-]{0,40},?){0,4}\}?"#, kind in 0..30usize) {
-        let resources = Scheme::builtin().resources();
+        let scheme = Scheme::builtin();
+        let resources = scheme.resources();
         let resource = &resources[kind % resources.len()];
         for syntax in [Syntax::Json, Syntax::Yaml] {
-            let _ = resource.decode(text.as_bytes(), syntax);
+            let _ = scheme.decode(resource, text.as_bytes(), syntax);
         }
     }
 }

@@ -1,105 +1,55 @@
-//! The types of the wire format, as data.
+//! Types of the wire format, as data.
 //!
-//! A field's type is written as the reference writes it, in one line: `string`, `*int64`, `[]Container`, `map[string]string`, then
-//! `?` where an empty value is left out, then ` by KEY` where a strategic merge patch tells list items apart by KEY, then ` = VALUE` for a default.
-//! Source of semantics: `fixtures/kinds/README.md`.
+//! A type may contain itself, but only behind a pointer, in a list or in a map. Struct types are kept side by side in [`Types`] and refer to each other by
+//! [`StructId`].
+//! Source of semantics: `fixtures/kinds/README.md`, which has the notation of types.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{default::DefaultRule, internal::InternalRule};
+use crate::api::Object;
 
-/// What a value on the wire is.
-#[derive(Clone, Debug)]
-pub enum Shape {
-    /// Text. A `named` one is a type of its own, which the decoder lets be null inside lists and maps.
-    Text {
-        /// Whether the type has a name of its own (`Protocol`), rather than being plain `string`.
+/// A default with a condition.
+pub(super) type DefaultRule = fn(&mut Object);
+
+/// What a conversion to v1.2's internal type and back does to an object; the error is why the conversion fails.
+pub(super) type InternalRule = fn(&mut Object) -> Result<(), &'static str>;
+
+/// Type of a value on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    /// A string.
+    String {
+        /// Whether the Go type has a name of its own (`Protocol`) and is not plain `string`. The decoder accepts null for a named one in lists and maps.
         named: bool,
     },
-    /// A whole number of this many bits.
+    /// An integer of this many bits.
     Int(u8),
-    /// True or false.
+    /// A boolean.
     Bool,
     /// Bytes, in base64 on the wire.
     Bytes,
-    /// A point in time, RFC 3339 to the second.
+    /// A time, RFC 3339 to the second.
     Time,
-    /// An amount: `500m`, `1Gi`.
+    /// A quantity: `500m`, `1Gi`.
     Quantity,
-    /// A number or a text: a port by number or name, a count or a percentage.
+    /// A number or a string: a port by number or name, a count or a percentage.
     IntOrString,
     /// Any JSON.
     Raw,
     /// An object with known fields.
-    Struct(&'static Struct),
+    Struct(StructId),
     /// A list.
-    List(&'static Shape),
-    /// A map from text.
-    Map(&'static Shape),
-    /// A value that may be absent, which is then not the same as empty.
-    Pointer(&'static Shape),
+    List(Box<Self>),
+    /// A map with string keys.
+    Map(Box<Self>),
+    /// A value that may be absent, which differs from empty.
+    Pointer(Box<Self>),
 }
 
-/// An object type with known fields.
-#[derive(Debug)]
-pub struct Struct {
-    /// The type's name: `PodSpec`.
-    pub name: &'static str,
-    /// Whether it is a whole object, which has a kind and a version before its other fields.
-    pub top: bool,
-    /// Its fields in wire order, those of embedded types in their places.
-    pub fields: Vec<Field>,
-    /// The default that no table can say.
-    pub(super) default: Option<DefaultRule>,
-    /// What passing through the reference's internal type does to it.
-    pub(super) internal: Option<InternalRule>,
-    index: HashMap<&'static str, usize>,
-}
-
-/// A field of an object type.
-#[derive(Clone, Debug)]
-pub struct Field {
-    /// The name on the wire.
-    pub name: &'static str,
-    /// What it holds.
-    pub shape: Shape,
-    /// Whether an empty value is left out.
-    pub omit_empty: bool,
-    /// The item field by which a strategic merge patch tells items apart.
-    pub merge_key: Option<&'static str>,
-    /// What an empty value becomes.
-    pub default: Option<Value>,
-}
-
-impl Struct {
-    pub(super) fn new(
-        name: &'static str,
-        top: bool,
-        fields: Vec<Field>,
-        default: Option<DefaultRule>,
-        internal: Option<InternalRule>,
-    ) -> Self {
-        let index = fields.iter().enumerate().map(|(at, field)| (field.name, at)).collect();
-        Self {
-            name,
-            top,
-            fields,
-            default,
-            internal,
-            index,
-        }
-    }
-
-    /// The field of that name; names are told apart by case.
-    pub fn field(&self, name: &str) -> Option<&Field> {
-        self.index.get(name).and_then(|&at| self.fields.get(at))
-    }
-}
-
-impl Shape {
-    /// The shape under any pointers.
+impl FieldType {
+    /// The type behind any pointers.
     pub fn pointee(&self) -> &Self {
         match self {
             Self::Pointer(inner) => inner.pointee(),
@@ -108,74 +58,192 @@ impl Shape {
     }
 }
 
-/// A type of the wire format, to walk down by field names: what a strategic merge patch asks.
-#[derive(Clone, Copy, Debug)]
-pub struct TypeRef(&'static Shape);
+/// Index of a struct type in [`Types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StructId(u32);
 
-/// What stands behind a field's name.
-#[derive(Clone, Copy, Debug)]
-pub struct FieldRef {
-    /// The field's type.
-    pub type_ref: TypeRef,
-    /// The item field by which items of a list are told apart.
-    pub merge_key: Option<&'static str>,
-    /// `merge` for a list whose items are merged; lists without are replaced.
-    pub patch_strategy: Option<&'static str>,
+/// An object type with known fields.
+#[derive(Debug, Default)]
+pub struct StructType {
+    /// Name: `PodSpec`.
+    pub name: Box<str>,
+    /// Whether this is the type of a whole object, which has `kind` and `apiVersion` before its other fields.
+    pub is_object: bool,
+    /// Fields in wire order, those of embedded types in their places.
+    pub fields: Vec<Field>,
+    pub(super) default: Option<DefaultRule>,
+    pub(super) internal: Option<InternalRule>,
+    /// Indexes of `fields`, sorted by name.
+    by_name: Box<[u16]>,
 }
 
-impl TypeRef {
-    pub(super) fn new(shape: &'static Shape) -> Self {
-        Self(shape.pointee())
+/// A field of an object type.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Name on the wire.
+    pub name: Box<str>,
+    /// Type of its value.
+    pub field_type: FieldType,
+    /// Whether an empty value is left out.
+    pub omit_empty: bool,
+    /// Member by which a strategic merge patch identifies the items of a list.
+    pub merge_key: Option<Arc<str>>,
+    /// Value that an empty one becomes.
+    pub default: Option<Value>,
+}
+
+impl StructType {
+    pub(super) fn new(
+        name: &str,
+        is_object: bool,
+        fields: Vec<Field>,
+        default: Option<DefaultRule>,
+        internal: Option<InternalRule>,
+    ) -> Self {
+        let mut by_name: Vec<u16> = (0..).take(fields.len()).collect();
+        by_name.sort_by_key(|&at| &fields[usize::from(at)].name);
+        Self {
+            name: name.into(),
+            is_object,
+            fields,
+            default,
+            internal,
+            by_name: by_name.into(),
+        }
     }
 
-    /// What the type holds.
-    pub fn shape(self) -> &'static Shape {
-        self.0
+    /// The field of that name, which is case-sensitive.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.by_name
+            .binary_search_by(|&at| (*self.fields[usize::from(at)].name).cmp(name))
+            .ok()
+            .and_then(|at| self.fields.get(usize::from(self.by_name[at])))
+    }
+}
+
+/// The struct types of some kinds. Cheap to clone and to extend: struct types are shared.
+#[derive(Clone, Debug, Default)]
+pub struct Types(Vec<Arc<StructType>>);
+
+impl Types {
+    /// The struct type that `id`, which comes from these types, refers to.
+    pub(super) fn get(&self, id: StructId) -> &StructType {
+        &self.0[id.0 as usize]
+    }
+
+    /// Makes room for a struct type that is [`set`](Self::set) later, so that types can refer to it before.
+    pub(super) fn reserve(&mut self) -> StructId {
+        self.0.push(Arc::default());
+        StructId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn set(&mut self, id: StructId, made: StructType) {
+        self.0[id.0 as usize] = Arc::new(made);
+    }
+
+    /// The first struct type from index `first` on that contains itself by value: no value of such a type is finite.
+    pub(super) fn infinite(&self, first: usize) -> Option<&StructType> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            Unseen,
+            Open,
+            Finite,
+        }
+        fn visit(types: &Types, at: usize, states: &mut [State]) -> Option<usize> {
+            match states[at] {
+                State::Open => return Some(at),
+                State::Finite => return None,
+                State::Unseen => states[at] = State::Open,
+            }
+            for field in &types.0[at].fields {
+                if let FieldType::Struct(inner) = field.field_type
+                    && let Some(found) = visit(types, inner.0 as usize, states)
+                {
+                    return Some(found);
+                }
+            }
+            states[at] = State::Finite;
+            None
+        }
+        let mut states = vec![State::Unseen; self.0.len()];
+        let found = (first..self.0.len()).find_map(|at| visit(self, at, &mut states))?;
+        Some(&self.0[found])
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A type of the wire format together with those that it refers to: what walks down by field names.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeRef<'t> {
+    types: &'t Types,
+    of: &'t FieldType,
+}
+
+/// What a field's name leads to.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldRef<'t> {
+    /// Type of the field.
+    pub type_ref: TypeRef<'t>,
+    /// Member that identifies the items of a list, for a list whose items are merged; other lists are replaced.
+    pub merge_key: Option<&'t Arc<str>>,
+}
+
+impl<'t> TypeRef<'t> {
+    pub(super) fn new(types: &'t Types, of: &'t FieldType) -> Self {
+        Self {
+            types,
+            of: of.pointee(),
+        }
+    }
+
+    /// The type, without pointers around it.
+    pub fn field_type(self) -> &'t FieldType {
+        self.of
+    }
+
+    /// The object type with known fields that this is; `None` for any other type.
+    pub fn struct_type(self) -> Option<&'t StructType> {
+        match self.of {
+            FieldType::Struct(id) => Some(self.types.get(*id)),
+            _ => None,
+        }
+    }
+
+    /// `of`, a type that this one is made of.
+    pub fn inner(self, of: &'t FieldType) -> Self {
+        Self::new(self.types, of)
     }
 
     /// The field `name` of an object type; every key of a map leads to the type of its values.
-    pub fn field(self, name: &str) -> Option<FieldRef> {
-        const TEXT: FieldRef = FieldRef {
-            type_ref: TypeRef(&Shape::Text { named: false }),
+    pub fn field(self, name: &str) -> Option<FieldRef<'t>> {
+        let unmerged = |of| FieldRef {
+            type_ref: self.inner(of),
             merge_key: None,
-            patch_strategy: None,
         };
-        match self.0 {
-            Shape::Struct(of) if of.top && matches!(name, "kind" | "apiVersion") => Some(TEXT),
-            Shape::Struct(of) => of.field(name).map(|f| FieldRef {
-                type_ref: Self(f.shape.pointee()),
-                merge_key: f.merge_key,
-                patch_strategy: f.merge_key.map(|_| "merge"),
-            }),
-            Shape::Map(of) => Some(FieldRef {
-                type_ref: Self(of.pointee()),
-                merge_key: None,
-                patch_strategy: None,
-            }),
+        match self.of {
+            FieldType::Struct(id) => {
+                let of = self.types.get(*id);
+                if of.is_object && matches!(name, "kind" | "apiVersion") {
+                    return Some(unmerged(&FieldType::String { named: false }));
+                }
+                of.field(name).map(|field| FieldRef {
+                    type_ref: self.inner(&field.field_type),
+                    merge_key: field.merge_key.as_ref(),
+                })
+            }
+            FieldType::Map(of) => Some(unmerged(of)),
             _ => None,
         }
     }
 
     /// The type of a list's items, or of a map's values.
     pub fn element(self) -> Option<Self> {
-        match self.0 {
-            Shape::List(of) | Shape::Map(of) => Some(Self(of.pointee())),
+        match self.of {
+            FieldType::List(of) | FieldType::Map(of) => Some(self.inner(of)),
             _ => None,
         }
-    }
-
-    /// Whether this is a list.
-    pub fn is_list(self) -> bool {
-        matches!(self.0, Shape::List(_))
-    }
-
-    /// Whether this is an object with known fields.
-    pub fn is_struct(self) -> bool {
-        matches!(self.0, Shape::Struct(_))
-    }
-
-    /// Whether this is a map with any keys.
-    pub fn is_map(self) -> bool {
-        matches!(self.0, Shape::Map(_))
     }
 }

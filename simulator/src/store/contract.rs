@@ -29,7 +29,7 @@ fn draft(value: &str) -> Write {
 }
 
 fn key(namespace: &str, name: &str) -> Key {
-    Key::new("configmaps", namespace, name)
+    Key::new(&GroupResource::core("configmaps"), namespace, name)
 }
 
 #[rstest]
@@ -109,17 +109,24 @@ async fn a_listing_is_a_snapshot_in_order(#[case] make: Make) {
             .map(|r| format!("{}/{}", r.key().namespace, r.key().name))
             .collect::<Vec<_>>()
     };
-    let all = store.list("configmaps", None).await.unwrap();
+    let all = store.list(&GroupResource::core("configmaps"), None).await.unwrap();
     assert_eq!(names(&all), ["a/y", "ab/w", "b/x", "b/z"]);
-    let before = store.list("configmaps", Some("b")).await.unwrap();
+    let before = store.list(&GroupResource::core("configmaps"), Some("b")).await.unwrap();
     store
         .commit(&key("b", "v"), Expected::Absent, draft("v"))
         .await
         .unwrap();
     assert_eq!(names(&before), ["b/x", "b/z"]);
-    let after = store.list("configmaps", Some("b")).await.unwrap();
+    let after = store.list(&GroupResource::core("configmaps"), Some("b")).await.unwrap();
     assert_eq!((names(&after).len(), after.revision), (3, before.revision + 1));
-    assert!(store.list("pods", None).await.unwrap().records.is_empty());
+    assert!(
+        store
+            .list(&GroupResource::core("pods"), None)
+            .await
+            .unwrap()
+            .records
+            .is_empty()
+    );
 }
 
 #[rstest]

@@ -9,6 +9,8 @@ use std::{
 use futures::future::{BoxFuture, ready};
 use parking_lot::RwLock;
 
+use crate::api::GroupResource;
+
 use super::{Change, Expected, Key, Listing, Record, Sink, Store, StoreError, Write};
 
 /// Tables in memory.
@@ -20,7 +22,7 @@ pub struct Memory {
 #[derive(Default)]
 struct Tables {
     revision: u64,
-    records: HashMap<&'static str, BTreeMap<Key, Arc<Record>>>,
+    records: HashMap<GroupResource, BTreeMap<Key, Arc<Record>>>,
 }
 
 impl Memory {
@@ -33,16 +35,16 @@ impl Memory {
     }
 
     fn read(&self, key: &Key) -> Option<Arc<Record>> {
-        self.tables.read().records.get(key.table)?.get(key).cloned()
+        self.tables.read().records.get(&key.resource)?.get(key).cloned()
     }
 
-    fn snapshot(&self, table: &'static str, namespace: Option<&str>) -> Listing {
+    fn snapshot(&self, resource: &GroupResource, namespace: Option<&str>) -> Listing {
         let tables = self.tables.read();
-        let records = match (tables.records.get(table), namespace) {
+        let records = match (tables.records.get(resource), namespace) {
             (None, _) => Vec::new(),
             (Some(records), None) => records.values().cloned().collect(),
             (Some(records), Some(namespace)) => {
-                let first = Key::new(table, namespace, "");
+                let first = Key::new(resource, namespace, "");
                 records
                     .range((Bound::Included(&first), Bound::Unbounded))
                     .take_while(|(k, _)| *k.namespace == *namespace)
@@ -59,7 +61,7 @@ impl Memory {
     fn write(&self, key: &Key, expected: Expected, write: Write) -> Result<Change, StoreError> {
         let mut tables = self.tables.write();
         let revision = tables.revision + 1;
-        let table = tables.records.entry(key.table).or_default();
+        let table = tables.records.entry(key.resource.clone()).or_default();
         let before = table.get(key).cloned();
         match (&before, expected) {
             (None, Expected::Absent) => {}
@@ -104,10 +106,10 @@ impl Store for Memory {
 
     fn list<'a>(
         &'a self,
-        table: &'static str,
+        resource: &'a GroupResource,
         namespace: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.snapshot(table, namespace))))
+        Box::pin(ready(Ok(self.snapshot(resource, namespace))))
     }
 
     fn commit<'a>(

@@ -1,4 +1,4 @@
-//! Where objects are kept: a table per kind, one revision counter over all, compare-and-swap writes.
+//! Where objects are kept: a table per resource, one revision counter over all, compare-and-swap writes.
 //!
 //! Promises: an object's bytes are shared by everyone who reads them; revisions only grow, and every committed change has its own;
 //! a listing is a snapshot, true at its revision; the [`Sink`] hears of every change once, in order of revision.
@@ -14,14 +14,16 @@ use std::{fmt, sync::Arc};
 
 use futures::future::BoxFuture;
 
+use crate::api::GroupResource;
+
 pub use memory::Memory;
 pub use record::{Draft, Pairs, Record};
 
-/// Where an object stands: its kind's table, its namespace (empty for cluster-wide kinds), its name.
+/// Where an object is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The table, named like the kind's plural: `pods`. All versions of a kind share one table.
-    pub table: &'static str,
+    /// Group and plural of its kind's storage version; all versions of a kind share it.
+    pub resource: GroupResource,
     /// The namespace; empty for cluster-wide kinds.
     pub namespace: Box<str>,
     /// The name.
@@ -29,10 +31,10 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of `name` in `namespace` of `table`.
-    pub fn new(table: &'static str, namespace: &str, name: &str) -> Self {
+    /// The key of `name` in `namespace`.
+    pub fn new(resource: &GroupResource, namespace: &str, name: &str) -> Self {
         Self {
-            table,
+            resource: resource.clone(),
             namespace: namespace.into(),
             name: name.into(),
         }
@@ -41,7 +43,7 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.table, self.namespace, self.name)
+        write!(f, "{}/{}/{}", self.resource, self.namespace, self.name)
     }
 }
 
@@ -74,7 +76,7 @@ pub struct Change {
     pub after: Option<Arc<Record>>,
 }
 
-/// The objects of a table, or of one namespace of it, as they were at one revision.
+/// The objects of a resource, or of one namespace of it, as they were at one revision.
 #[derive(Clone, Debug)]
 pub struct Listing {
     /// The store's revision.
@@ -120,10 +122,10 @@ pub trait Store: Send + Sync {
     /// The object under `key`.
     fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>>;
 
-    /// The objects of `table`, of one `namespace` or of all.
+    /// The objects of `resource`, of one `namespace` or of all.
     fn list<'a>(
         &'a self,
-        table: &'static str,
+        resource: &'a GroupResource,
         namespace: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Listing, StoreError>>;
 

@@ -2,14 +2,17 @@
 
 use std::{
     ops::Range,
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, Weak},
 };
 
 use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
 
 use super::Key;
-use crate::api::Object;
+use crate::{
+    api::Object,
+    scheme::{ByVersion, Resource},
+};
 
 /// Sorted name-value pairs: labels, or selectable fields.
 pub type Pairs = Box<[(Box<str>, Box<str>)]>;
@@ -60,7 +63,7 @@ impl Draft {
             given_link: self.given_link,
             labels: self.labels,
             fields: self.fields,
-            converted: OnceLock::new(),
+            converted: ByVersion::default(),
             object: Mutex::default(),
         }
     }
@@ -76,7 +79,7 @@ pub struct Record {
     given_link: Box<str>,
     labels: Pairs,
     fields: Pairs,
-    converted: OnceLock<Bytes>,
+    converted: ByVersion<Bytes>,
     object: Mutex<Weak<Object>>,
 }
 
@@ -122,9 +125,13 @@ impl Record {
         &self.fields
     }
 
-    /// The object in the other version of its kind: made by `convert` when first asked for, then shared.
-    pub fn converted(&self, convert: impl FnOnce(&Bytes) -> Bytes) -> &Bytes {
-        self.converted.get_or_init(|| convert(&self.bytes))
+    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first asked for, then shared.
+    pub fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
+        if version.is_storage_version() {
+            return &self.bytes;
+        }
+        self.converted
+            .get_or_init(version, || version.convert_stored(&self.bytes))
     }
 
     /// Whether `draft` would store the same object again.
@@ -150,6 +157,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::GroupResource;
 
     fn draft(json: &'static str) -> Option<Draft> {
         Draft::new(json.as_bytes(), "".into(), Pairs::default(), Pairs::default())
@@ -160,7 +168,7 @@ mod tests {
         let draft =
             draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#)
                 .unwrap();
-        let record = draft.seal(Key::new("pods", "n", "a"), 1234);
+        let record = draft.seal(Key::new(&GroupResource::core("pods"), "n", "a"), 1234);
         assert_eq!(
             record.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
@@ -179,7 +187,7 @@ mod tests {
     fn a_tree_is_parsed_once_while_it_is_held() {
         let record = draft(r#"{"metadata":{"resourceVersion":"0"}}"#)
             .unwrap()
-            .seal(Key::new("pods", "n", "a"), 7);
+            .seal(Key::new(&GroupResource::core("pods"), "n", "a"), 7);
         let object = record.object();
         assert_eq!(object["metadata"]["resourceVersion"], "7");
         assert!(Arc::ptr_eq(&object, &record.object()));

@@ -237,14 +237,14 @@ mod tests {
     use super::*;
     use crate::scheme::Scheme;
 
-    fn rig() -> (Services, &'static Resource) {
+    fn rig() -> (Services, Arc<Resource>) {
         of(Profile::Documented)
     }
 
-    fn of(profile: Profile) -> (Services, &'static Resource) {
+    fn of(profile: Profile) -> (Services, Arc<Resource>) {
         (
             Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Rng::seeded(1))),
-            Scheme::builtin().resource("", "v1", "services").unwrap(),
+            Scheme::builtin().resource("", "v1", "services").unwrap().clone(),
         )
     }
 
@@ -258,13 +258,13 @@ mod tests {
         let mut given = HashSet::new();
         for _ in 0..6 {
             let mut made = service(json!({}));
-            services.allocate(resource, &mut made, None).unwrap();
+            services.allocate(&resource, &mut made, None).unwrap();
             given.insert(meta::text(&made, "spec.clusterIP").to_owned());
         }
         assert_eq!(given.len(), 6);
         assert!(
             services
-                .allocate(resource, &mut service(json!({})), None)
+                .allocate(&resource, &mut service(json!({})), None)
                 .unwrap_err()
                 .message
                 .contains("range is full")
@@ -281,7 +281,7 @@ mod tests {
         let why = format!("spec.ports[0].nodePort: Invalid value: {port}: provided port is not in the valid range");
         assert!(
             services
-                .allocate(resource, &mut asked, None)
+                .allocate(&resource, &mut asked, None)
                 .unwrap_err()
                 .message
                 .ends_with(&why)
@@ -294,20 +294,20 @@ mod tests {
         let asked = || {
             service(json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]}))
         };
-        let first = services.allocate(resource, &mut asked(), None).unwrap();
+        let first = services.allocate(&resource, &mut asked(), None).unwrap();
         assert!(
             services
-                .allocate(resource, &mut asked(), None)
+                .allocate(&resource, &mut asked(), None)
                 .unwrap_err()
                 .message
                 .ends_with("provided IP is already allocated")
         );
         services.release(&first);
-        services.commit(&services.allocate(resource, &mut asked(), None).unwrap());
+        services.commit(&services.allocate(&resource, &mut asked(), None).unwrap());
         let other = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
         assert!(
             services
-                .allocate(resource, &mut other.clone(), None)
+                .allocate(&resource, &mut other.clone(), None)
                 .unwrap_err()
                 .message
                 .ends_with("provided port is already allocated")
@@ -326,9 +326,9 @@ mod tests {
     ) {
         let (services, resource) = of(profile);
         let mut old = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
-        services.commit(&services.allocate(resource, &mut old, None).unwrap());
-        services.commit(&services.allocate(resource, &mut service(spec), Some(&old)).unwrap());
+        services.commit(&services.allocate(&resource, &mut old, None).unwrap());
+        services.commit(&services.allocate(&resource, &mut service(spec), Some(&old)).unwrap());
         let mut other = service(json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}));
-        assert_eq!(services.allocate(resource, &mut other, None).is_ok(), free);
+        assert_eq!(services.allocate(&resource, &mut other, None).is_ok(), free);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::{
-    scheme::Resource,
+    scheme::{ByVersion, Resource},
     store::{Change, Record},
 };
 
@@ -31,33 +31,8 @@ impl EventType {
     }
 }
 
-/// The version of its kind that a watcher asks for.
-#[derive(Clone, Copy)]
-pub enum Version {
-    /// The one that the kind is stored in.
-    Storage,
-    /// The other.
-    Converted {
-        /// The kind in that version.
-        resource: &'static Resource,
-        /// Makes its bytes of the stored ones.
-        convert: fn(&'static Resource, &Bytes) -> Bytes,
-    },
-}
-
-impl Version {
-    /// The record's object in this version.
-    pub fn of(self, record: &Record) -> &Bytes {
-        match self {
-            Self::Storage => record.bytes(),
-            Self::Converted { resource, convert } => record.converted(|bytes| convert(resource, bytes)),
-        }
-    }
-
-    fn index(self) -> usize {
-        matches!(self, Self::Converted { .. }).into()
-    }
-}
+/// The encoded frames of an event, one for each type.
+type Frames = [OnceLock<Bytes>; 3];
 
 /// One change, with the frames that were made of it.
 #[derive(Debug)]
@@ -66,7 +41,8 @@ pub struct Event {
     before: Option<Arc<Record>>,
     last: Arc<Record>,
     removed: bool,
-    frames: [[OnceLock<Bytes>; 3]; 2],
+    frames: Frames,
+    converted: ByVersion<Frames>,
 }
 
 impl Event {
@@ -88,7 +64,8 @@ impl Event {
             before,
             last,
             removed,
-            frames: Default::default(),
+            frames: Frames::default(),
+            converted: ByVersion::default(),
         })
     }
 
@@ -119,10 +96,15 @@ impl Event {
         }
     }
 
-    /// The frame of this event: one line of JSON. Encoded once for each type and version.
-    pub fn frame(&self, kind: EventType, version: Version) -> Bytes {
-        self.frames[version.index()][kind as usize]
-            .get_or_init(|| frame(kind, version.of(&self.last)))
+    /// The watch frame of this event in `version`, one of the versions of its kind: one line of JSON, encoded once for each type and version.
+    pub fn frame(&self, kind: EventType, version: &Arc<Resource>) -> Bytes {
+        let frames = if version.is_storage_version() {
+            &self.frames
+        } else {
+            self.converted.get_or_init(version, Frames::default)
+        };
+        frames[kind as usize]
+            .get_or_init(|| frame(kind, self.last.bytes_in(version)))
             .clone()
     }
 }

@@ -113,6 +113,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
+    use crate::api::GroupResource;
     use crate::store::{Change, Draft, Expected, Memory, Pairs, Sink, Store, Write};
 
     #[derive(Default)]
@@ -128,7 +129,7 @@ mod tests {
         let feed = Arc::new(Feed::default());
         let store = Memory::new(feed.clone());
         for name in names {
-            let key = Key::new("pods", "n", name);
+            let key = Key::new(&GroupResource::core("pods"), "n", name);
             let draft = Draft::new(
                 r#"{"metadata":{"resourceVersion":"0"}}"#,
                 "".into(),

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Event, LAG, TooOld, WatchFilter, Watcher, history::History, watcher::backlog_limit};
 use crate::{
+    api::GroupResource,
     clock::Activity,
     profile::Profile,
     store::{Change, Record, Sink},
@@ -80,7 +81,7 @@ impl Channel {
 /// A commit only appends to a history; a task of the hub wakes the watchers and ends those that are too far behind.
 pub struct Hub {
     profile: Profile,
-    channels: RwLock<HashMap<&'static str, Arc<Channel>>>,
+    channels: RwLock<HashMap<GroupResource, Arc<Channel>>>,
     latest: AtomicU64,
     notify: Arc<Notify>,
     activity: Activity,
@@ -103,15 +104,15 @@ impl Hub {
         hub
     }
 
-    /// Watches `table` from `start` on. `close` is cancelled if the watcher falls too far behind, so that a peer that never reads is closed.
+    /// Watches `resource` from `start` on. `close` is cancelled if the watcher falls too far behind, so that a peer that never reads is closed.
     pub fn watch(
         &self,
-        table: &'static str,
+        resource: &GroupResource,
         start: Start,
         filter: WatchFilter,
         close: CancellationToken,
     ) -> Result<Watcher, TooOld> {
-        let channel = self.channel(table);
+        let channel = self.channel(resource);
         let history = channel.history.read();
         let (first, position) = match start {
             Start::Beginning => (history.base(), history.start()),
@@ -136,19 +137,23 @@ impl Hub {
         self.latest.load(Ordering::Acquire)
     }
 
-    fn channel(&self, table: &'static str) -> Arc<Channel> {
-        if let Some(channel) = self.channels.read().get(table) {
+    fn channel(&self, resource: &GroupResource) -> Arc<Channel> {
+        if let Some(channel) = self.channels.read().get(resource) {
             return channel.clone();
         }
         let make = || {
             Arc::new(Channel {
-                history: RwLock::new(History::new(self.profile.history(table), LAG)),
+                history: RwLock::new(History::new(self.profile.history(resource), LAG)),
                 notify: Arc::default(),
                 changed: AtomicBool::new(false),
                 limits: Mutex::default(),
             })
         };
-        self.channels.write().entry(table).or_insert_with(make).clone()
+        self.channels
+            .write()
+            .entry(resource.clone())
+            .or_insert_with(make)
+            .clone()
     }
 }
 
@@ -156,7 +161,7 @@ impl Sink for Hub {
     fn committed(&self, change: Change) {
         self.latest.store(change.revision, Ordering::Release);
         let Some(event) = Event::new(change) else { return };
-        let channel = self.channel(event.last().key().table);
+        let channel = self.channel(&event.last().key().resource);
         channel.history.write().push(event);
         channel.changed.store(true, Ordering::Release);
         self.notify.notify_one();
@@ -200,9 +205,13 @@ mod tests {
 
     use super::*;
     use crate::{
+        scheme::Scheme,
         store::{Draft, Expected, Key, Memory, Pairs, Store, Write},
-        watch::Version,
     };
+
+    fn pods() -> GroupResource {
+        GroupResource::core("pods")
+    }
 
     struct Rig {
         hub: Arc<Hub>,
@@ -219,7 +228,7 @@ mod tests {
         }
 
         async fn put(&self, name: &str, label: &str) -> u64 {
-            let key = Key::new("pods", "n", name);
+            let key = Key::new(&pods(), "n", name);
             let draft = Draft::new(
                 r#"{"metadata":{"resourceVersion":"0"}}"#,
                 "".into(),
@@ -237,7 +246,7 @@ mod tests {
         }
 
         async fn remove(&self, name: &str) {
-            let key = Key::new("pods", "n", name);
+            let key = Key::new(&pods(), "n", name);
             let at = self.store.get(&key).await.unwrap().unwrap().revision();
             self.store.commit(&key, Expected::At(at), Write::Remove).await.unwrap();
         }
@@ -245,11 +254,11 @@ mod tests {
         fn watch(&self, start: Start, label: Option<&'static str>) -> Result<Watcher, TooOld> {
             let matches = move |r: &Record| label.is_none_or(|l| r.labels().iter().any(|(_, v)| **v == *l));
             self.hub.watch(
-                "pods",
+                &pods(),
                 start,
                 WatchFilter {
                     matches: Box::new(matches),
-                    version: Version::Storage,
+                    version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
                     after: 0,
                 },
                 CancellationToken::new(),
@@ -292,7 +301,7 @@ mod tests {
     async fn present_objects_come_first_and_none_is_lost_or_doubled() {
         let rig = Rig::new();
         rig.put("a", "x").await;
-        let listing = rig.store.list("pods", None).await.unwrap();
+        let listing = rig.store.list(&pods(), None).await.unwrap();
         rig.put("a", "x").await;
         let mut all = rig
             .watch(
@@ -326,10 +335,10 @@ mod tests {
         let close = CancellationToken::new();
         let filter = WatchFilter {
             matches: Box::new(|_| true),
-            version: Version::Storage,
+            version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
             after: 0,
         };
-        let mut asleep = rig.hub.watch("pods", Start::Beginning, filter, close.clone()).unwrap();
+        let mut asleep = rig.hub.watch(&pods(), Start::Beginning, filter, close.clone()).unwrap();
         for _ in 0..=LAG {
             rig.put("a", "x").await;
         }

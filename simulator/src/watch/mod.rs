@@ -11,7 +11,7 @@ mod history;
 mod hub;
 mod watcher;
 
-pub use event::{Event, EventType, Version};
+pub use event::{Event, EventType};
 pub use hub::{Hub, Start};
 pub use watcher::{TooSlow, WatchFilter, Watcher};
 

@@ -10,11 +10,11 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::{
-    Event, EventType, LAG, Version,
+    Event, EventType, LAG,
     event::frame,
     hub::{Channel, WatcherLimit},
 };
-use crate::store::Record;
+use crate::{scheme::Resource, store::Record};
 
 /// How many events are read from the history at a time.
 const BATCH: usize = 64;
@@ -24,7 +24,7 @@ pub struct WatchFilter {
     /// Whether a watcher gets this object.
     pub matches: Box<dyn Fn(&Record) -> bool + Send + Sync>,
     /// The version of the kind.
-    pub version: Version,
+    pub version: Arc<Resource>,
     /// Changes up to this revision are skipped; 0 for none.
     pub after: u64,
 }
@@ -109,8 +109,8 @@ impl Watcher {
 
     fn frame(&self, found: Found) -> Bytes {
         match found {
-            Found::Present(record) => frame(EventType::Added, self.filter.version.of(&record)),
-            Found::Change(kind, event) => event.frame(kind, self.filter.version),
+            Found::Present(record) => frame(EventType::Added, record.bytes_in(&self.filter.version)),
+            Found::Change(kind, event) => event.frame(kind, &self.filter.version),
         }
     }
 

@@ -49,7 +49,11 @@ const ALL: [&str; 8] = [
 
 /// The document of `/api` (`core`) or `/apis`.
 pub(super) fn document(table: &Table, core: bool) -> Value {
-    let mut groups: Vec<&str> = if core { vec![""] } else { table.groups().to_vec() };
+    let mut groups: Vec<&str> = if core {
+        vec![""]
+    } else {
+        table.groups().iter().map(String::as_str).collect()
+    };
     groups.retain(|group| table.versions().iter().any(|version| version.group == *group));
     let items: Vec<Value> = groups
         .into_iter()
@@ -69,6 +73,7 @@ pub(super) fn document(table: &Table, core: bool) -> Value {
 fn describe(version: &GroupVersion) -> Value {
     let resources: Vec<Value> = version
         .resources()
+        .iter()
         .filter(|resource| !resource.verbs.is_empty())
         .map(|resource| resource_of(version, resource))
         .collect();
@@ -108,7 +113,7 @@ mod tests {
 
     #[test]
     fn resources_come_with_their_verbs_and_short_names() {
-        let table = Table::new(Scheme::builtin().resources());
+        let table = Table::new(Scheme::builtin());
         let core = document(&table, true);
         let resources = core["items"][0]["versions"][0]["resources"].as_array().unwrap();
         let services = resources

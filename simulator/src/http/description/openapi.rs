@@ -18,7 +18,7 @@ pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
     let mut paths = Map::new();
     let mut documents = Vec::new();
     for version in table.versions() {
-        let (name, document) = (base(version), third(version));
+        let (name, document) = (base(version), third(table, version));
         paths.insert(
             name.trim_start_matches('/').to_owned(),
             json!({"serverRelativeURL": format!("/openapi/v3{name}")}),
@@ -53,13 +53,13 @@ pub(super) fn second(table: &Table) -> Value {
                 json!({"200": {"description": "OK", "schema": result(&operation, "#/definitions/")}});
             put(&mut paths, &operation, described);
         }
-        definitions.extend(Models::of(version, Style::OpenApi("#/definitions/")).found);
+        definitions.extend(Models::of(table.scheme(), version, Style::OpenApi("#/definitions/")).found);
     }
     json!({"swagger": "2.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "definitions": definitions})
 }
 
 /// OpenAPI 3 of a group version.
-fn third(version: &GroupVersion) -> Value {
+fn third(table: &Table, version: &GroupVersion) -> Value {
     const AT: &str = "#/components/schemas/";
     let mut paths = Map::new();
     for operation in operations(version) {
@@ -84,7 +84,7 @@ fn third(version: &GroupVersion) -> Value {
             json!({"200": {"description": "OK", "content": content(operation.produces, result(&operation, AT))}});
         put(&mut paths, &operation, described);
     }
-    let schemas = Models::of(version, Style::OpenApi(AT)).found;
+    let schemas = Models::of(table.scheme(), version, Style::OpenApi(AT)).found;
     json!({"openapi": "3.0.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "components": {"schemas": schemas}})
 }
 
@@ -102,10 +102,10 @@ fn describe(version: &GroupVersion, operation: &Operation) -> Value {
     let group = if version.group.is_empty() {
         "Core".to_owned()
     } else {
-        title(version.group)
+        title(&version.group)
     };
     json!({
-        "operationId": format!("{}{group}{}{}", operation.verb, title(version.version), operation.of),
+        "operationId": format!("{}{group}{}{}", operation.verb, title(&version.version), operation.of),
         "description": format!("{} {}", operation.action, operation.kind),
         "x-kubernetes-action": operation.action,
         "x-kubernetes-group-version-kind": {"group": version.group, "version": version.version, "kind": operation.kind},

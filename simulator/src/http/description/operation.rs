@@ -534,7 +534,7 @@ mod tests {
 
     #[test]
     fn every_operation_is_served_and_has_a_name_of_its_own() {
-        let table = Table::new(Scheme::builtin().resources());
+        let table = Table::new(Scheme::builtin());
         let mut count = 0;
         for version in table.versions() {
             let mut names = HashSet::new();

@@ -6,10 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     http::route::GroupVersion,
-    scheme::{
-        Resource, Scheme,
-        types::{Shape, Struct},
-    },
+    scheme::{FieldType, Resource, Scheme, StructType, TypeRef},
 };
 
 /// How a form of description writes schemas.
@@ -31,30 +28,28 @@ impl Style {
 }
 
 /// Models by name.
-pub(super) struct Models {
+pub(super) struct Models<'s> {
     style: Style,
+    /// The struct types of the core group.
+    core: Vec<&'s StructType>,
     /// The version whose types have no other.
     version: String,
     pub(super) found: BTreeMap<String, Value>,
 }
 
-impl Models {
+impl<'s> Models<'s> {
     /// The models of a group version, and of everything that they are made of.
-    pub(super) fn of(version: &GroupVersion, style: Style) -> Self {
+    pub(super) fn of(scheme: &'s Scheme, version: &'s GroupVersion, style: Style) -> Self {
         let mut models = Self {
+            core: core_types(scheme),
             style,
-            version: version.version.to_owned(),
+            version: version.version.clone(),
             found: BTreeMap::new(),
         };
-        let group_version = version
-            .resources()
-            .next()
-            .map(Resource::group_version)
-            .unwrap_or_default();
         for resource in version.resources() {
             models.add(resource);
             for (_, kind) in &resource.subresources {
-                if let Some(part) = Scheme::builtin().kind(&group_version, kind) {
+                if let Some(part) = scheme.kind(resource.group_version(), kind) {
                     models.add(part);
                 }
             }
@@ -63,17 +58,14 @@ impl Models {
         models
     }
 
-    fn add(&mut self, resource: &'static Resource) {
-        let Shape::Struct(of) = resource.type_ref().shape() else {
-            return;
-        };
+    fn add(&mut self, resource: &Resource) {
         let name = format!("{}.{}", resource.version, resource.kind);
         let (group, version, kind) = (
             resource.group.as_str(),
             resource.version.as_str(),
             resource.kind.as_str(),
         );
-        let mut schema = self.structure(of);
+        let mut schema = self.structure(resource.type_ref());
         self.name_kind(&mut schema, group, version, kind);
         self.found.insert(name.clone(), self.finish(&name, schema));
         if resource.has_verb("list") {
@@ -141,19 +133,22 @@ impl Models {
         schema
     }
 
-    fn structure(&mut self, of: &'static Struct) -> Value {
-        let mut properties = if of.top { head() } else { Map::new() };
+    fn structure(&mut self, of: TypeRef<'_>) -> Value {
+        let Some(structure) = of.struct_type() else {
+            return json!({"type": "object"});
+        };
+        let mut properties = if structure.is_object { head() } else { Map::new() };
         let mut required = Vec::new();
-        for field in &of.fields {
+        for field in &structure.fields {
             if !field.omit_empty {
-                required.push(field.name);
+                required.push(&*field.name);
             }
-            let mut schema = self.schema(&field.shape);
-            if let (Some(key), Style::OpenApi(_)) = (field.merge_key, self.style) {
-                schema["x-kubernetes-patch-merge-key"] = key.into();
+            let mut schema = self.schema(of.inner(&field.field_type));
+            if let (Some(key), Style::OpenApi(_)) = (&field.merge_key, self.style) {
+                schema["x-kubernetes-patch-merge-key"] = key.to_string().into();
                 schema["x-kubernetes-patch-strategy"] = "merge".into();
             }
-            properties.insert(field.name.to_owned(), schema);
+            properties.insert(field.name.to_string(), schema);
         }
         let mut schema = json!({"type": "object"});
         if !required.is_empty() {
@@ -163,21 +158,23 @@ impl Models {
         schema
     }
 
-    fn schema(&mut self, shape: &'static Shape) -> Value {
-        let of = |kind: &str, format: &str| json!({"type": kind, "format": format});
-        match shape {
-            Shape::Text { .. } | Shape::Quantity => json!({"type": "string"}),
-            Shape::Int(bits) => of("integer", &format!("int{bits}")),
-            Shape::Bool => json!({"type": "boolean"}),
-            Shape::Bytes => of("string", "byte"),
-            Shape::Time => of("string", "date-time"),
-            Shape::IntOrString => of("string", "int-or-string"),
-            Shape::Raw => json!({"type": "object"}),
-            Shape::Pointer(inner) => self.schema(inner),
-            Shape::List(items) => json!({"type": "array", "items": self.schema(items)}),
-            Shape::Map(_) if self.style == Style::Swagger => json!({"type": "object"}),
-            Shape::Map(values) => json!({"type": "object", "additionalProperties": self.schema(values)}),
-            Shape::Struct(of) => {
+    fn schema(&mut self, of: TypeRef<'_>) -> Value {
+        let formatted = |kind: &str, format: &str| json!({"type": kind, "format": format});
+        match of.field_type() {
+            FieldType::String { .. } | FieldType::Quantity => json!({"type": "string"}),
+            FieldType::Int(bits) => formatted("integer", &format!("int{bits}")),
+            FieldType::Bool => json!({"type": "boolean"}),
+            FieldType::Bytes => formatted("string", "byte"),
+            FieldType::Time => formatted("string", "date-time"),
+            FieldType::IntOrString => formatted("string", "int-or-string"),
+            FieldType::Raw => json!({"type": "object"}),
+            FieldType::Pointer(inner) => self.schema(of.inner(inner)),
+            FieldType::List(items) => json!({"type": "array", "items": self.schema(of.inner(items))}),
+            FieldType::Map(_) if self.style == Style::Swagger => json!({"type": "object"}),
+            FieldType::Map(values) => {
+                json!({"type": "object", "additionalProperties": self.schema(of.inner(values))})
+            }
+            FieldType::Struct(_) => {
                 let name = self.name(of);
                 if !self.found.contains_key(&name) {
                     // Known before it is written: types may hold themselves.
@@ -192,12 +189,13 @@ impl Models {
     }
 
     /// A type's name, with its version: that of the core group for what the core group has too.
-    fn name(&self, of: &'static Struct) -> String {
-        if core_has(of) {
-            format!("v1.{}", of.name)
-        } else {
-            format!("{}.{}", self.version, of.name)
-        }
+    fn name(&self, of: TypeRef<'_>) -> String {
+        let Some(of) = of.struct_type() else {
+            return String::new();
+        };
+        let core = self.core.iter().any(|known| std::ptr::eq(*known, of));
+        let version = if core { "v1" } else { &self.version };
+        format!("{version}.{}", of.name)
     }
 }
 
@@ -208,29 +206,23 @@ fn head() -> Map<String, Value> {
         .collect()
 }
 
-/// Whether an object of the core group is made of this type.
-fn core_has(of: &'static Struct) -> bool {
-    static CORE: std::sync::OnceLock<Vec<&'static Struct>> = std::sync::OnceLock::new();
-    fn walk(shape: &'static Shape, found: &mut Vec<&'static Struct>) {
-        match shape {
-            Shape::Pointer(inner) | Shape::List(inner) | Shape::Map(inner) => walk(inner, found),
-            Shape::Struct(of) if !found.iter().any(|known| std::ptr::eq(*known, *of)) => {
-                found.push(of);
-                of.fields.iter().for_each(|field| walk(&field.shape, found));
+/// The struct types that objects of the core group are made of.
+fn core_types(scheme: &Scheme) -> Vec<&StructType> {
+    fn walk<'s>(of: TypeRef<'s>, found: &mut Vec<&'s StructType>) {
+        match (of.field_type(), of.struct_type()) {
+            (FieldType::List(inner) | FieldType::Map(inner), _) => walk(of.inner(inner), found),
+            (_, Some(structure)) if !found.iter().any(|known| std::ptr::eq(*known, structure)) => {
+                found.push(structure);
+                for field in &structure.fields {
+                    walk(of.inner(&field.field_type), found);
+                }
             }
             _ => {}
         }
     }
-    let core = CORE.get_or_init(|| {
-        let mut found = Vec::new();
-        for resource in Scheme::builtin()
-            .resources()
-            .iter()
-            .filter(|resource| resource.group.is_empty())
-        {
-            walk(resource.type_ref().shape(), &mut found);
-        }
-        found
-    });
-    core.iter().any(|known| std::ptr::eq(*known, of))
+    let mut found = Vec::new();
+    for resource in scheme.resources().iter().filter(|resource| resource.group.is_empty()) {
+        walk(resource.type_ref(), &mut found);
+    }
+    found
 }

@@ -29,7 +29,7 @@ pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
             "basePath": "",
             "resourcePath": path,
             "apis": apis_of(&operations(version)),
-            "models": Models::of(version, Style::Swagger).found,
+            "models": Models::of(table.scheme(), version, Style::Swagger).found,
         });
         documents.push((format!("/swaggerapi{path}"), document));
     }

@@ -80,7 +80,7 @@ mod tests {
         #[case] with: &str,
     ) {
         let address = ProxyAddress {
-            resource,
+            resource: resource.to_owned(),
             namespace: "a".to_owned(),
             name: "w".to_owned(),
             path: path.map(str::to_owned),

@@ -102,7 +102,7 @@ impl Proxy {
         B::Error: Into<BodyError>,
     {
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-        let resource = Resource::named(address.resource).ok_or_else(Status::no_such_path)?;
+        let resource = Resource::named(&address.resource).ok_or_else(Status::no_such_path)?;
         let server = self
             .resolver
             .resolve(lookup, resource, &address.namespace, &address.name)

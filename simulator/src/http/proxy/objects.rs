@@ -4,10 +4,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::resolve::Lookup;
-use crate::{
-    registry::{GetOptions, Registry, RequestInfo},
-    scheme::Scheme,
-};
+use crate::registry::{GetOptions, Registry, RequestInfo};
 
 /// The core group's objects in a registry.
 pub(crate) struct Objects<'r>(pub(crate) &'r Registry);
@@ -20,7 +17,7 @@ impl Lookup for Objects<'_> {
         name: &'a str,
     ) -> BoxFuture<'a, Option<Map<String, Value>>> {
         Box::pin(async move {
-            let resource = Scheme::builtin().resource("", "v1", resource)?;
+            let resource = self.0.scheme().resource("", "v1", resource)?.clone();
             let namespace = if namespace.is_empty() {
                 None
             } else {

@@ -113,7 +113,7 @@ fn address(path: &str) -> ProxyAddress {
     let name = path.split('/').nth(if old { 7 } else { 6 }).unwrap();
     let rest = rest.map(|rest| path::unescape(rest).unwrap());
     ProxyAddress {
-        resource: "pods",
+        resource: "pods".to_owned(),
         namespace: "a".to_owned(),
         name: name.to_owned(),
         path: rest,

@@ -26,7 +26,10 @@ impl Schema for Type {
             (Self::Thing, "name" | "image" | "port") => (Self::Text, None),
             _ => return None,
         };
-        Some(FieldSchema { schema, merge_key })
+        Some(FieldSchema {
+            schema,
+            merge_key: merge_key.map(Arc::from),
+        })
     }
 
     fn element(self) -> Option<Self> {
@@ -41,13 +44,14 @@ impl Schema for Type {
         matches!(self, Self::Thing | Self::Map)
     }
 
-    fn name(self) -> &'static str {
+    fn name(self) -> String {
         match self {
             Self::Thing => "Thing",
             Self::Map => "map",
             Self::Text => "string",
             _ => "slice",
         }
+        .to_owned()
     }
 }
 

@@ -5,14 +5,16 @@
 mod limits;
 mod quota;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::{Registry, RequestInfo, get::parse};
 use crate::{
-    api::{Object, Status, meta},
-    scheme::Scheme,
+    api::{GroupResource, Object, Status, meta},
     store::{Key, Record},
 };
+
+/// What namespaces are stored as.
+static NAMESPACES: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core("namespaces"));
 
 /// Admits the creation of `object`, which limit ranges may complete.
 pub(super) async fn admit_create(
@@ -47,7 +49,7 @@ pub(super) async fn namespace_exists(
     let Some(namespace) = request.namespace.as_deref().filter(|_| request.resource.namespaced) else {
         return Ok(None);
     };
-    let record = registry.store.get(&Key::new("namespaces", "", namespace)).await?;
+    let record = registry.store.get(&Key::new(&NAMESPACES, "", namespace)).await?;
     record
         .map(Some)
         .ok_or_else(|| Status::not_found("", "namespaces", namespace))
@@ -85,7 +87,10 @@ async fn of_namespace(
     request: &RequestInfo,
     plural: &str,
 ) -> Result<Vec<(RequestInfo, Object)>, Status> {
-    let (Some(namespace), Some(resource)) = (&request.namespace, Scheme::builtin().resource("", "v1", plural)) else {
+    let (Some(namespace), Some(resource)) = (
+        &request.namespace,
+        registry.scheme().resource("", "v1", plural).cloned(),
+    ) else {
         return Ok(Vec::new());
     };
     let place = RequestInfo {

@@ -107,7 +107,10 @@ fn address(path: &str) -> RequestInfo {
         .contains(&segments[0].as_str())
         .then(|| segments.pop_front())
         .flatten();
-    let resource = Scheme::builtin().resource(group, version, &segments[0]).unwrap();
+    let resource = Scheme::builtin()
+        .resource(group, version, &segments[0])
+        .unwrap()
+        .clone();
     RequestInfo {
         resource,
         namespace,

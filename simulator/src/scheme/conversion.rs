@@ -1,29 +1,76 @@
-//! The two faces of one object: jobs (batch and extensions) and autoscalers (autoscaling and extensions).
+//! Conversions between a version of a kind and the version that it is stored in.
 //!
-//! Promises: there and back again is where it began, for what [`super::Resource::decode`] gives.
-//!
-//! Source of semantics: Kubernetes v1.2's conversions through its internal types.
+//! Guarantee: an object that is converted to the storage version and back is the same.
+//! Source of semantics: the conversions of Kubernetes v1.2 through its internal types.
+
+use std::{fmt, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::kind::Resource;
 use crate::api::{Object, meta::child};
 
-/// The object of kind `from` as kind `to` shows it.
-pub(super) fn convert(from: &Resource, to: &Resource, mut object: Object) -> Object {
-    if from.group != to.group {
-        match (from.kind.as_str(), to.group.as_str()) {
-            ("Job", "extensions") => selector_flag(&mut object, "manualSelector", "autoSelector"),
-            ("Job", _) => selector_flag(&mut object, "autoSelector", "manualSelector"),
-            ("HorizontalPodAutoscaler", "extensions") => to_extensions(&mut object),
-            ("HorizontalPodAutoscaler", _) => to_autoscaling(&mut object),
-            _ => {}
-        }
-    }
-    to.canonical(object)
+type Convert = Arc<dyn Fn(&mut Object) + Send + Sync>;
+
+/// How a version of a kind is converted to its storage version and back.
+///
+/// Each function gets an object in canonical form, kind and version included, and moves its fields. Kind, version, order of the fields and fields of the other
+/// version alone are set after it.
+#[derive(Clone)]
+pub struct Conversion {
+    to_storage: Convert,
+    from_storage: Convert,
 }
 
-/// One face says that the selector was given, the other that it was made: each says nothing where the other says yes.
+impl Conversion {
+    /// A conversion by these two functions.
+    pub fn new(
+        to_storage: impl Fn(&mut Object) + Send + Sync + 'static,
+        from_storage: impl Fn(&mut Object) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            to_storage: Arc::new(to_storage),
+            from_storage: Arc::new(from_storage),
+        }
+    }
+
+    /// The conversion between versions that differ in their names only.
+    pub(super) fn identity() -> Self {
+        Self::new(|_| {}, |_| {})
+    }
+
+    pub(super) fn to_storage(&self, object: &mut Object) {
+        (self.to_storage)(object);
+    }
+
+    pub(super) fn from_storage(&self, object: &mut Object) {
+        (self.from_storage)(object);
+    }
+}
+
+impl fmt::Debug for Conversion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversion").finish_non_exhaustive()
+    }
+}
+
+/// The conversions that the kinds of `fixtures/kinds` name.
+pub(super) fn builtin() -> [(&'static str, Conversion); 2] {
+    [
+        (
+            "autoscaler",
+            Conversion::new(autoscaler_to_extensions, autoscaler_to_autoscaling),
+        ),
+        (
+            "job",
+            Conversion::new(
+                |job| selector_flag(job, "manualSelector", "autoSelector"),
+                |job| selector_flag(job, "autoSelector", "manualSelector"),
+            ),
+        ),
+    ]
+}
+
+/// One version says that the selector is given, the other that it is generated: each leaves its field out where the other's is true.
 fn selector_flag(job: &mut Object, from: &str, to: &str) {
     let spec = child(job, "spec");
     let given = spec.shift_remove(from) == Some(Value::Bool(true));
@@ -32,7 +79,7 @@ fn selector_flag(job: &mut Object, from: &str, to: &str) {
     }
 }
 
-fn to_extensions(autoscaler: &mut Object) {
+fn autoscaler_to_extensions(autoscaler: &mut Object) {
     let spec = child(autoscaler, "spec");
     if let Some(mut target) = spec.shift_remove("scaleTargetRef") {
         if let Some(target) = target.as_object_mut() {
@@ -48,7 +95,7 @@ fn to_extensions(autoscaler: &mut Object) {
     }
 }
 
-fn to_autoscaling(autoscaler: &mut Object) {
+fn autoscaler_to_autoscaling(autoscaler: &mut Object) {
     let spec = child(autoscaler, "spec");
     if let Some(reference) = spec.shift_remove("scaleRef") {
         spec.insert("scaleTargetRef".into(), reference);
@@ -93,7 +140,7 @@ mod tests {
     )]
     #[case("HorizontalPodAutoscaler", "extensions/v1beta1", r#"{"spec": {"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"}, "cpuUtilization": {"targetPercentage": 7}}}"#, "autoscaling/v1", "spec", json!({"scaleTargetRef": {"kind": "K", "name": "n"}, "maxReplicas": 0, "targetCPUUtilizationPercentage": 7}))]
     #[case("HorizontalPodAutoscaler", "autoscaling/v1", r#"{"spec": {"scaleTargetRef": {"kind": "K", "name": "n"}, "targetCPUUtilizationPercentage": 7}}"#, "extensions/v1beta1", "spec", json!({"scaleRef": {"kind": "K", "name": "n", "subresource": "scale"}, "maxReplicas": 0, "cpuUtilization": {"targetPercentage": 7}}))]
-    fn an_object_has_two_faces(
+    fn a_converted_object_converts_back(
         #[case] kind: &str,
         #[case] from: &str,
         #[case] body: &str,
@@ -101,11 +148,9 @@ mod tests {
         #[case] path: &str,
         #[case] value: Value,
     ) {
-        let (from, to) = (
-            Scheme::builtin().kind(from, kind).unwrap(),
-            Scheme::builtin().kind(to, kind).unwrap(),
-        );
-        let object = from.decode(body.as_bytes(), Syntax::Json).unwrap();
+        let scheme = Scheme::builtin();
+        let (from, to) = (scheme.kind(from, kind).unwrap(), scheme.kind(to, kind).unwrap());
+        let object = scheme.decode(from, body.as_bytes(), Syntax::Json).unwrap();
         let there = from.convert(to, object.clone());
         assert_eq!(there["apiVersion"], to.group_version());
         assert_eq!(

@@ -27,7 +27,7 @@ fn mismatch(first: u8, of: &str) -> String {
 }
 
 /// The kind and version at the top of `body`, whose names count in any case; null says neither.
-pub(super) fn type_meta(body: &[u8]) -> Result<TypeMeta, String> {
+pub(super) fn read(body: &[u8]) -> Result<TypeMeta, String> {
     scan::check(body)?;
     let mut cursor = Cursor::new(body);
     let mut found = TypeMeta::default();
@@ -74,7 +74,7 @@ mod tests {
     #[case(r#"{"kind": "Pod", "kind": null}"#, "", "Pod")]
     fn kind_and_version_are_read(#[case] body: &str, #[case] api_version: &str, #[case] kind: &str) {
         assert_eq!(
-            type_meta(body.as_bytes()),
+            read(body.as_bytes()),
             Ok(TypeMeta {
                 api_version: api_version.into(),
                 kind: kind.into()
@@ -91,6 +91,6 @@ mod tests {
     )]
     #[case(r#"{"kind": 5"#, "unexpected end of JSON input")]
     fn what_says_neither_is_refused(#[case] body: &str, #[case] problem: &str) {
-        assert_eq!(type_meta(body.as_bytes()), Err(problem.to_owned()));
+        assert_eq!(read(body.as_bytes()), Err(problem.to_owned()));
     }
 }

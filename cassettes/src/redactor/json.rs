@@ -1,0 +1,479 @@
+//! JSON without its secrets, in pieces of any size.
+//!
+//! Promises: what comes out has the syntax of what went in, byte for byte but for the texts that were replaced; what is
+//! replaced does not depend on how the input is cut; at most [`HELD`] bytes and one text are held back.
+//! Limits: a text of more than [`LONGEST_TEXT`] is replaced by its length and hash.
+
+use super::digest::Digest;
+use super::structure::{Secret, Structure, Verdict, Wait};
+use super::text::{self, Knowledge};
+use memchr::{memchr, memchr2};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// How much may wait for the kind of its object; more of it is taken for secret.
+const HELD: usize = 4 << 20;
+
+/// A longer text is not held.
+const LONGEST_TEXT: usize = 8 << 20;
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Value,
+    FirstElement,
+    Key,
+    FirstKey,
+    Colon,
+    CommaOrEnd,
+}
+
+/// The token that is not complete.
+#[derive(Debug)]
+enum Token {
+    None,
+    /// A string after its quote; whether the next byte is escaped.
+    String {
+        escaped: bool,
+    },
+    /// A string too long to be held.
+    Long {
+        escaped: bool,
+        digest: Digest,
+    },
+    /// A number or literal.
+    Scalar,
+}
+
+/// A value that is secret if its document says so later.
+#[derive(Debug)]
+struct Deferred {
+    id: u64,
+    /// Its place in what is held, with its quotes.
+    range: Range<usize>,
+    secret: Secret,
+    is_secret: Option<bool>,
+}
+
+/// The input is not JSON from here on.
+#[derive(Debug)]
+pub(super) struct Broken {
+    /// What was not taken.
+    pub(super) rest: Vec<u8>,
+}
+
+/// JSON that comes in pieces.
+#[derive(Debug)]
+pub(super) struct Json {
+    structure: Structure,
+    next: Next,
+    token: Token,
+    /// What has come of the token.
+    begun: Vec<u8>,
+    held: Vec<u8>,
+    deferred: Vec<Deferred>,
+    last: u64,
+    depth: usize,
+    /// Whether texts are searched for known secrets, and how many needles there were when that was found out.
+    search: bool,
+    needles: usize,
+}
+
+impl Json {
+    /// A body. `depth` is how many texts it is within.
+    pub(super) fn new(structure: Structure, depth: usize) -> Self {
+        Self {
+            structure,
+            next: Next::Value,
+            token: Token::None,
+            begun: Vec::new(),
+            held: Vec::new(),
+            deferred: Vec::new(),
+            last: 0,
+            depth,
+            search: false,
+            needles: 0,
+        }
+    }
+
+    /// A whole text without its secrets; none if it is not JSON.
+    pub(super) fn whole(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+        let mut json = Self::new(Structure::new(knowledge.rules.clone(), false), depth);
+        let mut out = Vec::with_capacity(text.len());
+        json.push(text.as_bytes(), knowledge, &mut out).ok()?;
+        json.finish(knowledge, &mut out).ok()?;
+        String::from_utf8(out).ok()
+    }
+
+    /// More of it; appends what is ready.
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        knowledge: &mut Knowledge<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
+        self.search = knowledge.known.finds(bytes);
+        self.needles = knowledge.known.count();
+        let mut at = 0;
+        let mut sound = true;
+        while let Some(byte) = bytes.get(at) {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let taken = match &mut self.token {
+                Token::String { .. } | Token::Long { .. } => Some(self.string(rest, knowledge)),
+                Token::Scalar => Some(self.scalar(rest, knowledge)),
+                Token::None if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') => {
+                    self.held.push(*byte);
+                    Some(1)
+                }
+                Token::None => self.mark(*byte, rest, knowledge),
+            };
+            match taken {
+                Some(taken) => at += taken,
+                None => {
+                    sound = false;
+                    break;
+                }
+            }
+        }
+        if self.held.len() > HELD && !self.deferred.is_empty() {
+            self.structure.decide_all();
+            self.decided();
+        }
+        if sound {
+            self.release(knowledge, out);
+            return Ok(());
+        }
+        // Nothing decides any more what was deferred.
+        self.structure.decide_all();
+        self.decided();
+        self.release(knowledge, out);
+        let rest = bytes.get(at..).unwrap_or_default().to_vec();
+        Err(Broken { rest })
+    }
+
+    /// Its end; appends what was held back.
+    pub(super) fn finish(mut self, knowledge: &mut Knowledge<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
+        self.search = true;
+        if matches!(self.token, Token::Scalar) {
+            self.end_scalar(knowledge);
+        }
+        let whole = self.structure.is_root() && matches!(self.token, Token::None);
+        self.structure.decide_all();
+        self.decided();
+        self.release(knowledge, out);
+        match (whole, &self.token) {
+            (true, _) => Ok(()),
+            // A text that was cut off may be a part of a secret.
+            (false, Token::String { .. }) => {
+                out.push(b'"');
+                Err(Broken { rest: self.begun })
+            }
+            (false, Token::Long { digest, .. }) => {
+                out.push(b'"');
+                out.extend_from_slice(digest.clone().text().as_bytes());
+                Err(Broken { rest: Vec::new() })
+            }
+            (false, _) => Err(Broken { rest: Vec::new() }),
+        }
+    }
+
+    /// Whether the text that is not complete is at a place of secrets.
+    pub(super) fn is_within_secret(&mut self) -> bool {
+        matches!(self.token, Token::String { .. } | Token::Long { .. })
+            && !matches!(self.next, Next::Key | Next::FirstKey)
+            && !matches!(self.structure.scalar("?"), Verdict::Open)
+    }
+
+    /// A byte between tokens; none if it cannot be there.
+    fn mark(&mut self, byte: u8, rest: &[u8], knowledge: &mut Knowledge<'_>) -> Option<usize> {
+        let value = matches!(self.next, Next::Value | Next::FirstElement);
+        match byte {
+            b'"' if value || matches!(self.next, Next::Key | Next::FirstKey) => {
+                // Most strings are complete.
+                let within = rest.get(1..)?;
+                match memchr2(b'"', b'\\', within).filter(|end| within.get(*end) == Some(&b'"')) {
+                    Some(end) => {
+                        self.text(within.get(..end)?, knowledge);
+                        return Some(end + 2);
+                    }
+                    None => {
+                        self.begun.clear();
+                        self.token = Token::String { escaped: false };
+                    }
+                }
+                return Some(1);
+            }
+            b'{' | b'[' if value => {
+                if !self.structure.open(byte == b'[') {
+                    return None;
+                }
+                self.next = if byte == b'{' {
+                    Next::FirstKey
+                } else {
+                    Next::FirstElement
+                };
+            }
+            b'}' if self.structure.in_list() == Some(false)
+                && matches!(self.next, Next::FirstKey | Next::CommaOrEnd) =>
+            {
+                self.close();
+            }
+            b']' if self.structure.in_list() == Some(true)
+                && matches!(self.next, Next::FirstElement | Next::CommaOrEnd) =>
+            {
+                self.close();
+            }
+            b',' if self.next == Next::CommaOrEnd => {
+                self.next = match self.structure.in_list() {
+                    Some(true) => Next::Value,
+                    _ => Next::Key,
+                };
+            }
+            b':' if self.next == Next::Colon => self.next = Next::Value,
+            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' if value => {
+                self.begun.clear();
+                self.token = Token::Scalar;
+                return Some(0);
+            }
+            _ => return None,
+        }
+        self.held.push(byte);
+        Some(1)
+    }
+
+    fn close(&mut self) {
+        self.structure.close();
+        self.decided();
+        self.after_value();
+    }
+
+    fn after_value(&mut self) {
+        self.next = match self.structure.is_root() {
+            true => Next::Value,
+            false => Next::CommaOrEnd,
+        };
+    }
+
+    /// More of a string that was not complete; how much was taken.
+    fn string(&mut self, bytes: &[u8], knowledge: &mut Knowledge<'_>) -> usize {
+        let (Token::String { escaped } | Token::Long { escaped, .. }) = &mut self.token else {
+            return 0;
+        };
+        let mut at = 0;
+        let end = loop {
+            if std::mem::take(escaped) && at < bytes.len() {
+                at += 1;
+            }
+            let rest = bytes.get(at..).unwrap_or_default();
+            match memchr2(b'"', b'\\', rest) {
+                None => break None,
+                Some(found) if rest.get(found) == Some(&b'"') => break Some(at + found),
+                Some(found) => {
+                    at += found + 1;
+                    *escaped = true;
+                    if at == bytes.len() {
+                        break None;
+                    }
+                }
+            }
+        };
+        let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+        if let Token::Long { digest, .. } = &mut self.token {
+            digest.update(part);
+        } else {
+            self.begun.extend_from_slice(part);
+        }
+        let Some(end) = end else {
+            if let (true, Token::String { escaped }) = (self.begun.len() > LONGEST_TEXT, &self.token) {
+                let mut digest = Digest::default();
+                digest.update(&std::mem::take(&mut self.begun));
+                self.token = Token::Long {
+                    escaped: *escaped,
+                    digest,
+                };
+            }
+            return bytes.len();
+        };
+        match std::mem::replace(&mut self.token, Token::None) {
+            Token::Long { digest, .. } => self.text(digest.text().as_bytes(), knowledge),
+            _ => {
+                // It was not searched as a whole yet.
+                let (begun, search) = (std::mem::take(&mut self.begun), self.search);
+                self.search = true;
+                self.text(&begun, knowledge);
+                self.search = search;
+            }
+        }
+        end + 1
+    }
+
+    /// A complete string, as it is written between its quotes.
+    fn text(&mut self, raw: &[u8], knowledge: &mut Knowledge<'_>) {
+        let text = decoded(raw);
+        let search = self.search || knowledge.known.count() != self.needles || matches!(text, Cow::Owned(_));
+        if matches!(self.next, Next::Key | Next::FirstKey) {
+            self.structure.key(&text);
+            self.next = Next::Colon;
+            let found = search.then(|| knowledge.known.text(&text)).flatten();
+            return self.put(raw, found);
+        }
+        let verdict = self.structure.scalar(&text);
+        self.decided();
+        let found = match verdict {
+            Verdict::Secret(secret) if !text.is_empty() => Some(knowledge.placeholder(&text, secret)),
+            Verdict::Undecided { secret, wait } if !text.is_empty() => {
+                let start = self.held.len();
+                self.put(raw, None);
+                self.defer(start, secret, wait);
+                return self.after_value();
+            }
+            _ if search || text::is_marked(raw, knowledge.rules) => text::redact(&text, knowledge, self.depth),
+            _ => None,
+        };
+        self.put(raw, found);
+        self.after_value();
+    }
+
+    fn defer(&mut self, start: usize, secret: Secret, wait: Wait) {
+        self.last += 1;
+        self.structure.defer(wait, self.last);
+        self.deferred.push(Deferred {
+            id: self.last,
+            range: start..self.held.len(),
+            secret,
+            is_secret: None,
+        });
+    }
+
+    fn put(&mut self, raw: &[u8], instead: Option<String>) {
+        match instead {
+            Some(text) => self.held.extend_from_slice(quoted(&text, raw).as_bytes()),
+            None => {
+                self.held.push(b'"');
+                self.held.extend_from_slice(raw);
+                self.held.push(b'"');
+            }
+        }
+    }
+
+    /// More of a number or literal; how much was taken.
+    fn scalar(&mut self, bytes: &[u8], knowledge: &mut Knowledge<'_>) -> usize {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+        let length = bytes.iter().position(|byte| !is_part(byte)).unwrap_or(bytes.len());
+        self.begun.extend_from_slice(bytes.get(..length).unwrap_or_default());
+        if length < bytes.len() {
+            self.end_scalar(knowledge);
+        }
+        length
+    }
+
+    fn end_scalar(&mut self, knowledge: &mut Knowledge<'_>) {
+        self.token = Token::None;
+        let raw = std::mem::take(&mut self.begun);
+        let text = String::from_utf8_lossy(&raw).into_owned();
+        let verdict = self.structure.scalar(&text);
+        self.decided();
+        let start = self.held.len();
+        let long = text.bytes().filter(u8::is_ascii_digit).count() >= 6;
+        match verdict {
+            Verdict::Secret(_) if long => {
+                let placeholder = knowledge.known.placeholder(&text, false);
+                self.held.extend_from_slice(quoted(&placeholder, b"").as_bytes());
+            }
+            verdict => {
+                self.held.extend_from_slice(&raw);
+                if let (Verdict::Undecided { secret, wait }, true) = (verdict, long) {
+                    self.defer(start, secret, wait);
+                }
+            }
+        }
+        self.after_value();
+    }
+
+    /// Takes what the structure has decided.
+    fn decided(&mut self) {
+        for (id, is_secret) in self.structure.take_decided() {
+            let found = self.deferred.binary_search_by_key(&id, |deferred| deferred.id);
+            if let Some(deferred) = found.ok().and_then(|at| self.deferred.get_mut(at)) {
+                deferred.is_secret = Some(is_secret);
+            }
+        }
+    }
+
+    /// Appends what is held up to the first value that is not decided.
+    fn release(&mut self, knowledge: &mut Knowledge<'_>, out: &mut Vec<u8>) {
+        if self.deferred.is_empty() {
+            out.append(&mut self.held);
+            return;
+        }
+        let open = self.deferred.iter().position(|deferred| deferred.is_secret.is_none());
+        let count = open.unwrap_or(self.deferred.len());
+        let limit = self
+            .deferred
+            .get(count)
+            .map_or(self.held.len(), |first| first.range.start);
+        let mut end = 0;
+        for Deferred {
+            range,
+            secret,
+            is_secret,
+            ..
+        } in self.deferred.drain(..count)
+        {
+            out.extend_from_slice(self.held.get(end..range.start).unwrap_or_default());
+            let raw = self.held.get(range.clone()).unwrap_or_default();
+            let within = raw.strip_prefix(b"\"").and_then(|raw| raw.strip_suffix(b"\""));
+            let found = match (within, is_secret) {
+                (Some(within), Some(false)) => text::redact(&decoded(within), knowledge, self.depth),
+                (None, Some(false)) => None,
+                _ => Some(knowledge.placeholder(&decoded(within.unwrap_or(raw)), secret)),
+            };
+            match found {
+                Some(text) => out.extend_from_slice(quoted(&text, within.unwrap_or_default()).as_bytes()),
+                None => out.extend_from_slice(raw),
+            }
+            end = range.end;
+        }
+        out.extend_from_slice(self.held.get(end..limit).unwrap_or_default());
+        self.held.drain(..limit);
+        for deferred in &mut self.deferred {
+            deferred.range = deferred.range.start - limit..deferred.range.end - limit;
+        }
+    }
+}
+
+/// The text of a string as it is written.
+fn decoded(raw: &[u8]) -> Cow<'_, str> {
+    if memchr(b'\\', raw).is_none() {
+        return String::from_utf8_lossy(raw);
+    }
+    let whole = [b"\"", raw, b"\""].concat();
+    match serde_json::from_slice::<String>(&whole) {
+        Ok(text) => Cow::Owned(text),
+        Err(_) => Cow::Owned(String::from_utf8_lossy(raw).into_owned()),
+    }
+}
+
+/// A text as a string, with the escapes that the string it replaces has.
+fn quoted(text: &str, instead_of: &[u8]) -> String {
+    let plain = serde_json::Value::from(text).to_string();
+    let has = |escape: &[u8]| memchr::memmem::find(instead_of, escape).is_some();
+    let html = has(b"\\u003c") || has(b"\\u003e") || has(b"\\u0026");
+    let ascii = has(b"\\u") && instead_of.is_ascii() && !text.is_ascii();
+    if !html && !ascii {
+        return plain;
+    }
+    let mut out = String::with_capacity(plain.len());
+    for character in plain.chars() {
+        match character {
+            '<' | '>' | '&' if html => out.push_str(&format!("\\u{:04x}", u32::from(character))),
+            c if ascii && !c.is_ascii() => {
+                let mut units = [0; 2];
+                let escapes = c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
+                out.extend(escapes);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

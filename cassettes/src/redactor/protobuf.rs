@@ -1,0 +1,195 @@
+//! Protobuf of the API without its secrets.
+//!
+//! Values are replaced in place by placeholders of the same length, so that no length before them changes.
+//! Source: the API's envelope (`k8s` and a zero byte, then `runtime.Unknown`) and the field numbers of Secret.
+
+use super::text::{self, Knowledge};
+use crate::interaction::placeholder;
+use std::ops::Range;
+
+const MAGIC: &[u8] = b"k8s\0";
+
+/// Deeper messages are not followed.
+const DEPTH: usize = 32;
+
+/// A field with a length: its number and the place of its content.
+struct Field {
+    number: u64,
+    content: Range<usize>,
+}
+
+/// Takes the secrets out of a body; false if it cannot be read.
+pub(super) fn redact(body: &mut [u8], knowledge: &mut Knowledge<'_>) -> bool {
+    // A watch sends envelopes one after the other, each after its length.
+    let starts: Vec<usize> = memchr::memmem::find_iter(body, MAGIC).collect();
+    if starts.is_empty() {
+        return body.is_empty();
+    }
+    let mut sound = true;
+    for (n, start) in starts.iter().enumerate() {
+        let end = starts.get(n + 1).copied().unwrap_or(body.len());
+        sound &= envelope(body, start + MAGIC.len()..end, knowledge).is_some();
+    }
+    sound
+}
+
+/// An object with its kind.
+fn envelope(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) -> Option<()> {
+    // What follows the last field of a frame is the length of the next one.
+    let fields = fields(body, of, true)?;
+    let kind_of = fields.iter().find(|field| field.number == 1)?.content.clone();
+    let kind = self::fields(body, kind_of, false)?
+        .into_iter()
+        .find(|field| field.number == 2)?;
+    let kind = body.get(kind.content)?.to_vec();
+    let raw = fields.iter().find(|field| field.number == 2)?.content.clone();
+    match kind.as_slice() {
+        b"Secret" => secret(body, raw, knowledge),
+        b"SecretList" => self::fields(body, raw, false)?
+            .into_iter()
+            .filter(|field| field.number == 2)
+            .try_for_each(|item| secret(body, item.content, knowledge)),
+        _ => {
+            strings(body, raw, knowledge, 0);
+            Some(())
+        }
+    }
+}
+
+/// A Secret: field 2 is `data`, field 4 `stringData`, each a list of entries of key and value.
+fn secret(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) -> Option<()> {
+    for field in fields(body, of, false)? {
+        match field.number {
+            2 | 4 => {
+                let value = fields(body, field.content, false)?
+                    .into_iter()
+                    .find(|field| field.number == 2);
+                if let Some(value) = value {
+                    replace(body, value.content, knowledge);
+                }
+            }
+            _ => strings(body, field.content, knowledge, 0),
+        }
+    }
+    Some(())
+}
+
+/// Searches the texts in a message of any kind.
+fn strings(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>, depth: usize) {
+    let inner = (depth < DEPTH).then(|| fields(body, of.clone(), false)).flatten();
+    if let Some(inner) = inner.filter(|inner| !inner.is_empty()) {
+        for field in inner {
+            strings(body, field.content, knowledge, depth + 1);
+        }
+        return;
+    }
+    let found = body
+        .get(of.clone())
+        .and_then(|text| text::redact_bytes(text, knowledge));
+    if let (Some(found), Some(place)) = (found, body.get_mut(of)) {
+        fill(place, &found);
+    }
+}
+
+fn replace(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) {
+    if let Some(place) = body.get_mut(of) {
+        let number = knowledge.known.number(place, false);
+        let text = placeholder(number, place.len());
+        fill(place, text.as_bytes());
+    }
+}
+
+/// Puts a text in the place of another, cut or filled up to its length.
+fn fill(place: &mut [u8], text: &[u8]) {
+    let rest = std::iter::repeat(&b'~');
+    place
+        .iter_mut()
+        .zip(text.iter().chain(rest))
+        .for_each(|(byte, put)| *byte = *put);
+}
+
+/// The fields with a length of a message; none if it is no message. `open` says that more may follow it.
+fn fields(body: &[u8], of: Range<usize>, open: bool) -> Option<Vec<Field>> {
+    let mut found = Vec::new();
+    let mut at = of.start;
+    while at < of.end {
+        let Some((field, next)) = field(body, at, of.end) else {
+            return (open && !found.is_empty()).then_some(found);
+        };
+        found.extend(field);
+        at = next;
+    }
+    Some(found)
+}
+
+fn field(body: &[u8], at: usize, end: usize) -> Option<(Option<Field>, usize)> {
+    let (tag, mut at) = varint(body, at, end)?;
+    let number = tag >> 3;
+    if number == 0 {
+        return None;
+    }
+    match tag & 7 {
+        0 => at = varint(body, at, end)?.1,
+        1 => at += 8,
+        5 => at += 4,
+        2 => {
+            let (length, start) = varint(body, at, end)?;
+            let content = start..start.checked_add(usize::try_from(length).ok()?)?;
+            at = content.end;
+            if at <= end {
+                return Some((Some(Field { number, content }), at));
+            }
+        }
+        _ => return None,
+    }
+    (at <= end).then_some((None, at))
+}
+
+fn varint(body: &[u8], at: usize, end: usize) -> Option<(u64, usize)> {
+    let mut value = 0_u64;
+    for (n, byte) in body.get(at..end)?.iter().take(10).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * n);
+        if byte & 0x80 == 0 {
+            return Some((value, at + n + 1));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redactor::known::Known;
+    use crate::redactor::rules::Rules;
+    use std::sync::Arc;
+
+    fn message(fields: &[(u8, &[u8])]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (number, content) in fields {
+            out.extend([number << 3 | 2, content.len() as u8]);
+            out.extend_from_slice(content);
+        }
+        out
+    }
+
+    #[test]
+    fn the_data_of_a_secret_is_replaced_in_place() {
+        let entry = message(&[(1, b"key"), (2, b"s3cret-Value")]);
+        let object = message(&[(1, &message(&[(1, b"name")])), (2, &entry), (3, b"Opaque")]);
+        let kind = message(&[(1, b"v1"), (2, b"Secret")]);
+        let mut body = [MAGIC, &message(&[(1, &kind), (2, &object)])].concat();
+        let before = body.clone();
+        let (rules, mut known) = (Arc::new(Rules::default()), Known::default());
+        assert!(redact(
+            &mut body,
+            &mut Knowledge {
+                rules: &rules,
+                known: &mut known
+            }
+        ));
+        let text = String::from_utf8_lossy(&body);
+        assert!(text.contains("redacted-1~~") && !text.contains("s3cret"), "{text}");
+        let changed = before.iter().zip(&body).filter(|(one, two)| one != two).count();
+        assert!(before.len() == body.len() && changed <= 12, "{changed} bytes changed");
+    }
+}

@@ -1,0 +1,478 @@
+//! The path in a JSON or YAML document, and what it says of the values there.
+//!
+//! The reader of a document reports keys, values and the bounds of objects and lists as they come; each text gets a
+//! [`Verdict`] at once. What cannot be decided yet (the data of an object whose kind comes later) is deferred under an
+//! identifier of the reader's, and decided by the end of the object at the latest.
+//! Source: the API's Secret and its references; JSON patch; kubeconfig and docker config files; OpenAPI.
+
+use super::names::{self, NameClass};
+use super::rules::Rules;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many names are remembered with their class.
+const NAMES: usize = 4096;
+
+/// Deeper levels are all taken for secret.
+const DEPTH: usize = 512;
+
+/// Keys of an object that refers to a secret.
+const REFERENCE: [&str; 17] = [
+    "name",
+    "namespace",
+    "secretName",
+    "secretNamespace",
+    "kind",
+    "uid",
+    "apiVersion",
+    "apiGroup",
+    "resourceVersion",
+    "fieldPath",
+    "defaultMode",
+    "mode",
+    "items",
+    "optional",
+    "path",
+    "audience",
+    "expirationSeconds",
+];
+
+/// Keys whose objects map names of fields or types to schemas.
+const SCHEMAS: [&str; 7] = [
+    "properties",
+    "patternProperties",
+    "definitions",
+    "schemas",
+    "models",
+    "securityDefinitions",
+    "securitySchemes",
+];
+
+/// What the place of a value says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing: if it is a text, it is searched.
+    Open,
+    /// It is secret.
+    Secret(Secret),
+    /// It is secret if the document says so later. The reader calls [`Structure::defer`].
+    Undecided { secret: Secret, wait: Wait },
+}
+
+/// What is known of a secret value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Secret {
+    /// It is written as base64, and may be any word.
+    Data,
+    /// It may be any word.
+    Value,
+    /// It is one wherever it comes again.
+    Credential,
+}
+
+/// What decides later whether a value is secret: the kind, or the name, of the object at a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    level: usize,
+    for_name: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Unknown,
+    Secret,
+    Secrets,
+    /// A list of some other kind, whose items are of it.
+    List,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Kind,
+    Data(Secret),
+    Items,
+    Object,
+    Name,
+    Value,
+    Path,
+    Other,
+}
+
+/// What an object or list inherits from the place where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Context {
+    Open,
+    Secret(Secret),
+    /// As an object turns out.
+    Undecided {
+        secret: Secret,
+        wait: Wait,
+    },
+    Reference,
+    /// Keys are names of fields or types.
+    Schema,
+}
+
+#[derive(Debug)]
+struct Level {
+    is_list: bool,
+    context: Context,
+    /// The key of the value that comes next.
+    key: Key,
+    class: NameClass,
+    kept: bool,
+    opens_schema: bool,
+    /// Whether the key is a plural.
+    plural: bool,
+    kind: Kind,
+    /// Whether it is a Secret, a part of one, or a list of them by the path of the request.
+    of_secret: bool,
+    /// Whether it is an element of the items of the object one above its list.
+    item: bool,
+    /// Whether the name in it is one of a secret variable.
+    name: Option<bool>,
+    /// Whether the JSON patch operation is for something else than data.
+    elsewhere: bool,
+    /// Whether the element before was a flag with a secret value.
+    flag: bool,
+    index: usize,
+    /// The key, if rules by path need it.
+    segment: String,
+}
+
+/// The path in a document.
+#[derive(Debug)]
+pub(super) struct Structure {
+    rules: Arc<Rules>,
+    of_secret: bool,
+    is_schema: bool,
+    stack: Vec<Level>,
+    classes: HashMap<String, (NameClass, Key, bool, bool)>,
+    deferred: Vec<(Wait, u64)>,
+    decided: Vec<(u64, bool)>,
+}
+
+impl Structure {
+    /// The root of a document. `of_secret` says whether the request's path is one of Secrets.
+    pub(super) fn new(rules: Arc<Rules>, of_secret: bool) -> Self {
+        let of_secret = of_secret && rules.defaults;
+        Self {
+            rules,
+            of_secret,
+            is_schema: false,
+            stack: Vec::new(),
+            classes: HashMap::new(),
+            deferred: Vec::new(),
+            decided: Vec::new(),
+        }
+    }
+
+    /// Whether no object or list is open.
+    pub(super) fn is_root(&self) -> bool {
+        self.stack.is_empty()
+    }
+
+    /// Whether what is open is a list; none at the root.
+    pub(super) fn in_list(&self) -> Option<bool> {
+        self.stack.last().map(|level| level.is_list)
+    }
+
+    /// What was decided of deferred values since it was last taken: identifier and whether it is secret.
+    pub(super) fn take_decided(&mut self) -> Vec<(u64, bool)> {
+        std::mem::take(&mut self.decided)
+    }
+
+    /// Defers a value that was undecided.
+    pub(super) fn defer(&mut self, wait: Wait, id: u64) {
+        self.deferred.push((wait, id));
+    }
+
+    /// Decides all that is deferred: it is secret.
+    pub(super) fn decide_all(&mut self) {
+        self.decided.extend(self.deferred.drain(..).map(|(_, id)| (id, true)));
+    }
+
+    /// A key of the open object.
+    pub(super) fn key(&mut self, name: &str) {
+        let (class, key, kept, opens_schema) = self.class(name);
+        if self.stack.len() == 1 && matches!(name, "swagger" | "swaggerVersion" | "openapi") {
+            self.is_schema = true;
+        }
+        let paths = !self.rules.paths.is_empty();
+        let Some(level) = self.stack.last_mut() else { return };
+        (level.class, level.key, level.kept, level.opens_schema) = (class, key, kept, opens_schema);
+        level.plural = name.ends_with(['s', 'S']);
+        if paths {
+            name.clone_into(&mut level.segment);
+        }
+    }
+
+    /// An object or a list begins. Returns false if it is too deep to be followed.
+    pub(super) fn open(&mut self, is_list: bool) -> bool {
+        if self.stack.len() >= DEPTH {
+            return false;
+        }
+        self.element();
+        let context = self.inherited();
+        let mut level = Level {
+            is_list,
+            context,
+            key: Key::Other,
+            class: NameClass::Plain,
+            kept: false,
+            opens_schema: false,
+            plural: false,
+            kind: Kind::Unknown,
+            of_secret: self.stack.is_empty() && self.of_secret,
+            item: false,
+            name: None,
+            elsewhere: false,
+            flag: false,
+            index: 0,
+            segment: String::new(),
+        };
+        if let Some(parent) = self.stack.last() {
+            if parent.is_list {
+                level.item = parent.item;
+                level.of_secret = parent.of_secret;
+                level.kind = parent.kind;
+            } else if parent.key == Key::Items {
+                level.item = is_list;
+                level.of_secret = parent.of_secret || parent.kind == Kind::Secrets;
+                level.kind = if parent.kind == Kind::List {
+                    Kind::Other
+                } else {
+                    Kind::Unknown
+                };
+            } else if parent.key == Key::Object {
+                level.of_secret = parent.of_secret;
+            }
+        }
+        self.stack.push(level);
+        true
+    }
+
+    /// The open object or list ends.
+    pub(super) fn close(&mut self) {
+        let Some(level) = self.stack.pop() else { return };
+        let at = self.stack.len();
+        if self.deferred.iter().any(|(wait, _)| wait.level == at) {
+            self.decide(at, true, false);
+            // The kind of an item that has none is that of its list.
+            let list = at.checked_sub(2).filter(|_| level.item && level.kind == Kind::Unknown);
+            let unknown = |at: &usize| self.stack.get(*at).is_some_and(|list| list.kind == Kind::Unknown);
+            match list.filter(unknown) {
+                Some(list) => {
+                    let moved = self.deferred.iter_mut().filter(|(wait, _)| wait.level == at);
+                    moved.for_each(|(wait, _)| wait.level = list);
+                }
+                None => self.decide(at, false, false),
+            }
+        }
+        if self.stack.is_empty() {
+            self.is_schema = false;
+        }
+    }
+
+    /// A scalar: a text, or a number or literal as it is spelled.
+    pub(super) fn scalar(&mut self, text: &str) -> Verdict {
+        self.element();
+        let Some(level) = self.stack.last() else {
+            return Verdict::Open;
+        };
+        if !level.is_list && level.context == Context::Open {
+            match level.key {
+                Key::Kind => self.kind(text),
+                Key::Name => self.name(text),
+                Key::Path => self.operation_path(text),
+                _ => {}
+            }
+        }
+        let verdict = self.verdict(text);
+        if let Some(level) = self.stack.last_mut().filter(|level| level.is_list) {
+            level.flag = self.rules.defaults
+                && verdict == Verdict::Open
+                && text.starts_with('-')
+                && !text.contains(['=', ' '])
+                && names::is_secret_in_text(text.trim_start_matches('-'));
+        }
+        verdict
+    }
+
+    fn verdict(&self, text: &str) -> Verdict {
+        let Some(level) = self.stack.last() else {
+            return Verdict::Open;
+        };
+        if level.is_list && level.flag && !text.starts_with('-') {
+            return Verdict::Secret(Secret::Value);
+        }
+        let free = matches!(level.context, Context::Open | Context::Schema | Context::Reference);
+        if free && !level.is_list && names::is_trivial(level.plural, text) {
+            return Verdict::Open;
+        }
+        // A text of this name is secret also where an object of this name is the description of a field.
+        let named = level.class != NameClass::Plain && !(level.context == Context::Reference && level.kept);
+        if self.rules.defaults && free && !level.is_list && named {
+            return Verdict::Secret(Secret::Credential);
+        }
+        match self.inherited() {
+            Context::Secret(secret) => Verdict::Secret(secret),
+            Context::Undecided { secret, wait } => Verdict::Undecided { secret, wait },
+            Context::Reference => Verdict::Secret(Secret::Value),
+            Context::Open | Context::Schema => Verdict::Open,
+        }
+    }
+
+    /// What a value at the present place inherits.
+    fn inherited(&self) -> Context {
+        let Some(level) = self.stack.last() else {
+            return Context::Open;
+        };
+        match level.context {
+            Context::Secret(_) | Context::Undecided { .. } => return level.context,
+            Context::Reference if level.is_list => return Context::Reference,
+            Context::Reference if !level.kept => return Context::Secret(Secret::Value),
+            Context::Reference => return Context::Open,
+            _ => {}
+        }
+        if self.is_named_by_path() {
+            return Context::Secret(Secret::Credential);
+        }
+        if level.is_list || !self.rules.defaults {
+            return Context::Open;
+        }
+        let at = self.stack.len() - 1;
+        match level.key {
+            Key::Data(secret) if level.of_secret || level.kind == Kind::Secret => {
+                return Context::Secret(secret);
+            }
+            Key::Data(secret) if level.kind == Kind::Unknown => {
+                let wait = Wait {
+                    level: at,
+                    for_name: false,
+                };
+                return Context::Undecided { secret, wait };
+            }
+            Key::Value if level.of_secret && !level.elsewhere => return Context::Secret(Secret::Value),
+            Key::Value if level.name == Some(true) => return Context::Secret(Secret::Value),
+            Key::Value if level.name.is_none() => {
+                let wait = Wait {
+                    level: at,
+                    for_name: true,
+                };
+                return Context::Undecided {
+                    secret: Secret::Value,
+                    wait,
+                };
+            }
+            _ => {}
+        }
+        match level.class {
+            _ if level.opens_schema => Context::Schema,
+            // The field or type has this name; what is in it describes it.
+            _ if self.is_schema || level.context == Context::Schema => Context::Open,
+            NameClass::Plain => Context::Open,
+            NameClass::Reference => Context::Reference,
+            NameClass::Secret => Context::Secret(Secret::Value),
+        }
+    }
+
+    fn kind(&mut self, text: &str) {
+        let kind = match text {
+            "Secret" => Kind::Secret,
+            "SecretList" => Kind::Secrets,
+            "List" => Kind::Unknown,
+            other if other.ends_with("List") => Kind::List,
+            _ => Kind::Other,
+        };
+        let at = self.stack.len() - 1;
+        if let Some(level) = self.stack.last_mut() {
+            level.kind = kind;
+        }
+        match kind {
+            Kind::Secret | Kind::Secrets => self.decide(at, false, true),
+            Kind::List | Kind::Other => self.decide(at, false, false),
+            Kind::Unknown => {}
+        }
+    }
+
+    fn name(&mut self, text: &str) {
+        let secret = self.rules.defaults && names::class(text) != NameClass::Plain;
+        let at = self.stack.len() - 1;
+        if let Some(level) = self.stack.last_mut() {
+            level.name = Some(secret);
+        }
+        self.decide(at, true, secret);
+    }
+
+    fn operation_path(&mut self, text: &str) {
+        if let Some(level) = self.stack.last_mut() {
+            level.elsewhere = !text.is_empty() && !text.starts_with("/data") && !text.starts_with("/stringData");
+        }
+    }
+
+    /// Decides what was deferred for the name, or the kind, of the object at a level.
+    fn decide(&mut self, level: usize, for_name: bool, secret: bool) {
+        let (decided, now) = (&mut self.decided, Wait { level, for_name });
+        self.deferred.retain(|(wait, id)| {
+            if *wait == now {
+                decided.push((*id, secret));
+            }
+            *wait != now
+        });
+    }
+
+    /// Counts the elements of a list.
+    fn element(&mut self) {
+        let paths = !self.rules.paths.is_empty();
+        if let Some(level) = self.stack.last_mut().filter(|level| level.is_list && paths) {
+            level.segment = level.index.to_string();
+            level.index += 1;
+        }
+    }
+
+    fn is_named_by_path(&self) -> bool {
+        if self.rules.paths.is_empty() {
+            return false;
+        }
+        let path: Vec<&str> = self.stack.iter().map(|level| level.segment.as_str()).collect();
+        self.rules.paths.iter().any(|rule| matches(rule, &path))
+    }
+
+    fn class(&mut self, name: &str) -> (NameClass, Key, bool, bool) {
+        if let Some(known) = self.classes.get(name) {
+            return *known;
+        }
+        // The API's own decoder takes keys without regard to case.
+        let is = |key: &str| name.eq_ignore_ascii_case(key);
+        let key = match () {
+            () if is("kind") => Key::Kind,
+            () if is("data") || is("binaryData") => Key::Data(Secret::Data),
+            () if is("stringData") => Key::Data(Secret::Value),
+            () if is("items") => Key::Items,
+            () if is("object") => Key::Object,
+            () if is("name") => Key::Name,
+            () if is("value") => Key::Value,
+            () if is("path") => Key::Path,
+            () => Key::Other,
+        };
+        let kept = REFERENCE.contains(&name);
+        let class = (names::class(name), key, kept, SCHEMAS.contains(&name));
+        if self.classes.len() < NAMES {
+            self.classes.insert(name.to_owned(), class);
+        }
+        class
+    }
+}
+
+fn matches(rule: &[String], path: &[&str]) -> bool {
+    match (rule.split_first(), path.split_first()) {
+        (None, None) => true,
+        (Some((first, rest)), _) if first == "**" => {
+            matches(rest, path) || path.split_first().is_some_and(|(_, path)| matches(rule, path))
+        }
+        (Some((first, rest)), Some((key, path))) => (first == "*" || first == key) && matches(rest, path),
+        _ => false,
+    }
+}

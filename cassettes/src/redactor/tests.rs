@@ -1,0 +1,228 @@
+//! No secret survives, however a body is cut.
+
+use super::*;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const SECRET: &str = "pl4nted/S3cret+value";
+
+/// A body in pieces that end at these places.
+fn pieces(body: &[u8], cuts: &[usize], headers: &Headers, path: &str) -> Vec<u8> {
+    let redactor = Redactor::new(Rules::default());
+    let mut pieces = BodyRedactor::new(&redactor, headers, path, false);
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (body.len() + 1)).collect();
+    cuts.sort_unstable();
+    cuts.push(body.len());
+    let (mut out, mut start) = (Vec::new(), 0);
+    for cut in cuts {
+        out.extend(pieces.push(&redactor, &body[start..cut]));
+        start = cut;
+    }
+    out.extend(pieces.finish(&redactor));
+    out
+}
+
+fn every(body: &[u8], size: usize, headers: &Headers, path: &str) -> String {
+    let cuts: Vec<usize> = (1..).map(|n| n * size).take_while(|cut| *cut < body.len()).collect();
+    String::from_utf8(pieces(body, &cuts, headers, path)).expect("text")
+}
+
+fn typed(media_type: &str) -> Headers {
+    Headers(vec![("Content-Type".into(), media_type.into())])
+}
+
+fn code() -> String {
+    STANDARD.encode(SECRET)
+}
+
+/// Documents with a secret in a place that a rule names.
+fn planted() -> Vec<Value> {
+    let (code, applied) = (code(), json!({"kind": "Secret", "data": {"a": code()}}).to_string());
+    let pem = format!("-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----\n");
+    vec![
+        json!({"kind": "Secret", "data": {"a": code}, "stringData": {"b": SECRET}}),
+        json!({"data": {"a": code}, "stringData": {"b": SECRET}, "kind": "Secret"}),
+        json!({"kind": "SecretList", "items": [{"data": {"a": code}}, {"data": {"b": code}}]}),
+        json!({"items": [{"data": {"a": code}}, {"metadata": {}, "data": {"b": code}}], "kind": "SecretList"}),
+        json!({"kind": "List", "items": [{"data": {"a": code}, "kind": "Secret"}]}),
+        json!({"type": "ADDED", "object": {"data": {"a": code}, "kind": "Secret"}}),
+        json!({"metadata": {"annotations": {"applied": applied}}}),
+        json!({"spec": {"env": [{"name": "DB_PASSWORD", "value": SECRET}]}}),
+        json!({"spec": {"env": [{"value": SECRET, "name": "DB_PASSWORD"}]}}),
+        json!({"args": ["run", "--token", SECRET, format!("--password={SECRET}"), format!("sh -c 'x --api-key {SECRET}'")]}),
+        json!({"credentials": {"any": {"where": [SECRET]}}}),
+        json!({"users": [{"user": {"client-key-data": code, "token": SECRET}}]}),
+        json!({"auths": {"registry.example.com": {"auth": code}}}),
+        json!({"kind": "ConfigMap", "data": {"app.env": format!("A=1\nDB_PASS={SECRET}\n")}}),
+        json!({"kind": "ConfigMap", "data": {"app.yaml": format!("db:\n  password: {SECRET}\n  deep:\n    secretKey: |\n      {SECRET}\n")}}),
+        json!({"kind": "ConfigMap", "data": {"app.properties": format!("db.password = {SECRET}\nx = y\n")}}),
+        json!({"kind": "ConfigMap", "data": {"app.json": json!({"secret": SECRET}).to_string()}}),
+        json!({"message": format!("https://user:{}@example.com", SECRET.replace('/', "_"))}),
+        json!({"file": pem, "encoded": STANDARD.encode(&pem)}),
+        json!({"text": format!("Authorization: Bearer {SECRET}")}),
+    ]
+}
+
+fn is_clean(text: &str) -> bool {
+    let spelled = [
+        SECRET.to_owned(),
+        SECRET.replace('/', "_"),
+        code(),
+        STANDARD.encode(format!("-{SECRET}"))[4..].into(),
+    ];
+    spelled
+        .iter()
+        .all(|secret| !text.contains(secret.trim_end_matches('=')))
+}
+
+#[test]
+fn a_planted_secret_is_taken_out_of_json_and_yaml_of_any_layout() {
+    for (n, document) in planted().iter().enumerate() {
+        for text in [
+            document.to_string(),
+            format!("{document:#}"),
+            format!("{document}\n{document}\n"),
+        ] {
+            for size in [1, 2, 3, 7, 64, text.len()] {
+                let out = every(text.as_bytes(), size, &Headers::default(), "/");
+                assert!(is_clean(&out), "document {n} in pieces of {size}: {out}");
+                assert_eq!(out, every(text.as_bytes(), text.len(), &Headers::default(), "/"));
+                assert!(
+                    serde_json::Deserializer::from_str(&out)
+                        .into_iter::<Value>()
+                        .all(|value| value.is_ok())
+                );
+            }
+        }
+        let yaml = serde_saphyr::to_string(document).expect("YAML");
+        let out = every(yaml.as_bytes(), 5, &typed("application/yaml"), "/");
+        assert!(is_clean(&out), "document {n}: {out}");
+        let back: Value = serde_saphyr::from_str(&out).unwrap_or_else(|error| panic!("{error}\n{out}"));
+        assert_eq!(shape(&back), shape(document), "{out}");
+    }
+}
+
+/// A value with its texts replaced.
+fn shape(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), shape(value))).collect(),
+        Value::Array(items) => items.iter().map(shape).collect(),
+        Value::String(_) => "text".into(),
+        other => other.clone(),
+    }
+}
+
+#[rstest]
+#[case::escaped_kind(r#"{"kind":"\u0053ecret","data":{"a":"CODE"}}"#)]
+#[case::escaped_key(r#"{"kind":"Secret","d\u0061ta":{"a":"CODE"}}"#)]
+#[case::duplicate_data(r#"{"kind":"Secret","data":{},"data":{"a":"CODE"}}"#)]
+#[case::case_of_keys(r#"{"Kind":"Secret","DATA":{"a":"CODE"}}"#)]
+#[case::number(r#"{"password":123456789012}"#)]
+#[case::truncated(r#"{"kind":"Secret","data":{"a":"CODE"#)]
+#[case::broken(r#"{"kind":"Secret" "data":{"a":"CODE"}}"#)]
+fn oddly_spelled_secrets_are_taken_out(#[case] text: &str) {
+    let text = text.replace("CODE", &code());
+    for size in [1, 3, 1000] {
+        let out = every(
+            text.as_bytes(),
+            size,
+            &Headers::default(),
+            "/api/v1/namespaces/a/secrets/b",
+        );
+        assert!(is_clean(&out) && !out.contains("123456789012"), "{out}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_on_a_path_of_secrets_is_replaced_by_its_length_and_hash() {
+    let path = "/api/v1/namespaces/a/secrets/b";
+    let out = every(b"\x01 raw s3cret", 3, &Headers::default(), path);
+    assert!(out.starts_with("[12 bytes, sha256 ") && out.ends_with(']'), "{out}");
+    let out = every(br#"{"a":1,x"s3cret"}"#, 3, &Headers::default(), path);
+    assert!(out.starts_with(r#"{"a":1,[10 bytes, sha256 "#), "{out}");
+}
+
+#[rstest]
+#[case(r#"{"spec":{"volumes":[{"name":"v","secret":{"secretName":"default-token-x8f2a","defaultMode":420}}]}}"#)]
+#[case(r#"{"secrets":[{"name":"default-token-x8f2a"}],"imagePullSecrets":[{"name":"registry-1"}]}"#)]
+#[case(r#"{"valueFrom":{"secretKeyRef":{"name":"db-1-Secret","key":"password"}}}"#)]
+#[case(r#"{"hard":{"secrets":"10"},"automountServiceAccountToken":false}"#)]
+#[case(r#"{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}}"#)]
+#[case(r#"{"swagger":"2.0","definitions":{"v1.Secret":{"properties":{"token":{"type":"string","description":"A token."}}}},"paths":{"/api/v1/secrets":{"get":{"operationId":"x"}}}}"#)]
+#[case(r#"{"kind":"ConfigMap","data":{"a":"b"}}"#)]
+#[case(r#"{"data":{"a":"dGVzdA=="},"kind":"ConfigMap","metadata":{"name":"x"}}"#)]
+#[case(r#"{"value":5,"x":{"value":"y"},"status":"Failure","code":404,"reason":"NotFound"}"#)]
+#[case(r#"{"image":"quay.io/token-service:v1","startTime":"2026-11-21T11:45:16Z"}"#)]
+fn what_only_speaks_of_secrets_is_kept(#[case] text: &str) {
+    for size in [1, 4, 1000] {
+        assert_eq!(every(text.as_bytes(), size, &Headers::default(), "/"), text);
+    }
+}
+
+#[test]
+fn a_secret_that_was_seen_is_found_across_pieces_of_a_text() {
+    let redactor = Redactor::new(Rules::default());
+    redactor.headers(&Headers(vec![("Authorization".into(), format!("Bearer {SECRET}"))]));
+    for size in 1..40 {
+        let text = format!("{{\"message\":\"no user has {SECRET}\"}} and a line with {SECRET} in it\n\u{0}{SECRET}");
+        let mut pieces = BodyRedactor::new(&redactor, &Headers::default(), "/", false);
+        let mut out = Vec::new();
+        text.as_bytes()
+            .chunks(size)
+            .for_each(|piece| out.extend(pieces.push(&redactor, piece)));
+        out.extend(pieces.finish(&redactor));
+        let out = String::from_utf8(out).expect("text");
+        assert!(is_clean(&out), "{out}");
+        assert_eq!((out.len(), out.matches("redacted-1").count()), (text.len(), 3), "{out}");
+    }
+}
+
+/// Any JSON, with keys that matter among the others.
+fn document() -> impl Strategy<Value = Value> {
+    let key = "(kind|data|stringData|items|name|value|secret|token|object|[a-z]{1,3})";
+    let text = prop_oneof![
+        Just(Value::from("Secret")),
+        Just(Value::from("SecretList")),
+        Just(Value::from("DB_TOKEN")),
+        any::<String>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        Just(Value::Null),
+    ];
+    text.prop_recursive(5, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key, inner), 0..5).prop_map(|entries| entries.into_iter().collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_planted_secret_survives_any_splitting(which in 0..20_usize, around in document(), cuts in prop::collection::vec(any::<usize>(), 0..12)) {
+        let text = json!({"a": around, "planted": planted()[which]}).to_string();
+        let out = String::from_utf8(pieces(text.as_bytes(), &cuts, &Headers::default(), "/")).expect("text");
+        prop_assert!(is_clean(&out), "{}", out);
+    }
+
+    #[test]
+    fn json_keeps_its_syntax_however_it_is_cut(document in document(), cuts in prop::collection::vec(any::<usize>(), 0..12), pretty: bool) {
+        let document = json!([document]);
+        let text = if pretty { format!("{document:#}") } else { document.to_string() };
+        let out = pieces(text.as_bytes(), &cuts, &Headers::default(), "/");
+        let back: Value = serde_json::from_slice(&out).expect("JSON");
+        let whole = pieces(text.as_bytes(), &[], &Headers::default(), "/");
+        prop_assert_eq!(shape(&back), shape(&serde_json::from_slice(&whole).expect("JSON")));
+        let keys = |value: &Value| shape(value).to_string();
+        // A number that is secret becomes a text.
+        prop_assert_eq!(keys(&back).matches("\":").count(), keys(&document).matches("\":").count());
+    }
+
+    #[test]
+    fn bytes_of_any_kind_go_through(bytes in prop::collection::vec(any::<u8>(), 0..300), cuts in prop::collection::vec(any::<usize>(), 0..6)) {
+        pieces(&bytes, &cuts, &Headers::default(), "/");
+        pieces(&bytes, &cuts, &typed("application/yaml"), "/api/v1/secrets");
+    }
+}

@@ -1,0 +1,201 @@
+//! YAML without its secrets.
+//!
+//! Promises: only the scalars that are replaced change; an anchor whose alias is secret is replaced where it is defined.
+//! Limits: a document is read as a whole; keys are kept.
+
+use super::structure::{Secret, Structure, Verdict};
+use super::text::{self, Knowledge};
+use crate::interaction::is_placeholder;
+use granit_parser::{Event, Parser, ScalarStyle};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A scalar, its place with its quotes, and how it is written.
+#[derive(Clone, Debug)]
+struct Scalar {
+    range: Range<usize>,
+    text: String,
+    style: ScalarStyle,
+    anchor: usize,
+}
+
+/// What is known of a scalar.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Open,
+    Secret { secret: Secret },
+    Deferred { secret: Secret },
+}
+
+/// A text without its secrets; none if it is not YAML with an object or a list at its root.
+pub(super) fn redact(text: &str, of_secret: bool, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+    let scalars = scalars(text, of_secret, knowledge)?;
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for (scalar, state) in scalars {
+        let found = match state {
+            State::Secret { secret } | State::Deferred { secret } => {
+                Some(knowledge.placeholder(scalar.text.trim_end_matches('\n'), secret))
+            }
+            State::Open => text::redact(&scalar.text, knowledge, depth),
+        };
+        if let Some(found) = found.filter(|found| *found != scalar.text) {
+            let (range, indent) = match scalar.style {
+                ScalarStyle::Literal | ScalarStyle::Folded => block(text, scalar.range)?,
+                _ => (scalar.range, 0),
+            };
+            edits.push((range, written(&found, scalar.style, indent)));
+        }
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut out = String::with_capacity(text.len());
+    let mut end = 0;
+    for (range, put) in edits {
+        if range.start >= end {
+            out.push_str(text.get(end..range.start)?);
+            out.push_str(&put);
+            end = range.end;
+        }
+    }
+    out.push_str(text.get(end..)?);
+    Some(out)
+}
+
+/// A text as a scalar in the style of the one that it replaces; a placeholder needs no quotes.
+fn written(text: &str, style: ScalarStyle, indent: usize) -> String {
+    let plain = is_placeholder(text);
+    let lines = |between: &str| {
+        let between = format!("{between}{}", " ".repeat(indent));
+        format!("{}\n", text.trim_end_matches('\n').replace('\n', &between))
+    };
+    match style {
+        ScalarStyle::Plain if plain => text.to_owned(),
+        ScalarStyle::SingleQuoted if plain => format!("'{text}'"),
+        ScalarStyle::Literal => lines("\n"),
+        ScalarStyle::Folded => lines("\n\n"),
+        _ => serde_json::Value::from(text).to_string(),
+    }
+}
+
+/// The content of a block scalar without the space before what follows it, and its indentation.
+fn block(text: &str, range: Range<usize>) -> Option<(Range<usize>, usize)> {
+    let start = text.get(..range.start)?.rfind('\n')? + 1;
+    let space = text.get(start..range.start)?;
+    let content = text.get(range.clone())?;
+    let end = match content.rfind('\n') {
+        Some(at) if content.get(at..)?.trim().is_empty() => range.start + at + 1,
+        _ => range.end,
+    };
+    space.trim().is_empty().then_some((range.start..end, space.len()))
+}
+
+/// The scalars of a text, but for keys, with what is known of them.
+fn scalars(text: &str, of_secret: bool, knowledge: &Knowledge<'_>) -> Option<Vec<(Scalar, State)>> {
+    let mut found: Vec<(Scalar, State)> = Vec::new();
+    let mut anchors: HashMap<usize, usize> = HashMap::new();
+    let mut structure = Structure::new(knowledge.rules.clone(), of_secret);
+    // For each open object, whether a key comes next.
+    let mut keys: Vec<bool> = Vec::new();
+    let mut nested = false;
+    for next in Parser::new_from_str(text) {
+        let (event, span) = next.ok()?;
+        let is_key = keys.last().copied().unwrap_or_default() && structure.in_list() == Some(false);
+        let ended = matches!(event, Event::SequenceEnd | Event::MappingEnd);
+        match event {
+            Event::SequenceStart(..) | Event::MappingStart(..) if is_key => return None,
+            Event::SequenceStart(..) | Event::MappingStart(..) => {
+                let is_list = matches!(event, Event::SequenceStart(..));
+                nested = true;
+                keys.push(!is_list);
+                if !structure.open(is_list) {
+                    return None;
+                }
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                keys.pop();
+                structure.close();
+            }
+            Event::Scalar(value, ..) if is_key => structure.key(&value),
+            Event::Scalar(value, style, anchor, _) => {
+                let verdict = structure.scalar(&value);
+                let scalar = Scalar {
+                    range: span.byte_range()?,
+                    text: value.into_owned(),
+                    style,
+                    anchor,
+                };
+                anchors.insert(anchor, found.len());
+                let at = found.len() as u64;
+                let state = match verdict {
+                    Verdict::Secret(secret) if !scalar.text.is_empty() => State::Secret { secret },
+                    Verdict::Undecided { secret, wait } if !scalar.text.is_empty() => {
+                        structure.defer(wait, at);
+                        State::Deferred { secret }
+                    }
+                    _ => State::Open,
+                };
+                found.push((scalar, state));
+            }
+            Event::Alias(_) if is_key => structure.key(""),
+            Event::Alias(anchor) => {
+                let verdict = structure.scalar("*");
+                let anchored = anchors.get(&anchor).and_then(|at| found.get_mut(*at));
+                match (anchored, verdict) {
+                    (Some((scalar, state)), Verdict::Secret(secret) | Verdict::Undecided { secret, .. })
+                        if scalar.anchor == anchor =>
+                    {
+                        *state = State::Secret { secret };
+                    }
+                    // The anchor of an object: what is in it cannot be told apart any more.
+                    (_, Verdict::Secret(_)) => return None,
+                    _ => {}
+                }
+            }
+            _ => continue,
+        }
+        for (at, is_secret) in structure.take_decided() {
+            if let Some((_, state)) = usize::try_from(at).ok().and_then(|at| found.get_mut(at)) {
+                *state = match *state {
+                    State::Deferred { secret } if is_secret => State::Secret { secret },
+                    State::Deferred { .. } => State::Open,
+                    other => other,
+                };
+            }
+        }
+        // After a key comes its value, after a value a key.
+        if let Some(key) = keys.last_mut().filter(|_| structure.in_list() == Some(false)) {
+            *key = ended || !is_key;
+        }
+    }
+    nested.then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redactor::known::Known;
+    use crate::redactor::rules::Rules;
+    use rstest::rstest;
+    use std::sync::Arc;
+
+    #[rstest]
+    #[case("a: 1\npassword: abc # kept\n", "a: 1\npassword: redacted-1 # kept\n")]
+    #[case("password: 'abc'\nb: [x]\n", "password: 'redacted-1'\nb: [x]\n")]
+    #[case("a: &x abc\npassword: *x\n", "a: &x redacted-1\npassword: *x\n")]
+    #[case("credentials:\n  user: abc\n", "credentials:\n  user: redacted-1\n")]
+    #[case("data:\n  a: YWJj\nkind: ConfigMap\n", "data:\n  a: YWJj\nkind: ConfigMap\n")]
+    #[case("data:\n  a: YWJj\nkind: Secret\n", "data:\n  a: cmVkYWN0ZWQtMQ==\nkind: Secret\n")]
+    #[case(
+        "env:\n  file: |\n    A=b\n    PASS=abc\n  c: d\n",
+        "env:\n  file: |\n    A=b\n    PASS=redacted-1\n  c: d\n"
+    )]
+    #[case("secret_a: |\n  abc\n  def\nb: c\n", "secret_a: |\n  redacted-1\nb: c\n")]
+    fn secrets_are_replaced_where_they_are(#[case] text: &str, #[case] expected: &str) {
+        let (rules, mut known) = (Arc::new(Rules::default()), Known::default());
+        let mut knowledge = Knowledge {
+            rules: &rules,
+            known: &mut known,
+        };
+        assert_eq!(redact(text, false, &mut knowledge, 0).as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,281 @@
+//! The kinds that are served.
+//!
+//! A value: adding and removing kinds makes a new scheme, which shares with the old one what is the same.
+//! Guarantees: loading the built-in kinds takes about a millisecond; a scheme does not change.
+//! Source of semantics: `fixtures/kinds`, which the program embeds.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
+
+use stuntdouble_fixtures::{Dir, DirEntry, KINDS};
+
+use super::{
+    conversion::{self, Conversion},
+    load::{self, File, Kind, LoadError, Shared},
+    resource::{Resource, StorageVersion},
+    types::Types,
+};
+use crate::api::GroupResource;
+
+/// All kinds that are served, each in all its versions.
+#[derive(Clone, Debug, Default)]
+pub struct Scheme {
+    /// In the order of discovery, those without a path last.
+    resources: Vec<Arc<Resource>>,
+    shared: Arc<Shared>,
+    conversions: HashMap<String, Conversion>,
+}
+
+impl Scheme {
+    /// The kinds that come with the program.
+    pub fn builtin() -> Arc<Self> {
+        static BUILTIN: OnceLock<Arc<Scheme>> = OnceLock::new();
+        BUILTIN
+            .get_or_init(|| {
+                #[expect(
+                    clippy::expect_used,
+                    reason = "the files are part of the program, and a test loads them"
+                )]
+                let scheme = Self::load(files(&KINDS)).expect("the kinds that come with the program load");
+                Arc::new(scheme)
+            })
+            .clone()
+    }
+
+    /// The kinds of these files, each given as path and content, and the types that they share.
+    pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<Self, LoadError> {
+        let conversions = conversion::builtin();
+        Self {
+            resources: Vec::new(),
+            shared: Arc::new(load::shared(files.clone())?),
+            conversions: conversions.into_iter().map(|(name, c)| (name.to_owned(), c)).collect(),
+        }
+        .with_kinds(files)
+    }
+
+    /// This scheme with a conversion that the files of kinds may name.
+    #[must_use]
+    pub fn with_conversion(mut self, name: &str, conversion: Conversion) -> Self {
+        self.conversions.insert(name.to_owned(), conversion);
+        self
+    }
+
+    /// This scheme with the kinds of these files, given as path and content in the form of `fixtures/kinds`.
+    pub fn with_kinds<'a>(&self, files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<Self, LoadError> {
+        let (kinds, types) = load::kinds(&self.shared, files)?;
+        let types = Arc::new(types);
+        let mut made = self.clone();
+        let (stored, converted): (Vec<Kind>, Vec<Kind>) =
+            kinds.into_iter().partition(|kind| kind.file.storage.is_empty());
+        for kind in stored.into_iter().chain(converted) {
+            made.add(kind, &types)?;
+        }
+        made.resources.sort_by(|a, b| {
+            let key = |r: &'_ Resource| {
+                (
+                    r.plural.is_empty(),
+                    r.group.clone(),
+                    r.plural.clone(),
+                    r.version.clone(),
+                )
+            };
+            key(a).cmp(&key(b))
+        });
+        Ok(made)
+    }
+
+    fn add(&mut self, kind: Kind, types: &Arc<Types>) -> Result<(), LoadError> {
+        let Kind { origin, file, root } = kind;
+        let error = |problem: String| LoadError::new(&origin, problem);
+        let group_version = file.group_version();
+        if self.kind(&group_version, &file.kind).is_some()
+            || self.resource(&file.group, &file.version, &file.plural).is_some()
+        {
+            return Err(error(format!("{group_version} has {} already", file.kind)));
+        }
+        let storage = if file.storage.is_empty() {
+            None
+        } else {
+            let stored = self.kind(&file.storage, &file.kind);
+            let resource = stored
+                .filter(|stored| stored.is_storage_version())
+                .ok_or_else(|| error(format!("{} is not stored in {}", file.kind, file.storage)))?
+                .clone();
+            let conversion = match &file.conversion {
+                None => Conversion::identity(),
+                Some(name) => self
+                    .conversions
+                    .get(name)
+                    .cloned()
+                    .ok_or_else(|| error(format!("no conversion {name}")))?,
+            };
+            Some(StorageVersion { resource, conversion })
+        };
+        self.resources
+            .push(Arc::new(Resource::new(file, root, types.clone(), storage)));
+        Ok(())
+    }
+
+    /// This scheme without a resource: all versions of the kind that is stored as the group's `plural`.
+    pub fn without(&self, stored_as: &GroupResource) -> Self {
+        let mut made = self.clone();
+        made.resources.retain(|resource| resource.stored_as() != stored_as);
+        made
+    }
+
+    /// Every resource that has a path, in the order of discovery.
+    pub fn resources(&self) -> &[Arc<Resource>] {
+        let served = self.resources.partition_point(|resource| !resource.plural.is_empty());
+        self.resources.get(..served).unwrap_or_default()
+    }
+
+    /// The resource at a path.
+    pub fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.resources
+            .iter()
+            .find(|r| r.plural == plural && r.group == group && r.version == version && !plural.is_empty())
+    }
+
+    /// A kind by its name, also one that is only ever a body: `DeleteOptions`, `Scale`, `DeploymentRollback`.
+    pub fn kind(&self, group_version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        self.resources.iter().find(|r| r.is_kind(group_version, kind))
+    }
+
+    /// Whether v1.2 has the kind, even if nothing but its name is known here.
+    pub(super) fn is_registered(&self, group_version: &str, kind: &str) -> bool {
+        self.shared.is_registered(group_version, kind)
+    }
+}
+
+fn files<'a>(dir: &'a Dir<'a>) -> impl Iterator<Item = File<'a>> + Clone {
+    let mut found = Vec::new();
+    let mut open = vec![dir];
+    while let Some(dir) = open.pop() {
+        for entry in dir.entries() {
+            match entry {
+                DirEntry::Dir(dir) => open.push(dir),
+                DirEntry::File(file) => found.extend(file.path().to_str().map(|path| (path, file.contents()))),
+            }
+        }
+    }
+    found.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::scheme::Syntax;
+
+    #[test]
+    fn the_builtin_kinds_load_in_the_order_of_discovery() {
+        let scheme = Scheme::load(files(&KINDS)).unwrap();
+        let names: Vec<String> = scheme
+            .resources()
+            .iter()
+            .map(|r| format!("{}/{}", r.group_version(), r.plural))
+            .collect();
+        assert_eq!(names.first().map(String::as_str), Some("v1/bindings"));
+        assert_eq!(
+            names.last().map(String::as_str),
+            Some("extensions/v1beta1/replicationcontrollers")
+        );
+        assert!(names.contains(&"batch/v1/jobs".to_owned()));
+        assert!(names.contains(&"v1/nodes".to_owned()));
+    }
+
+    #[test]
+    fn a_type_can_be_walked_by_field_names() {
+        let scheme = Scheme::builtin();
+        let pods = scheme.resource("", "v1", "pods").unwrap();
+        let containers = pods
+            .type_ref()
+            .field("spec")
+            .and_then(|f| f.type_ref.field("containers"))
+            .unwrap();
+        assert_eq!(containers.merge_key.map(|key| &**key), Some("name"));
+        let ports = containers.type_ref.element().and_then(|c| c.field("ports")).unwrap();
+        assert_eq!(ports.merge_key.map(|key| &**key), Some("containerPort"));
+        assert!(pods.type_ref().field("nope").is_none());
+        assert!(
+            pods.type_ref().field("kind").is_some()
+                && containers.type_ref.element().and_then(|c| c.field("kind")).is_none()
+        );
+    }
+
+    fn with(file: &str) -> Result<Scheme, LoadError> {
+        Scheme::builtin().with_kinds([("x.json", file.as_bytes())].into_iter())
+    }
+
+    #[rstest]
+    #[case(r#"{"kind": "X", "version": "v1", "fields": {"a": "Nope"}}"#, "no type Nope")]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "fields": {"a": "*X", "b": "Y"}, "types": {"Y": {"x": "X"}}}"#,
+        "X contains itself by value"
+    )]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "fields": {"+Y": ""}, "types": {"Y": {"+X": ""}}}"#,
+        "X embeds itself"
+    )]
+    #[case(r#"{"kind": "Pod", "version": "v1", "fields": {}}"#, "v1 has Pod already")]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "plural": "pods", "fields": {}}"#,
+        "v1 has X already"
+    )]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "storage": "v2", "fields": {}}"#,
+        "X is not stored in v2"
+    )]
+    #[case(
+        r#"{"kind": "Job", "group": "x", "version": "v1", "storage": "batch/v1", "fields": {}}"#,
+        "Job is not stored in batch/v1"
+    )]
+    #[case(
+        r#"{"kind": "Pod", "version": "v2", "storage": "v1", "conversion": "none", "fields": {}}"#,
+        "no conversion none"
+    )]
+    fn a_file_that_makes_no_sense_is_named(#[case] file: &str, #[case] problem: &str) {
+        assert_eq!(with(file).unwrap_err().to_string(), format!("x.json: {problem}"));
+    }
+
+    #[test]
+    fn a_type_may_contain_itself() {
+        let scheme = with(
+            r#"{"kind": "Tree", "group": "x.org", "version": "v1", "plural": "trees", "fields": {"metadata": "ObjectMeta?", "root": "Node?"},
+                "types": {"Node": {"name": "string = leaf", "left": "*Node?", "more": "[]Node? by name", "named": "map[string]Node?"}}}"#,
+        )
+        .unwrap();
+        let trees = scheme.resource("x.org", "v1", "trees").unwrap();
+        let body =
+            r#"{"root": {"name": "a", "left": {"left": {"other": 1}}, "named": {"n": {"more": [{"name": "b"}]}}}}"#;
+        let mut tree = scheme.decode(trees, body.as_bytes(), Syntax::Json).unwrap();
+        trees.default(&mut tree);
+        assert_eq!(
+            tree["root"].to_string(),
+            r#"{"name":"a","left":{"name":"leaf","left":{"name":"leaf"}},"named":{"n":{"name":"","more":[{"name":"b"}]}}}"#
+        );
+        let deep = format!(
+            "{{\"root\": {}{}}}",
+            r#"{"left": "#.repeat(150),
+            "{}".to_owned() + &"}".repeat(150)
+        );
+        assert!(
+            scheme
+                .decode(trees, deep.as_bytes(), Syntax::Json)
+                .unwrap_err()
+                .message
+                .contains("max depth")
+        );
+    }
+
+    #[test]
+    fn a_kind_can_be_taken_out_with_all_its_versions() {
+        let jobs = GroupResource::new("extensions", "jobs");
+        let scheme = Scheme::builtin().without(&jobs);
+        assert!(scheme.resource("batch", "v1", "jobs").is_none() && scheme.kind("extensions/v1beta1", "Job").is_none());
+        assert!(scheme.resource("extensions", "v1beta1", "deployments").is_some());
+    }
+}
