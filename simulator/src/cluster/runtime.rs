@@ -60,6 +60,11 @@ impl Runtime {
         self.client.api(api_version, plural)
     }
 
+    /// Every resource whose objects are in namespaces and can be deleted.
+    pub(crate) fn namespaced(&self) -> Result<Vec<Api>, Status> {
+        self.client.namespaced()
+    }
+
     pub(crate) fn recorder(&self, component: &str, host: Option<&str>) -> Result<EventRecorder, Status> {
         EventRecorder::new(&self.client, component, host)
     }

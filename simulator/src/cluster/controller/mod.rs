@@ -2,8 +2,18 @@
 //!
 //! Source of what they do, of reasons and texts: `pkg/controller` of Kubernetes v1.2.
 
+mod daemon_set;
+mod deployment;
+mod endpoints;
+mod horizontal_pod_autoscaler;
+mod job;
+mod namespace;
+mod node;
+mod persistent_volume;
 mod pods;
+mod quota;
 mod replication;
+mod service_account;
 
 use std::{collections::BTreeSet, str::FromStr, sync::Arc};
 
@@ -11,7 +21,22 @@ use super::{runtime::Runtime, scheduler};
 use crate::api::Status;
 
 /// The names of all controllers, the scheduler among them.
-const NAMES: [&str; 3] = ["replicaset", "replicationcontroller", "scheduler"];
+const NAMES: [&str; 14] = [
+    "daemonset",
+    "deployment",
+    "endpoints",
+    "horizontalpodautoscaler",
+    "job",
+    "namespace",
+    "node",
+    "persistentvolume",
+    "replicaset",
+    "replicationcontroller",
+    "resourcequota",
+    "scheduler",
+    "serviceaccount",
+    "serviceaccounttoken",
+];
 
 /// Which controllers run. Default: all of them.
 ///
@@ -87,7 +112,18 @@ impl FromStr for Controllers {
 pub(super) async fn add(runtime: &Arc<Runtime>, controllers: &Controllers) -> Result<(), Status> {
     for name in &controllers.0 {
         match *name {
+            "daemonset" => daemon_set::add(runtime).await?,
+            "deployment" => deployment::add(runtime).await?,
+            "endpoints" => endpoints::add(runtime).await?,
+            "horizontalpodautoscaler" => horizontal_pod_autoscaler::add(runtime).await?,
+            "job" => job::add(runtime).await?,
+            "namespace" => namespace::add(runtime).await?,
+            "node" => node::add(runtime).await?,
+            "persistentvolume" => persistent_volume::add(runtime).await?,
+            "resourcequota" => quota::add(runtime).await?,
             "scheduler" => scheduler::add(runtime).await?,
+            "serviceaccount" => service_account::add_accounts(runtime).await?,
+            "serviceaccounttoken" => service_account::add_tokens(runtime).await?,
             "replicationcontroller" => {
                 replication::add(runtime, "v1", "replicationcontrollers", "replication-controller").await?;
             }
