@@ -32,7 +32,12 @@ fn headers(all: &[(&str, &str)]) -> Headers {
 
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
-    let tape = Tape::create(&folder.path().join("entry.yaml"), &Header::new(Timestamp::UNIX_EPOCH)).expect("a tape");
+    let tape = Tape::create(
+        &folder.path().join("entry.yaml"),
+        &Header::new(Timestamp::UNIX_EPOCH),
+        false,
+    )
+    .expect("a tape");
     let redactor = Redactor::new(Rules::default());
     let request = Request {
         method: "GET".into(),

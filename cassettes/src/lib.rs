@@ -20,6 +20,7 @@ pub mod format;
 pub mod har;
 pub mod interaction;
 pub mod matcher;
+pub mod once;
 pub mod recorder;
 pub mod redactor;
 pub mod replayer;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
+use jiff::Timestamp;
 use proptest::prelude::*;
 use rstest::rstest;
 use std::time::Duration;
@@ -157,7 +158,12 @@ fn weight(interaction: &Interaction) -> usize {
 fn many_threads_leave_whole_documents_and_whole_frames() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
-    let tape = Tape::create(&path, &Header::new("2026-11-21T11:45:16Z".parse().expect("a time"))).expect("a tape");
+    let tape = Tape::create(
+        &path,
+        &Header::new("2026-11-21T11:45:16Z".parse().expect("a time")),
+        false,
+    )
+    .expect("a tape");
     std::thread::scope(|scope| {
         for id in 1..=8_u64 {
             let tape = &tape;
@@ -306,4 +312,41 @@ proptest! {
         prop_assert!(read.as_ref().is_ok_and(|read| *read == cassette), "{:?}\n{}\n{:?}", cassette, text, read);
         prop_assert_eq!(har::import(&har::export(&cassette)).expect("from HAR"), cassette);
     }
+}
+
+#[test]
+fn a_cassette_is_never_replaced_by_accident_nor_readable_by_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.yaml");
+    let header = Header::new(Timestamp::UNIX_EPOCH);
+    let mode = || {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777
+    };
+    drop(Tape::create(&path, &header, false).expect("a new file"));
+    assert_eq!(mode(), 0o600);
+    assert!(Tape::create(&path, &header, false).is_err());
+    std::fs::write(&path, "something longer than a header".repeat(100)).expect("written");
+    drop(Tape::create(&path, &header, true).expect("replaced"));
+    let cassette = format::read(&path).expect("a cassette");
+    format::write(&path, &cassette).expect("written");
+    assert_eq!((mode(), format::read(&path).expect("a cassette")), (0o600, cassette));
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        1,
+        "nothing is left beside it"
+    );
+}
+
+#[test]
+fn a_list_of_contents_has_no_characters_that_a_terminal_obeys() {
+    let cassette = format::parse(
+        "---\ncassette: 1\nrecorded: 2026-11-21T11:45:16Z\ncomment: \"a\\x1b[2Jb\"\n...\n---\nid: 1\nstarted: 2026-11-21T11:45:16Z\nrequest:\n  method: GET\n  url: \"/\\x1b]0;x\\x07\"\nresponse:\n  status: 200\n...\n",
+    )
+    .expect("a cassette");
+    let text = format::contents(&cassette);
+    assert!(
+        text.contains("\\u{1b}[2J") && !text.contains(|c: char| c.is_control() && c != '\n'),
+        "{text:?}"
+    );
 }

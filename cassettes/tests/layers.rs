@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layers from left to right; those in one place do not import one another.
-const LAYERS: [&[&str]; 5] = [
+const LAYERS: [&[&str]; 6] = [
     &["interaction"],
     &["format"],
     &["matcher", "bindings", "redactor"],
     &["differ", "har", "transport"],
     &["recorder", "replayer", "verifier"],
+    &["once"],
 ];
 
 fn rank(layer: &str) -> usize {

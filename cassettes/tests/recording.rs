@@ -13,6 +13,7 @@ use origin::{Origin, url};
 use std::path::PathBuf;
 use std::time::Duration;
 use stuntdouble_cassettes::interaction::{Data, FailureKind, Outcome, Payload, Sender};
+use stuntdouble_cassettes::once::Once;
 use stuntdouble_cassettes::recorder::{self, Recorder};
 use stuntdouble_cassettes::replayer::{self, OnMiss, Replayer, Speed};
 use stuntdouble_cassettes::transport::{Client, Credentials, full};
@@ -114,6 +115,31 @@ async fn a_replay_gives_the_answers_that_were_recorded() {
     }
     assert_eq!(replayer.misses(), Vec::<String>::new());
     assert_eq!(replayer.unplayed(), Vec::<u64>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_recorded_once_and_then_replayed() {
+    let setup = Setup::new();
+    let origin = Origin::start().await;
+    let start = async || {
+        let record = recorder::Options::new(url(&origin));
+        Once::start(&setup.path(), record, replayer::Options::default())
+            .await
+            .expect("a session")
+    };
+    let first = start().await;
+    assert!(first.is_recording());
+    let counted = ask(&client(&first.url()), "GET", "/count", "").await;
+    first.stop().await;
+    for _ in 0..2 {
+        let again = start().await;
+        assert!(!again.is_recording());
+        assert_eq!(ask(&client(&again.url()), "GET", "/count", "").await, counted);
+        again.assert_all_played();
+        again.stop().await;
+    }
+    let idle = start().await;
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| idle.assert_all_played())).is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]

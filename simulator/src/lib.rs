@@ -1,13 +1,14 @@
 //! A stand-in for a cluster's HTTP API (Kubernetes v1.2 era) and its logging add-ons.
 //!
 //! The layers, each importing only what stands to its left:
-//! `api < scheme < patch < strategy < store < watch < registry < cluster < logs < http`. The log search
+//! `api < compat < scheme < patch < strategy < store < watch < registry < cluster < logs < http`. The log search
 //! backend is the crate `stuntdouble-search`, re-exported as [`search`].
 
 pub mod api;
 pub mod client;
 pub mod clock;
 pub mod cluster;
+mod compat;
 pub mod http;
 pub mod patch;
 pub mod profile;

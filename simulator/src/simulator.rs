@@ -31,6 +31,7 @@ use crate::{
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
     rng::Rng,
+    scheme::{Kinds, LoadError},
 };
 
 /// Why a simulator does not start.
@@ -392,6 +393,44 @@ impl Simulator {
     /// A client that reads and writes the cluster's objects without HTTP.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// Serves more kinds from now on: routes, discovery, descriptions and watches have them at once.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// use serde_json::json;
+    /// use stuntdouble_simulator::{Simulator, scheme::Kinds};
+    ///
+    /// let simulator = Simulator::builder().bare(true).start().await?;
+    /// let widget = json!({
+    ///     "kind": "Widget", "group": "example.com", "version": "v1", "plural": "widgets", "namespaced": true,
+    ///     "verbs": ["create", "get", "list", "watch", "update", "patch", "delete", "deletecollection"],
+    ///     "fields": {"metadata": "ObjectMeta?", "size": "int32?"},
+    /// });
+    /// simulator.add_kinds(&Kinds::default().file("widget.json", widget.to_string()))?;
+    /// let widgets = simulator.client().api("example.com/v1", "widgets")?.in_namespace("default");
+    /// let made = widgets.create(json!({"metadata": {"name": "a"}, "size": 3})).await?;
+    /// assert_eq!(made["size"], 3);
+    /// simulator.remove_kind("example.com", "widgets").await?;
+    /// assert!(simulator.client().api("example.com/v1", "widgets").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A file that does not make sense, or a kind that is there already; nothing is added then.
+    pub fn add_kinds(&self, kinds: &Kinds) -> Result<(), LoadError> {
+        self.client.registry().add_kinds(kinds)
+    }
+
+    /// No longer serves a resource, in any of its versions. Its objects are removed, its watches end.
+    ///
+    /// # Errors
+    /// 404 if there is no such resource.
+    pub async fn remove_kind(&self, group: &str, plural: &str) -> Result<(), Status> {
+        self.client.registry().remove_kind(group, plural).await
     }
 
     /// Steps a frozen clock, from one deadline to the next; at each it waits until nothing is left to do.

@@ -12,8 +12,9 @@ use std::{
 };
 
 /// The layers, lowest first.
-const LAYERS: [&str; 11] = [
+const LAYERS: [&str; 12] = [
     "api",
+    "compat",
     "scheme",
     "patch",
     "strategy",

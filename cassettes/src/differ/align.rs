@@ -1,7 +1,7 @@
 //! Which interaction of one cassette is which of another.
 
 use crate::interaction::Request;
-use crate::matcher::{Ask, Match};
+use crate::matcher::Ask;
 use regex::Regex;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::sync::LazyLock;
@@ -75,7 +75,7 @@ fn pair(
         let ask = a.get(one).map(|request| Ask::new(request));
         let fits = |two: &usize| {
             let other = b.get(*two).map(|request| Ask::new(request));
-            matches!((&ask, other), (Some(ask), Some(other)) if matches!(ask.matches(&other), Match::Fits(..)))
+            matches!((&ask, other), (Some(ask), Some(other)) if ask.is_like(&other))
         };
         match (next..here.end).find(fits) {
             Some(two) => {

@@ -1,6 +1,7 @@
 //! Differences as text and JSON.
 
 use super::{Diff, Finding, Grade, Row, Side};
+use crate::interaction::terminal;
 use serde_json::{Value, json};
 use similar::TextDiff;
 use std::time::Duration;
@@ -44,9 +45,10 @@ impl Diff {
                 (None, Some(b)) => format!("[- | {}] {}", b.id, b.request),
                 (None, None) => continue,
             };
-            out.push_str(&format!("{marks}\n"));
+            out.push_str(&format!("{}\n", terminal::line(&marks)));
             for finding in &row.findings {
-                out.push_str(&format!("    {}: {}\n", finding.grade.name(), finding.text));
+                let text = terminal::line(&finding.text);
+                out.push_str(&format!("    {}: {text}\n", finding.grade.name()));
             }
             if let (Some(a), Some(b)) = (&row.a, &row.b) {
                 let changed = lines(&a.answer, &b.answer)
@@ -54,7 +56,7 @@ impl Diff {
                     .context_radius(CONTEXT)
                     .to_string();
                 for line in changed.lines() {
-                    out.push_str(&format!("    {line}\n"));
+                    out.push_str(&format!("    {}\n", terminal::line(line)));
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! A cassette as a table of contents.
 
+use crate::interaction::terminal::line;
 use crate::interaction::{Cassette, Data, Interaction, Outcome, Payload, to_millis};
 
 /// What stands in a cassette: its header, then a line for each interaction.
@@ -8,7 +9,7 @@ pub fn contents(cassette: &Cassette) -> String {
     let mut out = String::new();
     let mut say = |label: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            out.push_str(&format!("{label:<12}{value}\n"));
+            out.push_str(&format!("{label:<12}{}\n", line(value)));
         }
     };
     say("about", header.comment.as_deref());
@@ -27,7 +28,7 @@ pub fn contents(cassette: &Cassette) -> String {
     for interaction in &cassette.interactions {
         let since = start.map_or(0.0, |start| interaction.started.duration_since(start).as_secs_f64());
         let request = &interaction.request;
-        let line = format!(
+        let shown = format!(
             "{:>5}  {since:>9.3} s  {:<7} {:<4} {}  {}",
             interaction.id,
             request.method,
@@ -35,7 +36,7 @@ pub fn contents(cassette: &Cassette) -> String {
             request.url,
             rest(interaction)
         );
-        out.push_str(line.trim_end());
+        out.push_str(line(&shown).trim_end());
         out.push('\n');
     }
     out

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::NamedTempFile;
 
 const BEGIN: &str = "---\n";
 const ENDED: &str = "...\n";
@@ -46,11 +47,12 @@ pub struct End {
 }
 
 impl Tape {
-    /// Begins a cassette in a new file; one that is there is replaced.
+    /// Begins a cassette in a new file, which only its owner can read. A file that exists is an error unless
+    /// `overwrite` says that it is replaced.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub fn create(path: &Path, of: &Header) -> Result<Self, FormatError> {
+    /// If the file exists, or cannot be written.
+    pub fn create(path: &Path, of: &Header, overwrite: bool) -> Result<Self, FormatError> {
         let mut text = String::from(BEGIN);
         header(&mut text, of);
         text.push_str(ENDED);
@@ -58,7 +60,7 @@ impl Tape {
             path: path.to_owned(),
             source,
         };
-        let mut file = File::create(path).map_err(fail)?;
+        let mut file = created(path, overwrite).map_err(fail)?;
         file.write_all(text.as_bytes()).map_err(fail)?;
         Ok(Self {
             path: path.to_owned(),
@@ -253,12 +255,36 @@ pub fn to_string(cassette: &Cassette) -> String {
     text
 }
 
-/// Writes a cassette to a file, a document for each interaction.
+/// A new file that only its owner can read.
+fn created(path: &Path, overwrite: bool) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if !overwrite {
+        return options.create_new(true).open(path);
+    }
+    let file = options.create(true).truncate(true).open(path)?;
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    Ok(file)
+}
+
+/// Writes a cassette to a file, a document for each interaction. The file has all of it or is as it was before; only
+/// its owner can read it.
 ///
 /// # Errors
 /// If the file cannot be written.
 pub fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError> {
-    std::fs::write(path, to_string(cassette)).map_err(|source| FormatError::File {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let written = || {
+        let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        file.write_all(to_string(cassette).as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    };
+    written().map_err(|source| FormatError::File {
         path: path.to_owned(),
         source,
     })

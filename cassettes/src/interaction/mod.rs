@@ -8,6 +8,7 @@
 mod clock;
 mod exchange;
 mod placeholder;
+pub mod terminal;
 
 pub use clock::{Clock, millis, to_millis};
 pub use exchange::{Answer, Data, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request, Sender};

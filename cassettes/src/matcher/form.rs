@@ -9,33 +9,51 @@ static UUID: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new("(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$").ok());
 static STAMP: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$").ok());
-/// The letters and digits that generated names are made of: no vowels, so that no words come of them.
-static GENERATED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[bcdfghjklmnpqrstvwxz2456789]{5,}$").ok());
-static RANDOM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[0-9a-z]*[0-9][0-9a-z]*$").ok());
+/// The suffix of a name that the API generated: five letters and digits, no vowels, so that no words come of them.
+static GENERATED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[bcdfghjklmnpqrstvwxz2456789]{5}$").ok());
+/// A random value of a client's: a letter after a digit. Digits at the end alone are those of a counter or a version.
+static RANDOM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[0-9a-z]*[0-9][a-z][0-9a-z]*$").ok());
 
 /// What may be a placeholder as base64.
 static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("cmVkYWN0ZWQt[0-9A-Za-z+/]+=*").ok());
 
-/// The shortest random value: a shorter one could be a counter.
-const SHORTEST: usize = 4;
+/// The shortest random value.
+const SHORTEST: usize = 5;
 
-/// The volatile values in which two texts differ, recorded and live; none where they differ in more.
-pub(super) fn pairs(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
+/// The hosts whose ports the system chose.
+const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "::1]"];
+
+/// Where a text is in a request, which says what may differ in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place<'a> {
+    /// In the path: nothing but what was redacted.
+    Path,
+    /// A value in the query or in the body, in which these pairs were made up.
+    Value(&'a [(String, String)]),
+    /// The name of an object that is created, which a client may make up.
+    NewName,
+}
+
+/// The volatile values in which two texts differ, recorded and live; none if they differ in more.
+pub(super) fn pairs(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<(String, String)>> {
     let pair = |one: &str, two: &str| vec![(one.to_owned(), two.to_owned())];
     if is_placeholder(recorded) {
         return Some(pair(recorded, &decoded(live)));
     }
-    if both(&UUID, recorded, live) {
+    if place != Place::Path && both(&UUID, recorded, live) {
         return Some(pair(recorded, live));
     }
-    if both(&STAMP, recorded, live) {
+    if place != Place::Path && both(&STAMP, recorded, live) {
         return Some(Vec::new());
     }
     let secrets = secrets(recorded);
     if !secrets.is_empty() {
         return captured(recorded, live, &secrets);
     }
-    by_words(recorded, live)
+    match place {
+        Place::Path => None,
+        place => by_words(recorded, live, place),
+    }
 }
 
 fn both(form: &LazyLock<Option<Regex>>, one: &str, two: &str) -> bool {
@@ -86,35 +104,48 @@ fn decoded(secret: &str) -> String {
     }
 }
 
-/// Compares word by word, where a word is what stands between marks.
-fn by_words(recorded: &str, live: &str) -> Option<Vec<(String, String)>> {
+/// Compares word by word, where a word is what is between marks.
+fn by_words(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<(String, String)>> {
     let (there, here) = (words(recorded), words(live));
     if there.len() != here.len() {
         return None;
     }
     let mut found = Vec::new();
-    let mut before = "";
+    let mut at = 0;
     for (one, two) in there.iter().zip(&here) {
-        if one != two {
-            if !same_form(one, two, before) {
-                return None;
-            }
-            found.push((one.to_string(), two.to_string()));
+        let before = recorded.get(..at)?;
+        at += one.len();
+        if one == two {
+            continue;
         }
-        before = one;
+        let fits = match place {
+            _ if is_port(one, two, before) => true,
+            Place::NewName => are_made_up(one, two, before),
+            Place::Value(introduced) => introduced.iter().any(|(there, here)| there == one && here == two),
+            Place::Path => false,
+        };
+        if !fits {
+            return None;
+        }
+        found.push((one.to_string(), two.to_string()));
     }
     Some(found)
 }
 
-fn same_form(recorded: &str, live: &str, before: &str) -> bool {
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    // A port of one's own, which the system chose.
-    if before == ":" && digits(recorded) && digits(live) && recorded.len().min(live.len()) >= SHORTEST {
-        return true;
-    }
-    recorded.len() == live.len()
-        && recorded.len() >= SHORTEST
-        && (both(&GENERATED, recorded, live) || both(&RANDOM, recorded, live))
+/// Whether two words are ports of the client's own, which the system chose.
+fn is_port(recorded: &str, live: &str, before: &str) -> bool {
+    let port = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let local = before
+        .strip_suffix(':')
+        .is_some_and(|host| LOCAL.iter().any(|local| host.ends_with(local)));
+    local && port(recorded) && port(live)
+}
+
+/// Whether two words of a new object's name are random values.
+fn are_made_up(recorded: &str, live: &str, before: &str) -> bool {
+    let generated = before.ends_with('-') && both(&GENERATED, recorded, live);
+    let random = recorded.len() >= SHORTEST && recorded.len() == live.len() && both(&RANDOM, recorded, live);
+    generated || random
 }
 
 /// A text in words and the marks between them.
@@ -144,19 +175,46 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case("suite-x8f2a-pod", "suite-91bbc-pod", Some(vec![("x8f2a", "91bbc")]))]
-    #[case("web-bcdfg", "web-xz245", Some(vec![("bcdfg", "xz245")]))]
-    #[case("web-front", "web-other", None)]
-    #[case("run-17", "run-18", None)]
-    #[case("127.0.0.1:34567", "127.0.0.1:4567", Some(vec![("34567", "4567")]))]
-    #[case("2026-11-21T11:45:16Z", "2015-06-26T12:00:00Z", Some(vec![]))]
-    #[case("user:redacted-1@host", "user:p:w@x@host", Some(vec![("redacted-1", "p:w@x")]))]
-    #[case("a", "b", None)]
-    fn values_of_one_form_match(#[case] there: &str, #[case] here: &str, #[case] expected: Option<Vec<(&str, &str)>>) {
-        let found = pairs(there, here);
-        let found = found
-            .as_ref()
-            .map(|pairs| pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
-        assert_eq!(found, expected);
+    #[case::random("suite-x8f2a-pod", "suite-91bbc-pod", Some(vec![("x8f2a", "91bbc")]))]
+    #[case::generated("web-bcdfg", "web-xz245", Some(vec![("bcdfg", "xz245")]))]
+    #[case::words("web-front", "web-other", None)]
+    #[case::counter("run-17", "run-18", None)]
+    #[case::node("node1", "node2", None)]
+    #[case::counters("job12", "run34", None)]
+    #[case::placeholder("user:redacted-1~@host", "user:p:w@x@host", Some(vec![("redacted-1~", "p:w@x")]))]
+    fn a_client_makes_up_random_names(
+        #[case] there: &str,
+        #[case] here: &str,
+        #[case] expected: Option<Vec<(&str, &str)>>,
+    ) {
+        assert_eq!(found(there, here, Place::NewName), expected.map(owned));
+    }
+
+    #[rstest]
+    #[case::version("v1beta1", "v1beta2", None)]
+    #[case::random("suite-x8f2a", "suite-91bbc", None)]
+    #[case::introduced("a.n7x2b.c", "a.q9z4d.c", Some(vec![("n7x2b", "q9z4d")]))]
+    #[case::port("http://127.0.0.1:34567/", "http://127.0.0.1:4567/", Some(vec![("34567", "4567")]))]
+    #[case::other_port("10.0.0.1:8080", "10.0.0.1:8081", None)]
+    #[case::time("2026-11-21T11:45:16Z", "2015-06-26T12:00:00Z", Some(vec![]))]
+    fn other_values_differ_by_what_was_introduced(
+        #[case] there: &str,
+        #[case] here: &str,
+        #[case] expected: Option<Vec<(&str, &str)>>,
+    ) {
+        let introduced = [("n7x2b".to_owned(), "q9z4d".to_owned())];
+        assert_eq!(found(there, here, Place::Value(&introduced)), expected.map(owned));
+        assert_eq!(found(there, here, Place::Path), None, "a path never differs");
+    }
+
+    fn found(there: &str, here: &str, place: Place<'_>) -> Option<Vec<(String, String)>> {
+        pairs(there, here, place)
+    }
+
+    fn owned(pairs: Vec<(&str, &str)>) -> Vec<(String, String)> {
+        pairs
+            .into_iter()
+            .map(|(one, two)| (one.to_owned(), two.to_owned()))
+            .collect()
     }
 }

@@ -1,15 +1,17 @@
 //! Whether a live request is a recorded one.
 //!
 //! Promises: method, path, query and body decide; the order of query parameters, of a selector's terms and of JSON keys does not; values that
-//! a client makes up anew each time (UUIDs, times, random suffixes, ports of its own, secrets that were redacted) match
-//! one another if they have the same form, and are reported as pairs, so that a session can hold them one to one.
+//! a client makes up anew each time (UUIDs, times, its own ports, random names of the objects that it creates, secrets
+//! that were redacted) match one another, and are reported as pairs, so that a session can hold them one to one. Nothing
+//! else is guessed: a path differs in nothing but what was redacted, so that API groups, versions, resources and names
+//! are those that were recorded, or were made up in an earlier request.
 //! Limits: what is neither JSON nor equal does not match.
 //! Source: DESIGN.md, decision 9.
 
 mod form;
 
 use crate::interaction::Request;
-use form::pairs;
+use form::{Place, pairs};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -116,11 +118,23 @@ impl Ask {
 
     /// Whether a live request is this recorded one.
     pub fn matches(&self, live: &Self) -> Match {
-        let mut all = Comparison::default();
+        self.compared(live, Comparison::default())
+    }
+
+    /// Whether a request of one session is like one of another, in which any name can be another random one.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let comparison = Comparison {
+            names_vary: true,
+            ..Comparison::default()
+        };
+        matches!(self.compared(other, comparison), Match::Fits(..))
+    }
+
+    fn compared(&self, live: &Self, mut all: Comparison) -> Match {
         if self.method != live.method {
             all.differs(format!("method {}, recorded {}", live.method, self.method));
         }
-        all.text("path", &self.path, &live.path);
+        all.text("path", &self.path, &live.path, Place::Path);
         let mut loose = false;
         for name in self
             .query
@@ -133,7 +147,7 @@ impl Ask {
                 _ if free => loose = true,
                 (Some(there), Some(here)) if there.len() == here.len() => {
                     for (there, here) in there.iter().zip(here) {
-                        all.text(&format!("query parameter {name}"), there, here);
+                        all.text(&format!("query parameter {name}"), there, here, Place::Value(&[]));
                     }
                 }
                 (there, here) => {
@@ -145,6 +159,9 @@ impl Ask {
                     ));
                 }
             }
+        }
+        if self.method == "POST" {
+            all.names(&self.body, &live.body);
         }
         all.content(&self.body, &live.body);
         if !all.differences.is_empty() {
@@ -211,6 +228,10 @@ fn without_namespace<'a>(segments: &[&'a str]) -> Vec<&'a str> {
 #[derive(Default)]
 struct Comparison {
     pairs: Vec<(String, String)>,
+    /// What is made up in the name of the object that is created.
+    introduced: Vec<(String, String)>,
+    /// Whether any name can be another random one.
+    names_vary: bool,
     differences: Vec<String>,
 }
 
@@ -219,11 +240,32 @@ impl Comparison {
         self.differences.push(what);
     }
 
-    fn text(&mut self, what: &str, recorded: &str, live: &str) {
+    /// Takes what is made up in the names of an object that is created.
+    fn names(&mut self, recorded: &Content, live: &Content) {
+        let (Content::Json(recorded), Content::Json(live)) = (recorded, live) else {
+            return;
+        };
+        for field in ["/metadata/name", "/metadata/generateName", "/metadata/namespace"] {
+            let text = |of: &'_ Value| of.pointer(field).and_then(Value::as_str).map(str::to_owned);
+            if let (Some(there), Some(here)) = (text(recorded), text(live)) {
+                self.introduced
+                    .extend(pairs(&there, &here, Place::NewName).unwrap_or_default());
+            }
+        }
+    }
+
+    fn value(&mut self, what: &str, recorded: &str, live: &str) {
+        let introduced = std::mem::take(&mut self.introduced);
+        self.text(what, recorded, live, Place::Value(&introduced));
+        self.introduced = introduced;
+    }
+
+    fn text(&mut self, what: &str, recorded: &str, live: &str, place: Place<'_>) {
         if recorded == live {
             return;
         }
-        match pairs(recorded, live) {
+        let place = if self.names_vary { Place::NewName } else { place };
+        match pairs(recorded, live, place) {
             Some(pairs) => self.pairs.extend(pairs),
             None => self.differs(format!("{what} {}, recorded {}", clip(live), clip(recorded))),
         }
@@ -232,7 +274,7 @@ impl Comparison {
     fn content(&mut self, recorded: &Content, live: &Content) {
         match (recorded, live) {
             (Content::Json(there), Content::Json(here)) => self.values("body", there, here),
-            (Content::Text(there), Content::Text(here)) => self.text("body", there, here),
+            (Content::Text(there), Content::Text(here)) => self.value("body", there, here),
             (there, here) if there != here => self.differs("body is of another kind or has other bytes".into()),
             _ => {}
         }
@@ -256,7 +298,7 @@ impl Comparison {
                     self.values(&format!("{path}[{n}]"), value, other);
                 }
             }
-            (Value::String(there), Value::String(here)) => self.text(path, there, here),
+            (Value::String(there), Value::String(here)) => self.value(path, there, here),
             _ if recorded == live => {}
             _ => {
                 let (there, here) = (recorded.to_string(), live.to_string());
@@ -303,7 +345,23 @@ mod tests {
     )]
     #[case("/a?watch=true", "", "/a?watch=true&resourceVersion=7", "", Some(Fit::Loose))]
     #[case("/a?resourceVersion=5", "", "/a?resourceVersion=7", "", None)]
-    #[case("/ns/suite-x8f2a/pods", "", "/ns/suite-91bbc/pods", "", Some(Fit::Volatile))]
+    #[case("/ns/suite-x8f2a/pods", "", "/ns/suite-91bbc/pods", "", None)]
+    #[case("/apis/extensions/v1beta1/jobs", "", "/apis/extensions/v1beta2/jobs", "", None)]
+    #[case("/api/v1/nodes/node1", "", "/api/v1/nodes/node2", "", None)]
+    #[case(
+        "/ns",
+        r#"{"metadata":{"name":"suite-x8f2a","labels":{"of":"x8f2a"}}}"#,
+        "/ns",
+        r#"{"metadata":{"name":"suite-91bbc","labels":{"of":"91bbc"}}}"#,
+        Some(Fit::Volatile)
+    )]
+    #[case(
+        "/ns",
+        r#"{"metadata":{"name":"a","labels":{"of":"x8f2a"}}}"#,
+        "/ns",
+        r#"{"metadata":{"name":"a","labels":{"of":"91bbc"}}}"#,
+        None
+    )]
     #[case("/ns/a/pods", "", "/ns/b/pods", "", None)]
     #[case(
         "/a?fieldSelector=x%3D1,y%3D2",
@@ -349,7 +407,7 @@ mod tests {
         #[case] live_body: &str,
         #[case] expected: Option<Fit>,
     ) {
-        let found = match ask("GET", url, body).matches(&ask("GET", live_url, live_body)) {
+        let found = match ask("POST", url, body).matches(&ask("POST", live_url, live_body)) {
             Match::Fits(fit, _) => Some(fit),
             Match::Differs(_) => None,
         };

@@ -64,7 +64,7 @@ impl Sent {
     }
 }
 
-/// The body of an answer, recorded before it is passed on; of a long one, before its end is passed on.
+/// The body of an answer, recorded before it is passed on; a long one while it is passed on.
 pub(super) struct Recording {
     inner: Incoming,
     state: State,
@@ -97,7 +97,7 @@ impl Recording {
             State::Open(Box::new(entry))
         } else if length.is_some_and(|length| length > WHOLE as u64) {
             entry.open(true);
-            State::Beside(Pipe::new(entry, &tasks))
+            State::Beside(Pipe::new(entry, Vec::new(), &tasks))
         } else {
             let limit = length.is_none().then(|| Box::pin(sleep(STREAM)));
             State::Whole {
@@ -128,10 +128,10 @@ impl Recording {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Whole { mut entry, chunks, .. } => {
                 entry.open(pieces);
-                chunks.iter().for_each(|chunk| entry.data(chunk));
                 self.state = if pieces {
-                    State::Beside(Pipe::new(*entry, &self.tasks))
+                    State::Beside(Pipe::new(*entry, chunks, &self.tasks))
                 } else {
+                    chunks.iter().for_each(|chunk| entry.data(chunk));
                     State::Open(entry)
                 };
             }
@@ -146,8 +146,8 @@ impl Recording {
                 chunks => entry.whole(chunks.concat().into(), cut),
             },
             State::Open(mut entry) => entry.end(cut),
-            // The other end of the pipe sees that nothing follows.
-            State::Beside(_) | State::Done => {}
+            State::Beside(pipe) => pipe.end(cut),
+            State::Done => {}
         }
     }
 
@@ -160,32 +160,25 @@ impl Recording {
         let State::Beside(pipe) = &mut self.state else {
             return Poll::Ready(None);
         };
-        if !pipe.ending {
-            ready!(pipe.poll_room(context));
-            let frame = match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
-                Some(Ok(frame)) => Some(frame),
-                Some(Err(error)) => {
-                    pipe.send(None, Some(Some(crate::transport::failure(&error).text)));
-                    self.state = State::Done;
-                    return Poll::Ready(Some(Err(error.into())));
-                }
-                None => None,
-            };
-            let last = frame.is_none() || self.inner.is_end_stream();
-            pipe.send(
-                frame.as_ref().and_then(|frame| frame.data_ref().cloned()),
-                last.then_some(None),
-            );
-            if !last {
-                return Poll::Ready(frame.map(Ok));
-            }
-            pipe.ending = true;
-            pipe.held = frame;
+        ready!(pipe.poll_room(context));
+        let (frame, error) = match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
+            Some(Ok(frame)) => (Some(frame), None),
+            Some(Err(error)) => (None, Some(error)),
+            None => (None, None),
+        };
+        let last = frame.is_none() || self.inner.is_end_stream();
+        let cut = error.as_ref().map(|error| crate::transport::failure(error).text);
+        pipe.send(
+            frame.as_ref().and_then(|frame| frame.data_ref().cloned()),
+            last.then_some(cut),
+        );
+        if last {
+            self.state = State::Done;
         }
-        ready!(pipe.poll_done(context));
-        let held = pipe.held.take();
-        self.state = State::Done;
-        Poll::Ready(held.map(Ok))
+        match error {
+            Some(error) => Poll::Ready(Some(Err(error.into()))),
+            None => Poll::Ready(frame.map(Ok)),
+        }
     }
 }
 
@@ -208,13 +201,6 @@ impl HttpBody for Recording {
                 }
                 if !self.is_all() {
                     return Poll::Ready(Some(Ok(frame)));
-                }
-                if let State::Beside(pipe) = &mut self.state {
-                    ready!(pipe.poll_room(context));
-                    pipe.send(None, Some(None));
-                    pipe.ending = true;
-                    pipe.held = Some(frame);
-                    return self.poll_beside(context);
                 }
                 self.end(None);
                 Poll::Ready(Some(Ok(frame)))

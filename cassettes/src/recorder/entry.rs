@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A body longer than this is recorded in pieces, without structure.
-pub(super) const WHOLE: usize = 1 << 20;
+/// A body longer than this is recorded in pieces, without structure, on a thread of its own.
+pub(super) const WHOLE: usize = 64 << 10;
 
 /// A line longer than this is recorded in pieces.
 const LONGEST_LINE: usize = 1 << 20;

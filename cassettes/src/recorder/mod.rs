@@ -1,9 +1,10 @@
 //! A reverse proxy that records what passes.
 //!
-//! Promises: bodies, frames and messages are passed on as they come; each is in the cassette before it is passed on,
-//! so that a kill loses at most the answers in flight, and keeps the frames of a stream that had come; secrets are
-//! taken out before the disk; the memory for an answer is bounded however long it is, and a client that does not read
-//! holds up nobody but its server.
+//! Promises: bodies, frames and messages are passed on as they come; each is in the cassette before it is passed on, but
+//! for bodies of more than 64 KiB, which are written while they are passed on: a kill loses at most the answers in
+//! flight and the ends of long ones, and keeps the frames of a stream that had come; secrets are taken out before the
+//! disk; the memory for an answer is bounded however long it is, and a client that does not read holds up nobody but its
+//! server.
 //! Limits: requests of more than [`LONGEST_REQUEST`] are passed on whole and recorded up to there; codings other than
 //! gzip and deflate, and the compression of WebSockets, are not offered to the server; what is recorded when the disk
 //! fails is lost, and [`Recorder::failure`] says so, while the proxy goes on.
@@ -51,6 +52,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// What to show the server, for requests that bring nothing of their own.
     pub credentials: Credentials,
+    /// Whether a file that exists is replaced. Default: false.
+    pub overwrite: bool,
     /// What is secret.
     pub rules: Rules,
     /// The profile that the server follows, for the header.
@@ -68,6 +71,7 @@ impl Options {
             upstream: upstream.into(),
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             credentials: Credentials::default(),
+            overwrite: false,
             rules: Rules::default(),
             profile: None,
             comment: None,
@@ -98,7 +102,7 @@ impl Recorder {
     /// Begins a recording in a new file.
     ///
     /// # Errors
-    /// If the address cannot be listened on, the upstream is none, or the file cannot be written.
+    /// If the address cannot be listened on, the upstream is none, or the file exists or cannot be written.
     pub async fn start(options: Options, path: &Path) -> Result<Self, RecorderError> {
         let client = Client::new(&options.upstream, &options.credentials, true)?;
         let mut rules = options.rules;
@@ -115,7 +119,7 @@ impl Recorder {
         header.profile = options.profile;
         header.comment = options.comment;
         header.redactions = redactor.describe();
-        let log = Arc::new(Log::new(Tape::create(path, &header)?, redactor));
+        let log = Arc::new(Log::new(Tape::create(path, &header, options.overwrite)?, redactor));
         let proxy = Arc::new(Proxy {
             client,
             log,

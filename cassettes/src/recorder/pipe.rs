@@ -1,38 +1,38 @@
-//! Long bodies, recorded beside the task that passes them on.
+//! Long bodies, recorded on a thread of their own while they are passed on.
 
 use super::entry::Entry;
 use crate::transport::Tasks;
 use bytes::Bytes;
-use hyper::body::Frame;
-use std::future::Future;
-use std::pin::Pin;
 use std::task::{Context, Poll};
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::PollSender;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_util::sync::PollSemaphore;
 
 /// How many pieces may wait to be written.
-const WAITING: usize = 8;
+const WAITING: usize = 48;
 
-/// A piece of a body, and whether and how it ended with it.
-type Piece = (Option<Bytes>, Option<Option<String>>);
+/// A piece of a body with its permit, and whether and how the body ended with it.
+type Piece = (
+    Option<Bytes>,
+    Option<tokio::sync::OwnedSemaphorePermit>,
+    Option<Option<String>>,
+);
 
 /// The way to the thread that writes.
 pub(super) struct Pipe {
-    sender: PollSender<Piece>,
-    done: oneshot::Receiver<()>,
-    /// All has been sent, and what was last is held until it has been written.
-    pub(super) ending: bool,
-    pub(super) held: Option<Frame<Bytes>>,
+    sender: UnboundedSender<Piece>,
+    permits: PollSemaphore,
+    permit: Option<tokio::sync::OwnedSemaphorePermit>,
 }
 
 impl Pipe {
-    /// Hands an entry that is open to a thread of its own.
-    pub(super) fn new(mut entry: Entry, tasks: &Tasks) -> Self {
-        let (sender, mut pieces) = mpsc::channel::<Piece>(WAITING);
-        let (finished, done) = oneshot::channel();
+    /// Hands an entry that is open, and what has come of its body, to a thread of its own.
+    pub(super) fn new(mut entry: Entry, begun: Vec<Bytes>, tasks: &Tasks) -> Self {
+        let (sender, mut pieces) = unbounded_channel::<Piece>();
         tasks.spawn_blocking(move || {
-            while let Some((data, end)) = pieces.blocking_recv() {
+            begun.iter().for_each(|data| entry.data(data));
+            while let Some((data, permit, end)) = pieces.blocking_recv() {
                 data.iter().for_each(|data| entry.data(data));
+                drop(permit);
                 if let Some(cut) = end {
                     entry.end(cut.as_deref());
                     break;
@@ -40,30 +40,30 @@ impl Pipe {
             }
             // Unless it was ended, the entry notes here that nobody wanted the rest.
             drop(entry);
-            // Who waited may be gone.
-            let _ = finished.send(());
         });
         Self {
-            sender: PollSender::new(sender),
-            done,
-            ending: false,
-            held: None,
+            sender,
+            permits: PollSemaphore::new(std::sync::Arc::new(tokio::sync::Semaphore::new(WAITING))),
+            permit: None,
         }
     }
 
-    /// Waits for room for a piece.
+    /// Waits until one more piece may wait.
     pub(super) fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.sender.poll_reserve(context).map(drop)
+        if self.permit.is_none() {
+            self.permit = std::task::ready!(self.permits.poll_acquire(context));
+        }
+        Poll::Ready(())
     }
 
-    /// Sends a piece, for which there is room.
+    /// Sends a piece, and how the body ended if it did.
     pub(super) fn send(&mut self, data: Option<Bytes>, end: Option<Option<String>>) {
         // The thread ends only when it was told to.
-        let _ = self.sender.send_item((data, end));
+        let _ = self.sender.send((data, self.permit.take(), end));
     }
 
-    /// Waits until all has been written.
-    pub(super) fn poll_done(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.done).poll(context).map(drop)
+    /// Sends the end.
+    pub(super) fn end(mut self, cut: Option<&str>) {
+        self.send(None, Some(cut.map(str::to_owned)));
     }
 }

@@ -40,6 +40,28 @@ const MARKS: [&str; 12] = [
     "=", ":", "--", "eyJ", "AKIA", "ASIA", "gh", "xox", "LS0tLS1", "bearer", "basic", "{",
 ];
 
+/// Without any of these no form is in a text.
+const FORM_MARKS: [&str; 13] = [
+    "eyj",
+    "bearer",
+    "basic",
+    "-----begin",
+    "akia",
+    "asia",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "xox",
+];
+
+static FORMED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let marks = FORM_MARKS.iter().chain(&["://", "ls0tls1"]);
+    AhoCorasick::builder().ascii_case_insensitive(true).build(marks).ok()
+});
+
 static COMPILED: LazyLock<Vec<Regex>> =
     LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());
 
@@ -66,8 +88,10 @@ impl Knowledge<'_> {
 
 /// Whether a text needs to be searched, beyond known secrets.
 pub(super) fn is_marked(text: &[u8], rules: &Rules) -> bool {
+    // Most texts are short words, in which no form of a secret has room.
+    let word = text.len() < 16 && !text.iter().any(|byte| b"=:{ \n".contains(byte));
     !rules.patterns.is_empty()
-        || (rules.defaults && MARKED.as_ref().is_none_or(|marks| marks.is_match(text)))
+        || (rules.defaults && !word && MARKED.as_ref().is_none_or(|marks| marks.is_match(text)))
         || (!rules.paths.is_empty() && text.first().is_some_and(|first| b"{[ \n".contains(first)))
 }
 
@@ -95,7 +119,7 @@ pub(super) fn redact(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) ->
 /// A text without secrets of a form and known ones; none if there are none in it.
 pub(super) fn redact_forms(text: &str, knowledge: &mut Knowledge<'_>) -> Option<String> {
     let mut out = Cow::Borrowed(text);
-    if knowledge.rules.defaults {
+    if knowledge.rules.defaults && FORMED.as_ref().is_none_or(|marks| marks.is_match(text)) {
         formed(&mut out, &COMPILED, knowledge);
     }
     let patterns = &knowledge.rules.clone().patterns;

@@ -137,6 +137,23 @@ impl Replayer {
         self.player.script.unplayed()
     }
 
+    /// Panics unless every recorded interaction was replayed and every request was recorded.
+    ///
+    /// # Panics
+    /// With the requests that were not recorded, and the numbers of the interactions that were not replayed.
+    pub fn assert_all_played(&self) {
+        let (misses, unplayed) = (self.misses(), self.unplayed());
+        assert!(
+            misses.is_empty() && unplayed.is_empty(),
+            "requests that were not recorded: {}\ninteractions that were not replayed: {unplayed:?}",
+            if misses.is_empty() {
+                "none".to_owned()
+            } else {
+                misses.join("\n")
+            }
+        );
+    }
+
     /// Stops, and waits until every connection has been closed.
     pub async fn stop(self) {
         self.server.stop().await;

@@ -1,7 +1,7 @@
 //! Verdicts as text, JSON and JUnit.
 
 use crate::differ::{Finding, Grade};
-use crate::interaction::Interaction;
+use crate::interaction::{Interaction, terminal};
 use serde_json::{Value, json};
 
 /// How many differences of an interaction are shown in text.
@@ -94,12 +94,11 @@ impl Report {
                 .as_deref()
                 .map(|note| format!("   ({note})"))
                 .unwrap_or_default();
-            out.push_str(&format!(
-                "[{}] {} {}{note}\n",
-                verdict.id, verdict.method, verdict.target
-            ));
+            let title = format!("[{}] {} {}{note}", verdict.id, verdict.method, verdict.target);
+            out.push_str(&format!("{}\n", terminal::line(&title)));
             for finding in verdict.findings.iter().take(SHOWN) {
-                out.push_str(&format!("    {}: {}\n", finding.grade.name(), finding.text));
+                let text = terminal::line(&finding.text);
+                out.push_str(&format!("    {}: {text}\n", finding.grade.name()));
             }
             if verdict.findings.len() > SHOWN {
                 out.push_str(&format!("    ... and {} more\n", verdict.findings.len() - SHOWN));

@@ -8,10 +8,12 @@ mod group_resource;
 pub mod labels;
 pub mod meta;
 pub mod quantity;
+mod quote;
 pub mod status;
 
 pub use field::{FieldError, FieldErrorKind, Path};
 pub use group_resource::GroupResource;
+pub(crate) use quote::go_quote;
 pub use status::{Reason, Status};
 
 /// An object as the API exchanges it: a JSON tree whose maps keep their order.

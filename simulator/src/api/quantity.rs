@@ -1,14 +1,19 @@
 //! Amounts of resources: `500m`, `64Mi`, `1e3`.
 //!
 //! A [`Quantity`] is exact, never a float, and remembers which family of suffixes it was written with, so that it is written back in its canonical form.
-//! Promises: parsing takes time linear in the text; nothing overflows or panics; equal amounts compare equal whatever their notation.
-//! Limits, which are v1.2's own: no more than 2^63-1 in magnitude (larger is capped), nothing finer than a billionth (finer is rounded away from zero).
+//! Promises: parsing takes time linear in the text; nothing panics; equal amounts compare equal whatever their notation.
+//! Limits, which are v1.2's own: no more than 2^63-1 in magnitude (larger is capped), nothing finer than a thousandth (finer is rounded away from
+//! zero); the number of thousandths wraps beyond 64 bits.
 //! Source: `api/resource` of Kubernetes v1.2, its error texts included.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 /// Billionths in one.
 const ONE: i128 = 1_000_000_000;
+/// Billionths in the least amount.
+const LEAST: i128 = ONE / 1000;
+/// The largest exponent that is read: v1.2 is busy for minutes with larger ones.
+const MAX_EXPONENT: i64 = 1_000_000;
 /// The largest magnitude that parses, in billionths.
 const MAX: i128 = i64::MAX as i128 * ONE;
 
@@ -45,6 +50,9 @@ pub enum QuantityError {
     /// No such suffix.
     #[error("unable to parse quantity's suffix")]
     Suffix,
+    /// The exponent is out of bounds. The text is not v1.2's.
+    #[error("the exponent of a quantity must be between -{MAX_EXPONENT} and {MAX_EXPONENT}")]
+    Exponent,
 }
 
 impl Quantity {
@@ -74,9 +82,9 @@ impl Quantity {
         ceil(self.nanos, ONE)
     }
 
-    /// The amount in thousandths, rounded up; at the bounds of `i64` where it lies beyond them.
+    /// The amount in thousandths, rounded up; its low 64 bits where it has more.
     pub fn milli_value(self) -> i64 {
-        ceil(self.nanos, ONE / 1000)
+        (self.nanos.div_euclid(LEAST) + i128::from(self.nanos.rem_euclid(LEAST) != 0)) as i64
     }
 
     /// Whether the amount is a whole number of units.
@@ -231,7 +239,14 @@ impl FromStr for Quantity {
         // The number is judged before the suffix.
         scaled(number, Multiplier::Ten(0))?;
         let (by, format) = multiplier(suffix).ok_or(QuantityError::Suffix)?;
+        if let Multiplier::Ten(power) = by
+            && power.abs() > MAX_EXPONENT
+        {
+            return Err(QuantityError::Exponent);
+        }
         let nanos = scaled(number, by)?;
+        // Any amount is at least the least one.
+        let nanos = (nanos + LEAST - 1) / LEAST * LEAST;
         let format = if format == Format::BinarySi && nanos > 0 && nanos < ONE {
             Format::DecimalSi
         } else {
@@ -326,18 +341,19 @@ mod tests {
     #[case("8k", "8k")]
     #[case("100.035k", "100035")]
     #[case("10000T", "10P")]
-    #[case("3.001n", "4n")]
-    #[case("0.1m", "100u")]
-    #[case("0.9n", "1n")]
-    #[case("-0.9n", "-1n")]
-    #[case("0.000000000001Ki", "2n")]
+    #[case("3.001n", "1m")]
+    #[case("0.1m", "1m")]
+    #[case("1.123456789123456789", "1124m")]
+    #[case("0.9n", "1m")]
+    #[case("-0.9n", "-1m")]
+    #[case("0.000000000001Ki", "1m")]
     #[case("9223372036854775807Ki", "9223372036854775807")]
     #[case("9Ei", "9223372036854775807")]
     #[case("7Ei", "7Ei")]
     #[case("12E", "9223372036854775807")]
-    #[case("1e9999999999", "9223372036854775807")]
-    #[case("1e-9999999999", "1e-9")]
-    #[case("0e9999999999", "0")]
+    #[case("1e999999", "9223372036854775807")]
+    #[case("1e-999999", "1e-3")]
+    #[case("0e999999", "0")]
     #[case(" 1. ", "1")]
     #[case(".001", "1m")]
     #[case("+5", "5")]
@@ -363,6 +379,8 @@ mod tests {
     #[case("-3.01e-", QuantityError::Suffix)]
     #[case("1K", QuantityError::Suffix)]
     #[case("1e99999999999999999999", QuantityError::Suffix)]
+    #[case("1e1000000000", QuantityError::Exponent)]
+    #[case("1e-1000000000", QuantityError::Exponent)]
     fn what_is_no_quantity_is_refused(#[case] text: &str, #[case] error: QuantityError) {
         assert_eq!(text.parse::<Quantity>(), Err(error));
     }
@@ -373,8 +391,10 @@ mod tests {
     #[case("100m", 1, 100)]
     #[case("1u", 1, 1)]
     #[case("1Gi", 1 << 30, (1 << 30) * 1000)]
-    #[case("8Ei", i64::MAX, i64::MAX)]
-    fn values_are_rounded_up_and_clamped(#[case] text: &str, #[case] value: i64, #[case] milli: i64) {
+    #[case("8Ei", i64::MAX, -1000)]
+    #[case("1Ei", 1 << 60, i64::MIN)]
+    #[case("1E", 1_000_000_000_000_000_000, 3_875_820_019_684_212_736)]
+    fn values_are_rounded_up_and_thousandths_wrap(#[case] text: &str, #[case] value: i64, #[case] milli: i64) {
         assert_eq!((parse(text).value(), parse(text).milli_value()), (value, milli));
     }
 

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::field::FieldError;
+use super::{field::FieldError, go_quote};
 
 /// Why a request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Status {
 
     /// The object `name` of `resource` is not there.
     pub fn not_found(group: &str, resource: &str, name: &str) -> Self {
-        let message = format!("{} {name:?} not found", qualified(resource, group));
+        let message = format!("{} {} not found", qualified(resource, group), go_quote(name));
         Self {
             details: about(group, resource, name),
             ..Self::new(Reason::NotFound, message)
@@ -198,7 +198,7 @@ impl Status {
 
     /// An object of that name is there already.
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
-        let message = format!("{} {name:?} already exists", qualified(resource, group));
+        let message = format!("{} {} already exists", qualified(resource, group), go_quote(name));
         Self {
             details: about(group, resource, name),
             ..Self::new(Reason::AlreadyExists, message)
@@ -207,7 +207,11 @@ impl Status {
 
     /// The object cannot be changed as asked: `why`.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
-        let message = format!("{} {name:?} cannot be updated: {why}", qualified(resource, group));
+        let message = format!(
+            "{} {} cannot be updated: {why}",
+            qualified(resource, group),
+            go_quote(name)
+        );
         Self {
             details: about(group, resource, name),
             ..Self::new(Reason::Conflict, message)
@@ -216,7 +220,7 @@ impl Status {
 
     /// The action on the object is not allowed: `why`.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
-        let message = format!("{} {name:?} is forbidden: {why}", qualified(resource, group));
+        let message = format!("{} {} is forbidden: {why}", qualified(resource, group), go_quote(name));
         Self {
             details: about(group, resource, name),
             ..Self::new(Reason::Forbidden, message)
@@ -244,7 +248,7 @@ impl Status {
             })),
             ..Self::new(
                 Reason::Invalid,
-                format!("{} {name:?} is invalid: {list}", qualified(kind, group)),
+                format!("{} {} is invalid: {list}", qualified(kind, group), go_quote(name)),
             )
         }
     }

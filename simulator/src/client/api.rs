@@ -46,6 +46,11 @@ impl Client {
         Self { registry, clock }
     }
 
+    /// The registry that it reads and writes.
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     /// The verbs over a resource, such as `v1` and `pods` or `extensions/v1beta1` and `deployments`, in all namespaces.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     api::{Object, Status},
     registry::ListOptions,
-    watch::{TooSlow, Watcher},
+    watch::{WatchEnded, Watcher},
 };
 
 /// What became of an object: `old` is what was cached before, `new` what is cached now.
@@ -136,7 +136,7 @@ impl Informer {
         }
     }
 
-    fn take_over(&self) -> Result<(), TooSlow> {
+    fn take_over(&self) -> Result<(), WatchEnded> {
         loop {
             let (changes, outcome) = self.read();
             self.handle(&changes);
@@ -147,7 +147,7 @@ impl Informer {
     }
 
     /// Reads the changes that are there into the cache.
-    fn read(&self) -> (Vec<Change>, Result<(), TooSlow>) {
+    fn read(&self) -> (Vec<Change>, Result<(), WatchEnded>) {
         let mut watcher = self.watcher.lock();
         let mut changes = Vec::new();
         loop {

@@ -1,29 +1,24 @@
 //! JSON patch: a list of operations on a document.
 //!
-//! Under the documented profile it is all of RFC 6902. Under the recorded one it is what v1.2 had, a library of early 2016: there is no `copy`; `remove` of an absent name
-//! succeeds; `replace` of an absent name adds it, and of a list item inserts before it; `move` of an absent name makes a null; a tilde stands for itself; an index may
-//! have a sign and leading zeros, and what is no index is ignored by `add` and `replace`; `test` lets an object lack names that the value has, and tells `1` from
-//! `1.0`; a pointer to the whole document, a `test` of what is absent and an index out of range are [`PatchError::Crash`].
 //! Promises: all operations take effect or none; names keep their order. Limits: [`MAX_OPERATIONS`] operations, [`MAX_COPIED`] bytes of copies.
-//! Source of semantics: RFC 6902, RFC 6901; `patches.har` of the recordings.
-
-mod recorded;
+//! Source of semantics: RFC 6902, RFC 6901. What v1.2 makes of such a patch is [`crate::compat::json_patch`].
 
 use serde_json::Value;
 
-use super::{MAX_DEPTH, PatchError, depth, json_kind};
-use crate::{profile::Profile, scheme::check_json};
+use super::{MAX_DEPTH, PatchError, depth};
+use crate::{
+    compat::{json_kind, json_patch::MAX_OPERATIONS},
+    scheme::check_json,
+};
 
-/// How many operations a patch may have.
-pub const MAX_OPERATIONS: usize = 10_000;
 /// How many bytes of JSON the `copy` operations of a patch may make in all.
-pub const MAX_COPIED: usize = 4 << 20;
+const MAX_COPIED: usize = 4 << 20;
 
 /// `document` after the operations of `patch`.
-pub fn apply(document: Value, patch: &[u8], profile: Profile) -> Result<Value, PatchError> {
-    let operations = match serde_json::from_slice(patch).map_err(|e| syntax_error(patch, &e))? {
+pub(super) fn apply(document: Value, patch: &[u8]) -> Result<Value, PatchError> {
+    check(patch)?;
+    let operations = match serde_json::from_slice(patch).map_err(|e| PatchError::Malformed(e.to_string()))? {
         Value::Array(operations) => operations,
-        Value::Null if !profile.full_json_patch() => return Ok(document),
         other => {
             return Err(PatchError::Malformed(format!(
                 "json: cannot unmarshal {} into Go value of type jsonpatch.Patch",
@@ -36,16 +31,12 @@ pub fn apply(document: Value, patch: &[u8], profile: Profile) -> Result<Value, P
             "the patch has more than {MAX_OPERATIONS} operations"
         )));
     }
-    if profile.full_json_patch() {
-        Patcher::new(document).run(&operations)
-    } else {
-        recorded::apply(document, &operations)
-    }
+    Patcher::new(document).run(&operations)
 }
 
-/// Why `patch` is not JSON, as v1.2 words it.
-fn syntax_error(patch: &[u8], error: &serde_json::Error) -> PatchError {
-    PatchError::Malformed(check_json(patch).err().unwrap_or_else(|| error.to_string()))
+/// Whether `patch` is JSON; the error has the words of v1.2.
+pub(super) fn check(patch: &[u8]) -> Result<(), PatchError> {
+    check_json(patch).map_err(PatchError::Malformed)
 }
 
 /// A JSON pointer: the names and indices that lead to a value.

@@ -1,8 +1,8 @@
 //! Patches: changes written down instead of made.
 //!
-//! [`apply`] turns an object's JSON and the body of a PATCH request into the changed JSON. Three languages: [`json`] (RFC 6902), [`merge`] (RFC 7386), [`strategic`]
+//! [`apply`] turns an object's JSON and the body of a PATCH request into the changed JSON. Three languages: JSON patch (RFC 6902), merge patch (RFC 7386), strategic merge patch
 //! (merging that knows the types).
-//! Promises: the original is not touched; a patch takes effect whole or not at all; no body makes it panic, nest deeper than [`MAX_DEPTH`] or grow beyond the bounds of its
+//! Promises: the original is not touched; a patch takes effect whole or not at all; no body makes it panic, nest deeper than 512 or grow beyond the bounds of its
 //! language. Limits: bodies are JSON, never YAML; what the patched JSON means is for the scheme to decode, and whether it may be stored for the registry to say.
 //! Source of semantics: the two RFCs under the documented profile; what Kubernetes v1.2 made of them under the recorded one; the error texts are always the recorded ones.
 //!
@@ -23,20 +23,20 @@
 //!    in 409 `RESOURCE "NAME" cannot be updated: the object has been modified; please apply your changes to the latest version and try again`.
 //! 7. Sub-resources (`status`) are patched the same way, the update being that of the sub-resource.
 
-pub mod json;
-pub mod merge;
+mod json;
+mod merge;
 pub mod strategic;
 
-use serde_json::{Map, Value};
+use bytes::Bytes;
+use serde_json::Value;
 
 use crate::{
     api::{Object, Status},
+    compat::json_patch::{self, MAX_DEPTH},
     profile::Profile,
+    scheme::encode,
 };
 use strategic::Schema;
-
-/// How deep a patched object may nest.
-pub const MAX_DEPTH: usize = 512;
 
 /// The three languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub enum PatchError {
     /// It is one, but cannot be applied to this object.
     #[error("{0}")]
     Inapplicable(String),
-    /// The recorded server failed over it.
+    /// Kubernetes v1.2 panics.
     #[error("an error on the server has prevented the request from succeeding")]
     Crash,
 }
@@ -89,37 +89,50 @@ impl PatchError {
         match self {
             Self::Malformed(text) => profile.client_error(400, text),
             Self::Inapplicable(text) => profile.client_error(422, text),
-            Self::Crash => Status {
-                details: Some(Box::default()),
-                ..Status::internal(self.to_string())
-            },
+            Self::Crash => profile.panic(422, "the patch cannot be applied to this object"),
         }
     }
 }
 
-/// `original` as changed by `patch`, a request's body in `language`; `schema` is the type of the object.
+impl From<json_patch::Failure> for PatchError {
+    fn from(failure: json_patch::Failure) -> Self {
+        match failure {
+            json_patch::Failure::Malformed(text) => Self::Malformed(text),
+            json_patch::Failure::Inapplicable(text) => Self::Inapplicable(text),
+            json_patch::Failure::Panic => Self::Crash,
+        }
+    }
+}
+
+/// The JSON of `original` as changed by `patch`, a request's body in `language`; `schema` is the type of the object.
 ///
-/// What comes out is an object. Where a patch makes it something else, the documented profile refuses it, and the recorded one takes a list for an object without fields.
+/// Under the documented profile the result is an object, with sorted names; under the recorded one it may be anything, as v1.2 writes it.
 pub fn apply(
     language: Language,
     original: &Object,
     patch: &[u8],
     schema: impl Schema,
     profile: Profile,
-) -> Result<Object, PatchError> {
+) -> Result<Bytes, PatchError> {
     let original = Value::Object(original.clone());
-    let patched = match language {
-        Language::Json => json::apply(original, patch, profile)?,
-        Language::Merge => merge::apply(original, patch, profile)?,
+    let mut patched = match language {
+        Language::Json if !profile.full_json_patch() => {
+            json::check(patch)?;
+            return Ok(json_patch::apply(&encode::compact(&original), patch)?.into());
+        }
+        Language::Merge if !profile.full_merge_patch() => {
+            return Ok(json_patch::merge(&encode::compact(&original), patch)?.into());
+        }
+        Language::Json => json::apply(original, patch)?,
+        Language::Merge => merge::apply(original, patch)?,
         Language::Strategic => strategic::apply(original, patch, schema, profile)?,
     };
-    match patched {
-        Value::Object(object) => Ok(object),
-        Value::Array(_) if !profile.full_merge_patch() => Ok(Map::new()),
-        _ => Err(PatchError::Inapplicable(
-            "the patched document is not an object".to_owned(),
-        )),
+    if !patched.is_object() {
+        let text = "the patched document is not an object";
+        return Err(PatchError::Inapplicable(text.to_owned()));
     }
+    patched.sort_all_objects();
+    Ok(encode::compact(&patched))
 }
 
 /// How deep `value` nests: 0 for what holds nothing.
@@ -128,18 +141,6 @@ fn depth(value: &Value) -> usize {
         Value::Array(items) => items.iter().map(|item| 1 + depth(item)).max().unwrap_or(0),
         Value::Object(map) => map.values().map(|item| 1 + depth(item)).max().unwrap_or(0),
         _ => 0,
-    }
-}
-
-/// What Go calls the kind of a JSON value.
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

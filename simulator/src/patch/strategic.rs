@@ -12,10 +12,11 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::PatchError;
 use crate::{
+    compat::{go_list, go_map, go_quote, go_value, strconv::format_float},
     profile::Profile,
     scheme::{FieldType, TypeRef},
 };
@@ -91,10 +92,27 @@ pub fn apply<S: Schema>(document: Value, patch: &[u8], schema: S, profile: Profi
     };
     let mut merged = Value::Object(object(document, patch, Some(schema))?);
     if !profile.full_merge_patch() {
-        // Written anew with sorted names; errors of the decoder that tell a position depend on it.
-        merged.sort_all_objects();
+        as_floats(&mut merged);
     }
     Ok(merged)
+}
+
+/// Numbers as v1.2 holds them here: all are floats.
+fn as_floats(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let float = number.as_f64().unwrap_or_default();
+            let whole = format!("{float}");
+            *number = match (whole.parse::<u64>(), whole.parse::<i64>()) {
+                (Ok(whole), _) => whole.into(),
+                (_, Ok(whole)) => whole.into(),
+                _ => Number::from_f64(float).unwrap_or_else(|| number.clone()),
+            };
+        }
+        Value::Array(items) => items.iter_mut().for_each(as_floats),
+        Value::Object(fields) => fields.values_mut().for_each(as_floats),
+        _ => {}
+    }
 }
 
 fn unknown_directive(directive: &Value, patch: &Map<String, Value>) -> PatchError {
@@ -102,8 +120,8 @@ fn unknown_directive(directive: &Value, patch: &Map<String, Value>) -> PatchErro
         Value::String(text) => text.clone(),
         Value::Null => "%!s(<nil>)".to_owned(),
         Value::Bool(value) => format!("%!s(bool={value})"),
-        Value::Number(_) => format!("%!s(float64={})", go(directive)),
-        other => go(other),
+        Value::Number(_) => format!("%!s(float64={})", go_value(directive)),
+        other => go_value(other),
     };
     PatchError::Malformed(format!("unknown patch type: {shown} in map: {}", go_map(patch)))
 }
@@ -159,8 +177,9 @@ fn lookup<S: Schema>(schema: Option<S>, name: &str) -> Result<FieldSchema<S>, Pa
     };
     let missing = || {
         PatchError::Inapplicable(format!(
-            "unable to find api field in struct {} for the json field {name:?}",
-            schema.name()
+            "unable to find api field in struct {} for the json field {}",
+            schema.name(),
+            go_quote(name)
         ))
     };
     schema.field(name).ok_or_else(missing)
@@ -222,7 +241,7 @@ fn scalars(mut items: Vec<Value>, patch: Vec<Value>) -> Vec<Value> {
 /// What two equal values have in common.
 fn identity(value: &Value) -> String {
     match value {
-        Value::Number(number) => go_float(number.as_f64().unwrap_or_default()),
+        Value::Number(number) => format_float(number.as_f64().unwrap_or_default()),
         other => other.to_string(),
     }
 }
@@ -316,44 +335,6 @@ fn objects<S: Schema>(
     }
     changes.into_iter().try_for_each(|item| items.merge(item, schema))?;
     Ok(items.into_list())
-}
-
-/// A value as Go prints it (`%v`), the names of maps sorted.
-fn go(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => go_float(number.as_f64().unwrap_or_default()),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => go_list(items),
-        Value::Object(map) => go_map(map),
-    }
-}
-
-fn go_list(items: &[Value]) -> String {
-    format!("[{}]", items.iter().map(go).collect::<Vec<_>>().join(" "))
-}
-
-fn go_map(map: &Map<String, Value>) -> String {
-    let mut entries: Vec<String> = map
-        .iter()
-        .map(|(name, value)| format!("{name}:{}", go(value)))
-        .collect();
-    entries.sort_unstable();
-    format!("map[{}]", entries.join(" "))
-}
-
-/// A float in its shortest form; with an exponent of two digits or more where it is very large or very small.
-fn go_float(value: f64) -> String {
-    if value == 0.0 || (1e-4..1e21).contains(&value.abs()) {
-        return value.to_string();
-    }
-    let text = format!("{value:e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, digits) = exponent
-        .strip_prefix('-')
-        .map_or(('+', exponent), |digits| ('-', digits));
-    format!("{mantissa}e{sign}{digits:0>2}")
 }
 
 #[cfg(test)]

@@ -43,10 +43,10 @@ fn a_crash_is_answered_as_recorded() {
 }
 
 #[test]
-fn only_an_object_comes_out() {
+fn the_documented_profile_makes_objects_only() {
     let original = Object::from_iter([("a".to_owned(), json!(1))]);
     let with = |language, patch: &str, profile| apply(language, &original, patch.as_bytes(), Type::Thing, profile);
-    assert_eq!(with(Language::Merge, "[]", Profile::Kubernetes12), Ok(Object::new()));
+    assert_eq!(with(Language::Merge, "[{}]", Profile::Kubernetes12), Ok("[{}]".into()));
     assert!(matches!(
         with(Language::Merge, "[]", Profile::Documented),
         Err(PatchError::Malformed(_))
@@ -58,7 +58,7 @@ fn only_an_object_comes_out() {
     ));
     assert_eq!(
         with(Language::Strategic, "{}", Profile::Documented),
-        Ok(original.clone())
+        Ok(r#"{"a":1}"#.into())
     );
 }
 
@@ -116,7 +116,7 @@ fn patches_do_what_the_recorded_server_did() {
         let patched = apply(language, &document, patch.as_bytes(), schema, Profile::Kubernetes12);
         assert_eq!(patched.as_ref().err().map(ToString::to_string), refusal, "{patch}");
         if let Some(answer) = answer {
-            let patched = Value::Object(patched.unwrap());
+            let patched: Value = serde_json::from_slice(&patched.unwrap()).unwrap();
             assert!(
                 answers(&answer, &patched, Some(&document.clone().into())),
                 "{patch}\nmakes {patched}\nnot   {answer}"

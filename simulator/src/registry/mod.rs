@@ -12,6 +12,7 @@ mod create;
 mod delete;
 mod export;
 mod get;
+mod kinds;
 mod list_cache;
 mod objects;
 mod patch;
@@ -31,6 +32,7 @@ use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 
 pub use crate::strategy::allocation::Cidr;
 use crate::{
@@ -79,6 +81,8 @@ pub struct Registry {
     hub: Arc<Hub>,
     services: allocation::Services,
     scheme: ArcSwap<Scheme>,
+    /// Held while kinds are added or removed.
+    changing_kinds: Mutex<()>,
     list_cache: list_cache::ListCache,
     components: Vec<Component>,
 }
@@ -100,6 +104,7 @@ impl Registry {
             hub,
             services,
             scheme: ArcSwap::from(Scheme::builtin()),
+            changing_kinds: Mutex::default(),
             list_cache: list_cache::ListCache::default(),
             components,
         }
@@ -118,6 +123,16 @@ impl Registry {
     /// A client error that Kubernetes v1.2 reports as 500; `documented` is its code under the documented profile.
     fn client_error(&self, documented: u16, text: impl Into<String>) -> Status {
         self.profile.client_error(documented, text)
+    }
+
+    /// Decodes a request's body as an object of `resource`.
+    fn decode(&self, resource: &Resource, body: &RequestBody) -> Result<Object, Status> {
+        self.scheme()
+            .decode(resource, &body.bytes, body.syntax)
+            .map_err(|status| match status.reason {
+                Reason::InternalError => self.profile.panic(400, status.message),
+                _ => status,
+            })
     }
 
     /// An object's bytes in `resource`'s form.

@@ -4,7 +4,7 @@ use super::Registry;
 use crate::{
     api::{Object, Status},
     patch::{self, Language},
-    scheme::Resource,
+    scheme::{Resource, Syntax},
 };
 
 impl Registry {
@@ -19,7 +19,7 @@ impl Registry {
         let patched = patch::apply(language, current, patch, resource.type_ref(), self.profile)
             .map_err(|e| e.status(self.profile))?;
         self.scheme()
-            .decode_value(resource, patched.into())
+            .decode_plain(resource, &patched, Syntax::Json)
             .map_err(|refusal| self.client_error(422, refusal.message))
     }
 }

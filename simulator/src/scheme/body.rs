@@ -13,7 +13,10 @@ use super::{
     type_meta::{self, TypeMeta},
     yaml,
 };
-use crate::api::{Object, Reason, Status};
+use crate::{
+    api::{Object, Reason, Status},
+    compat::go_quote,
+};
 
 /// The notation of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,8 @@ struct Refusal {
     /// The kind and version that the body is of, if it got so far as to say.
     of: Option<(String, String)>,
     problem: String,
+    /// Whether Kubernetes v1.2 panics over it.
+    panics: bool,
 }
 
 impl Refusal {
@@ -48,6 +53,14 @@ impl Refusal {
         Self {
             of: None,
             problem: problem.into(),
+            panics: false,
+        }
+    }
+
+    fn of_yaml(error: yaml::YamlError) -> Self {
+        Self {
+            panics: matches!(error, yaml::YamlError::Panic(_)),
+            ..Self::unrecognized(error.to_string())
         }
     }
 }
@@ -67,13 +80,18 @@ fn sorted(tree: Value) -> Value {
 }
 
 impl Scheme {
-    /// Reads an object of the kind `wanted` from a request's body.
+    /// Reads an object of the kind `wanted` from a request's body. Where v1.2 panics, the error is an [`Reason::InternalError`].
     pub fn decode(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        let (given, object) = self.read(wanted, body, syntax).map_err(|refusal| {
+        let (given, object) = self.read(wanted, wanted, body, syntax).map_err(|refusal| {
+            if refusal.panics {
+                return Status::internal(refusal.problem);
+            }
             Status::bad_request(match refusal.of {
                 Some((kind, version)) => format!(
-                    "{kind} in version {version:?} cannot be handled as a {}: {}",
-                    wanted.kind, refusal.problem
+                    "{kind} in version {} cannot be handled as a {}: {}",
+                    go_quote(&version),
+                    wanted.kind,
+                    refusal.problem
                 ),
                 None => format!(
                     "the object provided is unrecognized (must be of type {}): {}",
@@ -91,10 +109,22 @@ impl Scheme {
         }
     }
 
-    /// Reads an object of the kind `wanted` from a body whose refusal is the server's own words and code 500: options of a delete.
+    /// Reads an object of the kind `wanted` from a body whose refusal is the server's own words and code 500: what a patch leaves.
     pub fn decode_plain(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        self.read(wanted, body, syntax)
+        self.decode_versioned(wanted, wanted, body, syntax)
             .map(|(_, object)| object)
+    }
+
+    /// Reads an object of the kind `wanted`, in any of its versions, and the version that the body names, by default that of `default`.
+    /// Refusals are as of [`Scheme::decode_plain`].
+    pub fn decode_versioned(
+        &self,
+        wanted: &Resource,
+        default: &Resource,
+        body: &[u8],
+        syntax: Syntax,
+    ) -> Result<(String, Object), Status> {
+        self.read(wanted, default, body, syntax)
             .map_err(|refusal| Status::new(Reason::Unknown, refusal.problem))
     }
 
@@ -104,23 +134,29 @@ impl Scheme {
     }
 
     /// The group and version that a body says it is of, and what it holds as an object of the kind `wanted`.
-    fn read(&self, wanted: &Resource, original: &[u8], syntax: Syntax) -> Result<(String, Object), Refusal> {
+    fn read(
+        &self,
+        wanted: &Resource,
+        default: &Resource,
+        original: &[u8],
+        syntax: Syntax,
+    ) -> Result<(String, Object), Refusal> {
         let json;
         let body = match syntax {
             Syntax::Json => original,
             Syntax::Yaml => {
-                json = encode::compact(&yaml::to_value(original).map_err(|e| Refusal::unrecognized(e.to_string()))?);
+                json = encode::compact(&yaml::to_value(original).map_err(Refusal::of_yaml)?);
                 &json
             }
         };
         let TypeMeta { api_version, kind } = type_meta::read(body)
             .map_err(|e| Refusal::unrecognized(format!("couldn't get version/kind; json parse error: {e}")))?;
         let (group, version) = match api_version.split_once('/') {
-            _ if api_version.is_empty() || api_version == "/" => (wanted.group.clone(), wanted.version.clone()),
+            _ if api_version.is_empty() || api_version == "/" => (default.group.clone(), default.version.clone()),
             None => (String::new(), api_version),
             Some((_, rest)) if rest.contains('/') => {
                 return Err(Refusal::unrecognized(format!(
-                    "unexpected GroupVersion string: {api_version}"
+                    "Unexpected GroupVersion string: {api_version}"
                 )));
             }
             Some((group, "")) if group == wanted.group => (wanted.group.clone(), wanted.version.clone()),
@@ -130,6 +166,7 @@ impl Scheme {
         let refuse = |problem: String| Refusal {
             of: Some((kind.clone(), version.clone())),
             problem,
+            panics: false,
         };
         if version.is_empty() {
             return Err(refuse(format!(
@@ -151,7 +188,11 @@ impl Scheme {
             return Err(refuse(if self.is_registered(&group_version, &kind) {
                 mismatch::refuse_unknown(&version, &kind, wanted)
             } else {
-                format!("no kind {kind:?} is registered for version {group_version:?}")
+                format!(
+                    "no kind {} is registered for version {}",
+                    go_quote(&kind),
+                    go_quote(&group_version)
+                )
             }));
         };
         let mut fields = codec::decode(body, of.types(), of.struct_type()).map_err(&refuse)?;

@@ -21,6 +21,7 @@ pub(super) struct Cursor<'a> {
     read: usize,
     token: Option<u8>,
     at: At,
+    lenient: bool,
 }
 
 /// The part of a number that a byte may continue.
@@ -52,6 +53,15 @@ impl<'a> Cursor<'a> {
             read: 0,
             token: None,
             at: At::Start,
+            lenient: false,
+        }
+    }
+
+    /// A cursor that takes half a surrogate pair for U+FFFD, as `encoding/json` does.
+    pub(super) fn lenient(bytes: &'a [u8]) -> Self {
+        Self {
+            lenient: true,
+            ..Self::new(bytes)
         }
     }
 
@@ -183,6 +193,11 @@ impl<'a> Cursor<'a> {
         if !(0xd800..0xe000).contains(&first) {
             return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
         }
+        let low = |bytes: &[u8]| bytes.starts_with(b"\\ud") && matches!(bytes.get(3), Some(b'c'..=b'f' | b'C'..=b'F'));
+        let pair = first < 0xdc00 && self.bytes.get(self.read..).is_some_and(low);
+        if self.lenient && !pair {
+            return Ok(char::REPLACEMENT_CHARACTER);
+        }
         if self.byte()? != b'\\' || self.byte()? != b'u' {
             return self.error("json: unquoteStr: invalid unicode sequence. Expecting \\u");
         }
@@ -304,6 +319,18 @@ impl<'a> Cursor<'a> {
         self.bytes.get(from..self.read).ok_or_else(|| "EOF".to_owned())
     }
 
+    /// Refuses a number too large for a float, which the codec reads of an unknown value.
+    fn check_float(&self, from: usize) -> Outcome {
+        let text = self.bytes.get(from..self.read).unwrap_or_default();
+        let text = String::from_utf8_lossy(text);
+        match text.parse::<f64>() {
+            Ok(value) if value.is_infinite() => Err(format!(
+                "parse float: {text}, strconv.ParseFloat: parsing \"{text}\": value out of range"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Passes over the next value, whatever it is.
     pub(super) fn skip(&mut self) -> Outcome {
         let was = self.at;
@@ -323,7 +350,11 @@ impl<'a> Cursor<'a> {
                 b'n' => self.rest_of("ull")?,
                 b't' => self.rest_of("rue")?,
                 b'f' => self.rest_of("alse")?,
-                _ => self.number().map(|_| ())?,
+                _ => {
+                    let from = self.read - 1;
+                    self.number()?;
+                    self.check_float(from)?;
+                }
             }
             if open.is_empty() {
                 self.at = was;

@@ -1,4 +1,4 @@
-//! Compact JSON as the reference writes it.
+//! JSON as v1.2 writes it.
 //!
 //! Source of semantics: Go's `encoding/json`, which escapes `<`, `>`, `&` and the two line separators of Unicode.
 
@@ -11,9 +11,9 @@ use serde_json::{
     ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer},
 };
 
-use crate::api::Object;
+use crate::{api::Object, compat::strconv::json_float};
 
-/// Writes text as Go does, around any other way of laying things out.
+/// Escapes strings as Go does; the layout is that of another formatter.
 struct GoText<F>(F);
 
 impl<F: Formatter> Formatter for GoText<F> {
@@ -35,6 +35,10 @@ impl<F: Formatter> Formatter for GoText<F> {
             CharEscape::FormFeed => self.0.write_char_escape(writer, CharEscape::AsciiControl(0x0c)),
             other => self.0.write_char_escape(writer, other),
         }
+    }
+
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        writer.write_all(json_float(value).as_bytes())
     }
 
     fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
@@ -93,14 +97,14 @@ fn write(value: &impl Serialize, out: &mut Vec<u8>, formatter: impl Formatter) {
     let _ = value.serialize(&mut Serializer::with_formatter(out, GoText(formatter)));
 }
 
-/// Any JSON, compact.
+/// Encodes any JSON, compact.
 pub fn compact(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     write(value, &mut out, CompactFormatter);
     out.into()
 }
 
-/// Any JSON, indented by two spaces.
+/// Encodes any JSON, indented by two spaces.
 pub fn pretty(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     write(value, &mut out, PrettyFormatter::with_indent(b"  "));
@@ -118,6 +122,7 @@ mod tests {
     #[case(json!({"a": "<b> & \u{2028}"}), r#"{"a":"\u003cb\u003e \u0026 \u2028"}"#)]
     #[case(json!("\u{8}\u{c}\n\t\"\\é"), r#""\u0008\u000c\n\t\"\\é""#)]
     #[case(json!({"<": []}), r#"{"\u003c":[]}"#)]
+    #[case(json!([1e6, 1.5, 1e21, 1e-7]), "[1000000,1.5,1e+21,1e-7]")]
     fn text_is_escaped_as_go_does(#[case] value: Value, #[case] written: &str) {
         assert_eq!(compact(&value), written);
     }

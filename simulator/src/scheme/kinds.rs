@@ -1,7 +1,7 @@
 //! The kinds that are served.
 //!
-//! A value: adding and removing kinds makes a new scheme, which shares with the old one what is the same.
-//! Guarantees: loading the built-in kinds takes about a millisecond; a scheme does not change.
+//! A scheme is a value: adding or removing kinds makes a new one, which shares the other kinds with the old one.
+//! Guarantee: loading the built-in kinds takes about a millisecond.
 //! Source of semantics: `fixtures/kinds`, which the program embeds.
 
 use std::{
@@ -13,18 +13,41 @@ use stuntdouble_fixtures::{Dir, DirEntry, KINDS};
 
 use super::{
     conversion::{self, Conversion},
-    load::{self, File, Kind, LoadError, Shared},
+    load::{self, File, KindFile, LoadError, LoadedKind, SharedTypes},
     resource::{Resource, StorageVersion},
     types::Types,
 };
 use crate::api::GroupResource;
 
-/// All kinds that are served, each in all its versions.
+/// Kinds to be added to those that are served, and the conversions that they name.
+#[derive(Clone, Debug, Default)]
+pub struct Kinds {
+    files: Vec<(String, String)>,
+    conversions: Vec<(String, Conversion)>,
+}
+
+impl Kinds {
+    /// Adds the file of one version of a kind: JSON as the README of `fixtures/kinds` describes it. Errors call it `name`.
+    #[must_use]
+    pub fn file(mut self, name: impl Into<String>, json: impl Into<String>) -> Self {
+        self.files.push((name.into(), json.into()));
+        self
+    }
+
+    /// Adds a conversion, by the name that files refer to it by.
+    #[must_use]
+    pub fn conversion(mut self, name: impl Into<String>, conversion: Conversion) -> Self {
+        self.conversions.push((name.into(), conversion));
+        self
+    }
+}
+
+/// The kinds that are served, each in all its versions.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
     /// In the order of discovery, those without a path last.
     resources: Vec<Arc<Resource>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedTypes>,
     conversions: HashMap<String, Conversion>,
 }
 
@@ -49,25 +72,24 @@ impl Scheme {
         let conversions = conversion::builtin();
         Self {
             resources: Vec::new(),
-            shared: Arc::new(load::shared(files.clone())?),
+            shared: Arc::new(load::shared_types(files.clone())?),
             conversions: conversions.into_iter().map(|(name, c)| (name.to_owned(), c)).collect(),
         }
-        .with_kinds(files)
+        .with_files(files)
     }
 
-    /// This scheme with a conversion that the files of kinds may name.
-    #[must_use]
-    pub fn with_conversion(mut self, name: &str, conversion: Conversion) -> Self {
-        self.conversions.insert(name.to_owned(), conversion);
-        self
+    /// This scheme with more kinds.
+    pub fn with(&self, kinds: &Kinds) -> Result<Self, LoadError> {
+        let mut made = self.clone();
+        made.conversions.extend(kinds.conversions.iter().cloned());
+        made.with_files(kinds.files.iter().map(|(name, json)| (name.as_str(), json.as_bytes())))
     }
 
-    /// This scheme with the kinds of these files, given as path and content in the form of `fixtures/kinds`.
-    pub fn with_kinds<'a>(&self, files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<Self, LoadError> {
+    fn with_files<'a>(&self, files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<Self, LoadError> {
         let (kinds, types) = load::kinds(&self.shared, files)?;
         let types = Arc::new(types);
         let mut made = self.clone();
-        let (stored, converted): (Vec<Kind>, Vec<Kind>) =
+        let (stored, converted): (Vec<LoadedKind>, Vec<LoadedKind>) =
             kinds.into_iter().partition(|kind| kind.file.storage.is_empty());
         for kind in stored.into_iter().chain(converted) {
             made.add(kind, &types)?;
@@ -86,10 +108,11 @@ impl Scheme {
         Ok(made)
     }
 
-    fn add(&mut self, kind: Kind, types: &Arc<Types>) -> Result<(), LoadError> {
-        let Kind { origin, file, root } = kind;
+    fn add(&mut self, kind: LoadedKind, types: &Arc<Types>) -> Result<(), LoadError> {
+        let LoadedKind { origin, file, root } = kind;
         let error = |problem: String| LoadError::new(&origin, problem);
         let group_version = file.group_version();
+        check_names(&file).map_err(error)?;
         if self.kind(&group_version, &file.kind).is_some()
             || self.resource(&file.group, &file.version, &file.plural).is_some()
         {
@@ -138,14 +161,44 @@ impl Scheme {
             .find(|r| r.plural == plural && r.group == group && r.version == version && !plural.is_empty())
     }
 
-    /// A kind by its name, also one that is only ever a body: `DeleteOptions`, `Scale`, `DeploymentRollback`.
+    /// The kind of that name, which may have no path: `DeleteOptions`, `Scale`, `DeploymentRollback`.
     pub fn kind(&self, group_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         self.resources.iter().find(|r| r.is_kind(group_version, kind))
     }
 
-    /// Whether v1.2 has the kind, even if nothing but its name is known here.
+    /// Whether v1.2 has the kind, of which only the name may be known.
     pub(super) fn is_registered(&self, group_version: &str, kind: &str) -> bool {
         self.shared.is_registered(group_version, kind)
+    }
+}
+
+/// Whether the names of a kind can stand in paths.
+fn check_names(file: &KindFile) -> Result<(), String> {
+    let label = |name: &str| {
+        let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        !name.is_empty()
+            && name.len() <= 63
+            && name.bytes().all(inner)
+            && !name.starts_with('-')
+            && !name.ends_with('-')
+    };
+    let checks = [
+        (
+            "group",
+            &file.group,
+            file.group.is_empty() || file.group.split('.').all(label),
+        ),
+        ("version", &file.version, label(&file.version)),
+        ("plural", &file.plural, file.plural.is_empty() || label(&file.plural)),
+        (
+            "kind",
+            &file.kind,
+            !file.kind.is_empty() && file.kind.bytes().all(|b| b.is_ascii_alphanumeric()),
+        ),
+    ];
+    match checks.into_iter().find(|(_, _, valid)| !valid) {
+        Some((what, name, _)) => Err(format!("{name:?} is no {what}")),
+        None => Ok(()),
     }
 }
 
@@ -207,7 +260,7 @@ mod tests {
     }
 
     fn with(file: &str) -> Result<Scheme, LoadError> {
-        Scheme::builtin().with_kinds([("x.json", file.as_bytes())].into_iter())
+        Scheme::builtin().with(&Kinds::default().file("x.json", file))
     }
 
     #[rstest]
@@ -220,6 +273,15 @@ mod tests {
         r#"{"kind": "X", "version": "v1", "fields": {"+Y": ""}, "types": {"Y": {"+X": ""}}}"#,
         "X embeds itself"
     )]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "group": "a..b", "fields": {}}"#,
+        "\"a..b\" is no group"
+    )]
+    #[case(
+        r#"{"kind": "X", "version": "v1", "plural": "x.y", "fields": {}}"#,
+        "\"x.y\" is no plural"
+    )]
+    #[case(r#"{"kind": "X/Y", "version": "v1", "fields": {}}"#, "\"X/Y\" is no kind")]
     #[case(r#"{"kind": "Pod", "version": "v1", "fields": {}}"#, "v1 has Pod already")]
     #[case(
         r#"{"kind": "X", "version": "v1", "plural": "pods", "fields": {}}"#,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     conversion::Conversion,
-    load::{KindFile, Strategy},
+    load::{KindFile, StrategyOptions},
     types::{FieldType, StructId, StructType, TypeRef, Types},
 };
 use crate::api::{GroupResource, Object, meta};
@@ -30,8 +30,8 @@ pub struct Resource {
     pub verbs: Vec<String>,
     /// Subresources, with the kind of each.
     pub subresources: Vec<(String, String)>,
-    /// Storage rules.
-    pub strategy: Strategy,
+    /// Options of its strategy.
+    pub strategy: StrategyOptions,
     group_version: String,
     selectable: Vec<(String, String)>,
     unsupported: String,
@@ -61,6 +61,15 @@ fn strings(list: &Value) -> Vec<String> {
         .collect()
 }
 
+/// The field labels of every kind.
+fn own_labels(namespaced: bool) -> Vec<(String, String)> {
+    let all = ["metadata.name", "metadata.namespace"];
+    all.iter()
+        .take(if namespaced { 2 } else { 1 })
+        .map(|&label| (label.to_owned(), label.to_owned()))
+        .collect()
+}
+
 impl Resource {
     pub(super) fn new(file: KindFile, root: StructId, types: Arc<Types>, storage: Option<StorageVersion>) -> Self {
         let pairs = |map: &Map<String, Value>| {
@@ -69,6 +78,17 @@ impl Resource {
                 .collect()
         };
         let group_version = file.group_version();
+        let (selectable, unsupported) = match (file.select, &storage) {
+            (Some(select), _) => (pairs(&select.labels), select.unsupported),
+            (None, Some(storage)) => (
+                storage.resource.selectable.clone(),
+                storage.resource.unsupported.clone(),
+            ),
+            (None, None) => (
+                own_labels(file.namespaced),
+                "field label not supported: {label}".to_owned(),
+            ),
+        };
         Self {
             head: format!(r#"{{"kind":"{}","apiVersion":"{group_version}""#, file.kind),
             stored_as: match &storage {
@@ -77,8 +97,8 @@ impl Resource {
             },
             group_version,
             subresources: pairs(&file.subresources),
-            selectable: pairs(&file.select.labels),
-            unsupported: file.select.unsupported,
+            selectable,
+            unsupported,
             internal: file
                 .internal
                 .iter()

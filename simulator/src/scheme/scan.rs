@@ -1,10 +1,10 @@
 //! Whether bytes are JSON.
 //!
 //! Promises: never recurses, bounded in depth; every refusal is worded as the reference words it.
-//! Source of semantics: Go 1.5's `encoding/json`, which reads a body's kind and version before anything else does.
+//! Source of semantics: Go's `encoding/json`, which reads a body's kind and version before anything else does.
 
 /// How deep arrays and objects may be nested.
-pub(super) const MAX_DEPTH: usize = 1_000;
+pub(super) const MAX_DEPTH: usize = 10_000;
 
 /// What the scanner expects next.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -166,7 +166,7 @@ fn in_order(fields: &str) -> String {
 #[case(
     "v1/secrets",
     r#"{"data": {"a": "aGk=", "b": null}}"#,
-    r#"{"kind":"Secret","apiVersion":"v1","metadata":{"creationTimestamp":null},"data":{"a":"aGk=","b":null}}"#
+    r#"{"kind":"Secret","apiVersion":"v1","metadata":{"creationTimestamp":null},"data":{"a":"aGk=","b":""}}"#
 )]
 #[case(
     "v1/endpoints",
@@ -196,7 +196,7 @@ fn an_object_is_written_as_go_would(#[case] path: &str, #[case] body: &str, #[ca
 #[case(
     "v1/pods",
     r#"{"apiVersion": "a/b/c"}"#,
-    "the object provided is unrecognized (must be of type Pod): unexpected GroupVersion string: a/b/c"
+    "the object provided is unrecognized (must be of type Pod): Unexpected GroupVersion string: a/b/c"
 )]
 #[case(
     "v1/pods",

@@ -1,10 +1,14 @@
 //! Points in time on the wire: RFC 3339, in UTC, to the second.
 //!
-//! Source of semantics: Go 1.5's `time.Parse` and its errors.
+//! Source of semantics: Go's `time.Parse` and its errors.
 
-use jiff::{Timestamp, civil, tz};
+use jiff::{SignedDuration, Timestamp, civil};
+
+use crate::compat::go_time_quote;
 
 const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
+
+const FORMAT: &str = "%Y-%m-%dT%H:%M:%SZ";
 
 /// The time that counts as none.
 pub(super) const ZERO: &str = "0001-01-01T00:00:00Z";
@@ -18,13 +22,17 @@ struct Clock<'a> {
 impl Clock<'_> {
     fn misfit<T>(&self, element: &str) -> Result<T, String> {
         Err(format!(
-            "parsing time \"{}\" as \"{LAYOUT}\": cannot parse \"{}\" as \"{element}\"",
-            self.whole, self.rest
+            "parsing time {} as \"{LAYOUT}\": cannot parse {} as \"{element}\"",
+            go_time_quote(self.whole),
+            go_time_quote(self.rest)
         ))
     }
 
     fn range<T>(&self, what: &str) -> Result<T, String> {
-        Err(format!("parsing time \"{}\": {what} out of range", self.whole))
+        Err(format!(
+            "parsing time {}: {what} out of range",
+            go_time_quote(self.whole)
+        ))
     }
 
     /// As many digits as there are, at least `least` and at most `most`.
@@ -64,8 +72,7 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
     };
     let year = clock.number(4, 4, "2006")?;
     clock.exactly("-")?;
-    // A month that is no number counts as month 0.
-    let month = clock.digits(2, 2).unwrap_or(0);
+    let month = clock.number(2, 2, "01")?;
     if !(1..=12).contains(&month) {
         return clock.range("month");
     }
@@ -88,14 +95,18 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
     }
     if let Some(fraction) = clock
         .rest
-        .strip_prefix('.')
+        .strip_prefix(['.', ','])
         .filter(|f| f.starts_with(|c: char| c.is_ascii_digit()))
     {
         clock.rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
     }
     let offset = offset(&mut clock)?;
     if !clock.rest.is_empty() {
-        return Err(format!("parsing time \"{text}\": extra text: {}", clock.rest));
+        return Err(format!(
+            "parsing time {}: extra text: {}",
+            go_time_quote(text),
+            go_time_quote(clock.rest)
+        ));
     }
     let narrow = |n: i16| i8::try_from(n).unwrap_or(-1);
     let Ok(civil) = civil::DateTime::new(
@@ -109,8 +120,8 @@ pub(super) fn parse(text: &str) -> Result<String, String> {
     ) else {
         return clock.range("day");
     };
-    match tz::Offset::from_seconds(offset).and_then(|offset| offset.to_timestamp(civil)) {
-        Ok(instant) => Ok(format(instant)),
+    match civil.checked_sub(SignedDuration::from_secs(offset.into())) {
+        Ok(utc) => Ok(utc.strftime(FORMAT).to_string()),
         Err(_) => clock.misfit("Z07:00"),
     }
 }
@@ -135,6 +146,12 @@ fn offset(clock: &mut Clock<'_>) -> Result<i32, String> {
     match (digits(1..3), at.get(3..4), digits(4..6)) {
         (Some(hours), Some(":"), Some(minutes)) => {
             clock.rest = at.get(6..).unwrap_or_default();
+            if hours > 24 {
+                return clock.range("time zone offset hour");
+            }
+            if minutes > 60 {
+                return clock.range("time zone offset minute");
+            }
             Ok(sign * (hours * 3600 + minutes * 60))
         }
         _ => clock.misfit("Z07:00"),
@@ -143,7 +160,7 @@ fn offset(clock: &mut Clock<'_>) -> Result<i32, String> {
 
 /// A point in time as the wire has it.
 pub fn format(instant: Timestamp) -> String {
-    instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    instant.strftime(FORMAT).to_string()
 }
 
 #[cfg(test)]
@@ -157,6 +174,9 @@ mod tests {
     #[case("2015-06-26T12:00:00.123456Z", "2015-06-26T12:00:00Z")]
     #[case("2015-06-26T1:02:03Z", "2015-06-26T01:02:03Z")]
     #[case("2015-06-26T12:00:00+02:00", "2015-06-26T10:00:00Z")]
+    #[case("2015-06-26T12:00:00,5Z", "2015-06-26T12:00:00Z")]
+    #[case("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z")]
+    #[case("0000-01-01T00:00:00Z", "0000-01-01T00:00:00Z")]
     #[case("2015-01-01T00:00:00+00:30", "2014-12-31T23:30:00Z")]
     fn a_time_is_kept_in_utc_to_the_second(#[case] given: &str, #[case] kept: &str) {
         assert_eq!(parse(given), Ok(kept.to_owned()));
@@ -175,7 +195,14 @@ mod tests {
         "2015-06-26 12:00:00Z",
         "parsing time \"2015-06-26 12:00:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \" 12:00:00Z\" as \"T\""
     )]
-    #[case("2015-xx-01T00:00:00Z", "parsing time \"2015-xx-01T00:00:00Z\": month out of range")]
+    #[case(
+        "2015-xx-01T00:00:00Z",
+        "parsing time \"2015-xx-01T00:00:00Z\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"xx-01T00:00:00Z\" as \"01\""
+    )]
+    #[case(
+        "2015\"\u{fc}",
+        "parsing time \"2015\\\"\\xc3\\xbc\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\\\"\\xc3\\xbc\" as \"-\""
+    )]
     #[case(
         "2015-06-26T12:00:00",
         "parsing time \"2015-06-26T12:00:00\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"Z07:00\""
@@ -187,7 +214,7 @@ mod tests {
     )]
     #[case("2015-13-01T00:00:00Z", "parsing time \"2015-13-01T00:00:00Z\": month out of range")]
     #[case("2015-02-30T00:00:00Z", "parsing time \"2015-02-30T00:00:00Z\": day out of range")]
-    #[case("2015-02-20T00:00:00Zx", "parsing time \"2015-02-20T00:00:00Zx\": extra text: x")]
+    #[case("2015-02-20T00:00:00Zx", "parsing time \"2015-02-20T00:00:00Zx\": extra text: \"x\"")]
     fn what_is_no_time_is_refused_in_the_reference_words(#[case] given: &str, #[case] problem: &str) {
         assert_eq!(parse(given), Err(problem.to_owned()));
     }

@@ -1,19 +1,18 @@
-//! What kind and version a body says it is of.
+//! Kind and version of a body.
 //!
-//! Promises: the whole body has passed [`scan::check`] when this says yes.
-//! Source of semantics: Kubernetes v1.2, which reads kind and version with Go 1.5's `encoding/json` before anything else.
+//! Guarantee: a body of which this reads them has passed [`scan::check`] as a whole.
+//! Source of semantics: Kubernetes v1.2, which reads kind and version with Go's `encoding/json` before anything else.
 
 use super::{cursor::Cursor, scan};
 
-/// What a body says it is.
+/// Kind and version of a body.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeMeta {
     pub api_version: String,
     pub kind: String,
 }
 
-const GO_TYPE: &str =
-    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+const GO_TYPE: &str = r#"value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
 fn mismatch(first: u8, of: &str) -> String {
     let name = match first {
@@ -23,13 +22,13 @@ fn mismatch(first: u8, of: &str) -> String {
         b't' | b'f' => "bool",
         _ => "number",
     };
-    format!("json: cannot unmarshal {name} into Go value of type {of}")
+    format!("json: cannot unmarshal {name} into Go {of}")
 }
 
-/// The kind and version at the top of `body`, whose names count in any case; null says neither.
+/// Kind and version at the top of `body`, empty where absent. Their names are case-insensitive.
 pub(super) fn read(body: &[u8]) -> Result<TypeMeta, String> {
     scan::check(body)?;
-    let mut cursor = Cursor::new(body);
+    let mut cursor = Cursor::lenient(body);
     let mut found = TypeMeta::default();
     let mut problem = None;
     match cursor.peek()? {
@@ -38,10 +37,10 @@ pub(super) fn read(body: &[u8]) -> Result<TypeMeta, String> {
         other => return Err(mismatch(other, GO_TYPE)),
     }
     cursor.entries(|cursor, key| {
-        let slot = if key.eq_ignore_ascii_case("apiVersion") {
-            &mut found.api_version
+        let (slot, name) = if key.eq_ignore_ascii_case("apiVersion") {
+            (&mut found.api_version, "apiVersion")
         } else if key.eq_ignore_ascii_case("kind") {
-            &mut found.kind
+            (&mut found.kind, "kind")
         } else {
             return cursor.skip();
         };
@@ -49,7 +48,7 @@ pub(super) fn read(body: &[u8]) -> Result<TypeMeta, String> {
             b'"' => *slot = cursor.text()?,
             first => {
                 if first != b'n' {
-                    problem.get_or_insert_with(|| mismatch(first, "string"));
+                    problem.get_or_insert_with(|| mismatch(first, &format!("struct field .{name} of type string")));
                 }
                 cursor.skip()?;
             }
@@ -72,6 +71,7 @@ mod tests {
     #[case(r#"{"Kind": "Pod", "APIVERSION": "v1"}"#, "v1", "Pod")]
     #[case(r#"{"kind": "Pod", "kind": "Service"}"#, "", "Service")]
     #[case(r#"{"kind": "Pod", "kind": null}"#, "", "Pod")]
+    #[case(r#"{"kind": "\ud800x\ud83d\ude00", "other": "\udc00"}"#, "", "\u{fffd}x\u{1f600}")]
     fn kind_and_version_are_read(#[case] body: &str, #[case] api_version: &str, #[case] kind: &str) {
         assert_eq!(
             read(body.as_bytes()),
@@ -84,10 +84,13 @@ mod tests {
 
     #[rstest]
     #[case("[]", r#"json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#)]
-    #[case(r#"{"kind": 5}"#, "json: cannot unmarshal number into Go value of type string")]
+    #[case(
+        r#"{"kind": 5}"#,
+        "json: cannot unmarshal number into Go struct field .kind of type string"
+    )]
     #[case(
         r#"{"kind": [], "apiVersion": true}"#,
-        "json: cannot unmarshal array into Go value of type string"
+        "json: cannot unmarshal array into Go struct field .kind of type string"
     )]
     #[case(r#"{"kind": 5"#, "unexpected end of JSON input")]
     fn what_says_neither_is_refused(#[case] body: &str, #[case] problem: &str) {

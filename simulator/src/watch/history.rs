@@ -18,18 +18,24 @@ pub(super) struct History {
     first: u64,
     /// How far back a watch may start.
     depth: usize,
+    /// The revision from which on the history is whole; 0 for the beginning.
+    since: u64,
+    /// Whether no more changes come.
+    closed: bool,
     /// How many are kept: whoever starts as far back as that may fall behind as far as anyone.
     keep: usize,
 }
 
 impl History {
-    /// A history that lets watches start `depth` changes back and watchers fall `lag` changes behind.
-    pub(super) fn new(depth: usize, lag: usize) -> Self {
+    /// A history after revision `since` that lets watches start `depth` changes back and watchers fall `lag` changes behind.
+    pub(super) fn new(since: u64, depth: usize, lag: usize) -> Self {
         Self {
             base: BTreeMap::new(),
             events: VecDeque::new(),
             first: 0,
             depth,
+            since,
+            closed: false,
             keep: depth.saturating_add(lag),
         }
     }
@@ -71,6 +77,15 @@ impl History {
         Some(self.events.iter().skip(skip).take(most).cloned())
     }
 
+    /// Ends the watchers once they have read what there is.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// The position of the first event at or after `revision`; refused where that lies before the oldest a watch may start from.
     pub(super) fn position_at(&self, revision: u64) -> Result<u64, TooOld> {
         let hidden = self.events.len().saturating_sub(self.depth);
@@ -79,6 +94,7 @@ impl History {
                 asked: revision,
                 oldest: oldest.revision(),
             }),
+            _ if revision < self.since => Err(self.too_old(revision)),
             _ => Ok(self.position_from(revision)),
         }
     }
@@ -90,7 +106,16 @@ impl History {
                 asked: revision,
                 oldest: last + 1,
             }),
+            _ if revision < self.since => Err(self.too_old(revision)),
             _ => Ok(self.position_from(revision.saturating_add(1))),
+        }
+    }
+
+    /// The refusal of a start before this history.
+    fn too_old(&self, asked: u64) -> TooOld {
+        TooOld {
+            asked,
+            oldest: self.since,
         }
     }
 
@@ -144,7 +169,7 @@ mod tests {
                 .map_or(Expected::Absent, |r| Expected::At(r.revision()));
             store.commit(&key, at, Write::Put(draft)).await.unwrap();
         }
-        let mut history = History::new(depth, lag);
+        let mut history = History::new(0, depth, lag);
         for change in feed.0.lock().drain(..) {
             history.push(Event::new(change).unwrap());
         }

@@ -137,22 +137,32 @@ impl Hub {
         self.latest.load(Ordering::Acquire)
     }
 
+    /// Ends the watches of `resource` once they have read what there is. From then on watches can only start after that.
+    pub(crate) fn close(&self, resource: &GroupResource) {
+        let channel = self.new_channel(resource, self.latest());
+        if let Some(closed) = self.channels.write().insert(resource.clone(), channel) {
+            closed.history.write().close();
+            closed.notify.notify_waiters();
+        }
+    }
+
+    fn new_channel(&self, resource: &GroupResource, since: u64) -> Arc<Channel> {
+        Arc::new(Channel {
+            history: RwLock::new(History::new(since, self.profile.history(resource), LAG)),
+            notify: Arc::default(),
+            changed: AtomicBool::new(false),
+            limits: Mutex::default(),
+        })
+    }
+
     fn channel(&self, resource: &GroupResource) -> Arc<Channel> {
         if let Some(channel) = self.channels.read().get(resource) {
             return channel.clone();
         }
-        let make = || {
-            Arc::new(Channel {
-                history: RwLock::new(History::new(self.profile.history(resource), LAG)),
-                notify: Arc::default(),
-                changed: AtomicBool::new(false),
-                limits: Mutex::default(),
-            })
-        };
         self.channels
             .write()
             .entry(resource.clone())
-            .or_insert_with(make)
+            .or_insert_with(|| self.new_channel(resource, 0))
             .clone()
     }
 }

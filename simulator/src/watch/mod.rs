@@ -13,7 +13,7 @@ mod watcher;
 
 pub use event::{Event, EventType};
 pub use hub::{Hub, Start};
-pub use watcher::{TooSlow, WatchFilter, Watcher};
+pub use watcher::{WatchEnded, WatchFilter, Watcher};
 
 /// How many changes a watcher's backlog may grow, from the smallest that it has had, before the watcher is ended.
 pub const LAG: usize = 4_096;

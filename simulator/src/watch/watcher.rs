@@ -66,7 +66,7 @@ impl Watcher {
         }
     }
 
-    /// The next frame; `None` when the watcher has fallen too far behind. Cancel safe.
+    /// The next frame; `None` when the watcher has ended. Cancel safe.
     pub async fn next(&mut self) -> Option<Bytes> {
         let found = self.wait().await?;
         Some(self.frame(found))
@@ -78,13 +78,13 @@ impl Watcher {
         Some(self.frame(found))
     }
 
-    /// The next change and the object after it; `None` when the watcher has fallen too far behind. Cancel safe.
+    /// The next change and the object after it; `None` when the watcher has ended. Cancel safe.
     pub async fn next_change(&mut self) -> Option<(EventType, Arc<Record>)> {
         self.wait().await.map(Found::into_change)
     }
 
-    /// The next change, if there is one already; the error is that the watcher has fallen too far behind.
-    pub fn ready_change(&mut self) -> Result<Option<(EventType, Arc<Record>)>, TooSlow> {
+    /// The next change, if there is one already.
+    pub fn ready_change(&mut self) -> Result<Option<(EventType, Arc<Record>)>, WatchEnded> {
         Ok(self.at_hand()?.map(Found::into_change))
     }
 
@@ -109,13 +109,13 @@ impl Watcher {
 
     fn frame(&self, found: Found) -> Bytes {
         match found {
-            Found::Present(record) => frame(EventType::Added, record.bytes_in(&self.filter.version)),
+            Found::Present(record) => frame(present_type(&record), record.bytes_in(&self.filter.version)),
             Found::Change(kind, event) => event.frame(kind, &self.filter.version),
         }
     }
 
     /// The next change that passes the filter, of those that are there.
-    fn at_hand(&mut self) -> Result<Option<Found>, TooSlow> {
+    fn at_hand(&mut self) -> Result<Option<Found>, WatchEnded> {
         loop {
             if let Some(found) = self.found() {
                 return Ok(Some(found));
@@ -141,13 +141,16 @@ impl Watcher {
     }
 
     /// Reads a batch of the history; whether there was anything.
-    fn read(&mut self) -> Result<bool, TooSlow> {
+    fn read(&mut self) -> Result<bool, WatchEnded> {
         let history = self.channel.history.read();
         let end = history.end();
         if end > self.limit.end.load(Ordering::Acquire) {
-            return Err(TooSlow);
+            return Err(WatchEnded);
         }
-        self.batch.extend(history.read(self.position, BATCH).ok_or(TooSlow)?);
+        self.batch.extend(history.read(self.position, BATCH).ok_or(WatchEnded)?);
+        if self.batch.is_empty() && history.is_closed() {
+            return Err(WatchEnded);
+        }
         drop(history);
         self.position += self.batch.len() as u64;
         self.best = self.best.min(end.saturating_sub(self.position));
@@ -158,18 +161,27 @@ impl Watcher {
     }
 }
 
+/// The type of the event of an object that is there when a watch begins.
+fn present_type(record: &Record) -> EventType {
+    if record.is_present_as_modified() {
+        EventType::Modified
+    } else {
+        EventType::Added
+    }
+}
+
 impl Found {
     fn into_change(self) -> (EventType, Arc<Record>) {
         match self {
-            Self::Present(record) => (EventType::Added, record),
+            Self::Present(record) => (present_type(&record), record),
             Self::Change(kind, event) => (kind, event.last().clone()),
         }
     }
 }
 
-/// The watcher has fallen too far behind.
+/// The watcher has fallen too far behind, or its kind is no longer served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooSlow;
+pub struct WatchEnded;
 
 /// How far the history may grow before a watcher at `position` is ended whose smallest backlog was `best` changes.
 pub(super) fn backlog_limit(position: u64, best: u64) -> u64 {

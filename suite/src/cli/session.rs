@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use stuntdouble_cassettes::interaction::Cassette;
-use stuntdouble_cassettes::recorder::{self, Recorder};
+use stuntdouble_cassettes::interaction::{Cassette, terminal};
+use stuntdouble_cassettes::recorder::{self, Recorder, RecorderError};
 use stuntdouble_cassettes::redactor::Rules;
 use stuntdouble_cassettes::replayer::{self, OnMiss, Replayer, Speed};
 use stuntdouble_cassettes::{differ, format, transport, verifier};
@@ -24,6 +24,7 @@ use super::{Trouble, exit};
 #[command(after_help = "Examples:
   stuntdouble record --upstream http://127.0.0.1:8080 --listen 127.0.0.1:8001 -o session.yaml
   stuntdouble record --kubeconfig ~/.kube/config -o session.yaml
+  stuntdouble record --once --upstream http://127.0.0.1:8080 --listen 127.0.0.1:8001 -o session.yaml
   kubectl --server http://127.0.0.1:8001 get pods     (whatever passes is on the cassette)
 
 Secrets do not reach the file: credentials and the data of Secrets become stable placeholders. It ends on Ctrl-C or SIGTERM.")]
@@ -36,9 +37,17 @@ pub(super) struct RecordArguments {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
 
-    /// The cassette to write, a new file
+    /// The cassette to write. A file that exists is an error unless --force is given
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    /// Replace the cassette if it exists
+    #[arg(long, conflicts_with = "once")]
+    force: bool,
+
+    /// Replay the cassette if it exists, else record it: the server is needed for the first run only
+    #[arg(long)]
+    once: bool,
 
     /// What the session is about
     #[arg(long, value_name = "TEXT")]
@@ -123,9 +132,15 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
     options.rules = arguments.secrets.rules()?;
     options.profile = arguments.profile;
     options.comment = arguments.comment;
-    let recorder = Recorder::start(options, &arguments.output)
-        .await
-        .map_err(Trouble::unreachable)?;
+    options.overwrite = arguments.force;
+    if arguments.once && arguments.output.exists() {
+        let replay = replayer::Options {
+            listen: arguments.listen,
+            ..replayer::Options::default()
+        };
+        return replayed(read(&arguments.output)?, replay).await;
+    }
+    let recorder = Recorder::start(options, &arguments.output).await.map_err(trouble)?;
     ready(&recorder.url());
     told.until_told().await;
     let (requests, path, failure) = (recorder.requests(), recorder.path(), recorder.failure());
@@ -137,6 +152,14 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
             message: format!("the cassette is not whole: {why}"),
         }),
         None => Ok(exit::OK),
+    }
+}
+
+/// A cassette that cannot be written is a mistake of the user's, a server that cannot be reached is not.
+fn trouble(error: RecorderError) -> Trouble {
+    match error {
+        RecorderError::Format(error) => Trouble::usage(error),
+        RecorderError::Transport(error) => Trouble::unreachable(error),
     }
 }
 
@@ -194,20 +217,27 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
             }
         },
     };
-    let fails = matches!(on_miss, OnMiss::Fail);
-    let told = told()?;
     let options = replayer::Options {
         listen: arguments.listen,
         speed: arguments.speed,
         on_miss,
         ..replayer::Options::default()
     };
+    replayed(cassette, options).await
+}
+
+/// Replays a cassette until told to stop.
+async fn replayed(cassette: Cassette, options: replayer::Options) -> Result<u8, Trouble> {
+    let fails = matches!(options.on_miss, OnMiss::Fail);
+    let told = told()?;
     let replayer = Replayer::start(cassette, options).await.map_err(Trouble::unreachable)?;
     ready(&replayer.url());
     told.until_told().await;
     let misses = replayer.misses();
     replayer.stop().await;
-    misses.iter().for_each(|miss| eprintln!("stuntdouble: {miss}"));
+    misses
+        .iter()
+        .for_each(|miss| eprintln!("stuntdouble: {}", terminal::lines(miss)));
     Ok(if fails && !misses.is_empty() {
         exit::FAILED
     } else {

@@ -257,6 +257,7 @@ impl Target {
             credentials.insecure |= upstream.starts_with("http://");
             let mut options = recorder::Options::new(upstream);
             options.credentials = credentials;
+            options.overwrite = true;
             options.profile = Some(recording.profile.to_string());
             options.comment = Some(trial.to_owned());
             let file = recording.folder.join(format!("{}.yaml", trial.replace('/', "-")));

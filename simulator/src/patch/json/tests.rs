@@ -13,8 +13,8 @@ struct Example {
     result: Option<Value>,
 }
 
-fn patched(document: &Value, patch: &Value, profile: Profile) -> Result<Value, PatchError> {
-    apply(document.clone(), patch.to_string().as_bytes(), profile)
+fn patched(document: &Value, patch: &Value) -> Result<Value, PatchError> {
+    apply(document.clone(), patch.to_string().as_bytes())
 }
 
 #[test]
@@ -30,11 +30,7 @@ fn the_examples_of_rfc_6902_hold() {
         result,
     } in examples
     {
-        assert_eq!(
-            apply(document, patch.as_bytes(), Profile::Documented).ok(),
-            result,
-            "{section}"
-        );
+        assert_eq!(apply(document, patch.as_bytes()).ok(), result, "{section}");
     }
 }
 
@@ -47,10 +43,7 @@ fn the_examples_of_rfc_6902_hold() {
 #[case::numbers_are_compared_by_value(json!([{"op": "test", "path": "/a/b/0", "value": 1.0}]), json!({"a": {"b": [1, 2]}, "k/k": 3}))]
 #[case::names_in_any_order(json!([{"op": "test", "path": "", "value": {"k/k": 3, "a": {"b": [1, 2]}}}]), json!({"a": {"b": [1, 2]}, "k/k": 3}))]
 fn the_documented_profile_knows_all_operations(#[case] patch: Value, #[case] expected: Value) {
-    assert_eq!(
-        patched(&json!({"a": {"b": [1, 2]}, "k/k": 3}), &patch, Profile::Documented),
-        Ok(expected)
-    );
+    assert_eq!(patched(&json!({"a": {"b": [1, 2]}, "k/k": 3}), &patch), Ok(expected));
 }
 
 #[rstest]
@@ -68,7 +61,7 @@ fn the_documented_profile_knows_all_operations(#[case] patch: Value, #[case] exp
 #[case(json!([{"op": "test", "path": "/o", "value": {}}]))]
 #[case(json!([{"op": "add", "path": "/ok", "value": 1}, {"op": "test", "path": "/ok", "value": 2}]))]
 fn what_does_not_apply_is_refused(#[case] patch: Value) {
-    let refused = patched(&json!({"a": [1, 2], "o": {"q": 1}}), &patch, Profile::Documented);
+    let refused = patched(&json!({"a": [1, 2], "o": {"q": 1}}), &patch);
     assert!(matches!(refused, Err(PatchError::Inapplicable(_))), "{refused:?}");
 }
 
@@ -85,53 +78,8 @@ fn what_does_not_apply_is_refused(#[case] patch: Value) {
 #[case(json!({"op": "add"}))]
 #[case(json!(null))]
 fn what_is_no_patch_is_refused(#[case] patch: Value) {
-    let refused = patched(&json!({}), &patch, Profile::Documented);
+    let refused = patched(&json!({}), &patch);
     assert!(matches!(refused, Err(PatchError::Malformed(_))), "{refused:?}");
-}
-
-#[rstest]
-#[case::replace_adds(json!([{"op": "replace", "path": "/x", "value": 1}]), json!({"a": [1, 2], "o": {"q": 1}, "x": 1}))]
-#[case::remove_of_nothing(json!([{"op": "remove", "path": "/o/x"}]), json!({"a": [1, 2], "o": {"q": 1}}))]
-#[case::replace_inserts(json!([{"op": "replace", "path": "/a/0", "value": 9}]), json!({"a": [9, 1, 2], "o": {"q": 1}}))]
-#[case::the_end(json!([{"op": "add", "path": "/a/-", "value": 9}]), json!({"a": [1, 2, 9], "o": {"q": 1}}))]
-#[case::no_index(json!([{"op": "add", "path": "/a/x", "value": 9}]), json!({"a": [1, 2], "o": {"q": 1}}))]
-#[case::lenient_index(json!([{"op": "remove", "path": "/a/+01"}]), json!({"a": [1], "o": {"q": 1}}))]
-#[case::a_tilde_is_a_tilde(json!([{"op": "add", "path": "/o/k~1k", "value": 9}]), json!({"a": [1, 2], "o": {"k~1k": 9, "q": 1}}))]
-#[case::move_of_nothing(json!([{"op": "move", "from": "/x", "path": "/y"}]), json!({"a": [1, 2], "o": {"q": 1}, "y": null}))]
-#[case::no_value(json!([{"op": "add", "path": "/y"}]), json!({"a": [1, 2], "o": {"q": 1}, "y": null}))]
-#[case::test_of_a_part(json!([{"op": "test", "path": "/o", "value": {"q": 1, "more": 2}}]), json!({"a": [1, 2], "o": {"q": 1}}))]
-#[case::null(json!(null), json!({"o": {"q": 1}, "a": [1, 2]}))]
-fn the_recorded_server_operates_its_own_way(#[case] patch: Value, #[case] expected: Value) {
-    let document = json!({"o": {"q": 1}, "a": [1, 2]});
-    assert_eq!(
-        patched(&document, &patch, Profile::Kubernetes12).unwrap().to_string(),
-        expected.to_string()
-    );
-}
-
-#[rstest]
-#[case(json!([{"op": "copy", "from": "/o", "path": "/x"}]), "Unexpected kind: copy")]
-#[case(json!([{"path": "/x"}]), "Unexpected kind: unknown")]
-#[case(json!([null]), "Unexpected kind: unknown")]
-#[case(json!([{"op": "add", "path": "/nope/x", "value": 1}]), "Missing container: /nope/x")]
-#[case(json!([{"op": "add", "path": "/o/q/x", "value": 1}]), "Missing container: /o/q/x")]
-#[case(json!([{"op": "test", "path": "/o/q", "value": 2}]), "Testing value /o/q failed")]
-#[case(json!([{"op": "test", "path": "/o/q", "value": 1.0}]), "Testing value /o/q failed")]
-#[case(json!([{"op": "remove", "path": "/a/x"}]), "strconv.ParseInt: parsing \"x\": invalid syntax")]
-#[case(json!({"op": "add"}), "json: cannot unmarshal object into Go value of type jsonpatch.Patch")]
-#[case(json!(["x"]), "json: cannot unmarshal string into Go value of type jsonpatch.operation")]
-#[case(json!([{"op": "test", "path": "/none", "value": "5"}]), "an error on the server has prevented the request from succeeding")]
-#[case(json!([{"op": "add", "path": "data", "value": {}}]), "an error on the server has prevented the request from succeeding")]
-#[case(json!([{"op": "replace", "path": "", "value": {}}]), "an error on the server has prevented the request from succeeding")]
-#[case(json!([{"op": "remove", "path": "/a/2"}]), "an error on the server has prevented the request from succeeding")]
-fn the_recorded_server_refuses_in_its_own_words(#[case] patch: Value, #[case] error: &str) {
-    let document = json!({"o": {"q": 1}, "a": [1, 2]});
-    assert_eq!(
-        patched(&document, &patch, Profile::Kubernetes12)
-            .unwrap_err()
-            .to_string(),
-        error
-    );
 }
 
 #[rstest]
@@ -140,19 +88,17 @@ fn the_recorded_server_refuses_in_its_own_words(#[case] patch: Value, #[case] er
 #[case("{not json", "invalid character 'n' looking for beginning of object key string")]
 #[case("[] x", "invalid character 'x' after top-level value")]
 fn what_is_not_json_is_refused_in_the_recorded_words(#[case] patch: &str, #[case] error: &str) {
-    for profile in Profile::ALL {
-        assert_eq!(
-            apply(json!({}), patch.as_bytes(), profile),
-            Err(PatchError::Malformed(error.to_owned()))
-        );
-    }
+    assert_eq!(
+        apply(json!({}), patch.as_bytes()),
+        Err(PatchError::Malformed(error.to_owned()))
+    );
 }
 
 #[test]
 fn copies_do_not_grow_without_bound() {
     let double = json!({"op": "copy", "from": "/a", "path": "/a/-"});
     let patch = Value::from(vec![double; 60]);
-    let refused = patched(&json!({"a": ["x".repeat(1000)]}), &patch, Profile::Documented);
+    let refused = patched(&json!({"a": ["x".repeat(1000)]}), &patch);
     assert!(refused.unwrap_err().to_string().contains("more than 4194304 bytes"));
 }
 
@@ -162,10 +108,8 @@ fn a_document_does_not_nest_without_bound() {
     let patch: Vec<Value> = std::iter::repeat_n(deeper.as_array().unwrap().clone(), 1000)
         .flatten()
         .collect();
-    for profile in Profile::ALL {
-        let refused = patched(&json!({"a": 1}), &Value::from(patch.clone()), profile);
-        assert!(refused.unwrap_err().to_string().contains("deeper than 512"));
-    }
+    let refused = patched(&json!({"a": 1}), &Value::from(patch));
+    assert!(refused.unwrap_err().to_string().contains("deeper than 512"));
 }
 
 fn any_patch() -> impl Strategy<Value = Value> {
@@ -188,23 +132,19 @@ proptest! {
     #[test]
     fn what_was_added_is_there(document in strategic::tests::any_thing(), value in strategic::tests::any_thing(), path in "(/(items|inner|0|a)){0,3}") {
         let patch = json!([{"op": "add", "path": path, "value": value}]);
-        if let Ok(added) = patched(&document, &patch, Profile::Documented) {
+        if let Ok(added) = patched(&document, &patch) {
             let test = json!([{"op": "test", "path": path, "value": value}]);
-            prop_assert_eq!(patched(&added, &test, Profile::Documented), Ok(added));
+            prop_assert_eq!(patched(&added, &test), Ok(added));
         }
     }
 
     #[test]
     fn no_patch_makes_it_panic(document in strategic::tests::any_thing(), patch in any_patch()) {
-        for profile in Profile::ALL {
-            let _ = patched(&document, &patch, profile);
-        }
+        let _ = patched(&document, &patch);
     }
 
     #[test]
     fn no_bytes_make_it_panic(patch in prop::collection::vec(any::<u8>(), 0..40)) {
-        for profile in Profile::ALL {
-            let _ = apply(json!({"a": [1]}), &patch, profile);
-        }
+        let _ = apply(json!({"a": [1]}), &patch);
     }
 }

@@ -30,23 +30,9 @@ fn the_examples_of_rfc_7386_hold() {
             "{document} with {patch}"
         );
         if document.is_object() && patch.is_object() {
-            assert_eq!(
-                apply(document, patch.to_string().as_bytes(), Profile::Documented),
-                Ok(result)
-            );
+            assert_eq!(apply(document, patch.to_string().as_bytes()), Ok(result));
         }
     }
-}
-
-#[rstest]
-#[case::nulls_in_new_lists_are_dropped(json!({}), json!({"a": [1, null, {"b": null}]}), json!({"a": [1, {}]}))]
-#[case::and_in_lists_for_lists(json!({"a": [0]}), json!({"a": [null, 1]}), json!({"a": [1]}))]
-#[case::but_not_in_lists_for_objects(json!({"a": {}}), json!({"a": [null, 1]}), json!({"a": [null, 1]}))]
-#[case::names_are_sorted_where_it_went(json!({"z": {"y": 1, "b": 2}, "k": {"y": 1, "b": 2}}), json!({"z": {"c": 3}}), json!({"k": {"y": 1, "b": 2}, "z": {"b": 2, "c": 3, "y": 1}}))]
-#[case::a_list_is_the_whole_document(json!({"a": 1}), json!([1, null]), json!([1]))]
-fn the_recorded_server_merges_its_own_way(#[case] document: Value, #[case] patch: Value, #[case] expected: Value) {
-    let merged = apply(document, patch.to_string().as_bytes(), Profile::Kubernetes12).unwrap();
-    assert_eq!(merged.to_string(), expected.to_string());
 }
 
 #[rstest]
@@ -56,12 +42,10 @@ fn the_recorded_server_merges_its_own_way(#[case] document: Value, #[case] patch
 #[case("")]
 #[case("1")]
 fn what_is_no_document_is_refused(#[case] patch: &str) {
-    for profile in Profile::ALL {
-        assert_eq!(
-            apply(json!({}), patch.as_bytes(), profile),
-            Err(PatchError::Malformed("Invalid JSON Patch".to_owned()))
-        );
-    }
+    assert_eq!(
+        apply(json!({}), patch.as_bytes()),
+        Err(PatchError::Malformed("Invalid JSON Patch".to_owned()))
+    );
 }
 
 proptest! {
@@ -78,8 +62,6 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(patch in prop::collection::vec(any::<u8>(), 0..40)) {
-        for profile in Profile::ALL {
-            let _ = apply(json!({"a": {"b": 1}}), &patch, profile);
-        }
+        let _ = apply(json!({"a": {"b": 1}}), &patch);
     }
 }

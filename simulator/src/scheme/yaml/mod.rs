@@ -3,9 +3,9 @@
 //! Promises: depth and what anchors unfold to are bounded; output has sorted keys.
 //! Source of semantics: go-yaml v2 and ghodss/yaml of 2016: YAML 1.1's words for booleans, libyaml's error texts.
 
-mod number;
 mod read;
 mod resolve;
+mod utf8;
 mod write;
 
 pub use read::{YamlError, to_value};

@@ -12,9 +12,11 @@ use libyaml_safer::{Event, EventData, Parser, ScalarStyle};
 use serde_json::{Map, Number, Value};
 
 use super::{
-    number::go_float,
     resolve::{Scalar, resolve},
+    utf8,
+    write::go_float,
 };
+use crate::compat::{go_quote, strconv::format_float};
 
 /// How deep lists and maps may be nested.
 const MAX_DEPTH: usize = 200;
@@ -23,19 +25,29 @@ const MAX_UNFOLDED: usize = 8 << 20;
 
 const TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
-/// What is wrong with YAML, in the reference's words.
+/// Why a text is not taken as YAML.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct YamlError(String);
+pub enum YamlError {
+    /// What is wrong, in the words of the library.
+    #[error("{0}")]
+    Malformed(String),
+    /// The library panics.
+    #[error("yaml: {0}")]
+    Panic(&'static str),
+}
 
 type Outcome<T> = Result<T, YamlError>;
 
 fn error<T>(text: impl std::fmt::Display) -> Outcome<T> {
-    Err(YamlError(format!("yaml: {text}")))
+    Err(YamlError::Malformed(format!("yaml: {text}")))
 }
 
 /// Reads the first document of `bytes`, with sorted keys; no document at all is null.
 pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return error("line 1: did not find expected node content");
+    }
+    utf8::check(bytes).or_else(error)?;
     // The parser panics where a text in block style, or a backslash in a quoted one, is all that comes before the end.
     let unended = !bytes.ends_with(b"\n") && (bytes.ends_with(b"\\") || has_block(bytes));
     let closed;
@@ -57,14 +69,20 @@ pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
     loop {
         match reader.event()? {
             EventData::StreamEnd => return Ok(Value::Null),
+            EventData::DocumentStart { tag_directives, .. } if !tag_directives.is_empty() => {
+                return Err(YamlError::Panic("the directive %TAG is not supported"));
+            }
             EventData::DocumentStart { .. } => break,
             _ => {}
         }
     }
     let event = reader.event()?;
-    let value = reader.node(event, 0)?.into_json()?;
-    reader.event()?;
-    Ok(value)
+    let node = reader.node(event, 0)?;
+    // The library reads one event past the end of the document: what follows must begin with `---`.
+    if !matches!(reader.event()?, EventData::StreamEnd) {
+        reader.event()?;
+    }
+    node.into_json()
 }
 
 /// A value as YAML has it, whose keys may be any words.
@@ -81,6 +99,39 @@ enum Node {
 enum Key {
     Word(String),
     Text(String),
+    Null,
+    Uint(u64),
+}
+
+impl Key {
+    fn size(&self) -> usize {
+        match self {
+            Self::Word(key) | Self::Text(key) => key.len(),
+            Self::Null | Self::Uint(_) => 1,
+        }
+    }
+
+    /// The text of the key of `value`.
+    fn into_json(self, value: &Node) -> Outcome<String> {
+        let (kind, shown) = match self {
+            Self::Word(key) | Self::Text(key) => return Ok(key),
+            Self::Null => ("%!s(<nil>)", "<nil>".to_owned()),
+            Self::Uint(key) => ("uint64", format!("{key:#x}")),
+        };
+        Err(YamlError::Malformed(format!(
+            "Unsupported map key of type: {kind}, key: {shown}, value: {}",
+            value.go_syntax()
+        )))
+    }
+
+    fn go_syntax(&self) -> String {
+        match self {
+            Self::Word(key) => key.clone(),
+            Self::Text(key) => go_quote(key),
+            Self::Null => "interface {}(nil)".to_owned(),
+            Self::Uint(key) => format!("{key:#x}"),
+        }
+    }
 }
 
 impl Node {
@@ -92,7 +143,7 @@ impl Node {
             Self::List(items) => items.iter().map(Self::size).fold(1, usize::saturating_add),
             Self::Map(entries) => entries
                 .iter()
-                .map(|(Key::Word(key) | Key::Text(key), value)| value.size().saturating_add(1 + key.len()))
+                .map(|(key, value)| value.size().saturating_add(1 + key.size()))
                 .fold(1, usize::saturating_add),
         }
     }
@@ -103,9 +154,32 @@ impl Node {
             Self::Word(Scalar::Bool(value)) => Ok(Key::Word(value.to_string())),
             Self::Word(Scalar::Int(value)) => Ok(Key::Word(value.to_string())),
             Self::Word(Scalar::Float(value)) => Ok(Key::Word(go_float(value))),
-            Self::Word(Scalar::Null) => Err(YamlError("Unsupported map key of type: %!s(<nil>)".to_owned())),
-            Self::Word(_) => Err(YamlError("Unsupported map key of type: uint64".to_owned())),
-            Self::List(_) | Self::Map(_) => error("invalid map key"),
+            Self::Word(Scalar::Uint(value)) => Ok(Key::Uint(value)),
+            Self::Word(Scalar::Null | Scalar::Text) => Ok(Key::Null),
+            Self::List(_) | Self::Map(_) => error(format_args!("invalid map key: {}", self.go_syntax())),
+        }
+    }
+
+    /// `%#v`.
+    fn go_syntax(&self) -> String {
+        match self {
+            Self::Text(text) => go_quote(text),
+            Self::Word(Scalar::Null | Scalar::Text) => "interface {}(nil)".to_owned(),
+            Self::Word(Scalar::Bool(value)) => value.to_string(),
+            Self::Word(Scalar::Int(value)) => value.to_string(),
+            Self::Word(Scalar::Uint(value)) => format!("{value:#x}"),
+            Self::Word(Scalar::Float(value)) => format_float(*value),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(Self::go_syntax).collect();
+                format!("[]interface {{}}{{{}}}", items.join(", "))
+            }
+            Self::Map(entries) => {
+                let entries: Vec<String> = entries
+                    .iter()
+                    .map(|(key, value)| format!("{}:{}", key.go_syntax(), value.go_syntax()))
+                    .collect();
+                format!("map[interface {{}}]interface {{}}{{{}}}", entries.join(", "))
+            }
         }
     }
 
@@ -120,8 +194,8 @@ impl Node {
             Self::List(items) => Value::Array(items.into_iter().map(Self::into_json).collect::<Outcome<_>>()?),
             Self::Map(entries) => {
                 let mut sorted = BTreeMap::new();
-                for (Key::Word(key) | Key::Text(key), value) in entries {
-                    sorted.insert(key, value.into_json()?);
+                for (key, value) in entries {
+                    sorted.insert(key.into_json(&value)?, value.into_json()?);
                 }
                 Value::Object(sorted.into_iter().collect::<Map<_, _>>())
             }
@@ -131,10 +205,10 @@ impl Node {
 
 /// A float as JSON has it: one without a fraction is written without a point.
 fn json_float(value: f64) -> Outcome<Value> {
-    let whole = go_float(value).parse::<i64>().ok();
+    let whole = format_float(value).parse::<i64>().ok();
     match whole.map(Number::from).or_else(|| Number::from_f64(value)) {
         Some(number) => Ok(Value::Number(number)),
-        None => Err(YamlError(format!(
+        None => Err(YamlError::Malformed(format!(
             "json: unsupported value: {}",
             if value.is_nan() { "NaN" } else { signed_infinity(value) }
         ))),
@@ -382,8 +456,26 @@ mod tests {
     #[case("a: !!int x", "yaml: cannot decode !!str `x` as a !!int")]
     #[case("a: .nan", "json: unsupported value: NaN")]
     #[case("a: 'b", "yaml: found unexpected end of stream")]
+    #[case("a: b\n...\nc: d", "yaml: line 2: did not find expected <document start>")]
+    #[case(" a: b\nc: d", "yaml: line 1: did not find expected <document start>")]
+    #[case("{}: x", "yaml: invalid map key: map[interface {}]interface {}{}")]
+    #[case("[a, 1, ~]: x", "yaml: invalid map key: []interface {}{\"a\", 1, interface {}(nil)}")]
+    #[case("null: z", "Unsupported map key of type: %!s(<nil>), key: <nil>, value: \"z\"")]
+    #[case("%TAG ! x:\n---\na: b", "yaml: the directive %TAG is not supported")]
     fn malformed_yaml_is_refused_in_the_reference_words(#[case] text: &str, #[case] problem: &str) {
         assert_eq!(to_value(text.as_bytes()).unwrap_err().to_string(), problem);
+    }
+
+    #[test]
+    fn a_text_in_utf_16_is_refused() {
+        let refused = to_value(b"\xff\xfea\0:\0 \0b\0").unwrap_err();
+        assert_eq!(refused.to_string(), "yaml: line 1: did not find expected node content");
+    }
+
+    #[test]
+    fn another_document_is_ignored() {
+        assert_eq!(to_value(b"a: b\n---\nc: d"), Ok(json!({"a": "b"})));
+        assert_eq!(to_value(b"a: b\n...\n"), Ok(json!({"a": "b"})));
     }
 
     #[test]

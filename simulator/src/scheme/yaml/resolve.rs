@@ -61,11 +61,13 @@ fn float(text: &str) -> Scalar {
 }
 
 fn digits(text: &str) -> (u32, &str) {
-    let lower = |prefix: [&str; 2]| prefix.iter().find_map(|p| text.strip_prefix(p));
-    if let Some(rest) = lower(["0x", "0X"]) {
+    let either = |prefix: [&str; 2]| prefix.iter().find_map(|p| text.strip_prefix(p));
+    if let Some(rest) = either(["0x", "0X"]) {
         (16, rest)
-    } else if let Some(rest) = text.strip_prefix("0b") {
+    } else if let Some(rest) = either(["0b", "0B"]) {
         (2, rest)
+    } else if let Some(rest) = either(["0o", "0O"]) {
+        (8, rest)
     } else if text.len() > 1 && text.starts_with('0') {
         (8, text.get(1..).unwrap_or_default())
     } else {
@@ -114,6 +116,7 @@ mod tests {
     #[case("010", Scalar::Int(8))]
     #[case("0x1F", Scalar::Int(31))]
     #[case("0b101", Scalar::Int(5))]
+    #[case("0o17", Scalar::Int(15))]
     #[case("09", Scalar::Float(9.0))]
     #[case("18446744073709551615", Scalar::Uint(u64::MAX))]
     #[case("1.5", Scalar::Float(1.5))]

@@ -7,10 +7,8 @@ use std::cmp::Ordering;
 use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, ScalarStyle, SequenceStyle};
 use serde_json::Value;
 
-use super::{
-    number::go_float,
-    resolve::{Scalar, resolve},
-};
+use super::resolve::{Scalar, resolve};
+use crate::compat::strconv::format_float;
 
 /// Writes a tree as YAML with sorted keys, in the reference's layout.
 pub fn from_value(value: &Value) -> String {
@@ -58,6 +56,17 @@ fn node(value: &Value, emitter: &mut Emitter<'_>) -> libyaml_safer::Result<()> {
             }
             emitter.emit(Event::mapping_end())
         }
+    }
+}
+
+/// A float as go-yaml writes it.
+pub(super) fn go_float(value: f64) -> String {
+    if value.is_nan() {
+        ".nan".to_owned()
+    } else if value.is_infinite() {
+        if value > 0.0 { ".inf" } else { "-.inf" }.to_owned()
+    } else {
+        format_float(value)
     }
 }
 

@@ -1,0 +1,77 @@
+//! Record once, then replay.
+//!
+//! Promises: the first run records from the upstream, every later one replays and needs no upstream; a recording that
+//! was cut off by a panic is still a cassette.
+
+use crate::format::{self, FormatError};
+use crate::recorder::{self, Recorder, RecorderError};
+use crate::replayer::{self, Replayer};
+use crate::transport::TransportError;
+use std::path::Path;
+
+/// A session that is recorded when its cassette does not exist, and replayed when it does.
+pub enum Once {
+    /// The cassette is being recorded.
+    Recording(Recorder),
+    /// The cassette is being replayed.
+    Replaying(Replayer),
+}
+
+/// The reasons why a session can be neither recorded nor replayed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OnceError {
+    /// It could not be recorded.
+    #[error(transparent)]
+    Recorder(#[from] RecorderError),
+    /// The cassette could not be read.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// It could not be replayed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+impl Once {
+    /// Replays the cassette at a path, or records it if there is none.
+    ///
+    /// # Errors
+    /// If the cassette can be neither read nor written, the upstream is not a URL, or the address cannot be listened on.
+    pub async fn start(path: &Path, record: recorder::Options, replay: replayer::Options) -> Result<Self, OnceError> {
+        if !path.exists() {
+            return Ok(Self::Recording(Recorder::start(record, path).await?));
+        }
+        Ok(Self::Replaying(Replayer::start(format::read(path)?, replay).await?))
+    }
+
+    /// The URL for the client.
+    pub fn url(&self) -> String {
+        match self {
+            Self::Recording(recorder) => recorder.url(),
+            Self::Replaying(replayer) => replayer.url(),
+        }
+    }
+
+    /// Whether the session is being recorded.
+    pub fn is_recording(&self) -> bool {
+        matches!(self, Self::Recording(_))
+    }
+
+    /// Panics unless every recorded interaction was replayed and no other request came. A recording always passes.
+    ///
+    /// # Panics
+    /// As it says.
+    pub fn assert_all_played(&self) {
+        if let Self::Replaying(replayer) = self {
+            replayer.assert_all_played();
+        }
+    }
+
+    /// Stops, and waits until every connection is closed and everything is recorded.
+    pub async fn stop(self) {
+        match self {
+            Self::Recording(recorder) => recorder.stop().await,
+            Self::Replaying(replayer) => replayer.stop().await,
+        }
+    }
+}

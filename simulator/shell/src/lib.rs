@@ -1,0 +1,47 @@
+//! An interpreter of a POSIX shell subset, for simulated containers.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use stuntdouble_shell::{Machine, Process, RealTime, run};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+//! let machine = Arc::new(Machine::new("web-1", Arc::new(RealTime)));
+//! let (process, mut output) = Process::captured(["sh", "-c", "for i in $(seq 3); do echo line $i; done"]);
+//! assert_eq!(run(machine, process).await, Ok(0));
+//! assert_eq!(output.stdout().await, "line 1\nline 2\nline 3\n");
+//! # });
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Guarantees:
+//! - A script touches its [`Machine`] and the streams of its [`Process`], and nothing of the host.
+//! - Everything is bounded: the length of a script, nesting, the size of variables and files, and the commands per second
+//!   ([`LIMITS`]). A script that loops forever costs little and ends when its future is dropped.
+//! - Time is the machine's: a script that sleeps waits for that clock.
+//!
+//! Limits: the commands of the README; any other is `not found` and exits with 127. No arrays, no job control.
+//! Source of the semantics: POSIX.1-2008, Shell and Utilities; messages are those of BusyBox 1.22, the usual image of
+//! Kubernetes v1.2 examples.
+
+mod arithmetic;
+mod builtins;
+mod date;
+mod execute;
+mod expand;
+mod files;
+mod machine;
+mod pattern;
+mod printf;
+mod process;
+mod programs;
+mod redirect;
+mod run;
+mod shell;
+mod streams;
+mod test_command;
+mod text_programs;
+
+pub use files::{FileError, Files};
+pub use machine::{LIMITS, Limits, Machine, RealTime, Time};
+pub use process::{Captured, Process, Signal};
+pub use run::{NotFound, run};

@@ -1,0 +1,100 @@
+//! A process: its command, environment and streams.
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+/// How many pieces of output may wait to be read.
+const QUEUE: usize = 16;
+
+/// A signal to a process. A script without a trap for it ignores it, as the first process of a container does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Signal {
+    /// SIGHUP.
+    Hangup,
+    /// SIGINT.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+impl Signal {
+    /// The name that `trap` takes.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Hangup => "HUP",
+            Self::Interrupt => "INT",
+            Self::Terminate => "TERM",
+        }
+    }
+}
+
+/// A command to run, and the ends of its streams.
+#[derive(Debug)]
+pub struct Process {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The environment.
+    pub environment: Vec<(String, String)>,
+    /// The working directory.
+    pub directory: String,
+    /// Standard input; at its end when the sender is dropped.
+    pub stdin: mpsc::Receiver<Bytes>,
+    /// Standard output. A slow reader holds the script up.
+    pub stdout: mpsc::Sender<Bytes>,
+    /// Standard error.
+    pub stderr: mpsc::Sender<Bytes>,
+    /// Signals.
+    pub signals: mpsc::Receiver<Signal>,
+}
+
+/// The output of a process that nothing else reads.
+#[derive(Debug)]
+pub struct Captured {
+    stdout: mpsc::Receiver<Bytes>,
+    stderr: mpsc::Receiver<Bytes>,
+}
+
+impl Process {
+    /// A process with empty input and no signals, and its output. The output waits in a long queue, so that a short
+    /// command can run to its end before it is read.
+    pub fn captured<S: Into<String>>(command: impl IntoIterator<Item = S>) -> (Self, Captured) {
+        let (stdout, out) = mpsc::channel(QUEUE * 1024);
+        let (stderr, err) = mpsc::channel(QUEUE * 1024);
+        let process = Self {
+            command: command.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            directory: "/".to_owned(),
+            stdin: mpsc::channel(1).1,
+            stdout,
+            stderr,
+            signals: mpsc::channel(1).1,
+        };
+        (
+            process,
+            Captured {
+                stdout: out,
+                stderr: err,
+            },
+        )
+    }
+}
+
+impl Captured {
+    /// All of standard output, once the process has ended.
+    pub async fn stdout(&mut self) -> String {
+        text(&mut self.stdout).await
+    }
+
+    /// All of standard error, once the process has ended.
+    pub async fn stderr(&mut self) -> String {
+        text(&mut self.stderr).await
+    }
+}
+
+async fn text(pieces: &mut mpsc::Receiver<Bytes>) -> String {
+    let mut all = Vec::new();
+    while let Some(piece) = pieces.recv().await {
+        all.extend_from_slice(&piece);
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}

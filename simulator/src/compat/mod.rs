@@ -1,0 +1,15 @@
+//! Imitation of Go and of the libraries that Kubernetes v1.2 uses, where its answers show them.
+//!
+//! - Functions bear the name of what they imitate: [`go_quote`] for `%q`, [`go_value`] for `%v`, [`strconv::atoi`] for `strconv.Atoi`.
+//! - Nothing here knows kinds, profiles or HTTP.
+//!
+//! Source of semantics: Go, and the libraries named in each file.
+
+mod fmt;
+mod json;
+pub(crate) mod json_patch;
+pub(crate) mod strconv;
+
+pub(crate) use crate::api::go_quote;
+pub(crate) use fmt::{go_list, go_map, go_time_quote, go_value};
+pub(crate) use json::{escape_html, json_kind, json_string};

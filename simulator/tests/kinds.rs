@@ -1,0 +1,350 @@
+//! Kinds that are added and removed while the server runs, over HTTP.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
+
+use reqwest::{Client, Method, Response};
+use serde_json::{Value, json};
+use stuntdouble_simulator::{
+    Simulator,
+    profile::Profile,
+    scheme::{Conversion, Kinds},
+};
+
+const VERBS: [&str; 8] = [
+    "create",
+    "get",
+    "list",
+    "watch",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+];
+
+/// A client of a simulator, by path.
+struct Api {
+    simulator: Simulator,
+    client: Client,
+}
+
+impl Api {
+    async fn start(profile: Profile) -> Self {
+        let simulator = Simulator::builder().bare(true).profile(profile).start().await.unwrap();
+        Self {
+            simulator,
+            client: Client::new(),
+        }
+    }
+
+    async fn send(&self, method: Method, path: &str, media_type: &str, body: &Value) -> Response {
+        let request = self.client.request(method, self.simulator.url() + path);
+        let request = if body.is_null() {
+            request
+        } else {
+            request.header("Content-Type", media_type).body(body.to_string())
+        };
+        request.send().await.unwrap()
+    }
+
+    /// The code and the body of a response.
+    async fn ask(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
+        let response = self.send(method, path, "application/json", &body).await;
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let (code, body) = self.ask(Method::GET, path, Value::Null).await;
+        assert_eq!(code, 200, "{path}: {body}");
+        body
+    }
+
+    async fn post(&self, path: &str, body: Value) -> Value {
+        let (code, body) = self.ask(Method::POST, path, body).await;
+        assert!([200, 201].contains(&code), "{path}: {code} {body}");
+        body
+    }
+
+    async fn patch(&self, path: &str, language: &str, patch: Value) -> Value {
+        let media_type = format!("application/{language}+json");
+        let response = self.send(Method::PATCH, path, &media_type, &patch).await;
+        assert_eq!(response.status(), 200, "{patch}");
+        response.json().await.unwrap()
+    }
+}
+
+/// Reads the frames of a watch.
+struct Frames {
+    response: Response,
+    rest: Vec<u8>,
+}
+
+impl Frames {
+    async fn of(api: &Api, path: &str) -> Self {
+        let response = api.send(Method::GET, path, "", &Value::Null).await;
+        assert_eq!(response.status(), 200, "{path}");
+        Self {
+            response,
+            rest: Vec::new(),
+        }
+    }
+
+    /// The next frame; `None` at the end.
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.rest.iter().position(|b| *b == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                return Some(serde_json::from_slice(&line).unwrap());
+            }
+            self.rest.extend_from_slice(&self.response.chunk().await.unwrap()?);
+        }
+    }
+
+    async fn expect(&mut self, kind: &str, name: &str) -> Value {
+        let frame = self.next().await.unwrap();
+        assert_eq!(
+            (&frame["type"], &frame["object"]["metadata"]["name"]),
+            (&json!(kind), &json!(name)),
+            "{frame}"
+        );
+        frame["object"].clone()
+    }
+}
+
+/// Widgets: `v1`, the storage version, has a size; `v2` has width and height, whose product is the size where they differ from what it says.
+fn widgets() -> Kinds {
+    let kind = |version: &str, spec: Value, more: Value| {
+        let mut file = json!({
+            "kind": "Widget", "group": "example.com", "version": version, "plural": "widgets", "namespaced": true, "verbs": VERBS,
+            "subresources": {"status": "Widget"},
+            "fields": {"metadata": "ObjectMeta?", "spec": "WidgetSpec", "status": "WidgetStatus?"},
+            "types": {"WidgetSpec": spec, "WidgetStatus": {"ready": "bool?"}, "WidgetPart": {"name": "string", "parts": "[]WidgetPart? by name"}},
+        });
+        file.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        file.to_string()
+    };
+    let parts = "[]WidgetPart? by name";
+    Kinds::default()
+        .file(
+            "widget-v1.json",
+            kind(
+                "v1",
+                json!({"size": "string", "color": "string? = red", "parts": parts}),
+                json!({}),
+            ),
+        )
+        .file(
+            "widget-v2.json",
+            kind(
+                "v2",
+                json!({"width": "int32", "height": "int32", "color": "string? = red", "parts": parts}),
+                json!({"storage": "example.com/v1", "conversion": "widget"}),
+            ),
+        )
+        .conversion(
+            "widget",
+            Conversion::new(
+                |widget| {
+                    let spec = widget["spec"].as_object_mut().unwrap();
+                    let side = |name: &str| spec.get(name).and_then(Value::as_i64).unwrap_or(0);
+                    let size = format!("{}x{}", side("width"), side("height"));
+                    spec.insert("size".to_owned(), size.into());
+                },
+                |widget| {
+                    let spec = widget["spec"].as_object_mut().unwrap();
+                    let size = spec.get("size").and_then(Value::as_str).unwrap_or_default().to_owned();
+                    let (width, height) = size.split_once('x').unwrap_or(("0", "0"));
+                    for (name, side) in [("width", width), ("height", height)] {
+                        spec.insert(name.to_owned(), side.parse().unwrap_or(0).into());
+                    }
+                },
+            ),
+        )
+}
+
+const V1: &str = "/apis/example.com/v1/namespaces/default/widgets";
+const V2: &str = "/apis/example.com/v2/namespaces/default/widgets";
+
+#[tokio::test]
+async fn an_added_kind_has_every_verb_in_both_versions() {
+    for profile in [Profile::Documented, Profile::Kubernetes12] {
+        let api = Api::start(profile).await;
+        api.simulator.add_kinds(&widgets()).unwrap();
+
+        let made = api
+            .post(
+                V1,
+                json!({"metadata": {"name": "a", "labels": {"l": "1"}}, "spec": {"size": "2x3"}}),
+            )
+            .await;
+        assert_eq!(
+            (&made["kind"], &made["apiVersion"]),
+            (&json!("Widget"), &json!("example.com/v1"))
+        );
+        assert_eq!(made["spec"], json!({"size": "2x3", "color": "red"}));
+        let mut watch = [
+            Frames::of(&api, &format!("{V1}?watch=1")).await,
+            Frames::of(&api, &format!("{V2}?watch=1")).await,
+        ];
+        for (watch, side) in watch.iter_mut().zip(["size", "width"]) {
+            assert!(!watch.expect("ADDED", "a").await["spec"][side].is_null());
+        }
+
+        let other = json!({"kind": "Widget", "apiVersion": "example.com/v2", "metadata": {"name": "b"}, "spec": {"width": 4, "height": 5}});
+        assert_eq!(
+            api.post(V2, other).await["spec"],
+            json!({"width": 4, "height": 5, "color": "red"})
+        );
+        assert_eq!(api.get(&format!("{V1}/b")).await["spec"]["size"], "4x5");
+        let shown = api.get(&format!("{V2}/a")).await;
+        assert_eq!(shown["spec"], json!({"width": 2, "height": 3, "color": "red"}));
+        assert_eq!(shown["metadata"]["selfLink"], format!("{V2}/a"));
+
+        for (path, version) in [(V1, "v1"), (V2, "v2")] {
+            let list = api.get(path).await;
+            assert_eq!(
+                (&list["kind"], &list["apiVersion"]),
+                (&json!("WidgetList"), &json!(format!("example.com/{version}")))
+            );
+            assert_eq!(list["items"].as_array().unwrap().len(), 2);
+        }
+        let everywhere = api
+            .get("/apis/example.com/v2/widgets?labelSelector=l%3D1&fieldSelector=metadata.name%3Da")
+            .await;
+        assert_eq!(everywhere["items"][0]["spec"]["width"], 2);
+        assert_eq!(
+            api.ask(Method::GET, &format!("{V1}?fieldSelector=spec.size%3D1"), Value::Null)
+                .await
+                .0,
+            400
+        );
+
+        let mut object = api.get(&format!("{V2}/a")).await;
+        object["spec"]["width"] = 7.into();
+        let (code, updated) = api.ask(Method::PUT, &format!("{V2}/a"), object.clone()).await;
+        assert_eq!((code, &updated["spec"]["width"]), (200, &json!(7)));
+        assert_eq!(
+            api.ask(Method::PUT, &format!("{V1}/a"), object.clone()).await.0,
+            400,
+            "of another version"
+        );
+        assert_eq!(
+            api.ask(Method::PUT, &format!("{V2}/a"), object).await.0,
+            409,
+            "of an older revision"
+        );
+        let (code, _) = api
+            .ask(
+                Method::PUT,
+                &format!("{V1}/a/status"),
+                json!({"metadata": {"name": "a"}, "spec": {"size": "0x0"}, "status": {"ready": true}}),
+            )
+            .await;
+        assert_eq!(code, 200);
+        let a = api.get(&format!("{V1}/a")).await;
+        assert_eq!(
+            (&a["spec"]["size"], &a["status"]["ready"]),
+            (&json!("7x3"), &json!(true))
+        );
+
+        let part = |name: &str| json!({"spec": {"parts": [{"name": name, "parts": [{"name": "inner"}]}]}});
+        api.patch(&format!("{V2}/a"), "merge-patch", part("one")).await;
+        let merged = api
+            .patch(&format!("{V1}/a"), "strategic-merge-patch", part("two"))
+            .await;
+        let names: Vec<&Value> = merged["spec"]["parts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|p| &p["name"])
+            .collect();
+        assert_eq!(names, ["one", "two"]);
+        let patch = json!([{"op": "replace", "path": "/spec/height", "value": 9}]);
+        assert_eq!(
+            api.patch(&format!("{V2}/a"), "json-patch", patch).await["spec"]["height"],
+            9
+        );
+        assert_eq!(api.get(&format!("{V1}/a")).await["spec"]["size"], "7x9");
+
+        let (code, _) = api.ask(Method::DELETE, &format!("{V2}/a"), Value::Null).await;
+        assert_eq!(
+            (code, api.ask(Method::GET, &format!("{V1}/a"), Value::Null).await.0),
+            (200, 404)
+        );
+        assert_eq!(api.ask(Method::DELETE, V1, Value::Null).await.0, 200);
+        assert_eq!(api.get(V2).await["items"], json!([]));
+        for (watch, size) in watch.iter_mut().zip(["size", "height"]) {
+            watch.expect("ADDED", "b").await;
+            for _ in 0..5 {
+                assert!(!watch.expect("MODIFIED", "a").await["spec"][size].is_null());
+            }
+            watch.expect("DELETED", "a").await;
+            watch.expect("DELETED", "b").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn discovery_and_descriptions_have_an_added_kind_until_it_is_removed() {
+    let api = Api::start(Profile::Documented).await;
+    let before = api.get("/apis").await;
+    assert_eq!(api.ask(Method::GET, V1, Value::Null).await.0, 404);
+    api.simulator.add_kinds(&widgets()).unwrap();
+
+    let group = api.get("/apis/example.com").await;
+    let versions: Vec<&Value> = group["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| &v["version"])
+        .collect();
+    assert_eq!(versions, ["v1", "v2"]);
+    let resources = api.get("/apis/example.com/v2").await["resources"].clone();
+    assert_eq!(
+        (&resources[0]["name"], &resources[1]["name"]),
+        (&json!("widgets"), &json!("widgets/status"))
+    );
+    let swagger = api.get("/swaggerapi/apis/example.com/v2").await;
+    assert!(swagger["models"]["v2.WidgetPart"]["properties"]["parts"].is_object());
+    assert!(
+        api.get("/").await["paths"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("/apis/example.com/v1"))
+    );
+    assert!(api.get("/openapi/v3").await["paths"]["apis/example.com/v1"].is_object());
+
+    api.post(V1, json!({"metadata": {"name": "a"}, "spec": {"size": "1x1"}}))
+        .await;
+    let mut watch = Frames::of(&api, &format!("{V2}?watch=1")).await;
+    let revision = watch.expect("ADDED", "a").await["metadata"]["resourceVersion"].clone();
+    api.simulator.remove_kind("example.com", "widgets").await.unwrap();
+    watch.expect("DELETED", "a").await;
+    assert_eq!(watch.next().await, None);
+    assert_eq!(api.get("/apis").await, before);
+    for path in [
+        V1,
+        V2,
+        "/apis/example.com",
+        "/apis/example.com/v1",
+        "/swaggerapi/apis/example.com/v1",
+    ] {
+        assert_eq!(api.ask(Method::GET, path, Value::Null).await.0, 404, "{path}");
+    }
+    assert_eq!(
+        api.simulator
+            .remove_kind("example.com", "widgets")
+            .await
+            .unwrap_err()
+            .code,
+        404
+    );
+
+    api.simulator.add_kinds(&widgets()).unwrap();
+    assert_eq!(api.get(V1).await["items"], json!([]), "its objects were removed");
+    let old = format!("{V1}?watch=1&resourceVersion={}", revision.as_str().unwrap());
+    assert_eq!(api.ask(Method::GET, &old, Value::Null).await.0, 410, "and its history");
+}
