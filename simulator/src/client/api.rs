@@ -80,7 +80,7 @@ impl Client {
             .iter()
             .filter(|resource| resource.namespaced && resource.has_verb("delete") && resource.is_storage_version());
         resources
-            .map(|resource| self.api(&resource.group_version(), &resource.plural))
+            .map(|resource| self.api(resource.group_version(), &resource.plural))
             .collect()
     }
 

@@ -222,8 +222,8 @@ fn containers(pod: &Object) -> impl Iterator<Item = &Value> + Clone {
 pub(crate) fn total<'a>(quota: &Object, objects: impl Iterator<Item = (&'a str, &'a Object)>) -> Object {
     let hard = listed(quota, "spec.hard");
     let mut used: Usage = hard
-        .iter()
-        .map(|(name, _)| (name.clone(), Quantity::new(0, Format::DecimalSi)))
+        .keys()
+        .map(|name| (name.clone(), Quantity::new(0, Format::DecimalSi)))
         .collect();
     let scoped = meta::lookup(quota, "spec.scopes").is_some();
     for (plural, object) in objects.filter(|(plural, object)| !scoped || in_scope(quota, plural, object)) {
