@@ -7,6 +7,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
+use http::request::Parts;
 use stuntdouble_server::percent_decode;
 
 use crate::{api::Status, compat::strconv::parse_int, profile::Profile};
@@ -16,6 +17,11 @@ use crate::{api::Status, compat::strconv::parse_int, profile::Profile};
 pub(crate) struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
+    /// The query of a request.
+    pub(crate) fn of(request: &'a Parts) -> Self {
+        Self::new(request.uri.query().unwrap_or_default())
+    }
+
     /// The query of a URL without its question mark.
     pub(crate) fn new(raw: &'a str) -> Self {
         Self(raw)

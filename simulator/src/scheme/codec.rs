@@ -128,7 +128,7 @@ impl Decoder<'_> {
         cursor.open(if array { b'[' } else { b'{' })?;
         let nullable = !matches!(
             of,
-            FieldType::String { named: false } | FieldType::Int(_) | FieldType::Bool
+            FieldType::String { name: None } | FieldType::Int(_) | FieldType::Bool
         );
         let mut count = 0;
         while !cursor.ends()? {
@@ -150,7 +150,7 @@ impl Decoder<'_> {
     }
 
     fn map(self, cursor: &mut Cursor<'_>, of: &FieldType, entries: &mut Map<String, Value>) -> Outcome {
-        let nullable = !matches!(of, FieldType::String { named: false });
+        let nullable = !matches!(of, FieldType::String { name: None });
         cursor.entries(|cursor, key| {
             let mut value = Value::Null;
             self.value(cursor, of, &mut value, nullable)?;

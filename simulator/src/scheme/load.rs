@@ -43,10 +43,10 @@ pub(super) struct Select {
     pub unsupported: String,
 }
 
-/// Options of a kind's strategy.
+/// Storage rules of a kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct StrategyOptions {
+pub struct StorageRules {
     /// Whether a PUT of an object that does not exist creates it.
     pub create_on_update: bool,
     /// Group that errors name. Default: that of the resource.
@@ -77,6 +77,10 @@ pub(super) struct KindFile {
     #[serde(default)]
     pub plural: String,
     #[serde(default)]
+    pub short_names: Vec<String>,
+    #[serde(default)]
+    pub categories: Vec<String>,
+    #[serde(default)]
     pub namespaced: bool,
     #[serde(default)]
     pub verbs: Vec<String>,
@@ -84,7 +88,7 @@ pub(super) struct KindFile {
     pub subresources: Map<String, Value>,
     pub select: Option<Select>,
     #[serde(default)]
-    pub strategy: StrategyOptions,
+    pub strategy: StorageRules,
     #[serde(default)]
     pub also: Vec<String>,
     /// Group and version that the kind is stored in. Default: this one.
@@ -356,7 +360,7 @@ impl Resolver<'_> {
             return Ok(FieldType::Map(Box::new(self.field_type(rest)?)));
         }
         Ok(match notation {
-            "string" => FieldType::String { named: false },
+            "string" => FieldType::String { name: None },
             "int32" => FieldType::Int(32),
             "int64" | "int" => FieldType::Int(64),
             "bool" => FieldType::Bool,
@@ -365,7 +369,9 @@ impl Resolver<'_> {
             "ResourceList" => FieldType::Map(Box::new(FieldType::Quantity)),
             "IntOrString" => FieldType::IntOrString,
             "RawExtension" => FieldType::Raw,
-            name if self.strings.contains(name) => FieldType::String { named: true },
+            name if self.strings.contains(name) => FieldType::String {
+                name: Some(name.into()),
+            },
             name => FieldType::Struct(self.struct_id(name)?),
         })
     }

@@ -37,7 +37,7 @@ pub use body::Syntax;
 pub(crate) use by_version::ByVersion;
 pub use conversion::Conversion;
 pub use kinds::{Kinds, Scheme};
-pub use load::{LoadError, StrategyOptions};
+pub use load::{LoadError, StorageRules};
 pub use resource::Resource;
 pub use scan::check as check_json;
 pub use types::{FieldRef, FieldType, StructType, TypeRef};

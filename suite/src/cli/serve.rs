@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use stuntdouble_simulator::clock::Clock;
 use stuntdouble_simulator::cluster::{Controllers, LOG_SEARCH};
-use stuntdouble_simulator::http::{Credentials, Identity, Redial, Secret, kubeconfig};
+use stuntdouble_simulator::http::{Credentials, DialOverride, Identity, Secret, kubeconfig};
 use stuntdouble_simulator::profile::Profile;
 use stuntdouble_simulator::registry::Cidr;
 use stuntdouble_simulator::{Builder, Simulator, StartError};
@@ -63,7 +63,7 @@ pub(super) struct Arguments {
 
     /// Send what the proxy would send to one address to another, such as 10.99.0.1:9999=127.0.0.1:9999
     #[arg(long, value_name = "FROM=TO")]
-    dial: Vec<Redial>,
+    dial: Vec<DialOverride>,
 
     /// How many nodes there are
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=100), conflicts_with = "bare")]
@@ -191,7 +191,7 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
         .clock(arguments.clock)
         .advertise_address(arguments.advertise_address)
         .service_cluster_ip_range(arguments.service_cluster_ip_range);
-    for Redial { from, to } in arguments.dial {
+    for DialOverride { from, to } in arguments.dial {
         builder = builder.dial(from, to);
     }
     if let Some(upstream) = arguments.search_upstream {
