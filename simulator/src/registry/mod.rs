@@ -35,3 +35,5 @@ pub use crate::strategy::{Cidr, Component};
 pub use request::{GetOptions, ListOptions, RequestBody, RequestInfo, Response};
 pub use state::{Registry, Settings};
 pub use watch::WatchStream;
+
+pub(crate) use admission::quota_total;

@@ -29,6 +29,17 @@ use super::{
 };
 use crate::scheme::Resource;
 
+/// The strategies of the kinds that quotas count.
+const COUNTED: [&str; 7] = [
+    "configmap",
+    "persistentvolumeclaim",
+    "pod",
+    "replicationcontroller",
+    "resourcequota",
+    "secret",
+    "service",
+];
+
 /// The strategy that the data file of a resource's kind names. Default: the generic one.
 pub(crate) fn of(resource: &Resource) -> &'static dyn Strategy {
     named(&resource.strategy.name).unwrap_or(&Generic)
@@ -63,6 +74,14 @@ pub(super) fn named(name: &str) -> Option<&'static dyn Strategy> {
         "serviceaccount" => &ServiceAccountStrategy,
         _ => return None,
     })
+}
+
+/// The strategy of the kind that quotas count as `name`.
+pub(crate) fn counted_as(name: &str) -> Option<&'static dyn Strategy> {
+    COUNTED
+        .iter()
+        .filter_map(|counted| named(counted))
+        .find(|strategy| strategy.quota_resources().contains(&name))
 }
 
 #[cfg(test)]

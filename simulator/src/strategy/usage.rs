@@ -53,12 +53,11 @@ impl Usage {
     }
 
     /// The amounts as JSON.
-    pub(crate) fn to_value(&self) -> Value {
-        let amounts = self
-            .0
-            .iter()
-            .map(|(name, amount)| (name.clone(), amount.to_string().into()));
-        Value::Object(amounts.collect())
+    pub(crate) fn to_object(&self) -> Object {
+        let amounts = self.0.iter();
+        amounts
+            .map(|(name, amount)| (name.clone(), amount.to_string().into()))
+            .collect()
     }
 }
 

@@ -4,7 +4,10 @@
 
 use super::{forbidden, in_namespace, name};
 use crate::{
-    api::{Object, Status, meta},
+    api::{
+        Object, Status, meta,
+        quantity::{Format, Quantity},
+    },
     registry::{codec::parse, request::RequestInfo, state::Registry},
     strategy::{self, Strategy, Usage, resourcequota},
 };
@@ -38,7 +41,7 @@ pub(super) async fn admit(
         registry
             .modify(place, |quota| {
                 let used = charged(request, object, quota, &change)?;
-                meta::child(quota, "status").insert("used".into(), used.to_value());
+                meta::child(quota, "status").insert("used".into(), Value::Object(used.to_object()));
                 if registry.profile.has_quota_metadata_bug() {
                     meta::metadata(quota)
                         .retain(|field, _| !matches!(field.as_str(), "labels" | "annotations" | "generateName"));
@@ -125,4 +128,22 @@ fn charged(request: &RequestInfo, object: &Object, quota: &Object, change: &Usag
         show(&limits)
     );
     Err(forbidden(request, name(object), &why))
+}
+
+/// What the objects of a namespace, each with the plural of its kind, use of what a quota limits.
+pub(crate) fn total<'a>(quota: &Object, objects: impl Iterator<Item = (&'a str, &'a Object)>) -> Object {
+    let zero = Quantity::new(0, Format::DecimalSi);
+    let limits = Usage::read(quota, "spec.hard");
+    let mut used = Usage(limits.0.keys().map(|name| (name.clone(), zero)).collect());
+    for (plural, object) in objects {
+        let Some(strategy) = strategy::counted_as(plural).filter(|s| is_in_scope(*s, quota, object)) else {
+            continue;
+        };
+        for (name, amount) in strategy.quota_usage(object).0 {
+            if limits.0.contains_key(&name) {
+                used.add(&name, amount);
+            }
+        }
+    }
+    used.to_object()
 }
