@@ -18,7 +18,7 @@ use stuntdouble_cassettes::interaction::{Cassette, Payload};
 use stuntdouble_cassettes::recorder::{Options, Recorder};
 use stuntdouble_cassettes::redactor::{Rules, scrub};
 use stuntdouble_cassettes::replayer::{self, Replayer};
-use stuntdouble_cassettes::transport::{Body, Client, Credentials, full};
+use stuntdouble_cassettes::transport::{Body, Client, Coding, Credentials, full};
 use stuntdouble_cassettes::{format, har};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
@@ -300,6 +300,40 @@ async fn streams(client: &Client, at: &str) {
         socket.send(Message::text(say)).await.expect("sent");
     }
     while let Some(Ok(_)) = socket.next().await {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compressed_request_is_recorded_without_its_secrets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.yaml");
+    let origin = Origin::start().await;
+    let recorder = Recorder::start(Options::new(url(&origin)), &path)
+        .await
+        .expect("a recorder");
+    let body = Coding::Gzip
+        .encode(json!({"password": SECRET}).to_string().as_bytes())
+        .expect("encoded");
+    let post = async |at: &str| {
+        let request = Request::post("/small")
+            .header("content-encoding", "gzip")
+            .body(full(body.clone()))
+            .expect("a request");
+        let response = client(at).send(request).await.expect("an answer");
+        response.into_body().collect().await.expect("a body").to_bytes()
+    };
+    let answered = post(&recorder.url()).await;
+    recorder.stop().await;
+    let cassette = format::read(&path).expect("a cassette");
+    let request = &cassette.interactions[0].request;
+    assert_eq!(
+        request.text(),
+        json!({"password": format!("redacted-1{}", "~".repeat(10))}).to_string()
+    );
+    let replayer = Replayer::start(cassette, replayer::Options::default())
+        .await
+        .expect("a replayer");
+    assert_eq!(post(&replayer.url()).await, answered);
+    replayer.assert_all_played();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use crate::format::{End, FormatError, Opening, Tape};
 use crate::interaction::{
     Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as Asked,
 };
-use crate::redactor::{BodyRedactor, Redactor};
+use crate::redactor::{BodyRedactor, Conversation, Redactor};
 use crate::transport::Coding;
 use bytes::Bytes;
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
@@ -80,6 +80,8 @@ struct Open {
     decoder: Decoder,
     line: Vec<u8>,
     body: BodyRedactor,
+    /// The messages, if the connection was upgraded.
+    conversation: Conversation,
 }
 
 /// One interaction on its way into the cassette.
@@ -218,6 +220,7 @@ impl Entry {
             decoder,
             line: Vec::new(),
             body,
+            conversation: Conversation::new(&Headers::default()),
         }));
     }
 
@@ -226,6 +229,7 @@ impl Entry {
         let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
             return;
         };
+        let conversation = Conversation::new(&answer.headers);
         let headers = self.log.redactor.headers(&answer.headers);
         let recorded = Answer {
             headers,
@@ -244,6 +248,7 @@ impl Entry {
             decoder: Decoder::Plain,
             line: Vec::new(),
             body: BodyRedactor::new(&self.log.redactor, &Headers::default(), "", false),
+            conversation,
         }));
     }
 
@@ -256,9 +261,12 @@ impl Entry {
     }
 
     /// A message of an upgraded connection has come.
-    pub(super) fn message(&self, message: Message) {
-        let message = self.log.redactor.message(&message);
-        self.log.note(self.log.tape.message(self.id, &message));
+    pub(super) fn message(&mut self, message: &Message) {
+        if let Stage::Open(open) = &mut self.stage {
+            for message in open.conversation.push(&self.log.redactor, message) {
+                self.log.note(self.log.tape.message(self.id, &message));
+            }
+        }
     }
 
     /// More of an answer that is recorded as it comes.
@@ -297,6 +305,9 @@ impl Entry {
         };
         let line = std::mem::take(&mut open.line);
         let log = &self.log;
+        for message in open.conversation.finish(&log.redactor) {
+            log.note(log.tape.message(self.id, &message));
+        }
         frame(log, self.id, &mut open, took, line.into());
         let rest = open.body.finish(&log.redactor);
         put(log, self.id, open.pieces, took, rest.into());
@@ -330,11 +341,12 @@ impl Entry {
 
     fn written(&self) -> Opening {
         let (body, omitted) = self.sent.taken();
-        let asked = Asked {
+        let mut asked = Asked {
             body,
             omitted,
             ..self.asked.clone()
         };
+        crate::transport::decode_request(&mut asked, self.log.redactor.is_off());
         Opening::new(self.id, self.started, &self.log.redactor.request(&asked))
     }
 }

@@ -12,6 +12,7 @@
 //! Source: RFC 9110, section 11 (credentials); the API's Secret; the credentials of kubeconfig and docker config files.
 
 mod body;
+mod conversation;
 mod digest;
 mod headers;
 mod json;
@@ -26,9 +27,10 @@ mod text;
 mod yaml;
 
 pub(crate) use body::BodyRedactor;
+pub(crate) use conversation::Conversation;
 pub use rules::{Rules, RulesError};
 
-use crate::interaction::{Answer, Cassette, Data, Headers, Interaction, Message, Outcome, Payload, Request};
+use crate::interaction::{Answer, Cassette, Headers, Interaction, Outcome, Payload, Request};
 use bytes::Bytes;
 use known::Known;
 use parking_lot::Mutex;
@@ -125,22 +127,6 @@ impl Redactor {
         self.with(|knowledge| headers::url(url, knowledge))
     }
 
-    /// A message of an upgraded connection without its secrets.
-    pub fn message(&self, message: &Message) -> Message {
-        let bytes = |bytes: &Bytes| self.body(bytes, &Headers::default(), "", false);
-        let data = match &message.data {
-            Data::Text(text) => Data::Text(self.text(text)),
-            Data::Binary(data) => Data::Binary(bytes(data)),
-            Data::Ping(data) => Data::Ping(bytes(data)),
-            Data::Pong(data) => Data::Pong(bytes(data)),
-            Data::Close(close) => Data::Close(close.as_ref().map(|(code, reason)| (*code, self.text(reason)))),
-        };
-        Message {
-            data,
-            ..message.clone()
-        }
-    }
-
     fn with<T>(&self, work: impl FnOnce(&mut Knowledge<'_>) -> T) -> T {
         let mut known = self.known.lock();
         work(&mut Knowledge {
@@ -167,9 +153,13 @@ impl Redactor {
         match &mut answer.payload {
             Payload::Body(body) => *body = self.body(body, &original, path, failed),
             Payload::Messages(messages) => {
-                for message in messages {
-                    *message = self.message(message);
+                let mut conversation = Conversation::new(&original);
+                let mut ready = Vec::with_capacity(messages.len());
+                for message in messages.iter() {
+                    ready.extend(conversation.push(self, message));
                 }
+                ready.extend(conversation.finish(self));
+                *messages = ready;
             }
             Payload::Stream(frames) => {
                 let mut pieces = BodyRedactor::new(self, &original, path, failed);

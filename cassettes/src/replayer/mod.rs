@@ -180,7 +180,7 @@ impl Exchange for Player {
             }
             Err(_) => return Err(Gone),
         };
-        let asked = Asked {
+        let mut asked = Asked {
             method: parts.method.as_str().to_owned(),
             url: parts
                 .uri
@@ -191,6 +191,7 @@ impl Exchange for Player {
             body: (!bytes.is_empty()).then(|| bytes.clone()),
             omitted: 0,
         };
+        transport::decode_request(&mut asked, true);
         let thawed = matches!(self.options.on_miss, OnMiss::Thaw(_)) && self.elsewhere.initialized();
         if !thawed {
             match self.script.take(&asked) {
