@@ -172,7 +172,7 @@ fn content(data: &Data) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redactor::Rules;
+    use crate::redactor::Redaction;
     use bytes::Bytes;
     use rstest::rstest;
     use std::time::Duration;
@@ -194,7 +194,7 @@ mod tests {
     fn a_secret_is_found_across_messages(#[case] protocol: &str, #[case] encoded: bool) {
         let text = format!("export TOKEN={SECRET}\necho done\n");
         for size in [1, 2, 5, 9, 100] {
-            let redactor = Redactor::new(Rules::default());
+            let redactor = Redactor::new(Redaction::default());
             let headers = Headers(vec![("Sec-WebSocket-Protocol".into(), protocol.into())]);
             let mut conversation = Conversation::new(&headers);
             let mut messages = Vec::new();
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_message_that_is_complete_does_not_wait() {
-        let redactor = Redactor::new(Rules::default());
+        let redactor = Redactor::new(Redaction::default());
         let mut conversation = Conversation::new(&Headers::default());
         for text in ["{\"kind\":\"Pod\"}", "a line: of a log\n"] {
             let message = binary(Sender::Server, text.into());

@@ -13,13 +13,12 @@
 
 mod body;
 mod conversation;
-mod digest;
 mod headers;
 mod json;
 mod known;
 mod names;
 mod protobuf;
-mod rules;
+mod redaction;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -28,7 +27,7 @@ mod yaml;
 
 pub(crate) use body::BodyRedactor;
 pub(crate) use conversation::Conversation;
-pub use rules::{Rules, RulesError};
+pub use redaction::{Redaction, RedactionError};
 
 use crate::interaction::{Answer, Cassette, Headers, Interaction, Outcome, Payload, Request};
 use bytes::Bytes;
@@ -39,14 +38,14 @@ use text::Knowledge;
 
 /// Takes secrets out, and remembers them.
 #[derive(Debug)]
-pub struct Redactor {
-    rules: Arc<Rules>,
+pub(crate) struct Redactor {
+    rules: Arc<Redaction>,
     known: Mutex<Known>,
 }
 
 impl Redactor {
     /// A redactor by these rules.
-    pub fn new(rules: Rules) -> Self {
+    pub(crate) fn new(rules: Redaction) -> Self {
         let mut known = Known::default();
         for secret in &rules.literals {
             known.number(secret.as_bytes(), true);
@@ -58,17 +57,17 @@ impl Redactor {
     }
 
     /// Whether it does nothing.
-    pub fn is_off(&self) -> bool {
+    pub(crate) fn is_off(&self) -> bool {
         self.rules.is_none()
     }
 
     /// What the header of a cassette says of the rules.
-    pub fn describe(&self) -> Vec<String> {
+    pub(crate) fn describe(&self) -> Vec<String> {
         self.rules.describe()
     }
 
     /// A request without its secrets.
-    pub fn request(&self, request: &Request) -> Request {
+    pub(crate) fn request(&self, request: &Request) -> Request {
         if self.is_off() {
             return request.clone();
         }
@@ -86,7 +85,7 @@ impl Redactor {
     }
 
     /// The headers of a request or an answer without their secrets.
-    pub fn headers(&self, headers: &Headers) -> Headers {
+    pub(crate) fn headers(&self, headers: &Headers) -> Headers {
         if self.is_off() {
             return headers.clone();
         }
@@ -100,7 +99,7 @@ impl Redactor {
     }
 
     /// A body without its secrets. `path` is that of the request, `failed` whether it is the answer to one that failed.
-    pub fn body(&self, body: &Bytes, headers: &Headers, path: &str, failed: bool) -> Bytes {
+    pub(crate) fn body(&self, body: &Bytes, headers: &Headers, path: &str, failed: bool) -> Bytes {
         if self.is_off() || body.is_empty() {
             return body.clone();
         }
@@ -111,7 +110,7 @@ impl Redactor {
     }
 
     /// A text without its secrets, such as that of an error or a message.
-    pub fn text(&self, text: &str) -> String {
+    pub(crate) fn text(&self, text: &str) -> String {
         if self.is_off() {
             return text.to_owned();
         }
@@ -120,7 +119,7 @@ impl Redactor {
     }
 
     /// A URL, or its path and query, without its secrets.
-    pub fn url(&self, url: &str) -> String {
+    pub(crate) fn url(&self, url: &str) -> String {
         if self.is_off() {
             return url.to_owned();
         }
@@ -177,7 +176,7 @@ impl Redactor {
 }
 
 /// Takes the secrets out of a cassette that exists, wherever they stand, and says by which rules.
-pub fn scrub(cassette: &mut Cassette, rules: Rules) {
+pub(crate) fn scrub(cassette: &mut Cassette, rules: Redaction) {
     let redactor = Redactor::new(rules);
     if redactor.is_off() {
         return;
