@@ -126,6 +126,44 @@ impl Profile {
         }
     }
 
+    /// A request that Kubernetes v1.2 answers with a panic, and the documented profile as `documented`, with a text that says what is wrong.
+    pub fn panic(self, documented: u16, text: impl Into<String>) -> Status {
+        if self.is_kubernetes_1_2() {
+            let text = "an error on the server has prevented the request from succeeding";
+            Status {
+                details: Some(Box::default()),
+                ..Status::internal(text)
+            }
+        } else {
+            self.client_error(documented, text)
+        }
+    }
+
+    /// Whether a delete refuses options of the groups `batch` and `autoscaling`.
+    pub fn has_delete_options_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether a watch of a namespace, or a list of it from the watch cache, has the objects of all namespaces whose names begin with its name.
+    pub fn has_namespace_prefix_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether admission drops the labels, annotations and generateName of the quotas that it charges.
+    pub fn has_quota_metadata_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether a watch that begins with the present events shows those that were updated as MODIFIED.
+    pub fn has_event_watch_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether the generateName `-` makes validation panic.
+    pub fn has_generate_name_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
     /// The code and the `Status` of a rollback. v1.2 rolls back, then fails to encode the result.
     pub fn rollback_response(self) -> (u16, Status) {
         if self.is_kubernetes_1_2() {

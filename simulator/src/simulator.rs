@@ -25,8 +25,8 @@ use crate::{
     clock::Clock,
     cluster::{self, Addon},
     http::{
-        self, Authenticator, Backends, BodyError, Credentials, Identity, Limits, Redial, Service, Setup, Tls, TlsError,
-        kubeconfig, proxy,
+        self, Authenticator, Backends, BodyError, Credentials, DialOverride, Identity, Limits, Service, Setup, Tls,
+        TlsError, kubeconfig, proxy,
     },
     profile::Profile,
     registry::{Cidr, Component, Registry, Settings},
@@ -98,7 +98,7 @@ pub struct Builder {
     listen: SocketAddr,
     advertise: Ipv4Addr,
     service_range: Cidr,
-    dial: Vec<Redial>,
+    dial: Vec<DialOverride>,
     backends: Backends,
     secure: Option<SocketAddr>,
     credentials: Credentials,
@@ -179,7 +179,7 @@ impl Builder {
 
     /// Sends what the proxy would send to `from` (`HOST:PORT`) to `to` instead.
     pub fn dial(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
-        self.dial.push(Redial {
+        self.dial.push(DialOverride {
             from: from.into(),
             to: to.into(),
         });
@@ -198,7 +198,7 @@ impl Builder {
         self
     }
 
-    /// Whom the secure listener lets in, beside those with a certificate.
+    /// Credentials that the TLS listener accepts besides client certificates. Default: one random token.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = credentials;
         self
@@ -260,6 +260,10 @@ impl Builder {
             }
             None => None,
         };
+        let mut credentials = self.credentials;
+        if tls.is_some() {
+            credentials.ensure_token();
+        }
         let (listener, address) = listen(self.listen).await?;
         let settings = Settings {
             profile: self.profile,
@@ -281,7 +285,7 @@ impl Builder {
                 let addresses =
                     cluster::install(&registry, &self.clock, &nodes, Addon::named(cluster::LOG_SEARCH)?).await?;
                 match &self.search_upstream {
-                    Some(upstream) => dial.extend(addresses.into_iter().map(|from| Redial {
+                    Some(upstream) => dial.extend(addresses.into_iter().map(|from| DialOverride {
                         from,
                         to: upstream.clone(),
                     })),
@@ -307,7 +311,7 @@ impl Builder {
         let secure = tls.map(|((listener, address), tls)| {
             let authenticator = Authenticator {
                 tls: tls.clone(),
-                credentials: self.credentials.clone(),
+                credentials: credentials.clone(),
                 clock: self.clock,
             };
             http::serve(listener, service, Some(authenticator));
@@ -316,7 +320,7 @@ impl Builder {
         Ok(Simulator {
             address,
             secure,
-            credentials: self.credentials,
+            credentials,
             limits: self.limits,
             shutdown,
             client,

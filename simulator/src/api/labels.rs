@@ -241,13 +241,16 @@ impl Selector {
         parser::parse(text).map(Self::new)
     }
 
-    /// Each label of `map` with its value, as a service or a replication controller selects. What cannot be a label is left out; an empty map selects everything.
+    /// Each label of `map` with its value, as a service or a replication controller selects. A map that is empty, or has what cannot be a label, selects everything, as in v1.2.
     pub fn from_map(map: &Object) -> Self {
         let requirement = |(key, value): (&String, &Value)| {
             let value = value.as_str().unwrap_or_default().to_owned();
             Requirement::new(key, Operator::Equals, BTreeSet::from([value])).ok()
         };
-        Self::new(map.iter().filter_map(requirement).collect())
+        map.iter()
+            .map(requirement)
+            .collect::<Option<_>>()
+            .map_or_else(Self::everything, Self::new)
     }
 
     /// What a `LabelSelector` (matchLabels, matchExpressions) selects: nothing where it is null, everything where it is empty.

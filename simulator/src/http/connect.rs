@@ -1,9 +1,9 @@
-//! The sub-resources of a pod that are connections to its containers: attach, exec, log, portforward.
+//! Sub-resources of a pod that connect to its containers: attach, exec, log, portforward.
 //!
-//! - Refusals come in the recorded server's order: the pod, its container, its node, and only then that an upgrade is needed.
-//! - A container that cannot be had once the connection stands is told on its error channel.
+//! - Errors come in the order of v1.2: the pod, its container, its node, then a missing upgrade.
+//! - Errors after the upgrade are sent on the error channel.
 //!
-//! Limits: a node that is not there cannot be reached, and is told as a name that does not resolve.
+//! Limits: a node that does not exist is reported as a host name that does not resolve.
 //! Source: Kubernetes v1.2 (`pkg/registry/pod`), as recorded (`subresources.har`).
 
 use std::sync::Arc;
@@ -16,10 +16,11 @@ use serde_json::{Map, Value};
 
 use super::{
     body::Body,
-    negotiation::{self, ANYTHING},
-    proxy::Objects,
-    respond::{self, Refusal},
-    service::{Service, query, takes},
+    negotiation::{self, ANYTHING, check_accept},
+    proxy::{Objects, Proxy},
+    query::Query,
+    respond::{self, ErrorResponse},
+    service::Service,
     streams::{self, Ask, Connect, LogOptions, Upgrade},
 };
 use crate::{
@@ -29,7 +30,11 @@ use crate::{
 };
 
 impl Service {
-    pub(super) async fn connect(&self, address: &RequestInfo, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
+    pub(super) async fn connect(
+        &self,
+        address: &RequestInfo,
+        parts: &mut Parts,
+    ) -> Result<Response<Body>, ErrorResponse> {
         match address.subresource.as_deref() {
             Some("log") => self.log(address, parts).await,
             Some("portforward") => self.forward_ports(address, parts).await,
@@ -48,8 +53,8 @@ impl Service {
             .ok_or_else(|| Status::not_found("", "pods", name))
     }
 
-    /// Refuses a pod that is bound to no node, or to one that is not there.
-    async fn reach(&self, pod: &Map<String, Value>) -> Result<(), Status> {
+    /// Checks that the node of a pod exists.
+    async fn check_node(&self, pod: &Map<String, Value>) -> Result<(), Status> {
         let node = node(pod);
         if Objects(&self.registry).find("nodes", "", node).await.is_none() {
             return Err(Status::new(
@@ -60,16 +65,16 @@ impl Service {
         Ok(())
     }
 
-    async fn log(&self, address: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        takes(parts, &[negotiation::JSON, negotiation::YAML, "text/plain"])?;
+    async fn log(&self, address: &RequestInfo, parts: &Parts) -> Result<Response<Body>, ErrorResponse> {
+        check_accept(&parts.headers, &[negotiation::JSON, negotiation::YAML, "text/plain"])?;
         let name = address.name.as_deref().unwrap_or_default();
-        let options = LogOptions::parse(query(parts), name, self.clock.now(), self.profile)?;
+        let options = LogOptions::parse(Query::of(parts), name, self.clock.now(), self.profile)?;
         let pod = self.pod(address).await?;
         let container = streams::container(&pod, &options.container)?;
         if node(&pod).is_empty() {
             return Ok(respond::empty(StatusCode::NO_CONTENT));
         }
-        self.reach(&pod).await?;
+        self.check_node(&pod).await?;
         if options.previous {
             return Err(Status::bad_request(format!(
                 "previous terminated container {container:?} in pod {name:?} not found"
@@ -91,14 +96,19 @@ impl Service {
         Ok(response)
     }
 
-    async fn attach(&self, address: &RequestInfo, part: &str, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
-        takes(parts, ANYTHING)?;
+    async fn attach(
+        &self,
+        address: &RequestInfo,
+        part: &str,
+        parts: &mut Parts,
+    ) -> Result<Response<Body>, ErrorResponse> {
+        check_accept(&parts.headers, ANYTHING)?;
         let pod = self.pod(address).await?;
-        let container = streams::container(&pod, &query(parts).get("container").unwrap_or_default())?;
+        let container = streams::container(&pod, &Query::of(parts).get("container").unwrap_or_default())?;
         assigned(&pod)?;
         let upgrade = Upgrade::negotiate(&parts.headers, false)?;
-        let ask = Ask::parse(part, query(parts), self.profile)?;
-        self.reach(&pod).await?;
+        let ask = Ask::parse(part, Query::of(parts), self.profile)?;
+        self.check_node(&pod).await?;
         let response = upgrade.accept(&parts.headers)?;
         let upgrading = upgrading(parts)?;
         let process = match (self.containers.running(&pod, &container), &ask) {
@@ -115,38 +125,31 @@ impl Service {
                 "error executing command in container: container not found ({container:?})"
             )),
         };
-        self.talk(upgrading, move |io| {
+        self.spawn_upgraded(upgrading, move |io| {
             streams::run(io, upgrade, ask.attachment(), process)
         });
         Ok(response)
     }
 
-    async fn forward_ports(&self, address: &RequestInfo, parts: &mut Parts) -> Result<Response<Body>, Refusal> {
-        takes(parts, ANYTHING)?;
+    async fn forward_ports(&self, address: &RequestInfo, parts: &mut Parts) -> Result<Response<Body>, ErrorResponse> {
+        check_accept(&parts.headers, ANYTHING)?;
         let pod = self.pod(address).await?;
         assigned(&pod)?;
         let upgrade = Upgrade::negotiate(&parts.headers, true)?;
-        self.reach(&pod).await?;
+        self.check_node(&pod).await?;
         let response = upgrade.accept(&parts.headers)?;
         let upgrading = upgrading(parts)?;
-        let host = pod
-            .get("status")
-            .and_then(|status| status.get("podIP"))
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        let proxy = Arc::clone(&self.proxy);
-        let connect: Connect = Arc::new(move |port| {
-            let (proxy, address) = (Arc::clone(&proxy), format!("{host}:{port}"));
-            Box::pin(async move { proxy.connect(&address).await })
-        });
-        self.talk(upgrading, move |io| streams::forward_ports(io, connect));
+        let connect = connect_to(&pod, &self.proxy);
+        self.spawn_upgraded(upgrading, move |io| streams::forward_ports(io, connect));
         Ok(response)
     }
 
-    /// Talks on a connection when its upgrade is done, until the server stops.
-    fn talk<F>(&self, upgrading: OnUpgrade, talk: impl FnOnce(TokioIo<hyper::upgrade::Upgraded>) -> F + Send + 'static)
-    where
+    /// Runs `talk` on a connection after its upgrade, until the server stops.
+    fn spawn_upgraded<F>(
+        &self,
+        upgrading: OnUpgrade,
+        talk: impl FnOnce(TokioIo<hyper::upgrade::Upgraded>) -> F + Send + 'static,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
         let closing = self.shutdown.closing.clone();
@@ -154,7 +157,7 @@ impl Service {
             tokio::select! {
                 () = closing.cancelled() => {}
                 () = async {
-                    // A client that is gone before the upgrade is done wants nothing more.
+                    // The client may be gone before the upgrade is done.
                     if let Ok(upgraded) = upgrading.await {
                         talk(TokioIo::new(upgraded)).await;
                     }
@@ -164,7 +167,25 @@ impl Service {
     }
 }
 
-/// The node that a pod is bound to; empty where it is bound to none.
+/// Connects to ports of a pod at its address.
+fn connect_to(pod: &Map<String, Value>, proxy: &Arc<Proxy>) -> Connect {
+    let text = |object: &str, field: &str| {
+        let value = pod.get(object).and_then(|object| object.get(field));
+        value.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let (host, name, proxy) = (text("status", "podIP"), text("metadata", "name"), Arc::clone(proxy));
+    Arc::new(move |port| {
+        let (proxy, host, name) = (Arc::clone(&proxy), host.clone(), name.clone());
+        Box::pin(async move {
+            if host.is_empty() {
+                return Err(format!("pod {name} has no address: status.podIP is not set"));
+            }
+            proxy.connect(&format!("{host}:{port}")).await
+        })
+    })
+}
+
+/// The name of the node that a pod is bound to; empty if it is unbound.
 fn node(pod: &Map<String, Value>) -> &str {
     pod.get("spec")
         .and_then(|spec| spec.get("nodeName"))
@@ -190,4 +211,28 @@ fn upgrading(parts: &mut Parts) -> Result<OnUpgrade, Status> {
         .extensions
         .remove::<OnUpgrade>()
         .ok_or_else(|| Status::bad_request("the connection cannot be upgraded"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{http::proxy::Settings, profile::Profile};
+
+    #[tokio::test]
+    async fn a_pod_without_an_address_is_reported_as_such() {
+        let proxy = Arc::new(Proxy::new(Settings::new(Profile::Documented)).unwrap());
+        let connected = |pod: Value| connect_to(pod.as_object().unwrap(), &proxy)(1);
+        let missing = connected(json!({"metadata": {"name": "one"}, "status": {}}));
+        assert_eq!(
+            missing.await.err().unwrap(),
+            "pod one has no address: status.podIP is not set"
+        );
+        let refused = connected(json!({"metadata": {"name": "one"}, "status": {"podIP": "127.0.0.1"}}));
+        assert_eq!(
+            refused.await.err().unwrap(),
+            "dial tcp 127.0.0.1:1: connect: connection refused"
+        );
+    }
 }

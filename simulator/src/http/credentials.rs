@@ -9,7 +9,10 @@
 
 use std::{fmt, io, path::Path};
 
-use base64::{Engine, prelude::BASE64_STANDARD};
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, Response, StatusCode,
@@ -36,6 +39,12 @@ impl Secret {
     /// Keeps a text from being shown.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
+    }
+
+    /// A random text of 43 characters, from the system's source of randomness.
+    pub(crate) fn random() -> Self {
+        let bytes: [u8; 32] = rand::random();
+        Self(BASE64_URL_SAFE_NO_PAD.encode(bytes))
     }
 
     /// The text itself.
@@ -94,7 +103,18 @@ impl Credentials {
         Ok(())
     }
 
-    /// The first token of the file.
+    /// Accepts a token made at random for the user `admin`, unless there are tokens already.
+    pub(crate) fn ensure_token(&mut self) {
+        if self.tokens.is_empty() {
+            let user = User {
+                name: "admin".to_owned(),
+                ..User::default()
+            };
+            self.tokens.push((Secret::random(), user));
+        }
+    }
+
+    /// The first token.
     pub fn token(&self) -> Option<&Secret> {
         self.tokens.first().map(|(token, _)| token)
     }
@@ -230,6 +250,24 @@ mod tests {
 
     fn headers(authorization: &str) -> HeaderMap {
         HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_str(authorization).unwrap())])
+    }
+
+    #[test]
+    fn a_token_is_made_only_where_there_is_none() {
+        let mut made = Credentials::default();
+        made.ensure_token();
+        let token = made.token().unwrap().reveal().to_owned();
+        assert_eq!(token.len(), 43);
+        assert_eq!(
+            made.user(&headers(&format!("Bearer {token}")), None).unwrap().name,
+            "admin"
+        );
+        let mut other = Credentials::default();
+        other.ensure_token();
+        assert_ne!(other.token().unwrap().reveal(), token);
+        let mut given = credentials();
+        given.ensure_token();
+        assert_eq!(given.token().unwrap().reveal(), "secrettoken");
     }
 
     #[rstest]

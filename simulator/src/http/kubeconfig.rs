@@ -1,10 +1,11 @@
-//! The configuration that clients of the cluster read.
+//! The kubeconfig file of a simulator.
 //!
 //! - Written whole or not at all, readable by its owner only.
-//! - Two users where there are both a token and a password, since clients refuse one user with two ways to log in: `stuntdouble` (certificate and
-//!   token) and `stuntdouble-basic-auth`; the first is the current one.
+//! - One user for each kind of credentials, since some clients refuse a user with two, and some cannot read a private key of every
+//!   algorithm: `stuntdouble` (token, or nothing without TLS), `stuntdouble-certificate` and `stuntdouble-basic-auth`. The current
+//!   context has the first.
 //!
-//! Source: the configuration file of Kubernetes v1.2's client tool (`v1.Config`).
+//! Source: the kubeconfig file of Kubernetes v1.2 (`v1.Config`).
 
 use std::{
     fs,
@@ -18,27 +19,33 @@ use serde_json::{Value, json};
 
 use super::{credentials::Credentials, tls::Tls};
 
-/// The cluster's name in the file, and the user's and the context's.
+/// Name of the cluster, and of the first user and context.
 const NAME: &str = "stuntdouble";
 
-/// The configuration for a server at `url`, with the ways to log in that there are.
+/// The configuration for a server at `url`, with a user and a context for each kind of credentials.
 pub fn config(url: &str, tls: Option<&Tls>, credentials: &Credentials) -> Value {
     let mut cluster = json!({"server": url});
-    let mut user = json!({});
     let mut users = Vec::new();
-    if let Some(tls) = tls {
-        let client = tls.client_certificate();
-        cluster["certificate-authority-data"] = BASE64_STANDARD.encode(tls.authority()).into();
-        user["client-certificate-data"] = BASE64_STANDARD.encode(&client.certificate).into();
-        user["client-key-data"] = BASE64_STANDARD.encode(client.key.reveal()).into();
-        if let Some(token) = credentials.token() {
-            user["token"] = token.reveal().into();
-        }
-        if let Some((name, password)) = credentials.password() {
-            users.push(json!({"name": format!("{NAME}-basic-auth"), "user": {"username": name, "password": password.reveal()}}));
+    let mut add = |name: &str, user: Value| users.push(json!({"name": name, "user": user}));
+    match tls {
+        None => add(NAME, json!({})),
+        Some(tls) => {
+            cluster["certificate-authority-data"] = BASE64_STANDARD.encode(tls.authority()).into();
+            if let Some(token) = credentials.token() {
+                add(NAME, json!({"token": token.reveal()}));
+            }
+            let client = tls.client_certificate();
+            let certificate = json!({
+                "client-certificate-data": BASE64_STANDARD.encode(&client.certificate),
+                "client-key-data": BASE64_STANDARD.encode(client.key.reveal()),
+            });
+            add(&format!("{NAME}-certificate"), certificate);
+            if let Some((name, password)) = credentials.password() {
+                let user = json!({"username": name, "password": password.reveal()});
+                add(&format!("{NAME}-basic-auth"), user);
+            }
         }
     }
-    users.insert(0, json!({"name": NAME, "user": user}));
     let contexts: Vec<Value> = users
         .iter()
         .map(|user| json!({"name": user["name"], "context": {"cluster": NAME, "user": user["name"]}}))
@@ -49,15 +56,15 @@ pub fn config(url: &str, tls: Option<&Tls>, credentials: &Credentials) -> Value 
         "clusters": [{"name": NAME, "cluster": cluster}],
         "users": users,
         "contexts": contexts,
-        "current-context": NAME,
+        "current-context": users[0]["name"],
         "preferences": {},
     })
 }
 
-/// Writes a configuration to `file`, in the place of what is there.
+/// Writes a configuration to `file`, which it replaces.
 ///
 /// # Errors
-/// Where the file, or one beside it, cannot be written.
+/// If the file, or a temporary one beside it, cannot be written.
 pub fn write(file: &Path, config: &Value) -> io::Result<()> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
@@ -78,7 +85,7 @@ pub fn write(file: &Path, config: &Value) -> io::Result<()> {
     written
 }
 
-/// The configuration as YAML. Scalars are quoted as in JSON, which YAML takes.
+/// The configuration as YAML. Scalars are quoted as in JSON, which is valid YAML.
 fn yaml(config: &Value) -> String {
     fn put(out: &mut String, value: &Value, indent: usize) {
         let pad = " ".repeat(indent);
@@ -136,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_and_a_password_stand_with_two_users() {
+    fn each_kind_of_credentials_has_a_user() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("secrets");
         fs::write(&file, "hush,admin,1\n").unwrap();
@@ -145,10 +152,12 @@ mod tests {
         credentials.read_passwords(&file).unwrap();
         let tls = Tls::new(&Identity::made([]), None).unwrap();
         let config = config("https://127.0.0.1:1", Some(&tls), &credentials);
-        assert_eq!(config["users"][0]["user"]["token"], "hush");
-        assert_eq!(config["users"][0]["user"].get("password"), None);
+        assert_eq!(config["users"][0]["user"], json!({"token": "hush"}));
+        assert_eq!(config["current-context"], config["users"][0]["name"]);
+        let keys: Vec<&String> = config["users"][1]["user"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["client-certificate-data", "client-key-data"]);
         assert_eq!(
-            config["users"][1]["user"],
+            config["users"][2]["user"],
             json!({"username": "admin", "password": "hush"})
         );
         let authority = BASE64_STANDARD

@@ -7,18 +7,22 @@
 //! Limits: HTTP/1.1 and 1.0.
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
 
+mod access_review;
 mod body;
 mod connect;
 mod credentials;
 mod description;
 mod discovery;
+mod documents;
 pub mod kubeconfig;
 mod listener;
 mod metrics;
 mod negotiation;
 mod path;
+mod protobuf;
 pub(crate) mod proxy;
 mod query;
+mod resource;
 mod respond;
 mod route;
 mod served_api;
@@ -27,13 +31,13 @@ mod spdy;
 mod streams;
 mod strict;
 mod tls;
+mod watch;
 mod websocket;
 
 pub use body::BodyError;
 pub use credentials::{Credentials, CredentialsError, Secret, User};
 pub(crate) use listener::{Authenticator, serve};
-pub use proxy::{Backend, Backends, Body as ProxiedBody, Redial};
-pub use route::ProxyAddress;
+pub use proxy::{Backend, Backends, Body as ProxiedBody, DialOverride};
 pub(crate) use service::{Service, Setup};
 pub(crate) use streams::Tickers;
 pub use streams::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};

@@ -26,9 +26,6 @@ pub(crate) const STREAMS: &[&str] = &[JSON];
 /// What a path offers whose output is someone else's.
 pub(crate) const ANYTHING: &[&str] = &["*/*"];
 
-/// What a body in protobuf begins with.
-const PROTOBUF: &[u8] = b"k8s\0";
-
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -181,15 +178,17 @@ fn prefers_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
 
 /// The syntax of a request's body.
 ///
-/// Under `documented` it is read as what it is, unless it is said to be YAML; else Content-Type decides.
-/// Errors with 415 where that is neither JSON nor YAML; protobuf, which some clients of today send, is neither.
+/// Under the documented profile, the body decides unless it is declared as YAML; else Content-Type decides.
+///
+/// # Errors
+/// With 415 for a Content-Type that is neither JSON nor YAML.
 pub(crate) fn syntax(headers: &HeaderMap, body: &[u8], profile: Profile) -> Result<Syntax, Status> {
     let declared = header(headers, header::CONTENT_TYPE).unwrap_or_default();
     let declared = if declared.is_empty() { JSON } else { essence(declared) };
     if declared.eq_ignore_ascii_case(YAML) {
         return Ok(Syntax::Yaml);
     }
-    if profile.any_media_type() && !body.starts_with(PROTOBUF) {
+    if profile.any_media_type() {
         return Ok(if looks_like_json(body) {
             Syntax::Json
         } else {
@@ -227,11 +226,37 @@ pub(crate) fn patch_kind(headers: &HeaderMap) -> Option<Language> {
         })
 }
 
-/// Whether a path that consumes only `consumed` takes a request without a body that sends `headers`.
-pub(crate) fn consumes(headers: &HeaderMap, consumed: &[&str]) -> bool {
-    match header(headers, header::CONTENT_TYPE).unwrap_or_default() {
-        "" => true,
-        declared => declared.split(',').map(essence).any(|each| consumed.contains(&each)),
+/// Checks that the client accepts one of the media types that a path offers.
+///
+/// # Errors
+/// With a 406 if it accepts none.
+pub(crate) fn check_accept(headers: &HeaderMap, offered: &[&str]) -> Result<(), Status> {
+    if accepts(headers, offered) {
+        Ok(())
+    } else {
+        Err(status_only(406))
+    }
+}
+
+/// Checks the Content-Type of a request without a body, for a path that restricts it to `media_types`.
+///
+/// # Errors
+/// With a 415 for any other.
+pub(crate) fn check_content_type(headers: &HeaderMap, media_types: &[&str]) -> Result<(), Status> {
+    let declared = header(headers, header::CONTENT_TYPE).unwrap_or_default();
+    if declared.is_empty() || declared.split(',').map(essence).any(|each| media_types.contains(&each)) {
+        Ok(())
+    } else {
+        Err(status_only(415))
+    }
+}
+
+/// The Status of a 406 or 415, which v1.2 sends without a reason.
+pub(crate) fn status_only(code: u16) -> Status {
+    let text = format!("the server responded with the status code {code} but did not return more information");
+    Status {
+        details: Some(Box::default()),
+        ..Status::unexplained(code, text)
     }
 }
 

@@ -1,38 +1,38 @@
-//! Paths of URLs: decoding, and the one clean spelling that each has.
+//! Decoding and normalization of URL paths.
 //!
-//! A path with an empty, `.` or `..` segment is answered with a redirect to its clean spelling. Escaped slashes separate like any other.
-//! Source: Go's `net/http` (`ServeMux`) and `net/url`, which the recorded server stands on.
+//! A path with an empty, `.` or `..` segment is redirected to its normal form. An escaped slash separates segments.
+//! Source: Go's `net/http` (`ServeMux`) and `net/url`, which the recorded server uses.
 
 use std::borrow::Cow;
 
 use stuntdouble_server::percent_decode;
 
-/// A path as it was asked for.
+/// The outcome of normalizing a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Asked<'a> {
-    /// Clean, and decoded.
+pub(crate) enum NormalizedPath<'a> {
+    /// A normal path, decoded.
     Clean(Cow<'a, str>),
-    /// The clean spelling, encoded again.
+    /// The normal form of another path, encoded.
     Moved(String),
-    /// No absolute path, or one whose escapes do not decode.
+    /// Not an absolute path, or one with malformed escapes.
     Malformed,
 }
 
-/// Decodes the raw path of a URL.
-pub(crate) fn asked(raw: &str) -> Asked<'_> {
+/// Decodes and normalizes the raw path of a URL.
+pub(crate) fn normalize(raw: &str) -> NormalizedPath<'_> {
     let Some(path) = percent_decode(raw, false).filter(|path| path.starts_with('/')) else {
-        return Asked::Malformed;
+        return NormalizedPath::Malformed;
     };
     if is_clean(&path) {
-        Asked::Clean(path)
+        NormalizedPath::Clean(path)
     } else {
-        Asked::Moved(encode(&cleaned(&path)))
+        NormalizedPath::Moved(encode(&cleaned(&path)))
     }
 }
 
 fn is_clean(path: &str) -> bool {
     let bytes = path.as_bytes();
-    // Every unclean path has a slash before another slash or before a dot; only then is it looked at by segment.
+    // Every path that is not normal has a slash before another slash or before a dot. Only then look at segments.
     !bytes.windows(2).any(|pair| matches!(pair, b"//" | b"/.")) || {
         let segments = path.strip_prefix('/').unwrap_or(path);
         let last = segments.split('/').count() - 1;
@@ -43,7 +43,7 @@ fn is_clean(path: &str) -> bool {
     }
 }
 
-/// The path without empty, `.` and `..` segments; a slash at its end stays.
+/// The path without empty, `.` and `..` segments. A slash at its end is kept.
 fn cleaned(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for segment in path.split('/') {
@@ -63,7 +63,7 @@ fn cleaned(path: &str) -> String {
     format!("/{}{slash}", kept.join("/"))
 }
 
-/// Percent-encodes what may not stand in the path of a URL.
+/// Percent-encodes a path for a URL.
 pub(crate) fn encode(path: &str) -> String {
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
     const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -94,8 +94,8 @@ mod tests {
     #[case("/api/v1/")]
     #[case("/api/v1/namespaces/.hidden")]
     #[case("/a/..b/c.")]
-    fn a_clean_path_is_taken_as_it_is(#[case] path: &str) {
-        assert_eq!(asked(path), Asked::Clean(path.into()));
+    fn a_normal_path_is_unchanged(#[case] path: &str) {
+        assert_eq!(normalize(path), NormalizedPath::Clean(path.into()));
     }
 
     #[rstest]
@@ -106,13 +106,13 @@ mod tests {
     #[case("/../..", "/")]
     #[case("/api/%2e%2e/x%20y", "/x%20y")]
     #[case("/a%2F%2Fb", "/a/b")]
-    fn an_unclean_path_has_moved(#[case] path: &str, #[case] clean: &str) {
-        assert_eq!(asked(path), Asked::Moved(clean.to_owned()));
+    fn another_path_is_moved_to_its_normal_form(#[case] path: &str, #[case] clean: &str) {
+        assert_eq!(normalize(path), NormalizedPath::Moved(clean.to_owned()));
     }
 
     #[test]
-    fn escaped_slashes_separate() {
-        assert_eq!(asked("/api%2Fv1"), Asked::Clean("/api/v1".into()));
+    fn an_escaped_slash_separates_segments() {
+        assert_eq!(normalize("/api%2Fv1"), NormalizedPath::Clean("/api/v1".into()));
     }
 
     #[rstest]
@@ -120,7 +120,7 @@ mod tests {
     #[case("/%")]
     #[case("*")]
     #[case("")]
-    fn what_is_no_path_is_malformed(#[case] path: &str) {
-        assert_eq!(asked(path), Asked::Malformed);
+    fn a_text_that_is_no_path_is_malformed(#[case] path: &str) {
+        assert_eq!(normalize(path), NormalizedPath::Malformed);
     }
 }

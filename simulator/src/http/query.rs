@@ -7,15 +7,21 @@
 
 use std::{borrow::Cow, time::Duration};
 
+use http::request::Parts;
 use stuntdouble_server::percent_decode;
 
-use crate::{api::Status, profile::Profile};
+use crate::{api::Status, compat::strconv::parse_int, profile::Profile};
 
 /// The raw query of a URL, read where it stands.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
+    /// The query of a request.
+    pub(crate) fn of(request: &'a Parts) -> Self {
+        Self::new(request.uri.query().unwrap_or_default())
+    }
+
     /// The query of a URL without its question mark.
     pub(crate) fn new(raw: &'a str) -> Self {
         Self(raw)
@@ -75,9 +81,9 @@ impl<'a> Query<'a> {
     /// Errors with the recorded text where it is no integer.
     pub(crate) fn integer(self, name: &str, profile: Profile) -> Result<Option<i64>, Status> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        integer(&value)
+        parse_int(&value)
             .map(Some)
-            .map_err(|why| profile.client_error(400, format!("strconv.ParseInt: parsing {value:?}: {why}")))
+            .map_err(|why| profile.client_error(400, why))
     }
 
     /// Whether output is to be pretty-printed; `None` where the query does not say.
@@ -85,15 +91,6 @@ impl<'a> Query<'a> {
         let value = self.get("pretty").filter(|value| !value.is_empty())?;
         Some(matches!(&*value, "1" | "t" | "T" | "TRUE" | "true" | "True"))
     }
-}
-
-/// A decimal integer with an optional sign, and what is wrong with what is none.
-fn integer(text: &str) -> Result<i64, &'static str> {
-    text.parse()
-        .map_err(|error: std::num::ParseIntError| match error.kind() {
-            std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
-            _ => "invalid syntax",
-        })
 }
 
 #[cfg(test)]

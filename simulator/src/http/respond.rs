@@ -1,7 +1,7 @@
-//! Responses: objects, statuses and plain texts, in the format that the client takes.
+//! Responses: objects, statuses and plain texts, in the format that the client accepts.
 //!
-//! - A refusal is negotiated like any object; a client that takes no format of it gets the 406 instead, as indented JSON (`discovery.har`).
-//! - Compact bodies are sent from the bytes they are kept in; indented JSON and YAML are made on demand.
+//! - The format of an error is negotiated like that of any object. A client that accepts none gets a 406 as indented JSON (`discovery.har`).
+//! - Compact JSON is sent without a copy; indented JSON and YAML are made on demand.
 
 use bytes::Bytes;
 use http::{
@@ -24,24 +24,24 @@ use crate::{
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Why a request gets no object.
+/// An error to respond with.
 #[derive(Debug)]
-pub(crate) enum Refusal {
-    /// For the reason in this status.
+pub(crate) enum ErrorResponse {
+    /// A Status.
     Status(Status),
-    /// It takes no format that is on offer.
+    /// The client accepts no offered media type.
     NotAcceptable(NotAcceptable),
 }
 
-impl From<Status> for Refusal {
+impl From<Status> for ErrorResponse {
     fn from(status: Status) -> Self {
         Self::Status(status)
     }
 }
 
-impl From<NotAcceptable> for Refusal {
-    fn from(refusal: NotAcceptable) -> Self {
-        Self::NotAcceptable(refusal)
+impl From<NotAcceptable> for ErrorResponse {
+    fn from(error: NotAcceptable) -> Self {
+        Self::NotAcceptable(error)
     }
 }
 
@@ -54,12 +54,12 @@ fn response(code: u16, media_type: &'static str, body: Body) -> Response<Body> {
     response
 }
 
-/// A success, in a media type of its own.
+/// A 200 in another media type than JSON or YAML.
 pub(crate) fn of(media_type: &'static str, bytes: Bytes) -> Response<Body> {
     response(200, media_type, Body::whole(bytes))
 }
 
-/// An object, given as compact JSON.
+/// An object in compact JSON, written in `format`.
 pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
     let value = || serde_json::from_slice::<Value>(&json).unwrap_or_default();
     let body = match format {
@@ -70,7 +70,7 @@ pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
     response(code, format.media_type(), body)
 }
 
-/// JSON that is already as it is to be sent.
+/// JSON that is sent unchanged.
 pub(crate) fn json(code: u16, json: Bytes) -> Response<Body> {
     response(code, JSON, Body::whole(json))
 }
@@ -85,40 +85,31 @@ pub(crate) fn html(code: u16, page: impl Into<Bytes>) -> Response<Body> {
     response(code, HTML, Body::whole(page))
 }
 
-/// A response of which the code is all.
+/// A response without a body.
 pub(crate) fn empty(code: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = code;
     response
 }
 
-/// A refusal, for a client that sends `headers` and `query`.
-pub(crate) fn refuse(refusal: Refusal, headers: &HeaderMap, query: Query<'_>) -> Response<Body> {
-    let status = match refusal {
-        Refusal::NotAcceptable(refusal) => return not_acceptable(&refusal),
-        Refusal::Status(status) => status,
+/// The response to an error, for a client that sends `headers` and `query`.
+pub(crate) fn error(error: ErrorResponse, headers: &HeaderMap, query: Query<'_>) -> Response<Body> {
+    let status = match error {
+        ErrorResponse::NotAcceptable(error) => return not_acceptable(&error),
+        ErrorResponse::Status(status) => status,
     };
     match Format::negotiate(headers, query, OBJECTS) {
         Ok(format) => object(status.code, Bytes::from(status.to_value().to_string()), format),
-        Err(refusal) => not_acceptable(&refusal),
+        Err(error) => not_acceptable(&error),
     }
 }
 
-fn not_acceptable(refusal: &NotAcceptable) -> Response<Body> {
-    let body = json!({"metadata": {}, "status": "Failure", "message": refusal.message(), "reason": "NotAcceptable", "code": 406});
+fn not_acceptable(error: &NotAcceptable) -> Response<Body> {
+    let body = json!({"metadata": {}, "status": "Failure", "message": error.message(), "reason": "NotAcceptable", "code": 406});
     json(406, Bytes::from(format!("{body:#}")))
 }
 
-/// A path's refusal for want of a media type: the code, and nothing more to say.
-pub(crate) fn generic(code: u16) -> Status {
-    let text = format!("the server responded with the status code {code} but did not return more information");
-    Status {
-        details: Some(Box::default()),
-        ..Status::unexplained(code, text)
-    }
-}
-
-/// A redirect of a request with `method` to `location`, which is a path, with `query`; it has a page for those who read it.
+/// A redirect of a request with `method` to the path `location` with `query`. GET and HEAD get an HTML page.
 pub(crate) fn redirect(method: &Method, code: u16, location: &str, query: Option<&str>) -> Response<Body> {
     let location = query.map_or_else(|| location.to_owned(), |query| format!("{location}?{query}"));
     let code = StatusCode::from_u16(code).unwrap_or(StatusCode::MOVED_PERMANENTLY);

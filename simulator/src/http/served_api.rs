@@ -21,7 +21,7 @@ impl ServedApi {
         let table = Table::new(scheme);
         Self {
             discovery: Discovery::new(&table, address),
-            descriptions: Descriptions::default(),
+            descriptions: Descriptions::new(address),
             table,
         }
     }

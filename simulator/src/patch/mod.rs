@@ -78,7 +78,7 @@ pub enum PatchError {
     /// It is one, but cannot be applied to this object.
     #[error("{0}")]
     Inapplicable(String),
-    /// The recorded server failed over it.
+    /// Kubernetes v1.2 panics.
     #[error("an error on the server has prevented the request from succeeding")]
     Crash,
 }
@@ -89,10 +89,7 @@ impl PatchError {
         match self {
             Self::Malformed(text) => profile.client_error(400, text),
             Self::Inapplicable(text) => profile.client_error(422, text),
-            Self::Crash => Status {
-                details: Some(Box::default()),
-                ..Status::internal(self.to_string())
-            },
+            Self::Crash => profile.panic(422, "the patch cannot be applied to this object"),
         }
     }
 }

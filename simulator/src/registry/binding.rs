@@ -17,7 +17,7 @@ pub(super) async fn bind(registry: &Registry, request: &RequestInfo, body: &Requ
         .kind("v1", "Binding")
         .zip(scheme.resource("", "v1", "pods"))
         .ok_or_else(Status::no_such_path)?;
-    let binding = scheme.decode(kind, &body.bytes, body.syntax)?;
+    let binding = registry.decode(kind, body)?;
     admission::namespace_accepts(registry, request, admission::name(&binding)).await?;
     let faults = validate::binding(&binding);
     if !faults.is_empty() {

@@ -25,7 +25,7 @@ impl Registry {
             ("bindings", None) | ("pods", Some("binding")) => binding::bind(self, request, body).await,
             ("deployments", Some("rollback")) => rollback::roll_back(self, request, body).await,
             (_, None) => {
-                let mut object = self.scheme().decode(&request.resource, &body.bytes, body.syntax)?;
+                let mut object = self.decode(&request.resource, body)?;
                 request.resource.default(&mut object);
                 let record = self.create_object(request, object).await?;
                 Ok(Response {
@@ -74,6 +74,12 @@ impl Registry {
         strategy::complete(stored, &mut object);
         let mut object = stored.canonical(object);
         let errors = validate::create(&stored.kind, &request.resource.group, &object);
+        let prefix_fails = errors.iter().any(|e| e.field.to_string() == "metadata.generateName");
+        if prefix_fails && self.profile.has_generate_name_bug() && meta::text(&object, "metadata.generateName") == "-" {
+            return Err(self
+                .profile
+                .panic(422, "metadata.generateName must not be a dash alone"));
+        }
         if !errors.is_empty() {
             return Err(Status::invalid(
                 version::invalid_group(&request.resource),
@@ -110,6 +116,8 @@ impl Registry {
             ..request.clone()
         };
         let key = self.key(&request)?;
+        let mut object = object;
+        self.limit_life(request.resource.storage_version(), &mut object);
         let draft = self.draft(&request, object)?;
         match self.store.commit(&key, Expected::Absent, Write::Put(draft)).await {
             Ok(change) => change
@@ -137,7 +145,6 @@ impl Registry {
     /// What is to be stored of `object`, which is of the stored version: its bytes, and what can be selected by.
     pub(super) fn draft(&self, request: &RequestInfo, mut object: Object) -> Result<Draft, Status> {
         let stored = request.resource.storage_version();
-        self.limit_life(stored, &mut object);
         meta::set(&mut object, "resourceVersion", "0");
         let given_link = meta::text(&object, "metadata.selfLink").into();
         stored.set_self_link(&mut object);
@@ -159,8 +166,8 @@ impl Registry {
     }
 
     /// Events live for an hour from their last change; when that ends stands in their metadata.
-    fn limit_life(&self, stored: &Resource, object: &mut Object) {
-        if stored.plural == "events" {
+    pub(super) fn limit_life(&self, stored: &Resource, object: &mut Object) {
+        if strategy::has_lifetime(stored) {
             let end = self
                 .clock
                 .now()

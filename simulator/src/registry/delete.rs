@@ -16,8 +16,12 @@ use super::{
 use crate::{
     api::{Object, Status, meta},
     clock::stamp,
+    compat::go_quote,
     store::{Expected, Record, StoreError, Write},
 };
+
+/// The versions in which v1.2 reads delete options.
+const OPTIONS_VERSIONS: [&str; 2] = ["v1", "extensions/v1beta1"];
 
 /// What became of an object.
 enum Outcome {
@@ -44,7 +48,7 @@ impl Registry {
             return Err(Status::method_not_allowed());
         }
         let mut seconds = match body {
-            Some(body) if request.resource.plural != "services" => self.grace_period(body)?,
+            Some(body) if request.resource.plural != "services" => self.grace_period(request, body)?,
             _ => None,
         };
         admission::namespace_exists(self, request).await?;
@@ -61,7 +65,7 @@ impl Registry {
     }
 
     /// The grace period that a body of delete options asks for, in seconds.
-    fn grace_period(&self, body: &RequestBody) -> Result<Option<i64>, Status> {
+    fn grace_period(&self, request: &RequestInfo, body: &RequestBody) -> Result<Option<i64>, Status> {
         if body.bytes.is_empty() {
             return Ok(None);
         }
@@ -69,9 +73,16 @@ impl Registry {
         let options = scheme
             .kind("v1", "DeleteOptions")
             .ok_or_else(|| Status::internal("there are no DeleteOptions"))?;
-        let options = scheme
-            .decode_plain(options, &body.bytes, body.syntax)
+        let (version, options) = scheme
+            .decode_versioned(options, &request.resource, &body.bytes, body.syntax)
             .map_err(|refusal| self.client_error(400, refusal.message))?;
+        if self.profile.has_delete_options_bug() && !OPTIONS_VERSIONS.contains(&version.as_str()) {
+            let text = format!(
+                "no kind \"DeleteOptions\" is registered for version {}",
+                go_quote(&version)
+            );
+            return Err(self.client_error(400, text));
+        }
         Ok(options.get("gracePeriodSeconds").and_then(Value::as_i64))
     }
 
@@ -84,7 +95,8 @@ impl Registry {
     ) -> Result<Response, Status> {
         admission::namespace_exists(self, request).await?;
         let selection = Selection::parse(request, options, self.profile)?;
-        let mut seconds = body.map_or(Ok(None), |body| self.grace_period(body))?;
+        let mut seconds = body.map_or(Ok(None), |body| self.grace_period(request, body))?;
+        self.check_list_version(request, options)?;
         let mut listing = self.listing(request).await?;
         listing.records.retain(|r| selection.matches(r));
         for record in &listing.records {

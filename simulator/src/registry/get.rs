@@ -6,7 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{GetOptions, ListOptions, Registry, RequestInfo, Response, export, scale, select::Selection, version};
 use crate::{
-    api::{Object, Status, meta},
+    api::{Object, Reason, Status, meta},
     store::{Key, Listing, Record},
     strategy::validate::name,
 };
@@ -39,15 +39,19 @@ impl Registry {
         if request.resource.plural == "componentstatuses" {
             return self.component_statuses(request);
         }
-        if !options.resource_version.is_empty() {
-            super::watch::version(&options.resource_version).map_err(|text| self.client_error(400, text))?;
-        }
-        let whole = options.label_selector.is_empty() && options.field_selector.is_empty();
+        let whole = options.label_selector.is_empty()
+            && options.field_selector.is_empty()
+            && options.resource_version.is_empty();
         if whole && let Some(list) = self.list_cache.at(request, self.hub.latest()) {
             return Ok(Response::ok(list));
         }
-        let selection = Selection::parse(request, options, self.profile)?;
-        let mut listing = self.listing(request).await?;
+        let mut selection = Selection::parse(request, options, self.profile)?;
+        self.check_list_version(request, options)?;
+        let mut listing = if options.resource_version.is_empty() || !selection.widen(request, self.profile) {
+            self.listing(request).await?
+        } else {
+            self.store.list(request.resource.stored_as(), None).await?
+        };
         let looked_up = selection.only().filter(|_| {
             request.resource.strategy.lists_by_name && request.namespace.is_some() == request.resource.namespaced
         });
@@ -60,6 +64,20 @@ impl Registry {
             self.list_cache.keep(request, listing.revision, &list);
         }
         Ok(Response::ok(list))
+    }
+
+    /// Checks the version that a list is to be at least of. A version of the future is an error; v1.2 waits for it.
+    pub(super) fn check_list_version(&self, request: &RequestInfo, options: &ListOptions) -> Result<(), Status> {
+        if request.resource.strategy.is_uncached {
+            return Ok(());
+        }
+        let asked = super::watch::version(&options.resource_version).map_err(|text| self.client_error(400, text))?;
+        let latest = self.hub.latest();
+        if asked > latest {
+            let text = format!("resource version {asked} is in the future: the latest is {latest}");
+            return Err(Status::new(Reason::Gone, text));
+        }
+        Ok(())
     }
 
     pub(super) async fn listing(&self, request: &RequestInfo) -> Result<Listing, Status> {

@@ -124,6 +124,16 @@ impl Registry {
         self.profile.client_error(documented, text)
     }
 
+    /// Decodes a request's body as an object of `resource`.
+    fn decode(&self, resource: &Resource, body: &RequestBody) -> Result<Object, Status> {
+        self.scheme()
+            .decode(resource, &body.bytes, body.syntax)
+            .map_err(|status| match status.reason {
+                Reason::InternalError => self.profile.panic(400, status.message),
+                _ => status,
+            })
+    }
+
     /// An object's bytes in `resource`'s form.
     fn encode(&self, resource: &Resource, object: Object) -> Bytes {
         resource.encode(&resource.canonical(object))

@@ -20,7 +20,7 @@ pub(super) async fn roll_back(
     let kind = scheme
         .kind("extensions/v1beta1", "DeploymentRollback")
         .ok_or_else(Status::no_such_path)?;
-    let rollback = scheme.decode(kind, &body.bytes, body.syntax)?;
+    let rollback = registry.decode(kind, body)?;
     admission::namespace_exists(registry, request).await?;
     let name = meta::text(&rollback, "name");
     let errors = validate::rollback(&rollback);

@@ -11,6 +11,7 @@ use super::{
     Registry, RequestBody, RequestInfo, Response, admission,
     get::parse,
     update::{conflict, same_name, same_namespace},
+    watch::version,
 };
 use crate::{
     api::{Object, Status, labels, meta},
@@ -76,7 +77,7 @@ async fn current(registry: &Registry, request: &RequestInfo) -> Result<Object, S
 
 pub(super) async fn update(registry: &Registry, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
     let scale = kind(registry, request)?;
-    let object = registry.scheme().decode(&scale, &body.bytes, body.syntax)?;
+    let object = registry.decode(&scale, body)?;
     write(registry, request, &scale, object).await
 }
 
@@ -88,7 +89,10 @@ pub(super) async fn patch(
 ) -> Result<Response, Status> {
     let scale = kind(registry, request)?;
     let shown = get(registry, request).await?;
-    let object = registry.apply(&scale, language, &parse(&shown.body)?, body)?;
+    let mut current = parse(&shown.body)?;
+    // v1.2 patches the scale before it has a link.
+    meta::metadata(&mut current).shift_remove("selfLink");
+    let object = registry.apply(&scale, language, &current, body)?;
     write(registry, request, &scale, object).await
 }
 
@@ -101,6 +105,14 @@ async fn write(
     same_name(request, &object)?;
     same_namespace(request, &object)?;
     admission::namespace_exists(registry, request).await?;
+    let selector = meta::text(&object, "status.targetSelector");
+    if let Err(why) = labels::Selector::parse(selector) {
+        let why = format!("failed to parse target selector: {why}");
+        return Err(Status::bad_request(format!(
+            "Scale in version {:?} cannot be handled as a Scale: {why}",
+            scale.version
+        )));
+    }
     let replicas = meta::lookup(&object, "spec.replicas")
         .and_then(Value::as_i64)
         .unwrap_or(0);
@@ -111,7 +123,10 @@ async fn write(
     }
     let scaled = scaled(registry, request);
     let there = registry.record(&scaled).await.map_err(|s| missing(request, scale, s))?;
-    let asked = registry.requested_version(&object)?;
+    let asked = version(meta::text(&object, "metadata.resourceVersion")).map_err(|why| {
+        let resource = format!("{}/scale", request.resource.plural);
+        Status::conflict(&scale.group, &resource, name, &why)
+    })?;
     if asked != 0 && asked != there.revision() {
         return Err(conflict(&scaled));
     }

@@ -16,6 +16,8 @@ pub(super) struct Selection {
     labels: labels::Selector,
     fields: fields::Selector,
     nothing: bool,
+    /// Whether the namespace is the beginning of the selected ones' names.
+    prefix: bool,
 }
 
 impl Selection {
@@ -38,7 +40,15 @@ impl Selection {
             labels,
             fields,
             nothing,
+            prefix: false,
         })
+    }
+
+    /// Selects as v1.2's watch cache does, which matches keys by their beginning; whether that makes a difference.
+    pub(super) fn widen(&mut self, request: &RequestInfo, profile: Profile) -> bool {
+        self.prefix =
+            profile.has_namespace_prefix_bug() && !request.resource.strategy.is_uncached && self.namespace.is_some();
+        self.prefix
     }
 
     /// The one name that it asks for, if it does.
@@ -49,7 +59,10 @@ impl Selection {
     /// Whether `record` is one of them.
     pub(super) fn matches(&self, record: &Record) -> bool {
         !self.nothing
-            && self.namespace.as_deref().is_none_or(|n| *n == *record.key().namespace)
+            && self.namespace.as_deref().is_none_or(|n| {
+                let namespace = &*record.key().namespace;
+                *n == *namespace || self.prefix && namespace.starts_with(n)
+            })
             && self.name.as_deref().is_none_or(|n| *n == *record.key().name)
             && self.labels.matches(record.labels())
             && self.fields.matches(record.fields())

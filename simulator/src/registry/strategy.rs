@@ -29,6 +29,7 @@ pub(super) fn prepare_create(resource: &Resource, object: &mut Object, rng: &Rng
                 *finalizers = all.into();
             }
         }
+        "serviceaccounts" => keep_names_of_secrets(object),
         "services"
         | "resourcequotas"
         | "jobs"
@@ -80,7 +81,13 @@ pub(super) fn prepare_update(resource: &Resource, subresource: Subresource, new:
     match subresource {
         Subresource::Main => main(resource, new, old),
         Subresource::Status => {
+            // v1.2 validates a claim before it takes over the spec.
+            let modeless = resource.plural == "persistentvolumeclaims"
+                && meta::lookup(new, "spec.accessModes").is_none_or(|modes| modes.as_array().is_none_or(Vec::is_empty));
             keep(new, old, "spec");
+            if modeless {
+                meta::child(new, "spec").shift_remove("accessModes");
+            }
             match resource.plural.as_str() {
                 "pods" => drop(meta::metadata(new).shift_remove("deletionTimestamp")),
                 "deployments" => keep(meta::metadata(new), meta_of(old), "labels"),
@@ -96,6 +103,7 @@ fn main(resource: &Resource, new: &mut Object, old: &Object) {
         "pods" | "persistentvolumes" | "persistentvolumeclaims" | "services" | "resourcequotas" | "jobs" | "nodes" => {
             keep(new, old, "status");
         }
+        "serviceaccounts" => keep_names_of_secrets(new),
         "namespaces" => {
             keep(new, old, "status");
             keep(new, old, "spec");
@@ -111,6 +119,29 @@ fn main(resource: &Resource, new: &mut Object, old: &Object) {
             }
         }
         _ => {}
+    }
+}
+
+/// Whether objects of a kind end by themselves.
+pub(super) fn has_lifetime(resource: &Resource) -> bool {
+    resource.plural == "events"
+}
+
+/// What v1.2 stores otherwise than it shows it, so that the first write after the creation is a change though nothing else is one: the phase of
+/// a volume or claim, which a new one lacks, and the end of an event's life, which is the one before.
+pub(super) fn hidden<'a>(resource: &Resource, object: &'a Object) -> &'a str {
+    match resource.plural.as_str() {
+        "persistentvolumes" | "persistentvolumeclaims" => meta::text(object, "status.phase"),
+        "events" => meta::text(object, "metadata.deletionTimestamp"),
+        _ => "",
+    }
+}
+
+/// A service account refers to its secrets by name alone.
+fn keep_names_of_secrets(account: &mut Object) {
+    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
+    for secret in secrets.into_iter().flatten().filter_map(Value::as_object_mut) {
+        secret.retain(|field, _| field == "name");
     }
 }
 

@@ -51,7 +51,7 @@ impl Registry {
             return scale::update(self, request, body).await;
         }
         let subresource = Subresource::of(request)?;
-        let mut object = self.scheme().decode(&request.resource, &body.bytes, body.syntax)?;
+        let mut object = self.decode(&request.resource, body)?;
         request.resource.default(&mut object);
         let (record, created) = self.update_object(request, subresource, object).await?;
         let code = if created { self.profile.created_code() } else { 200 };
@@ -182,9 +182,19 @@ impl Registry {
         new: Object,
         old: &Arc<Record>,
     ) -> Result<Option<Arc<Record>>, Status> {
-        let draft = self.draft(request, new)?;
+        let stored = request.resource.storage_version();
+        let hidden = strategy::hidden(stored, &new).to_owned();
+        let mortal = strategy::has_lifetime(stored).then(|| new.clone());
+        let mut draft = self.draft(request, new)?.with_hidden(&hidden);
         if old.is_same_as(&draft) {
             return Ok(Some(old.clone()));
+        }
+        if let Some(mut object) = mortal {
+            self.limit_life(stored, &mut object);
+            draft = self.draft(request, object)?.with_hidden(&hidden);
+            if self.profile.has_event_watch_bug() {
+                draft = draft.present_as_modified();
+            }
         }
         match self
             .store
@@ -293,6 +303,9 @@ pub(super) fn same_name(request: &RequestInfo, object: &Object) -> Result<(), St
     );
     if given == asked {
         return Ok(());
+    }
+    if given.is_empty() && !request.resource.namespaced {
+        return Err(Status::bad_request("Name parameter required."));
     }
     Err(Status::bad_request(format!(
         "the name of the object ({given}) does not match the name on the URL ({asked})"

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ListOptions, Registry, RequestInfo, select::Selection};
 use crate::{
     api::{FieldError, Path, Reason, Status},
+    compat::strconv,
     watch::{Start, WatchFilter, Watcher},
 };
 
@@ -56,12 +57,7 @@ pub(super) fn version(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
     }
-    let digits = text.bytes().all(|b| b.is_ascii_digit());
-    match text.parse() {
-        Ok(version) if digits => Ok(version),
-        _ if digits => Err(format!("strconv.ParseUint: parsing {text:?}: value out of range")),
-        _ => Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax")),
-    }
+    strconv::parse_uint(text)
 }
 
 impl Registry {
@@ -72,7 +68,8 @@ impl Registry {
         options: &ListOptions,
         cut: CancellationToken,
     ) -> Result<WatchStream, Status> {
-        let selection = Selection::parse(request, options, self.profile)?;
+        let mut selection = Selection::parse(request, options, self.profile)?;
+        let widened = selection.widen(request, self.profile);
         let revision = version(&options.resource_version).map_err(|text| {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
@@ -81,7 +78,10 @@ impl Registry {
         let start = match (revision, self.profile.watch_starts_from_present(), repeats) {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
-                let listing = self.listing(request).await?;
+                let listing = match widened {
+                    true => self.store.list(request.resource.stored_as(), None).await?,
+                    false => self.listing(request).await?,
+                };
                 Start::Present {
                     records: listing.records,
                     revision: listing.revision,

@@ -82,7 +82,7 @@ fn sorted(tree: Value) -> Value {
 impl Scheme {
     /// Reads an object of the kind `wanted` from a request's body. Where v1.2 panics, the error is an [`Reason::InternalError`].
     pub fn decode(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        let (given, object) = self.read(wanted, body, syntax).map_err(|refusal| {
+        let (given, object) = self.read(wanted, wanted, body, syntax).map_err(|refusal| {
             if refusal.panics {
                 return Status::internal(refusal.problem);
             }
@@ -111,12 +111,20 @@ impl Scheme {
 
     /// Reads an object of the kind `wanted` from a body whose refusal is the server's own words and code 500: what a patch leaves.
     pub fn decode_plain(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        self.decode_versioned(wanted, body, syntax).map(|(_, object)| object)
+        self.decode_versioned(wanted, wanted, body, syntax)
+            .map(|(_, object)| object)
     }
 
-    /// Reads an object of the kind `wanted`, in any of its versions, and the version that the body names; refusals as of [`Scheme::decode_plain`].
-    pub fn decode_versioned(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<(String, Object), Status> {
-        self.read(wanted, body, syntax)
+    /// Reads an object of the kind `wanted`, in any of its versions, and the version that the body names, by default that of `default`.
+    /// Refusals are as of [`Scheme::decode_plain`].
+    pub fn decode_versioned(
+        &self,
+        wanted: &Resource,
+        default: &Resource,
+        body: &[u8],
+        syntax: Syntax,
+    ) -> Result<(String, Object), Status> {
+        self.read(wanted, default, body, syntax)
             .map_err(|refusal| Status::new(Reason::Unknown, refusal.problem))
     }
 
@@ -126,7 +134,13 @@ impl Scheme {
     }
 
     /// The group and version that a body says it is of, and what it holds as an object of the kind `wanted`.
-    fn read(&self, wanted: &Resource, original: &[u8], syntax: Syntax) -> Result<(String, Object), Refusal> {
+    fn read(
+        &self,
+        wanted: &Resource,
+        default: &Resource,
+        original: &[u8],
+        syntax: Syntax,
+    ) -> Result<(String, Object), Refusal> {
         let json;
         let body = match syntax {
             Syntax::Json => original,
@@ -138,7 +152,7 @@ impl Scheme {
         let TypeMeta { api_version, kind } = type_meta::read(body)
             .map_err(|e| Refusal::unrecognized(format!("couldn't get version/kind; json parse error: {e}")))?;
         let (group, version) = match api_version.split_once('/') {
-            _ if api_version.is_empty() || api_version == "/" => (wanted.group.clone(), wanted.version.clone()),
+            _ if api_version.is_empty() || api_version == "/" => (default.group.clone(), default.version.clone()),
             None => (String::new(), api_version),
             Some((_, rest)) if rest.contains('/') => {
                 return Err(Refusal::unrecognized(format!(

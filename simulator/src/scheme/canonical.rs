@@ -1,14 +1,13 @@
-//! The one form in which an object is kept and sent: fields in the order of their type, maps sorted, the empty left out where it is left out.
+//! The canonical form of objects, in which they are stored and sent: fields in the order of their type, maps sorted by key, empty values left out where the type says so.
 //!
-//! Promises: what is canonical stays as it is.
-//! Source of semantics: Go's `encoding/json` on the reference's types: an empty value goes where its field says `omitempty`, but an object by value
-//! is never empty; nil is null.
+//! Guarantee: the function is idempotent.
+//! Source of semantics: Go's `encoding/json` on v1.2's types. An empty value is left out where its field has `omitempty`; an object by value is never empty; nil is null.
 
 use serde_json::{Map, Value};
 
 use super::types::{Field, FieldType, StructType, Types};
 
-/// Brings an object of type `of`, without its kind and version, into its canonical form. What has it already is only looked at.
+/// Brings an object of type `of`, without its kind and version, into canonical form. Copies nothing if it has it already.
 pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String, Value>) {
     if in_order(types, of, object) {
         return;
@@ -25,7 +24,7 @@ pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String,
     }
 }
 
-/// Whether the fields are those that are to be there, in their order; brings their values into canonical form as far as they are.
+/// Whether the fields are complete and in order. Brings the values into canonical form, up to the first field that is not.
 fn in_order(types: &Types, of: &StructType, object: &mut Map<String, Value>) -> bool {
     let mut entries = object.iter_mut().peekable();
     of.fields
@@ -79,7 +78,7 @@ fn zero(types: &Types, of: &FieldType) -> Value {
     }
 }
 
-/// Whether the field is not there if this is its value.
+/// Whether the field is left out if it has this value.
 fn left_out(field: &Field, value: &Value) -> bool {
     field.omit_empty && is_empty(&field.field_type, value)
 }

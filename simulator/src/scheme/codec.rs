@@ -1,10 +1,10 @@
-//! Reads JSON into a known type, as the reference's codec does.
+//! Decodes JSON as a known type.
 //!
-//! Promises: every refusal has the reference's words and its position, which counts the bytes read so far; unknown fields are passed over;
-//! recursion goes no deeper than the types do.
-//! In the tree that comes out, null stands for Go's zero value: nil, empty, 0, false.
-//! Source of semantics: the ugorji codec of early 2016. What it does with a name that stands twice is to decode into what is already there:
-//! objects and maps merge, lists are overwritten item by item.
+//! In the result, null is Go's zero value: nil, empty, 0, false.
+//! Guarantees: errors have v1.2's text and position, which is the number of bytes read so far; unknown fields are skipped.
+//! Limits: values of known types nest at most [`MAX_DEPTH`] deep.
+//! Source of semantics: the ugorji codec of early 2016. It decodes a repeated name into the value that is there already: objects and maps are merged, lists
+//! overwritten item by item.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ use super::{
 
 const NO_STRUCT: &str = "only encoded map or array can be decoded into a struct";
 
-/// How deep the values of known types may nest: deeper than those of any kind but one whose types contain themselves.
+/// How deep values of known types may nest. Only kinds whose types contain themselves nest so deep.
 const MAX_DEPTH: usize = 100;
 
 /// Decodes `bytes`, which are JSON, as the object type `of` of `types`.
@@ -33,12 +33,12 @@ pub(super) fn decode(bytes: &[u8], types: &Types, of: &StructType) -> Result<Map
 #[derive(Clone, Copy)]
 struct Decoder<'t> {
     types: &'t Types,
-    /// How many values contain the one that is decoded.
+    /// Number of values that contain the current one.
     depth: usize,
 }
 
 impl Decoder<'_> {
-    /// The decoder of what a value contains.
+    /// The decoder for the values in this one.
     fn inner(self) -> Result<Self, String> {
         if self.depth == MAX_DEPTH {
             return Err(format!("json: exceeded max depth of {MAX_DEPTH}"));
@@ -49,7 +49,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Decodes the next value into `slot`. A null resets it where `nullable`; elsewhere it is a value like any other, and a wrong one.
+    /// Decodes the next value into `slot`. A null resets the slot if `nullable`, else it is an error like any value of another type.
     fn value(self, cursor: &mut Cursor<'_>, of: &FieldType, slot: &mut Value, nullable: bool) -> Outcome {
         if nullable && cursor.null()? {
             *slot = Value::Null;
@@ -103,7 +103,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A field, decoded into what is there already.
+    /// A field, decoded into the value that is there already.
     fn field(self, cursor: &mut Cursor<'_>, field: &Field, fields: &mut Map<String, Value>) -> Outcome {
         let slot = fields.entry(&*field.name).or_insert(Value::Null);
         self.value(cursor, &field.field_type, slot, true)
@@ -128,7 +128,7 @@ impl Decoder<'_> {
         cursor.open(if array { b'[' } else { b'{' })?;
         let nullable = !matches!(
             of,
-            FieldType::String { named: false } | FieldType::Int(_) | FieldType::Bool
+            FieldType::String { name: None } | FieldType::Int(_) | FieldType::Bool
         );
         let mut count = 0;
         while !cursor.ends()? {
@@ -150,10 +150,14 @@ impl Decoder<'_> {
     }
 
     fn map(self, cursor: &mut Cursor<'_>, of: &FieldType, entries: &mut Map<String, Value>) -> Outcome {
-        let nullable = !matches!(of, FieldType::String { named: false });
+        let nullable = !matches!(of, FieldType::String { name: None });
         cursor.entries(|cursor, key| {
             let mut value = Value::Null;
             self.value(cursor, of, &mut value, nullable)?;
+            // A null among bytes is no bytes.
+            if matches!(of, FieldType::Bytes) && value.is_null() {
+                value = "".into();
+            }
             entries.insert(key, value);
             Ok(())
         })

@@ -1,7 +1,7 @@
-//! What a field that is not given becomes.
+//! Defaults of fields.
 //!
-//! Plain defaults stand beside their fields in `fixtures/kinds`; those with a condition are the functions here, named by a type's `@default`.
-//! Promises: a parent's defaults come before its parts', and defaulting what is defaulted changes nothing.
+//! A default that is a constant is in the file of the kind. A default with a condition is a function here, which a type names as its `@default`.
+//! Guarantees: the defaults of a value are set before those of the values in it; defaulting is idempotent.
 //! Source of semantics: Kubernetes v1.2's defaulting functions.
 
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::api::{
     meta::{self, child, lookup, text},
 };
 
-/// Fills in what is not given in an object of type `of`.
+/// Sets the defaults in an object of type `of`.
 pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) {
     if let Some(rule) = of.default {
         rule(object);
@@ -52,7 +52,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// The rule that `fixtures/kinds` knows by this name.
+/// The default with a condition of that name.
 pub(super) fn rule(name: &str) -> Option<DefaultRule> {
     Some(match name {
         "allocatable" => allocatable,
@@ -80,7 +80,7 @@ fn is_given(object: &Object, field: &str) -> bool {
     }
 }
 
-/// An image without a tag, or of the latest, is always pulled.
+/// `imagePullPolicy`: `Always` for an image without a tag or with the tag `latest`, else `IfNotPresent`.
 fn image_pull_policy(container: &mut Object) {
     if text(container, "imagePullPolicy").is_empty() {
         let always = matches!(image_tag(text(container, "image")), "" | "latest");
@@ -91,7 +91,7 @@ fn image_pull_policy(container: &mut Object) {
     }
 }
 
-/// The tag or digest of an image: what stands behind the at-sign, or else behind the last colon, unless that is a port's.
+/// The digest of an image, else its tag; empty if it has neither. A colon before a slash precedes a port.
 fn image_tag(image: &str) -> &str {
     if let Some(digest) = image.split('@').nth(1) {
         return digest;
@@ -103,7 +103,7 @@ fn image_tag(image: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// A service's port leads to the same port, unless it says to which.
+/// `targetPort` of a service's port: the port itself.
 fn target_port(port: &mut Object) {
     let given = port.get("targetPort").is_some_and(|target| !is_zero(target));
     if !given {
@@ -112,14 +112,14 @@ fn target_port(port: &mut Object) {
     }
 }
 
-/// A volume of no kind is an empty directory.
+/// The source of a volume: an empty directory.
 fn volume_source(volume: &mut Object) {
     if volume.iter().all(|(name, source)| name == "name" || source.is_null()) {
         volume.insert("emptyDir".into(), json!({}));
     }
 }
 
-/// A node is known outside by its own name.
+/// `externalID` of a node: its name.
 fn external_id(node: &mut Object) {
     let name = text(node, "metadata.name").to_owned();
     let spec = child(node, "spec");
@@ -128,7 +128,7 @@ fn external_id(node: &mut Object) {
     }
 }
 
-/// What is limited is requested up to the limit.
+/// Requests of a container: its limits.
 fn requests_from_limits(pod: &mut Object) {
     let Some(Value::Array(containers)) = child(pod, "spec").get_mut("containers") else {
         return;
@@ -147,7 +147,7 @@ fn requests_from_limits(pod: &mut Object) {
     }
 }
 
-/// In the host's network, a container's port is the host's.
+/// `hostPort` of a container's port in a pod with `hostNetwork`: the container's port.
 fn host_ports(spec: &mut Object) {
     if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
         return;
@@ -176,7 +176,7 @@ fn template_labels(object: &Object) -> Option<Value> {
         .cloned()
 }
 
-/// A controller selects by, and is labelled with, its template's labels.
+/// Selector and labels of a controller: the labels of its template.
 fn labels_of_template(object: &mut Object) {
     if let Some(labels) = template_labels(object) {
         let spec = child(object, "spec");
@@ -187,7 +187,7 @@ fn labels_of_template(object: &mut Object) {
     }
 }
 
-/// The same, where the selector is a plain map, of which an empty one is none.
+/// Selector and labels of a controller whose selector is a plain map: the labels of its template.
 fn labels_of_template_map(object: &mut Object) {
     if let Some(labels) = template_labels(object) {
         let spec = child(object, "spec");
@@ -205,7 +205,7 @@ fn label(object: &mut Object, labels: Value) {
     }
 }
 
-/// A job that makes no selector of its own selects by, and is labelled with, its template's labels.
+/// Selector and labels of a job: the labels of its template; and its counts.
 fn job(job: &mut Object) {
     if let Some(labels) = template_labels(job) {
         let spec = child(job, "spec");
@@ -217,7 +217,7 @@ fn job(job: &mut Object) {
     job_counts(job);
 }
 
-/// What of a node can be allotted is all of it, unless it says otherwise.
+/// `allocatable` of a node: its capacity.
 fn allocatable(status: &mut Object) {
     if !is_given(status, "allocatable")
         && let Some(capacity) = status.get("capacity").filter(|c| !c.is_null()).cloned()
@@ -226,7 +226,7 @@ fn allocatable(status: &mut Object) {
     }
 }
 
-/// One pod at a time and one in all, unless either is said.
+/// `parallelism` of a job: 1. `completions`: 1 if there is no `parallelism` either.
 fn job_counts(job: &mut Object) {
     let spec = child(job, "spec");
     let given = |spec: &Map<String, Value>, field: &str| spec.get(field).is_some_and(|v| !v.is_null());
@@ -238,14 +238,14 @@ fn job_counts(job: &mut Object) {
     }
 }
 
-/// A rolling update has its parameters.
+/// Parameters of a rolling update: an empty object, which has defaults itself.
 fn rolling_update(strategy: &mut Object) {
     if matches!(text(strategy, "type"), "" | "RollingUpdate") {
         child(strategy, "rollingUpdate");
     }
 }
 
-/// Limits of containers: no default is no more than the most, no request than the default, or else the least.
+/// `default` of a container's limits: the maximum. `defaultRequest`: the default, else the minimum.
 fn limit_range_item(item: &mut Object) {
     if text(item, "type") != "Container" {
         return;
@@ -280,7 +280,7 @@ mod tests {
     #[case("host:5000/nginx:2", "IfNotPresent")]
     #[case("nginx:latest@sha256:abc", "IfNotPresent")]
     #[case("", "Always")]
-    fn an_image_without_a_tag_is_always_pulled(#[case] image: &str, #[case] policy: &str) {
+    fn the_pull_policy_depends_on_the_tag(#[case] image: &str, #[case] policy: &str) {
         let mut container = json!({ "image": image }).as_object().unwrap().clone();
         image_pull_policy(&mut container);
         assert_eq!(container["imagePullPolicy"], policy);
@@ -313,7 +313,7 @@ mod tests {
     #[case("v1", "Pod", r#"{"spec": {"volumes": [{"name": "a"}, {"name": "b", "secret": {}}]}}"#, "spec.volumes", json!([{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {}}]))]
     #[case("v1", "Pod", r#"{"spec": {"hostNetwork": true, "containers": [{"image": "a:1", "ports": [{"containerPort": 80}]}]}}"#, "spec.containers", json!([{"name": "", "image": "a:1", "ports": [{"hostPort": 80, "containerPort": 80, "protocol": "TCP"}], "resources": {}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "IfNotPresent"}]))]
     #[case("v1", "PodTemplate", r#"{"template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}}"#, "template.spec.containers", json!([{"name": "", "resources": {"limits": {"cpu": "1"}}, "terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "Always"}]))]
-    fn what_is_not_given_becomes(
+    fn a_missing_field_gets_its_default(
         #[case] group_version: &str,
         #[case] kind: &str,
         #[case] body: &str,
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_pod_requests_what_it_is_limited_to() {
+    fn requests_default_to_limits_in_pods_only() {
         let scheme = Scheme::builtin();
         let pods = scheme.kind("v1", "Pod").unwrap();
         let body = json!({"spec": {"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}]}}).to_string();

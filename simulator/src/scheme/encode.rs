@@ -1,4 +1,4 @@
-//! Compact JSON as the reference writes it.
+//! JSON as v1.2 writes it.
 //!
 //! Source of semantics: Go's `encoding/json`, which escapes `<`, `>`, `&` and the two line separators of Unicode.
 
@@ -13,7 +13,7 @@ use serde_json::{
 
 use crate::{api::Object, compat::strconv::json_float};
 
-/// Writes text as Go does, around any other way of laying things out.
+/// Escapes strings as Go does; the layout is that of another formatter.
 struct GoText<F>(F);
 
 impl<F: Formatter> Formatter for GoText<F> {
@@ -97,14 +97,14 @@ fn write(value: &impl Serialize, out: &mut Vec<u8>, formatter: impl Formatter) {
     let _ = value.serialize(&mut Serializer::with_formatter(out, GoText(formatter)));
 }
 
-/// Any JSON, compact.
+/// Encodes any JSON, compact.
 pub fn compact(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     write(value, &mut out, CompactFormatter);
     out.into()
 }
 
-/// Any JSON, indented by two spaces.
+/// Encodes any JSON, indented by two spaces.
 pub fn pretty(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     write(value, &mut out, PrettyFormatter::with_indent(b"  "));

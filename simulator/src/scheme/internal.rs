@@ -1,7 +1,7 @@
-//! What passing through the reference's internal types does to an object.
+//! Effects of v1.2's internal types.
 //!
-//! The reference keeps no versioned object: what it reads it converts to an internal type, and back when it answers. Where the two
-//! do not say the same, an object comes out changed, or is refused; those cases are the functions here, named by a type's `@internal`.
+//! v1.2 converts what it decodes to an internal type, and back when it responds. Where the two types differ, this changes an object or fails. Those cases are the
+//! functions here, which a type names as its `@internal`.
 //! Source of semantics: Kubernetes v1.2's conversion functions.
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::api::{
     meta::{child, text},
 };
 
-/// The rule that `fixtures/kinds` knows by this name.
+/// The rule of that name.
 pub(super) fn rule(name: &str) -> Option<InternalRule> {
     Some(match name {
         "auto_selector" => auto_selector,
@@ -23,7 +23,7 @@ pub(super) fn rule(name: &str) -> Option<InternalRule> {
     })
 }
 
-/// Passes an object of type `of` through the internal type.
+/// Applies the rules of the type `of` and of the types in it.
 pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) -> Result<(), &'static str> {
     if let Some(rule) = of.internal {
         rule(object)?;
@@ -49,7 +49,7 @@ fn value(types: &Types, of: &FieldType, given: &mut Value) -> Result<(), &'stati
     }
 }
 
-/// A job says that it makes its selector, or nothing.
+/// `autoSelector` of a job: true or absent.
 fn auto_selector(job: &mut Object) -> Result<(), &'static str> {
     let spec = child(job, "spec");
     if spec.get("autoSelector") == Some(&Value::Bool(false)) {
@@ -58,7 +58,7 @@ fn auto_selector(job: &mut Object) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The old name of a service's external addresses counts before the new one, and both are told.
+/// External addresses of a service, which have two names: the deprecated one wins, and both are set.
 fn external_ips(spec: &mut Object) -> Result<(), &'static str> {
     let given = |name: &str| {
         spec.get(name)
@@ -72,7 +72,7 @@ fn external_ips(spec: &mut Object) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Only a rolling update gets its parameters by default; anywhere else they have to be whole.
+/// Parameters of a rolling update have defaults; for any other strategy both have to be given.
 fn rolling_update_parts(strategy: &mut Object) -> Result<(), &'static str> {
     let rolling = matches!(text(strategy, "type"), "" | "RollingUpdate");
     let Some(Value::Object(parts)) = strategy.get("rollingUpdate") else {
@@ -86,7 +86,7 @@ fn rolling_update_parts(strategy: &mut Object) -> Result<(), &'static str> {
     }
 }
 
-/// A pod's service account has two names, of which the newer counts, and both are told.
+/// The service account of a pod, which has two names: the newer one wins, and both are set.
 fn service_account(spec: &mut Object) -> Result<(), &'static str> {
     let name = match text(spec, "serviceAccountName") {
         "" => text(spec, "serviceAccount").to_owned(),
@@ -113,14 +113,14 @@ mod tests {
     #[case("service_account", json!({"serviceAccount": "a"}), json!({"serviceAccountName": "a", "serviceAccount": "a"}))]
     #[case("service_account", json!({"serviceAccount": "a", "serviceAccountName": "b"}), json!({"serviceAccountName": "b", "serviceAccount": "b"}))]
     #[case("rolling_update_parts", json!({"rollingUpdate": {"maxSurge": 1}}), json!({"rollingUpdate": {"maxSurge": 1}}))]
-    fn an_object_comes_out_as_the_internal_type_has_it(#[case] name: &str, #[case] given: Value, #[case] kept: Value) {
+    fn an_object_is_changed_as_by_the_internal_type(#[case] name: &str, #[case] given: Value, #[case] kept: Value) {
         let mut object = given.as_object().unwrap().clone();
         rule(name).unwrap()(&mut object).unwrap();
         assert_eq!(Value::Object(object), kept);
     }
 
     #[test]
-    fn parameters_of_a_rolling_update_that_is_none_have_to_be_whole() {
+    fn parameters_for_another_strategy_have_to_be_complete() {
         let mut strategy = json!({"type": "Recreate", "rollingUpdate": {"maxSurge": 1}})
             .as_object()
             .unwrap()

@@ -1,7 +1,7 @@
 //! The kinds that are served.
 //!
-//! A value: adding and removing kinds makes a new scheme, which shares with the old one what is the same.
-//! Guarantees: loading the built-in kinds takes about a millisecond; a scheme does not change.
+//! A scheme is a value: adding or removing kinds makes a new one, which shares the other kinds with the old one.
+//! Guarantee: loading the built-in kinds takes about a millisecond.
 //! Source of semantics: `fixtures/kinds`, which the program embeds.
 
 use std::{
@@ -13,7 +13,7 @@ use stuntdouble_fixtures::{Dir, DirEntry, KINDS};
 
 use super::{
     conversion::{self, Conversion},
-    load::{self, File, Kind, KindFile, LoadError, Shared},
+    load::{self, File, KindFile, LoadError, LoadedKind, SharedTypes},
     resource::{Resource, StorageVersion},
     types::Types,
 };
@@ -42,12 +42,12 @@ impl Kinds {
     }
 }
 
-/// All kinds that are served, each in all its versions.
+/// The kinds that are served, each in all its versions.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
     /// In the order of discovery, those without a path last.
     resources: Vec<Arc<Resource>>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedTypes>,
     conversions: HashMap<String, Conversion>,
 }
 
@@ -72,7 +72,7 @@ impl Scheme {
         let conversions = conversion::builtin();
         Self {
             resources: Vec::new(),
-            shared: Arc::new(load::shared(files.clone())?),
+            shared: Arc::new(load::shared_types(files.clone())?),
             conversions: conversions.into_iter().map(|(name, c)| (name.to_owned(), c)).collect(),
         }
         .with_files(files)
@@ -89,7 +89,7 @@ impl Scheme {
         let (kinds, types) = load::kinds(&self.shared, files)?;
         let types = Arc::new(types);
         let mut made = self.clone();
-        let (stored, converted): (Vec<Kind>, Vec<Kind>) =
+        let (stored, converted): (Vec<LoadedKind>, Vec<LoadedKind>) =
             kinds.into_iter().partition(|kind| kind.file.storage.is_empty());
         for kind in stored.into_iter().chain(converted) {
             made.add(kind, &types)?;
@@ -108,8 +108,8 @@ impl Scheme {
         Ok(made)
     }
 
-    fn add(&mut self, kind: Kind, types: &Arc<Types>) -> Result<(), LoadError> {
-        let Kind { origin, file, root } = kind;
+    fn add(&mut self, kind: LoadedKind, types: &Arc<Types>) -> Result<(), LoadError> {
+        let LoadedKind { origin, file, root } = kind;
         let error = |problem: String| LoadError::new(&origin, problem);
         let group_version = file.group_version();
         check_names(&file).map_err(error)?;
@@ -161,12 +161,12 @@ impl Scheme {
             .find(|r| r.plural == plural && r.group == group && r.version == version && !plural.is_empty())
     }
 
-    /// A kind by its name, also one that is only ever a body: `DeleteOptions`, `Scale`, `DeploymentRollback`.
+    /// The kind of that name, which may have no path: `DeleteOptions`, `Scale`, `DeploymentRollback`.
     pub fn kind(&self, group_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         self.resources.iter().find(|r| r.is_kind(group_version, kind))
     }
 
-    /// Whether v1.2 has the kind, even if nothing but its name is known here.
+    /// Whether v1.2 has the kind, of which only the name may be known.
     pub(super) fn is_registered(&self, group_version: &str, kind: &str) -> bool {
         self.shared.is_registered(group_version, kind)
     }

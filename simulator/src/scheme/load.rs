@@ -1,6 +1,6 @@
-//! Reads the kinds from their files: `fixtures/kinds`, embedded in the program.
+//! Reads kinds from their files.
 //!
-//! Promises: every name in a file is resolved at load, and a file that does not make sense is an error that names it.
+//! Guarantee: every name in a file is resolved; an error names the file.
 //! Limits: a type may contain itself behind a pointer, in a list or in a map, but not by value.
 //! Source of semantics: `fixtures/kinds/README.md`.
 
@@ -14,13 +14,13 @@ use super::{
     types::{Field, FieldType, StructId, StructType, Types},
 };
 
-/// A file of kinds that does not make sense.
+/// The file of a kind is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {problem}")]
 pub struct LoadError {
-    /// The file, from the root of the kinds.
+    /// Path of the file, from the root of the kinds.
     pub file: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub problem: String,
 }
 
@@ -33,35 +33,37 @@ impl LoadError {
     }
 }
 
-/// Which fields can be selected by.
+/// Field labels that selectors may have.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Select {
-    /// Label to path; a label that can be asked for but never matches anything but empty has an empty path.
+    /// Label to path of the field; an empty path is a field that is always empty.
     pub labels: Map<String, Value>,
-    /// The text for any other label, `{label}` standing for it.
+    /// Error text for any other label; `{label}` is replaced by it.
     pub unsupported: String,
 }
 
-/// What the storage rules of a kind are.
+/// Storage rules of a kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Strategy {
-    /// Whether a PUT creates what is not there.
+pub struct StorageRules {
+    /// Whether a PUT of an object that does not exist creates it.
     pub create_on_update: bool,
-    /// The group that errors name the resource in, where that is not its own.
+    /// Group that errors name. Default: that of the resource.
     pub error_group: Option<String>,
-    /// The group that a failed validation names, where that is not its own.
+    /// Group that validation errors name. Default: that of the resource.
     pub invalid_group: Option<String>,
-    /// Whether a list by a name that nothing has is of no version: v1.2 looks only for that one object then.
+    /// Whether v1.2 lists the kind without its watch cache, and so ignores the resource version.
+    pub is_uncached: bool,
+    /// Whether a list that is selected by a name has no version if there is no such object: v1.2 reads only that object then.
     pub lists_by_name: bool,
-    /// Whether v1.2 has forgotten the name among the fields of this kind, so that a watch of one object sees nothing.
+    /// Whether v1.2 misses the name among the selectable fields, so that a watch of one object gets no events.
     pub name_is_no_field: bool,
-    /// Whether a list of none has no `items`.
+    /// Whether an empty list has no `items`.
     pub omit_empty_items: bool,
-    /// Whether a PUT of the status creates what is not there.
+    /// Whether a PUT of the status of an object that does not exist creates it.
     pub create_on_status_update: bool,
-    /// Whether a PUT without a resource version overwrites what is there.
+    /// Whether a PUT without a resource version overwrites any version.
     pub unconditional_update: bool,
 }
 
@@ -75,6 +77,10 @@ pub(super) struct KindFile {
     #[serde(default)]
     pub plural: String,
     #[serde(default)]
+    pub short_names: Vec<String>,
+    #[serde(default)]
+    pub categories: Vec<String>,
+    #[serde(default)]
     pub namespaced: bool,
     #[serde(default)]
     pub verbs: Vec<String>,
@@ -82,13 +88,13 @@ pub(super) struct KindFile {
     pub subresources: Map<String, Value>,
     pub select: Option<Select>,
     #[serde(default)]
-    pub strategy: Strategy,
+    pub strategy: StorageRules,
     #[serde(default)]
     pub also: Vec<String>,
-    /// Group and version that the kind is stored in; empty where that is this one.
+    /// Group and version that the kind is stored in. Default: this one.
     #[serde(default)]
     pub storage: String,
-    /// The conversion to and from that version.
+    /// Name of the conversion to and from that version. Default: the fields are the same.
     #[serde(default)]
     pub conversion: Option<String>,
     #[serde(default)]
@@ -120,30 +126,30 @@ struct TypesFile {
     registered: Registered,
 }
 
-/// Kinds of which only the names are known, by group and version.
+/// Kinds of which only the name is known, by group and version.
 type Registered = HashMap<String, Vec<String>>;
 
 /// A kind with its type resolved.
-pub(super) struct Kind {
+pub(super) struct LoadedKind {
     /// The file that it comes from.
     pub origin: String,
     pub file: KindFile,
     pub root: StructId,
 }
 
-/// What all kinds share: the content of the files below `types/`.
+/// Types and names that all kinds share: the content of the files below `types/`.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct SharedTypes {
     types: Types,
     ids: HashMap<String, StructId>,
     /// Names of string types.
     strings: HashSet<String>,
-    /// Kinds of which only the names are known.
+    /// Kinds of which only the name is known.
     registered: Registered,
 }
 
-impl Shared {
-    /// Whether v1.2 has the kind, even if nothing but its name is known here.
+impl SharedTypes {
+    /// Whether v1.2 has the kind, of which only the name may be known.
     pub(super) fn is_registered(&self, group_version: &str, kind: &str) -> bool {
         self.registered
             .get(group_version)
@@ -158,9 +164,9 @@ fn is_shared(file: &File<'_>) -> bool {
     file.0.starts_with("types/")
 }
 
-/// Loads what all kinds share.
-pub(super) fn shared<'a>(files: impl Iterator<Item = File<'a>>) -> Result<Shared, LoadError> {
-    let mut shared = Shared::default();
+/// Loads the shared types.
+pub(super) fn shared_types<'a>(files: impl Iterator<Item = File<'a>>) -> Result<SharedTypes, LoadError> {
+    let mut shared = SharedTypes::default();
     let mut raw = HashMap::new();
     let mut last = "types/";
     for (name, content) in files.filter(is_shared) {
@@ -172,7 +178,7 @@ pub(super) fn shared<'a>(files: impl Iterator<Item = File<'a>>) -> Result<Shared
     }
     let mut names: Vec<String> = raw.keys().cloned().collect();
     names.sort_unstable();
-    let none = Shared::default();
+    let none = SharedTypes::default();
     let mut resolver = Resolver {
         file: last,
         object: "",
@@ -191,11 +197,11 @@ pub(super) fn shared<'a>(files: impl Iterator<Item = File<'a>>) -> Result<Shared
     Ok(shared)
 }
 
-/// Loads the kinds of these files, and their types: the shared ones and their own.
+/// Loads the kinds of these files; returns them with their types, the shared ones included.
 pub(super) fn kinds<'a>(
-    shared: &Shared,
+    shared: &SharedTypes,
     files: impl Iterator<Item = File<'a>>,
-) -> Result<(Vec<Kind>, Types), LoadError> {
+) -> Result<(Vec<LoadedKind>, Types), LoadError> {
     let mut types = shared.types.clone();
     let mut kinds = Vec::new();
     for (name, content) in files.filter(|file| file.0.ends_with(".json") && !is_shared(file)) {
@@ -216,7 +222,7 @@ pub(super) fn kinds<'a>(
         };
         let root = resolver.struct_id(&file.kind)?;
         resolver.check_finite(first)?;
-        kinds.push(Kind {
+        kinds.push(LoadedKind {
             origin: name.to_owned(),
             file,
             root,
@@ -229,7 +235,7 @@ fn parse<T: for<'d> Deserialize<'d>>(name: &str, content: &[u8]) -> Result<T, Lo
     serde_json::from_slice(content).map_err(|e| LoadError::new(name, e.to_string()))
 }
 
-/// Struct types by name, each a map from field to notation, not yet resolved.
+/// Struct types that are not resolved: name to fields, field to notation.
 type Raw = HashMap<String, Map<String, Value>>;
 
 fn add(raw: &mut Raw, file: &str, types: Map<String, Value>) -> Result<(), LoadError> {
@@ -244,13 +250,13 @@ fn add(raw: &mut Raw, file: &str, types: Map<String, Value>) -> Result<(), LoadE
     Ok(())
 }
 
-/// Resolves the names of types: those of one file hide the shared ones.
+/// Resolves names of types. Types of the file hide shared ones of the same name.
 struct Resolver<'a> {
     file: &'a str,
-    /// The kind, whose type is that of a whole object.
+    /// Name of the kind, whose type is that of the whole object.
     object: &'a str,
     strings: &'a HashSet<String>,
-    shared: &'a Shared,
+    shared: &'a SharedTypes,
     raw: Raw,
     ids: HashMap<String, StructId>,
     /// Names of the struct types whose fields are being resolved.
@@ -263,7 +269,7 @@ impl Resolver<'_> {
         LoadError::new(self.file, problem)
     }
 
-    /// The struct type of that name, whose fields may be yet to come.
+    /// The struct type of that name, whose fields may not be resolved yet.
     fn struct_id(&mut self, name: &str) -> Result<StructId, LoadError> {
         if let Some(id) = self.ids.get(name) {
             return Ok(*id);
@@ -354,7 +360,7 @@ impl Resolver<'_> {
             return Ok(FieldType::Map(Box::new(self.field_type(rest)?)));
         }
         Ok(match notation {
-            "string" => FieldType::String { named: false },
+            "string" => FieldType::String { name: None },
             "int32" => FieldType::Int(32),
             "int64" | "int" => FieldType::Int(64),
             "bool" => FieldType::Bool,
@@ -363,7 +369,9 @@ impl Resolver<'_> {
             "ResourceList" => FieldType::Map(Box::new(FieldType::Quantity)),
             "IntOrString" => FieldType::IntOrString,
             "RawExtension" => FieldType::Raw,
-            name if self.strings.contains(name) => FieldType::String { named: true },
+            name if self.strings.contains(name) => FieldType::String {
+                name: Some(name.into()),
+            },
             name => FieldType::Struct(self.struct_id(name)?),
         })
     }

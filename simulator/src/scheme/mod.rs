@@ -1,8 +1,12 @@
-//! Kinds as data: decode, prune, default, validate, encode.
+//! Kinds as data: how their objects are decoded, defaulted, converted between versions and encoded.
 //!
-//! Promises: a body becomes an object in its one canonical form, or a refusal in the reference's words; no body brings the server down.
-//! Limits: kinds are those of `fixtures/kinds`; nesting is at most 10,000 deep in JSON and 200 in YAML.
-//! Source of semantics: `fixtures/kinds` for what the kinds are; Kubernetes v1.2 and the recordings for how they are read and written.
+//! - `kinds.rs` has the [`Scheme`], a value that kinds can be added to and removed from; `resource.rs` has one version of a kind; `types.rs` the types of its fields.
+//! - `load.rs` reads kinds from their files.
+//! - `body.rs` decodes request bodies, `object.rs` does the rest.
+//!
+//! Guarantees: a body is decoded to an object in canonical form, or refused with v1.2's error text; no body makes it panic or overflow the stack.
+//! Limits: nesting is at most 10,000 deep in JSON and 200 in YAML.
+//! Source of semantics: `fixtures/kinds` for the kinds; Kubernetes v1.2 and the recordings for decoding and encoding.
 
 mod body;
 mod by_version;
@@ -33,7 +37,7 @@ pub use body::Syntax;
 pub(crate) use by_version::ByVersion;
 pub use conversion::Conversion;
 pub use kinds::{Kinds, Scheme};
-pub use load::{LoadError, Strategy};
+pub use load::{LoadError, StorageRules};
 pub use resource::Resource;
 pub use scan::check as check_json;
 pub use types::{FieldRef, FieldType, StructType, TypeRef};

@@ -1,4 +1,4 @@
-//! What a resource does with an object: defaults, canonical form, encoding, conversion to another version.
+//! Defaults, canonical form, encoding and conversion of a resource's objects.
 
 use bytes::Bytes;
 
@@ -6,13 +6,13 @@ use super::{canonical, default, encode, resource::Resource};
 use crate::api::Object;
 
 impl Resource {
-    /// Fills in what is not given.
+    /// Sets the defaults of an object.
     pub fn default(&self, object: &mut Object) {
         default::structure(self.types(), self.struct_type(), object);
         *object = self.canonical(std::mem::take(object));
     }
 
-    /// The object in its one form: kind and version first, then its fields in the order of the type, maps sorted, the empty left out.
+    /// The object in canonical form: kind and version first, then its fields in the order of the type, maps sorted, empty values left out.
     pub fn canonical(&self, mut object: Object) -> Object {
         object.shift_remove("kind");
         object.shift_remove("apiVersion");
@@ -22,7 +22,7 @@ impl Resource {
         object
     }
 
-    /// The object as compact JSON, which begins with its kind and version.
+    /// Encodes an object as compact JSON, kind and version first.
     pub fn encode(&self, object: &Object) -> Bytes {
         let mut out = Vec::with_capacity(1024);
         out.extend_from_slice(self.head().as_bytes());
@@ -37,9 +37,9 @@ impl Resource {
         out.into()
     }
 
-    /// The object, which is of this version, in the version `to` of the same kind.
+    /// Converts an object of this version to the version `to` of the same kind.
     ///
-    /// Kinds of one name that are stored apart have what fields of the same names have.
+    /// Between kinds that only have the same name, it keeps the fields that both have.
     pub fn convert(&self, to: &Self, mut object: Object) -> Object {
         if !std::ptr::eq(self, to) && self.stored_as() == to.stored_as() {
             if let Some(storage) = self.storage() {
@@ -53,7 +53,7 @@ impl Resource {
         to.canonical(object)
     }
 
-    /// The bytes of an object in this version, from those in which it is stored.
+    /// Converts an encoded object of the storage version to this one.
     pub fn convert_stored(&self, stored: &[u8]) -> Bytes {
         let object = serde_json::from_slice(stored).unwrap_or_default();
         let mut object = self.storage_version().convert(self, object);

@@ -166,7 +166,7 @@ fn in_order(fields: &str) -> String {
 #[case(
     "v1/secrets",
     r#"{"data": {"a": "aGk=", "b": null}}"#,
-    r#"{"kind":"Secret","apiVersion":"v1","metadata":{"creationTimestamp":null},"data":{"a":"aGk=","b":null}}"#
+    r#"{"kind":"Secret","apiVersion":"v1","metadata":{"creationTimestamp":null},"data":{"a":"aGk=","b":""}}"#
 )]
 #[case(
     "v1/endpoints",

@@ -1,11 +1,11 @@
-//! What kind and version a body says it is of.
+//! Kind and version of a body.
 //!
-//! Promises: the whole body has passed [`scan::check`] when this says yes.
+//! Guarantee: a body of which this reads them has passed [`scan::check`] as a whole.
 //! Source of semantics: Kubernetes v1.2, which reads kind and version with Go's `encoding/json` before anything else.
 
 use super::{cursor::Cursor, scan};
 
-/// What a body says it is.
+/// Kind and version of a body.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeMeta {
     pub api_version: String,
@@ -25,7 +25,7 @@ fn mismatch(first: u8, of: &str) -> String {
     format!("json: cannot unmarshal {name} into Go {of}")
 }
 
-/// The kind and version at the top of `body`, whose names count in any case; null says neither.
+/// Kind and version at the top of `body`, empty where absent. Their names are case-insensitive.
 pub(super) fn read(body: &[u8]) -> Result<TypeMeta, String> {
     scan::check(body)?;
     let mut cursor = Cursor::lenient(body);

@@ -21,8 +21,8 @@ pub(super) type InternalRule = fn(&mut Object) -> Result<(), &'static str>;
 pub enum FieldType {
     /// A string.
     String {
-        /// Whether the Go type has a name of its own (`Protocol`) and is not plain `string`. The decoder accepts null for a named one in lists and maps.
-        named: bool,
+        /// Name of the Go type, `Protocol`; `None` for plain `string`. The decoder accepts null for a named one in lists and maps.
+        name: Option<Box<str>>,
     },
     /// An integer of this many bits.
     Int(u8),
@@ -227,7 +227,7 @@ impl<'t> TypeRef<'t> {
             FieldType::Struct(id) => {
                 let of = self.types.get(*id);
                 if of.is_object && matches!(name, "kind" | "apiVersion") {
-                    return Some(unmerged(&FieldType::String { named: false }));
+                    return Some(unmerged(&FieldType::String { name: None }));
                 }
                 of.field(name).map(|field| FieldRef {
                     type_ref: self.inner(&field.field_type),

@@ -1,4 +1,4 @@
-//! What every store promises, as tests that run over each of them.
+//! The contract of stores: tests that run over every implementation.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use super::*;
 
-/// Remembers what it heard.
+/// Keeps the changes that it gets.
 #[derive(Default)]
 struct Heard(Mutex<Vec<Change>>);
 
@@ -35,7 +35,7 @@ fn key(namespace: &str, name: &str) -> Key {
 #[rstest]
 #[case::memory(memory)]
 #[tokio::test]
-async fn revisions_grow_by_one_a_change_and_the_sink_hears_each(#[case] make: Make) {
+async fn every_change_has_the_next_revision_and_goes_to_the_sink(#[case] make: Make) {
     let heard = Arc::new(Heard::default());
     let store = make(heard.clone());
     let a = key("n", "a");
@@ -132,7 +132,7 @@ async fn a_listing_is_a_snapshot_in_order(#[case] make: Make) {
 #[rstest]
 #[case::memory(memory)]
 #[tokio::test]
-async fn of_many_writers_at_once_one_wins_each_round(#[case] make: Make) {
+async fn of_concurrent_writers_one_wins(#[case] make: Make) {
     let heard = Arc::new(Heard::default());
     let store: Arc<dyn Store> = Arc::from(make(heard.clone()));
     let a = key("n", "a");

@@ -1,4 +1,4 @@
-//! The store that keeps everything in memory.
+//! A store in memory.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -26,7 +26,7 @@ struct Tables {
 }
 
 impl Memory {
-    /// An empty store that tells `sink` of every change.
+    /// An empty store that passes every change to `sink`.
     pub fn new(sink: Arc<dyn Sink>) -> Self {
         Self {
             tables: RwLock::default(),
@@ -78,7 +78,7 @@ impl Memory {
         }
         let after = match write {
             Write::Put(draft) => {
-                let record = Arc::new(draft.seal(key.clone(), revision));
+                let record = Arc::new(draft.into_record(key.clone(), revision));
                 table.insert(key.clone(), record.clone());
                 Some(record)
             }

@@ -1,8 +1,8 @@
-//! Where objects are kept: a table per resource, one revision counter over all, compare-and-swap writes.
+//! Storage of objects: a table per resource, one revision counter, compare-and-swap writes.
 //!
-//! Promises: an object's bytes are shared by everyone who reads them; revisions only grow, and every committed change has its own;
-//! a listing is a snapshot, true at its revision; the [`Sink`] hears of every change once, in order of revision.
-//! Limits: what is stored is opaque here but for its labels and selectable fields, which are extracted when it is written.
+//! Guarantees: readers share the bytes of an object; every committed change has its own revision, which is greater than all before; a listing is a snapshot at its
+//! revision; the [`Sink`] gets every change once, in order of revision.
+//! Limits: an object is opaque to the store, except for its labels and selectable fields, which are extracted when it is written.
 
 mod memory;
 mod record;
@@ -19,7 +19,7 @@ use crate::api::GroupResource;
 pub use memory::Memory;
 pub use record::{Draft, Pairs, Record};
 
-/// Where an object is stored.
+/// Key of a stored object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// Group and plural of its kind's storage version; all versions of a kind share it.
@@ -47,32 +47,32 @@ impl fmt::Display for Key {
     }
 }
 
-/// What a write takes for granted, and fails without.
+/// Precondition of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// Nothing is stored under the key.
     Absent,
-    /// The object is stored at this very revision.
+    /// The stored object has this revision.
     At(u64),
 }
 
-/// What a write does.
+/// A write.
 #[derive(Clone, Debug)]
 pub enum Write {
     /// Stores this object.
     Put(Draft),
-    /// Removes what is there.
+    /// Removes the object.
     Remove,
 }
 
 /// One committed change.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The revision it was given.
+    /// Its revision.
     pub revision: u64,
-    /// The object before; `None` where it was created.
+    /// The object before; `None` if it was created.
     pub before: Option<Arc<Record>>,
-    /// The object after; `None` where it was removed.
+    /// The object after; `None` if it was removed.
     pub after: Option<Arc<Record>>,
 }
 
@@ -85,7 +85,7 @@ pub struct Listing {
     pub records: Vec<Arc<Record>>,
 }
 
-/// Why a write was not made, or a read not answered.
+/// Why a read or a write failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Something is stored under the key already.
@@ -94,7 +94,7 @@ pub enum StoreError {
     /// Nothing is stored under the key.
     #[error("{0} does not exist")]
     Missing(Key),
-    /// What is stored has another revision than expected.
+    /// The stored object has another revision than expected.
     #[error("{key} is at revision {actual}, not {expected}")]
     Stale {
         /// The key.
@@ -109,9 +109,9 @@ pub enum StoreError {
     Unavailable(String),
 }
 
-/// Hears of every change, in order of revision, before any reader can see a later one.
+/// Receiver of every change, in order of revision.
 ///
-/// It is called with the store locked: it must be quick and must not call back.
+/// A change is passed to it before any reader can see a later one. The store is locked during the call, which must be short and must not call the store.
 pub trait Sink: Send + Sync {
     /// The change was committed.
     fn committed(&self, change: Change);
@@ -129,7 +129,7 @@ pub trait Store: Send + Sync {
         namespace: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Listing, StoreError>>;
 
-    /// Makes the write if `expected` holds, and answers the change that it made.
+    /// Commits the write if `expected` holds; returns the change.
     fn commit<'a>(
         &'a self,
         key: &'a Key,

@@ -1,4 +1,4 @@
-//! One stored object: its bytes, and what was extracted from them.
+//! A stored object: its bytes, labels and selectable fields.
 
 use std::{
     ops::Range,
@@ -17,24 +17,26 @@ use crate::{
 /// Sorted name-value pairs: labels, or selectable fields.
 pub type Pairs = Box<[(Box<str>, Box<str>)]>;
 
-/// The field that a [`Draft`]'s bytes must carry, once in its metadata, in place of the revision that it will be given.
+/// The resource version in the metadata of a [`Draft`], which is replaced by the revision.
 const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 
-/// An object that is about to be stored: encoded, but for its revision.
+/// An object to be stored: encoded, without its revision.
 #[derive(Clone, Debug)]
 pub struct Draft {
     head: Bytes,
     tail: Bytes,
     given_link: Box<str>,
+    hidden: Box<str>,
+    present_as_modified: bool,
     labels: Pairs,
     fields: Pairs,
 }
 
 impl Draft {
-    /// A draft of `encoded`, an object whose metadata says `"resourceVersion":"0"`; `None` where it does not.
+    /// A draft of `encoded`, an object with `"resourceVersion":"0"` in its metadata; `None` if it has none.
     ///
-    /// `given_link` is the selfLink that its writer gave it, which v1.2 stores (though it shows the true one), so that another one is a change.
-    /// In JSON text an unescaped quotation mark cannot stand inside a string, so what is found is a field; metadata comes before any other.
+    /// `given_link` is the selfLink in the request, which v1.2 stores (though it shows the right one): another one is a change.
+    /// The first match is the field: a string cannot contain unescaped quotation marks, and the metadata come first.
     pub fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
@@ -42,13 +44,31 @@ impl Draft {
             head: encoded.slice(..at),
             tail: encoded.slice(at + 1..),
             given_link,
+            hidden: Box::default(),
+            present_as_modified: false,
             labels,
             fields,
         })
     }
 
+    /// The same, with what else v1.2 stores differently from how it shows it; another text is a change.
+    pub fn with_hidden(self, hidden: &str) -> Self {
+        Self {
+            hidden: hidden.into(),
+            ..self
+        }
+    }
+
+    /// The same, for a watch that begins with the present objects to show as MODIFIED.
+    pub fn present_as_modified(self) -> Self {
+        Self {
+            present_as_modified: true,
+            ..self
+        }
+    }
+
     /// The record that this draft becomes at `revision`.
-    pub(super) fn seal(self, key: Key, revision: u64) -> Record {
+    pub(super) fn into_record(self, key: Key, revision: u64) -> Record {
         let digits = revision.to_string();
         let mut bytes = BytesMut::with_capacity(self.head.len() + digits.len() + self.tail.len());
         bytes.extend_from_slice(&self.head);
@@ -61,6 +81,8 @@ impl Draft {
             bytes: bytes.freeze(),
             version,
             given_link: self.given_link,
+            hidden: self.hidden,
+            present_as_modified: self.present_as_modified,
             labels: self.labels,
             fields: self.fields,
             converted: ByVersion::default(),
@@ -77,6 +99,8 @@ pub struct Record {
     bytes: Bytes,
     version: Range<usize>,
     given_link: Box<str>,
+    hidden: Box<str>,
+    present_as_modified: bool,
     labels: Pairs,
     fields: Pairs,
     converted: ByVersion<Bytes>,
@@ -84,7 +108,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Where it stands.
+    /// Its key.
     pub fn key(&self) -> &Key {
         &self.key
     }
@@ -99,7 +123,7 @@ impl Record {
         &self.bytes
     }
 
-    /// The object's tree: parsed when it is first needed, then shared for as long as somebody holds it.
+    /// The object as a tree: parsed when first used, then shared while it is in use.
     pub fn object(&self) -> Arc<Object> {
         let mut kept = self.object.lock();
         if let Some(object) = kept.upgrade() {
@@ -110,9 +134,14 @@ impl Record {
         object
     }
 
-    /// The selfLink that its writer gave it; empty for none.
+    /// The selfLink in the request that wrote it; empty for none.
     pub fn given_link(&self) -> &str {
         &self.given_link
+    }
+
+    /// Whether a watch that begins with the present objects shows this one as MODIFIED.
+    pub fn is_present_as_modified(&self) -> bool {
+        self.present_as_modified
     }
 
     /// Its labels.
@@ -125,7 +154,7 @@ impl Record {
         &self.fields
     }
 
-    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first asked for, then shared.
+    /// The object as compact JSON in `version`, one of the versions of its kind: converted when first used, then shared.
     pub fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
         if version.is_storage_version() {
             return &self.bytes;
@@ -134,23 +163,26 @@ impl Record {
             .get_or_init(version, || version.convert_stored(&self.bytes))
     }
 
-    /// Whether `draft` would store the same object again.
+    /// Whether `draft` is the same object.
     pub fn is_same_as(&self, draft: &Draft) -> bool {
         self.given_link == draft.given_link
+            && self.hidden == draft.hidden
             && self.bytes[..self.version.start] == draft.head
             && self.bytes[self.version.end..] == draft.tail
     }
 
-    /// The same object with another revision: what a removal's notification shows.
-    pub fn restated(&self, revision: u64) -> Self {
+    /// The same object with another revision, as the event of its removal has it.
+    pub fn with_revision(&self, revision: u64) -> Self {
         let draft = Draft {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),
             given_link: self.given_link.clone(),
+            hidden: self.hidden.clone(),
+            present_as_modified: self.present_as_modified,
             labels: self.labels.clone(),
             fields: self.fields.clone(),
         };
-        draft.seal(self.key.clone(), revision)
+        draft.into_record(self.key.clone(), revision)
     }
 }
 
@@ -164,17 +196,17 @@ mod tests {
     }
 
     #[test]
-    fn the_revision_is_put_in_place() {
+    fn a_record_has_its_revision_in_its_bytes() {
         let draft =
             draft(r#"{"metadata":{"name":"a","resourceVersion":"0","labels":{"x":"\"resourceVersion\":\"0\""}}}"#)
                 .unwrap();
-        let record = draft.seal(Key::new(&GroupResource::core("pods"), "n", "a"), 1234);
+        let record = draft.into_record(Key::new(&GroupResource::core("pods"), "n", "a"), 1234);
         assert_eq!(
             record.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"1234","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
                 .as_slice()
         );
-        let later = record.restated(99999);
+        let later = record.with_revision(99999);
         assert_eq!(
             later.bytes(),
             br#"{"metadata":{"name":"a","resourceVersion":"99999","labels":{"x":"\"resourceVersion\":\"0\""}}}"#
@@ -184,10 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_parsed_once_while_it_is_held() {
+    fn a_tree_is_shared_while_it_is_in_use() {
         let record = draft(r#"{"metadata":{"resourceVersion":"0"}}"#)
             .unwrap()
-            .seal(Key::new(&GroupResource::core("pods"), "n", "a"), 7);
+            .into_record(Key::new(&GroupResource::core("pods"), "n", "a"), 7);
         let object = record.object();
         assert_eq!(object["metadata"]["resourceVersion"], "7");
         assert!(Arc::ptr_eq(&object, &record.object()));

@@ -38,7 +38,7 @@ pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
     }
     if range_changed || !internal::same(&forms::NODE_IDENTITY, new.at("spec").value(), old.at("spec").value()) {
         errors.push(FieldError::forbidden(
-            &Path::new(""),
+            &Path::new("[]"),
             "node updates may only change labels or capacity",
         ));
     }

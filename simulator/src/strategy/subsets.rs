@@ -47,9 +47,9 @@ pub(crate) fn repack(endpoints: &mut Object) {
                         offered.push((port.clone(), BTreeMap::new()));
                         offered.len() - 1
                     });
-                    // An address that is somewhere said to be ready is not made unready elsewhere.
+                    // An address that is somewhere said not to be ready is not made ready elsewhere.
                     let known = offered[at].1.entry(key).or_insert(ready);
-                    *known |= ready;
+                    *known &= ready;
                 }
             }
         }
@@ -108,7 +108,7 @@ fn text(of: &Fields, field: &str) -> String {
 fn dump_port(port: &Fields) -> String {
     let number = port.get("port").and_then(Value::as_i64).unwrap_or(0);
     format!(
-        "{{Name:(string){} Port:(int32){number} Protocol:(api.Protocol){}}}",
+        "{{Name:(string){} Port:(int){number} Protocol:(api.Protocol){}}}",
         text(port, "name"),
         text(port, "protocol")
     )
@@ -182,11 +182,11 @@ mod tests {
         let ports = json!([{"port": 80, "protocol": "TCP"}]);
         let packed = repacked(json!([
             {"addresses": [{"ip": "10.1.2.4"}, {"ip": "10.1.2.3"}], "ports": ports},
-            {"addresses": [{"ip": "10.1.2.4"}], "notReadyAddresses": [{"ip": "10.1.2.9"}, {"ip": "10.1.2.3"}], "ports": ports},
+            {"addresses": [{"ip": "10.1.2.4"}], "notReadyAddresses": [{"ip": "10.1.2.9"}, {"ip": "10.1.2.4"}], "ports": ports},
         ]));
         assert_eq!(
             packed,
-            json!([{"addresses": [{"ip": "10.1.2.3"}, {"ip": "10.1.2.4"}], "notReadyAddresses": [{"ip": "10.1.2.9"}], "ports": ports}])
+            json!([{"addresses": [{"ip": "10.1.2.3"}], "notReadyAddresses": [{"ip": "10.1.2.4"}, {"ip": "10.1.2.9"}], "ports": ports}])
         );
     }
 

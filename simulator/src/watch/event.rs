@@ -56,7 +56,7 @@ impl Event {
         let removed = after.is_none();
         let last = match (after, &before) {
             (Some(after), _) => after,
-            (None, Some(before)) => Arc::new(before.restated(revision)),
+            (None, Some(before)) => Arc::new(before.with_revision(revision)),
             (None, None) => return None,
         };
         Some(Self {
@@ -74,7 +74,7 @@ impl Event {
         self.revision
     }
 
-    /// The object after the change; of a removal the last state, restated at the removal's revision.
+    /// The object after the change; of a removal the last state, with_revision at the removal's revision.
     pub fn last(&self) -> &Arc<Record> {
         &self.last
     }

@@ -109,7 +109,7 @@ impl Watcher {
 
     fn frame(&self, found: Found) -> Bytes {
         match found {
-            Found::Present(record) => frame(EventType::Added, record.bytes_in(&self.filter.version)),
+            Found::Present(record) => frame(present_type(&record), record.bytes_in(&self.filter.version)),
             Found::Change(kind, event) => event.frame(kind, &self.filter.version),
         }
     }
@@ -161,10 +161,19 @@ impl Watcher {
     }
 }
 
+/// The type of the event of an object that is there when a watch begins.
+fn present_type(record: &Record) -> EventType {
+    if record.is_present_as_modified() {
+        EventType::Modified
+    } else {
+        EventType::Added
+    }
+}
+
 impl Found {
     fn into_change(self) -> (EventType, Arc<Record>) {
         match self {
-            Self::Present(record) => (EventType::Added, record),
+            Self::Present(record) => (present_type(&record), record),
             Self::Change(kind, event) => (kind, event.last().clone()),
         }
     }

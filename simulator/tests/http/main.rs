@@ -10,6 +10,7 @@ mod answers;
 mod hostile;
 mod stalled;
 mod stopping;
+mod swagger;
 mod websockets;
 mod wire;
 

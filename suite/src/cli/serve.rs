@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use stuntdouble_simulator::clock::Clock;
-use stuntdouble_simulator::http::{Credentials, Identity, Redial, Secret, kubeconfig};
+use stuntdouble_simulator::http::{Credentials, DialOverride, Identity, Secret, kubeconfig};
 use stuntdouble_simulator::profile::Profile;
 use stuntdouble_simulator::registry::Cidr;
 use stuntdouble_simulator::{Builder, Simulator, StartError};
@@ -61,7 +61,7 @@ pub(super) struct Arguments {
 
     /// Send what the proxy would send to one address to another, such as 10.99.0.1:9999=127.0.0.1:9999
     #[arg(long, value_name = "FROM=TO")]
-    dial: Vec<Redial>,
+    dial: Vec<DialOverride>,
 
     /// How many nodes there are
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=100), conflicts_with = "bare")]
@@ -148,7 +148,7 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
         .clock(arguments.clock)
         .advertise_address(arguments.advertise_address)
         .service_cluster_ip_range(arguments.service_cluster_ip_range);
-    for Redial { from, to } in arguments.dial {
+    for DialOverride { from, to } in arguments.dial {
         builder = builder.dial(from, to);
     }
     if let Some(upstream) = arguments.search_upstream {

@@ -19,14 +19,14 @@ use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     report::{Style, explain},
     target::Target,
-    trial::{Selection, Trial, Verdict},
+    trial::{Run, Selection, Trial, Verdict},
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
 use crate::{mutant::Mutant, proxy::Proxy};
 
 /// How many mutants are tried at once. Most of the time they wait for what does not come.
-const AT_ONCE: usize = 32;
+const JOBS: usize = 32;
 
 struct Bench {
     runtime: Runtime,
@@ -52,7 +52,7 @@ impl Bench {
         let found = self
             .trials
             .iter()
-            .find(|trial| trial.row.id == id && trial.profile == profile);
+            .find(|trial| trial.case.id == id && trial.profile == profile);
         found.ok_or_else(|| Failed::from(format!("there is no trial {id} under {profile}")))
     }
 
@@ -67,11 +67,12 @@ impl Bench {
             }
             for id in &mutant.caught_by {
                 let trial = self.trial(id, mutant.profile)?;
-                for (bent, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
-                    let to_be_caught = bent.is_some();
-                    let proxy = Proxy::before(simulator.base(), bent).await?;
-                    let target = simulator.clone().by_way_of(&proxy.url());
-                    let outcome = trial.play(&target, &format!("{run}{}", mutant.number)).await;
+                for (altered, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
+                    let to_be_caught = altered.is_some();
+                    let proxy = Proxy::before(simulator.base(), altered).await?;
+                    let target = simulator.clone().via(&proxy.url());
+                    let run = Run::new(format!("{run}{}", mutant.number));
+                    let outcome = trial.play(&target, &run).await;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {
                             return Err(format!(
@@ -94,7 +95,7 @@ impl Bench {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(AT_ONCE);
+    arguments.test_threads.get_or_insert(JOBS);
     let (bench, mutants) = match Bench::new().and_then(|bench| Ok((Arc::new(bench), mutant::all()?))) {
         Ok(ready) => ready,
         Err(error) => {

@@ -95,9 +95,11 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
             .collect();
         for name in names {
             met |= index.mapping.write().remove_type(&name);
-            index.shard.delete_where(|type_name, _| type_name == name, now);
+            for shard in &index.shards {
+                shard.delete_where(|type_name, _| type_name == name, now);
+            }
         }
-        index.shard.refresh()?;
+        index.refresh()?;
     }
     if !met {
         return Err(SearchError::new(

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::search::{answer, insert_first, scroll_id, search, types_of};
-use crate::cluster::{Expand, duration};
+use super::search::{answer, insert_first, run, scroll_id, search, types_of};
+use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
-use crate::find::{SearchRequest, names, search as find};
+use crate::find::{SearchRequest, names, time};
 use crate::rest::{Answer, RestRequest, Shared};
 
 fn number_of(id: &str) -> Result<u64> {
@@ -55,12 +55,7 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
     let began = (shared.cluster.options.ticks)();
     let (id, keep) = wanted(request, in_path)?;
     let number = number_of(&id)?;
-    let keep = keep
-        .map(|text| {
-            duration(&text)
-                .ok_or_else(|| SearchError::parse(format!("Failed to parse setting [scroll] with value [{text}]")))
-        })
-        .transpose()?;
+    let keep = keep.map(|text| time(&text)).transpose()?;
     let found = shared.scrolls.next(number, keep, began);
     let (search, outcome, range) = found.ok_or_else(|| {
         SearchError::new(
@@ -169,11 +164,6 @@ fn single(
         .or_else(|| index.map(str::to_owned))
         .unwrap_or_default();
     let types = list(["type", "types"]).or_else(|| types.map(str::to_owned));
-    let body: Option<Value> = if body.iter().all(u8::is_ascii_whitespace) {
-        None
-    } else {
-        Some(serde_json::from_slice(body).map_err(|error| SearchError::parse(error.to_string()))?)
-    };
     let mut params = std::collections::BTreeMap::new();
     if let Some(kind) = header
         .get("search_type")
@@ -182,7 +172,7 @@ fn single(
     {
         params.insert("search_type".to_owned(), kind.to_owned());
     }
-    let mut wanted = SearchRequest::parse(&params, body.as_ref(), &shared.cluster.options.limits)?;
+    let mut wanted = SearchRequest::parse(&params, body, &shared.cluster.options.limits)?;
     wanted.types = types_of(types.as_deref());
     let flag = |key: &str, default: bool| header.get(key).map_or(default, crate::mapping::truth);
     let expand = Expand {
@@ -190,7 +180,7 @@ fn single(
         allow_no_indices: flag("allow_no_indices", true),
         ..Expand::default()
     };
-    let outcome = find(&shared.cluster, &indices, expand, &wanted)?;
+    let outcome = run(shared, &indices, expand, &wanted)?;
     answer(shared, &wanted, &outcome, 0..outcome.hits.len(), began)
 }
 

@@ -15,13 +15,13 @@ use crate::rest::{Answer, RestRequest, Shared};
 /// How many copies of an index's shards have a node.
 pub(crate) fn assigned(shared: &Shared, index: &Index) -> u32 {
     let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
-    index.shards() * (index.replicas() + 1).min(nodes)
+    index.shard_count() * (index.replicas() + 1).min(nodes)
 }
 
 /// The copies of each shard of an index, by the shard's number; the first is the primary.
 pub(crate) fn routing(shared: &Shared, index: &Index) -> Vec<(u32, Vec<Value>)> {
     let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
-    (0..index.shards())
+    (0..index.shard_count())
         .map(|shard| {
             let copies = (0..=index.replicas()).map(|copy| {
                 let node = (copy < nodes).then(|| id_of((shard + copy) % nodes));

@@ -52,6 +52,10 @@ struct Meta<'a> {
     type_name: Option<Text<'a>>,
     #[serde(borrow, rename = "_id", alias = "id")]
     id: Option<Text<'a>>,
+    #[serde(borrow, rename = "_routing", alias = "routing")]
+    routing: Option<Text<'a>>,
+    #[serde(borrow, rename = "_parent", alias = "parent")]
+    parent: Option<Text<'a>>,
     #[serde(rename = "_version", alias = "version")]
     version: Option<u64>,
     #[serde(borrow, rename = "_version_type", alias = "version_type")]
@@ -119,14 +123,6 @@ impl Bulk {
     }
 }
 
-fn invalid(reason: &str) -> SearchError {
-    SearchError::new(
-        400,
-        "ActionRequestValidationException",
-        format!("Validation Failed: 1: {reason};"),
-    )
-}
-
 /// Does what `body` says, line by line.
 ///
 /// # Errors
@@ -160,20 +156,20 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
             lines
                 .next()
                 .filter(|line| !line.is_empty())
-                .ok_or_else(|| invalid("no requests added"))?
+                .ok_or_else(|| SearchError::validation("no requests added"))?
         };
         let index = meta
             .index
             .as_ref()
             .map(|text| &*text.0)
             .or(index)
-            .ok_or_else(|| invalid("index is missing"))?;
+            .ok_or_else(|| SearchError::validation("index is missing"))?;
         let type_name = meta
             .type_name
             .as_ref()
             .map(|text| &*text.0)
             .or(type_name)
-            .ok_or_else(|| invalid("type is missing"))?;
+            .ok_or_else(|| SearchError::validation("type is missing"))?;
         let id = meta.id.as_ref().map(|text| &*text.0);
         let changed = change(shared, name, meta, index, type_name, id, source);
         // A document without an id can only be created, and is reported so.
@@ -216,7 +212,7 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
         }
     }
     if done.items.is_empty() {
-        Err(invalid("no requests added"))
+        Err(SearchError::validation("no requests added"))
     } else {
         Ok(done)
     }
@@ -242,10 +238,11 @@ fn change(
         version: meta.version,
         external,
     };
-    let needed = || id.ok_or_else(|| invalid("id is missing"));
+    let routing = meta.routing.as_ref().or(meta.parent.as_ref()).map(|text| &*text.0);
+    let needed = || id.ok_or_else(|| SearchError::validation("id is missing"));
     match name {
         "delete" => {
-            let done = delete_document(shared, index, type_name, needed()?, condition)?;
+            let done = delete_document(shared, index, type_name, needed()?, routing, condition)?;
             let found = done.written.fresh;
             Ok((done, if found { 200 } else { 404 }, Some(found)))
         }
@@ -256,6 +253,7 @@ fn change(
                 index,
                 type_name,
                 needed()?,
+                routing,
                 &body,
                 meta.version,
                 meta.retries.unwrap_or(0),
@@ -265,7 +263,7 @@ fn change(
             Ok((done, status, None))
         }
         _ => {
-            let done = index_document(shared, index, type_name, id, source, condition)?;
+            let done = index_document(shared, index, type_name, id, routing, source, condition)?;
             let status = if done.written.fresh { 201 } else { 200 };
             Ok((done, status, None))
         }

@@ -5,47 +5,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    http::route::{GroupVersion, Table, part_methods},
+    http::route::{GroupVersion, Table, subresource_methods},
     scheme::Resource,
 };
-
-/// The short names of a resource.
-fn short_names(plural: &str) -> &'static [&'static str] {
-    match plural {
-        "componentstatuses" => &["cs"],
-        "configmaps" => &["cm"],
-        "daemonsets" => &["ds"],
-        "deployments" => &["deploy"],
-        "endpoints" => &["ep"],
-        "events" => &["ev"],
-        "horizontalpodautoscalers" => &["hpa"],
-        "ingresses" => &["ing"],
-        "limitranges" => &["limits"],
-        "namespaces" => &["ns"],
-        "nodes" => &["no"],
-        "persistentvolumeclaims" => &["pvc"],
-        "persistentvolumes" => &["pv"],
-        "pods" => &["po"],
-        "replicasets" => &["rs"],
-        "replicationcontrollers" => &["rc"],
-        "resourcequotas" => &["quota"],
-        "serviceaccounts" => &["sa"],
-        "services" => &["svc"],
-        _ => &[],
-    }
-}
-
-/// What `all` stands for.
-const ALL: [&str; 8] = [
-    "pods",
-    "replicationcontrollers",
-    "services",
-    "daemonsets",
-    "deployments",
-    "replicasets",
-    "jobs",
-    "horizontalpodautoscalers",
-];
 
 /// The document of `/api` (`core`) or `/apis`.
 pub(super) fn document(table: &Table, core: bool) -> Value {
@@ -89,16 +51,16 @@ fn resource_of(version: &GroupVersion, resource: &Resource) -> Value {
         "singularResource": resource.kind.to_ascii_lowercase(),
         "verbs": resource.verbs,
     });
-    if !short_names(&resource.plural).is_empty() {
-        out["shortNames"] = json!(short_names(&resource.plural));
+    if !resource.short_names.is_empty() {
+        out["shortNames"] = json!(resource.short_names);
     }
-    if ALL.contains(&resource.plural.as_str()) {
-        out["categories"] = json!(["all"]);
+    if !resource.categories.is_empty() {
+        out["categories"] = json!(resource.categories);
     }
     let parts: Vec<Value> = resource
         .subresources
         .iter()
-        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": part_methods(part).verbs()}))
+        .map(|(part, of)| json!({"subresource": part, "responseKind": kind(of), "verbs": subresource_methods(part).verbs()}))
         .collect();
     if !parts.is_empty() {
         out["subresources"] = parts.into();

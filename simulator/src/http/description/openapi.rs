@@ -5,8 +5,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    operation::{Operation, Place, base, operations},
-    schema::{Models, Style},
+    model::{Models, Style},
+    operation::{Operation, base, operations},
+    parameter::Location,
 };
 use crate::http::route::{GroupVersion, Table};
 
@@ -41,7 +42,7 @@ pub(super) fn second(table: &Table) -> Value {
             let mut parameters: Vec<Value> = operation
                 .parameters
                 .iter()
-                .map(|p| parameter(p.name, p.place, p.description, json!({"type": p.kind}), true))
+                .map(|p| parameter(p.name, p.location, p.description, json!({"type": p.kind}), true))
                 .collect();
             if let Some(body) = &operation.body {
                 parameters.push(json!({"name": "body", "in": "body", "required": true, "schema": {"$ref": format!("#/definitions/{body}")}}));
@@ -53,14 +54,15 @@ pub(super) fn second(table: &Table) -> Value {
                 json!({"200": {"description": "OK", "schema": result(&operation, "#/definitions/")}});
             put(&mut paths, &operation, described);
         }
-        definitions.extend(Models::of(table.scheme(), version, Style::OpenApi("#/definitions/")).found);
+        definitions.extend(Models::of(table.scheme(), version, Style::OpenApi2).found);
     }
     json!({"swagger": "2.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "definitions": definitions})
 }
 
 /// OpenAPI 3 of a group version.
 fn third(table: &Table, version: &GroupVersion) -> Value {
-    const AT: &str = "#/components/schemas/";
+    let style = Style::OpenApi3;
+    let at = style.prefix();
     let mut paths = Map::new();
     for operation in operations(version) {
         let mut described = describe(version, &operation);
@@ -74,17 +76,17 @@ fn third(table: &Table, version: &GroupVersion) -> Value {
         let parameters: Vec<Value> = operation
             .parameters
             .iter()
-            .map(|p| parameter(p.name, p.place, p.description, json!({"type": p.kind}), false))
+            .map(|p| parameter(p.name, p.location, p.description, json!({"type": p.kind}), false))
             .collect();
         described["parameters"] = parameters.into();
         if let Some(body) = &operation.body {
-            described["requestBody"] = json!({"required": true, "content": content(operation.consumes, json!({"$ref": format!("{AT}{body}")}))});
+            described["requestBody"] = json!({"required": true, "content": content(operation.consumes, json!({"$ref": format!("{at}{body}")}))});
         }
         described["responses"] =
-            json!({"200": {"description": "OK", "content": content(operation.produces, result(&operation, AT))}});
+            json!({"200": {"description": "OK", "content": content(operation.produces, result(&operation, at))}});
         put(&mut paths, &operation, described);
     }
-    let schemas = Models::of(table.scheme(), version, Style::OpenApi(AT)).found;
+    let schemas = Models::of(table.scheme(), version, style).found;
     json!({"openapi": "3.0.0", "info": {"title": TITLE, "version": VERSION}, "paths": paths, "components": {"schemas": schemas}})
 }
 
@@ -112,8 +114,8 @@ fn describe(version: &GroupVersion, operation: &Operation) -> Value {
     })
 }
 
-fn parameter(name: &str, place: Place, description: &str, schema: Value, flat: bool) -> Value {
-    let path = place == Place::Path;
+fn parameter(name: &str, location: Location, description: &str, schema: Value, flat: bool) -> Value {
+    let path = location == Location::Path;
     let mut out =
         json!({"name": name, "in": if path { "path" } else { "query" }, "description": description, "required": path});
     match schema {

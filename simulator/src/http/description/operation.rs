@@ -1,147 +1,12 @@
-//! The operations of a group version, as every form of description has them.
+//! The operations of a group version, for every form of description.
 
+use super::parameter::{
+    ATTACH, COMMAND, LIST, LOG, NAME, NAMESPACE, PATH, PRETTY, PROXIED, Parameter, READ, VALIDATION,
+};
 use crate::{
     http::route::{GroupVersion, Methods},
     scheme::Resource,
 };
-
-/// Where a parameter stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Path,
-    Query,
-}
-
-/// A parameter but the body.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Parameter {
-    pub(super) name: &'static str,
-    pub(super) place: Place,
-    /// `string`, `boolean` or `integer`.
-    pub(super) kind: &'static str,
-    pub(super) description: &'static str,
-}
-
-const fn query(name: &'static str, kind: &'static str, description: &'static str) -> Parameter {
-    Parameter {
-        name,
-        place: Place::Query,
-        kind,
-        description,
-    }
-}
-
-const fn segment(name: &'static str, description: &'static str) -> Parameter {
-    Parameter {
-        name,
-        place: Place::Path,
-        kind: "string",
-        description,
-    }
-}
-
-const PRETTY: Parameter = query("pretty", "string", "If 'true', then the output is pretty printed.");
-const VALIDATION: Parameter = query(
-    "fieldValidation",
-    "string",
-    "What becomes of fields that are not known: Ignore (the default), Warn or Strict, which refuses them.",
-);
-const LIST: [Parameter; 6] = [
-    PRETTY,
-    query(
-        "labelSelector",
-        "string",
-        "A selector to restrict the list of returned objects by their labels. Defaults to everything.",
-    ),
-    query(
-        "fieldSelector",
-        "string",
-        "A selector to restrict the list of returned objects by their fields. Defaults to everything.",
-    ),
-    query(
-        "watch",
-        "boolean",
-        "Watch for changes to the described resources and return them as a stream of add, update, and remove notifications.",
-    ),
-    query(
-        "resourceVersion",
-        "string",
-        "With watch, shows changes that occur after that version of a resource. Defaults to changes from the beginning of history.",
-    ),
-    query(
-        "timeoutSeconds",
-        "integer",
-        "Timeout for the list or watch call, in seconds.",
-    ),
-];
-const READ: [Parameter; 3] = [
-    PRETTY,
-    query("export", "boolean", "Strips what a user cannot specify."),
-    query(
-        "exact",
-        "boolean",
-        "With export, keeps what belongs to this cluster, such as the namespace.",
-    ),
-];
-const ATTACH: [Parameter; 5] = [
-    query(
-        "stdin",
-        "boolean",
-        "Redirects the container's standard input. Defaults to false.",
-    ),
-    query(
-        "stdout",
-        "boolean",
-        "Redirects the container's standard output. Defaults to true.",
-    ),
-    query(
-        "stderr",
-        "boolean",
-        "Redirects the container's standard error. Defaults to true.",
-    ),
-    query(
-        "tty",
-        "boolean",
-        "Allocates a terminal for the call. Defaults to false.",
-    ),
-    query("container", "string", "The container; needed where there are several."),
-];
-const COMMAND: Parameter = query("command", "string", "The command, word by word.");
-const LOG: [Parameter; 9] = [
-    PRETTY,
-    query("container", "string", "The container; needed where there are several."),
-    query("follow", "boolean", "Goes on as the log is written. Defaults to false."),
-    query(
-        "previous",
-        "boolean",
-        "The log of the container before this one. Defaults to false.",
-    ),
-    query(
-        "sinceSeconds",
-        "integer",
-        "So many seconds back. Only one of sinceSeconds and sinceTime may be given.",
-    ),
-    query(
-        "sinceTime",
-        "string",
-        "From this time on, RFC 3339. Only one of sinceSeconds and sinceTime may be given.",
-    ),
-    query(
-        "timestamps",
-        "boolean",
-        "Begins each line with its time. Defaults to false.",
-    ),
-    query("tailLines", "integer", "So many lines from the end."),
-    query("limitBytes", "integer", "So many bytes at most."),
-];
-const PROXIED: Parameter = query(
-    "path",
-    "string",
-    "The part of the target's URL after its root: path, suffix and parameters.",
-);
-const NAMESPACE: Parameter = segment("namespace", "The namespace's name.");
-const NAME: Parameter = segment("name", "The object's name.");
-const PATH: Parameter = segment("path", "The path to the resource.");
 
 pub(super) const ANY: &[&str] = &["*/*"];
 pub(super) const OBJECTS: &[&str] = &["application/json", "application/yaml"];
@@ -151,7 +16,6 @@ pub(super) const PATCHES: &[&str] = &[
     "application/merge-patch+json",
     "application/strategic-merge-patch+json",
 ];
-const TEXT: &[&str] = &["text/plain"];
 
 /// An operation.
 #[derive(Clone, Debug)]
@@ -159,22 +23,22 @@ pub(super) struct Operation {
     pub(super) method: &'static str,
     /// With `{namespace}`, `{name}` and `{path}`.
     pub(super) path: String,
-    /// The first word of its name: `list`.
+    /// First word of its name: `list`.
     pub(super) verb: String,
-    /// The rest of its name, which no other operation of the group version has: `NamespacedPod`.
+    /// Rest of its name, unique in the group version: `NamespacedPod`.
     pub(super) of: String,
-    /// The name that v1.2 has for it, which others may have too.
+    /// Name in v1.2, which is not unique.
     pub(super) nickname: String,
-    /// What kind of operation it is, in one word.
+    /// Kind of operation: `list`, `post`, `connect`, ….
     pub(super) action: &'static str,
     pub(super) parameters: Vec<Parameter>,
     /// The model of the body.
     pub(super) body: Option<String>,
-    /// The model of the result; `string` for what is none.
+    /// The model of the result; `string` for none.
     pub(super) result: String,
     pub(super) consumes: &'static [&'static str],
     pub(super) produces: &'static [&'static str],
-    /// The kind that it is about.
+    /// Kind of its resource.
     pub(super) kind: String,
 }
 
@@ -184,7 +48,7 @@ struct Writer<'a> {
     out: &'a mut Vec<Operation>,
 }
 
-/// What an operation takes and gives, beside its path.
+/// Parameters, body and result of an operation.
 struct Terms<'a> {
     parameters: &'a [Parameter],
     body: Option<String>,
@@ -321,7 +185,7 @@ impl Writer<'_> {
             );
         }
         if can_get {
-            // What cannot be created need not be exported.
+            // Only objects that can be created are exported.
             let parameters = if can_create { &READ[..] } else { &[PRETTY] };
             self.put(
                 "GET",
@@ -379,11 +243,11 @@ impl Writer<'_> {
             );
         }
         for (part, kind) in &self.resource.subresources {
-            self.write_part(&object, part, kind);
+            self.write_subresource(&object, part, kind);
         }
     }
 
-    fn write_part(&mut self, object: &str, part: &str, kind: &str) {
+    fn write_subresource(&mut self, object: &str, part: &str, kind: &str) {
         let mut letters = part.chars();
         let title: String = letters
             .next()
@@ -431,15 +295,13 @@ impl Writer<'_> {
                 );
                 self.put("PATCH", &path, ("patch", of), "patch", patch);
             }
+            // v1.2 names the pod as the result, not the text.
             "log" => self.put(
                 "GET",
                 &path,
-                ("read", format!("Namespaced{pod}Log")),
+                ("read", of),
                 "get",
-                Terms {
-                    produces: TEXT,
-                    ..Terms::objects(&LOG, None, "string")
-                },
+                Terms::objects(&LOG, None, self.model(&pod)),
             ),
             "attach" | "exec" | "portforward" => {
                 let mut parameters = if part == "portforward" {
@@ -464,14 +326,14 @@ impl Writer<'_> {
             _ => {}
         }
         if matches!(part, "scale" | "binding" | "rollback") {
-            // v1.2 names these after what is written, not after what it is written to.
+            // v1.2 names these after the kind of the body.
             for operation in self.out.iter_mut().skip(first) {
                 operation.nickname = format!("{}Namespaced{kind}{title}", operation.verb);
             }
         }
     }
 
-    /// Both forms of the proxy, with a path and without.
+    /// Both forms of the proxy, with and without a path.
     fn write_proxy(&mut self, object: &str) {
         let kind = self.resource.kind.clone();
         let base = "/api/v1";
@@ -498,7 +360,7 @@ impl Writer<'_> {
     }
 }
 
-/// The path below which a group version stands.
+/// The root path of a group version.
 pub(super) fn base(version: &GroupVersion) -> String {
     if version.group.is_empty() {
         format!("/api/{}", version.version)
@@ -546,7 +408,7 @@ mod tests {
                     .replace("{path}", "c/d");
                 let method: Method = operation.method.parse().unwrap();
                 assert!(
-                    matches!(table.find(&path), Route::Target(_, methods) if methods.has(&method)),
+                    matches!(table.find(&path), Route::Endpoint(_, methods) if methods.has(&method)),
                     "{method} {path}"
                 );
                 assert!(
@@ -558,7 +420,7 @@ mod tests {
                 count += 1;
             }
         }
-        // As many as v1.2 describes, but for the four that are discovery.
+        // Those of v1.2, except the four of discovery.
         assert_eq!(count, 359);
     }
 }

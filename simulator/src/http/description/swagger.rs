@@ -1,43 +1,88 @@
-//! Swagger 1.2: the list of documents, and one for each group version.
+//! Swagger 1.2: the list of documents, and one document for each path of discovery.
 //!
-//! Source: `/swaggerapi` of Kubernetes v1.2, which its client tool validates objects with.
+//! Source: `/swaggerapi` of Kubernetes v1.2. kubectl 1.2 validates objects with it.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
 
 use super::{
-    operation::{Operation, Place, base, operations},
-    schema::{Models, Style},
+    model::{Models, Style},
+    operation::{OBJECTS, Operation, STREAM, base, operations},
+    parameter::Location,
 };
 use crate::http::route::Table;
 
-/// The documents, by path.
-pub(super) fn documents(table: &Table) -> Vec<(String, Value)> {
-    let apis: Vec<Value> = table
-        .versions()
-        .iter()
-        .map(|version| json!({"path": base(version), "description": "API at this version"}))
-        .collect();
-    let mut documents = vec![(
-        "/swaggerapi".to_owned(),
-        json!({"swaggerVersion": "1.2", "apis": apis, "apiVersion": "", "info": {"title": "", "description": ""}}),
-    )];
-    for version in table.versions() {
-        let path = base(version);
+/// The documents of a server at `address` (`HOST:PORT`), by path.
+pub(super) fn documents(table: &Table, address: &str) -> Vec<(String, Value)> {
+    let mut documents: BTreeMap<String, Value> = BTreeMap::new();
+    let mut add = |path: &str, api_version: &str, apis: Vec<Value>, models: Map<String, Value>| {
         let document = json!({
             "swaggerVersion": "1.2",
-            "apiVersion": if version.group.is_empty() { version.version.to_owned() } else { format!("{}/{}", version.group, version.version) },
-            "basePath": "",
+            "apiVersion": api_version,
+            "basePath": format!("https://{address}"),
             "resourcePath": path,
-            "apis": apis_of(&operations(version)),
-            "models": Models::of(table.scheme(), version, Style::Swagger).found,
+            "apis": apis,
+            "models": models,
         });
-        documents.push((format!("/swaggerapi{path}"), document));
+        documents.insert(path.to_owned(), document);
+    };
+    for (path, nickname, media_types) in [
+        ("/version", "getCodeVersion", STREAM),
+        ("/api", "getAPIVersions", OBJECTS),
+        ("/apis", "getAPIVersions", OBJECTS),
+    ] {
+        add(path, "", vec![discovery(path, nickname, media_types)], Map::new());
     }
-    documents
+    for group in table.groups() {
+        let path = format!("/apis/{group}");
+        add(&path, "", vec![discovery(&path, "getAPIGroup", OBJECTS)], Map::new());
+    }
+    for version in table.versions() {
+        let path = base(version);
+        let mut apis = apis(&operations(version));
+        apis.push(discovery(&path, "getAPIResources", OBJECTS));
+        let models = Models::of(table.scheme(), version, Style::Swagger).found;
+        let api_version = path.trim_start_matches("/apis/").trim_start_matches("/api/");
+        add(&path, api_version, apis, models.into_iter().collect());
+    }
+    let apis: Vec<Value> = documents
+        .keys()
+        .map(|path| json!({"path": path, "description": describe_path(path)}))
+        .collect();
+    let list =
+        json!({"swaggerVersion": "1.2", "apis": apis, "apiVersion": "", "info": {"title": "", "description": ""}});
+    let below = documents
+        .into_iter()
+        .map(|(path, document)| (format!("/swaggerapi{path}"), document));
+    below.chain([("/swaggerapi".to_owned(), list)]).collect()
+}
+
+fn describe_path(path: &str) -> &'static str {
+    match path.split('/').count() {
+        2 if path == "/version" => "version of the server",
+        2 => "list of what the server has",
+        3 if path.starts_with("/apis/") => "information about a group",
+        _ => "API at this version",
+    }
+}
+
+/// The GET of a discovery document.
+fn discovery(path: &str, nickname: &str, media_types: &[&str]) -> Value {
+    let operation = json!({
+        "type": "void",
+        "method": "GET",
+        "summary": describe_path(path),
+        "nickname": nickname,
+        "parameters": [],
+        "produces": media_types,
+        "consumes": media_types,
+    });
+    json!({"path": path, "description": describe_path(path), "operations": [operation]})
 }
 
 /// The operations by path.
-fn apis_of(operations: &[Operation]) -> Vec<Value> {
+fn apis(operations: &[Operation]) -> Vec<Value> {
     let mut apis: Vec<(String, Vec<Value>)> = Vec::new();
     for operation in operations {
         let described = describe(operation);
@@ -52,21 +97,28 @@ fn apis_of(operations: &[Operation]) -> Vec<Value> {
 }
 
 fn describe(operation: &Operation) -> Value {
-    let mut parameters: Vec<Value> = Vec::new();
-    for parameter in &operation.parameters {
-        let path = parameter.place == Place::Path;
-        parameters.push(json!({
-            "type": parameter.kind,
-            "paramType": if path { "path" } else { "query" },
-            "name": parameter.name,
-            "description": parameter.description,
-            "required": path,
-            "allowMultiple": parameter.name == "command",
-        }));
-    }
-    if let Some(body) = &operation.body {
-        parameters.push(json!({"type": body, "paramType": "body", "name": "body", "description": "", "required": true, "allowMultiple": false}));
-    }
+    let (path, query): (Vec<_>, Vec<_>) = operation
+        .parameters
+        .iter()
+        .filter(|parameter| !parameter.newer)
+        .map(|parameter| {
+            let in_path = parameter.location == Location::Path;
+            let described = json!({
+                "type": parameter.kind,
+                "paramType": if in_path { "path" } else { "query" },
+                "name": parameter.name,
+                "description": parameter.description,
+                "required": in_path,
+                "allowMultiple": parameter.name == "command",
+            });
+            (in_path, described)
+        })
+        .partition(|(in_path, _)| *in_path);
+    let body = operation.body.as_ref().map(|body| {
+        json!({"type": body, "paramType": "body", "name": "body", "description": "", "required": true, "allowMultiple": false})
+    });
+    let described = |all: Vec<(bool, Value)>| all.into_iter().map(|(_, parameter)| parameter);
+    let parameters: Vec<Value> = described(query).chain(body).chain(described(path)).collect();
     json!({
         "type": operation.result,
         "method": operation.method,

@@ -3,14 +3,14 @@
 //! Two forms lead to the same servers: the old one, `/api/v1/proxy/.../NAME/PATH`, and the new one, `/api/v1/.../NAME/proxy/PATH`.
 //! Source: the two texts, and the recorded proxy sessions.
 
-use super::{super::route::ProxyAddress, path};
+use super::{super::route::ProxyRequest, path};
 use crate::profile::Profile;
 
 /// The path, decoded, and the query to ask for; the path is empty where the request's ends with the name and no slash.
 ///
 /// The old form sorts the query and writes it anew. At the root of a service proxy of the new form, the query parameter `path` is the path (with its
 /// own query) where the profile says so; what else stands in the query follows.
-pub(super) fn asks_for(address: &ProxyAddress, query: &str, profile: Profile) -> (String, String) {
+pub(super) fn asks_for(address: &ProxyRequest, query: &str, profile: Profile) -> (String, String) {
     let at_root = matches!(address.path.as_deref(), None | Some("/")) && !address.old && address.resource == "services";
     if at_root && profile.proxy_path_parameter() {
         let is_path = |pair: &&str| pair.split('=').next() == Some("path");
@@ -79,7 +79,7 @@ mod tests {
         #[case] asked: &str,
         #[case] with: &str,
     ) {
-        let address = ProxyAddress {
+        let address = ProxyRequest {
             resource: resource.to_owned(),
             namespace: "a".to_owned(),
             name: "w".to_owned(),

@@ -47,14 +47,14 @@ impl Dial {
 
 /// One `FROM=TO` of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redial {
+pub struct DialOverride {
     /// The address that is asked for.
     pub from: String,
     /// The address that is asked instead.
     pub to: String,
 }
 
-impl FromStr for Redial {
+impl FromStr for DialOverride {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -70,9 +70,9 @@ impl FromStr for Redial {
     }
 }
 
-impl FromIterator<Redial> for Dial {
-    fn from_iter<I: IntoIterator<Item = Redial>>(all: I) -> Self {
-        Self(all.into_iter().map(|Redial { from, to }| (from, to)).collect())
+impl FromIterator<DialOverride> for Dial {
+    fn from_iter<I: IntoIterator<Item = DialOverride>>(all: I) -> Self {
+        Self(all.into_iter().map(|DialOverride { from, to }| (from, to)).collect())
     }
 }
 
@@ -133,7 +133,7 @@ impl Connector {
         };
         match tokio::time::timeout(self.timeout, self.tls.connect(name, opening).into_fallible()).await {
             Err(_) => Err(DialError("net/http: TLS handshake timeout".to_owned())),
-            Ok(Err((error, opening))) => Err(DialError(mishap(&error, &opening.first))),
+            Ok(Err((error, opening))) => Err(DialError(tls_error(&error, &opening.first))),
             Ok(Ok(stream)) => Ok(TokioIo::new(Wire::Tls(Box::new(stream)))),
         }
     }
@@ -169,7 +169,7 @@ fn refusal(address: &str, error: &io::Error) -> String {
 }
 
 /// Why a handshake failed with a server that began with the bytes `first`.
-fn mishap(error: &io::Error, first: &[u8]) -> String {
+fn tls_error(error: &io::Error, first: &[u8]) -> String {
     use rustls::Error;
     if first == b"HTTP/" {
         return "http: server gave HTTP response to HTTPS client".to_owned();
@@ -319,7 +319,7 @@ mod tests {
     #[case("10.99.0.1:9999", None)]
     #[case("10.99.0.1:9999=127.0.0.1:99999", None)]
     fn an_address_is_sent_elsewhere_by_from_and_to(#[case] text: &str, #[case] parts: Option<(&str, &str)>) {
-        let parsed = text.parse::<Redial>().ok().map(|redial| (redial.from, redial.to));
+        let parsed = text.parse::<DialOverride>().ok().map(|redial| (redial.from, redial.to));
         assert_eq!(parsed, parts.map(|(from, to)| (from.to_owned(), to.to_owned())));
     }
 }

@@ -15,7 +15,7 @@ use hyper_util::{
 };
 
 use super::{
-    super::{route::ProxyAddress, streams::Duplex, websocket},
+    super::{route::ProxyRequest, streams::Duplex, websocket},
     Body, BodyError,
     backend::{self, Backends},
     call,
@@ -93,7 +93,7 @@ impl Proxy {
     pub(crate) async fn answer<B>(
         &self,
         lookup: &dyn Lookup,
-        address: &ProxyAddress,
+        address: &ProxyRequest,
         request: Request<B>,
         client: Option<IpAddr>,
     ) -> Result<Response<Body>, Status>

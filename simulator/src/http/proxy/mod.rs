@@ -29,7 +29,7 @@ pub(crate) use super::body::BodyError;
 
 pub use self::{
     backend::{Backend, Backends},
-    dial::Redial,
+    dial::DialOverride,
 };
 pub(crate) use self::{
     forward::{Proxy, Settings},

@@ -19,7 +19,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use super::{super::route::ProxyAddress, forward::Settings, resolve::Lookup, *};
+use super::{super::route::ProxyRequest, forward::Settings, resolve::Lookup, *};
 use crate::profile::Profile;
 
 /// One pod, `p`, whose address is sent to a server of the test.
@@ -66,7 +66,7 @@ where
 async fn front(behind: Option<SocketAddr>, backends: Backends) -> SocketAddr {
     let mut settings = Settings::new(Profile::Documented);
     if let Some(behind) = behind {
-        settings.dial = [Redial {
+        settings.dial = [DialOverride {
             from: "10.9.9.9:80".to_owned(),
             to: behind.to_string(),
         }]
@@ -104,7 +104,7 @@ async fn front_with(settings: Settings) -> SocketAddr {
 }
 
 /// The pod that a path names, in either form.
-fn address(path: &str) -> ProxyAddress {
+fn address(path: &str) -> ProxyRequest {
     let old = path.starts_with("/api/v1/proxy/");
     let root: String = path.split_inclusive('/').take(8).collect();
     let rest = path
@@ -112,7 +112,7 @@ fn address(path: &str) -> ProxyAddress {
         .filter(|rest| !rest.is_empty());
     let name = path.split('/').nth(if old { 7 } else { 6 }).unwrap();
     let rest = rest.map(|rest| path::unescape(rest).unwrap());
-    ProxyAddress {
+    ProxyRequest {
         resource: "pods".to_owned(),
         namespace: "a".to_owned(),
         name: name.to_owned(),
@@ -199,7 +199,7 @@ async fn a_server_that_speaks_no_tls_is_told_apart(#[case] says: &'static [u8], 
 async fn a_server_that_keeps_silent_is_given_up() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut settings = Settings::new(Profile::Documented);
-    settings.dial = [Redial {
+    settings.dial = [DialOverride {
         from: "10.9.9.9:80".to_owned(),
         to: silent.local_addr().unwrap().to_string(),
     }]

@@ -1,18 +1,24 @@
 //! SPDY/3.1, the server's side: many streams over one upgraded connection.
 //!
-//! - Data passes piece by piece as it comes; a stream that is not read holds its connection back, not memory.
-//! - Malformed frames end the connection with GOAWAY, never the server.
-//! - Limits: [`session::STREAMS`] at once, [`frame::CONTROL`] bytes for a control frame, [`headers::BLOCK`] for a block of headers once unpacked. A peer
-//!   that never speaks of windows is sent data without regard to them: the client tools' library keeps none.
+//! - Data is passed on piece by piece; a stream that is not read delays its connection and does not use memory.
+//! - A malformed frame closes the connection with GOAWAY.
+//! - Limits: [`state::STREAMS`] open streams, [`frame::CONTROL`] bytes for a control frame, [`headers::BLOCK`] for a block of headers once unpacked. Flow
+//!   control applies only to a peer that uses it: the client tools' library does not.
 //!
-//! Source: the draft "SPDY Protocol - Draft 3.1"; no maintained crate speaks the server's side.
+//! Source: the draft "SPDY Protocol - Draft 3.1"; no maintained crate has the server side.
 
 mod frame;
 mod headers;
 #[cfg(test)]
 pub(crate) mod peer;
+mod receiver;
 mod session;
+mod state;
+mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use session::{Reader, Session, Stream, Writer};
+pub(crate) use self::{
+    session::Session,
+    stream::{Reader, Stream, Writer},
+};

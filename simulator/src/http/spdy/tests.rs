@@ -9,7 +9,8 @@ use tokio::io::AsyncWriteExt;
 use super::{
     frame::{self, Control, Reset},
     peer::{Peer, Seen},
-    session::{STREAMS, Stream, UPDATE},
+    state::STREAMS,
+    stream::{Stream, UPDATE},
 };
 
 #[tokio::test]

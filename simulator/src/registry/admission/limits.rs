@@ -19,6 +19,9 @@ const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 type Amounts = Map<String, Value>;
 
+/// The largest amount whose thousandths fit into 64 bits.
+const MAX_MILLI: i64 = i64::MAX / 1000;
+
 /// A test of a resource: its name, the bound, what is requested and what is the limit; what is wrong.
 type Test<'a> = &'a dyn Fn(&str, Quantity, Option<Quantity>, Option<Quantity>) -> Option<String>;
 
@@ -127,9 +130,12 @@ fn sum(parts: &[Amounts]) -> Amounts {
         .map(|name| {
             let all = parts.iter().filter_map(|p| quantity(p.get(name)?));
             let total = if name == "cpu" {
-                Quantity::milli(all.map(Quantity::milli_value).sum(), Format::DecimalSi)
+                Quantity::milli(
+                    all.map(Quantity::milli_value).fold(0, i64::wrapping_add),
+                    Format::DecimalSi,
+                )
             } else {
-                Quantity::new(all.map(Quantity::value).sum(), Format::DecimalSi)
+                Quantity::new(all.map(Quantity::value).fold(0, i64::wrapping_add), Format::DecimalSi)
             };
             (name.clone(), total.to_string().into())
         })
@@ -138,6 +144,19 @@ fn sum(parts: &[Amounts]) -> Amounts {
 
 fn quantity(value: &Value) -> Option<Quantity> {
     value.as_str()?.parse().ok()
+}
+
+/// The numbers by which v1.2 compares amounts: thousandths, or units where one of them is too large for that.
+fn observed(request: Option<Quantity>, limit: Option<Quantity>, bound: Quantity) -> [Option<i64>; 2] {
+    let fits = |amount: Quantity| amount.value() <= MAX_MILLI;
+    let precise = [request, limit, Some(bound)].into_iter().flatten().all(fits);
+    [request, limit].map(|amount| {
+        amount.map(if precise {
+            Quantity::milli_value
+        } else {
+            Quantity::value
+        })
+    })
 }
 
 fn bounds(limit: &Object, what: &str, (requests, limits): &(Amounts, Amounts)) -> Vec<String> {
@@ -176,13 +195,17 @@ fn bounds(limit: &Object, what: &str, (requests, limits): &(Amounts, Amounts)) -
     });
     each("maxLimitRequestRatio", &|name, most, request, limit| {
         let said = format!("{name} max limit to request ratio per {what} is {most}");
-        match (request.map(Quantity::milli_value), limit.map(Quantity::milli_value)) {
+        let [request, limit] = observed(request, limit, most);
+        match (request, limit) {
             (None | Some(0), _) => Some(format!("{said}, but no request is specified or request is 0.")),
             (_, None | Some(0)) => Some(format!("{said}, but no limit is specified or limit is 0.")),
             (Some(request), Some(limit)) => {
                 let ratio = limit as f64 / request as f64;
-                (ratio * 1000.0 > most.milli_value() as f64)
-                    .then(|| format!("{said}, but provided ratio is {ratio:.6}."))
+                let exceeded = match most.value() {
+                    value if value > MAX_MILLI => ratio > value as f64,
+                    _ => ratio * 1000.0 > most.milli_value() as f64,
+                };
+                exceeded.then(|| format!("{said}, but provided ratio is {ratio:.6}."))
             }
         }
     });

@@ -53,6 +53,10 @@ pub(super) async fn admit(
                 let used = booked(request, object, quota, &change)?;
                 let used = used.into_iter().map(|(k, v)| (k, Value::from(v.to_string()))).collect();
                 meta::child(quota, "status").insert("used".into(), Value::Object(used));
+                if registry.profile.has_quota_metadata_bug() {
+                    meta::metadata(quota)
+                        .retain(|field, _| !matches!(field.as_str(), "labels" | "annotations" | "generateName"));
+                }
                 Ok(())
             })
             .await?;

@@ -2,6 +2,7 @@
 
 mod admission;
 mod deleting;
+mod profiles;
 mod updating;
 mod watching;
 

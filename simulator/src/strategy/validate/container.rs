@@ -181,7 +181,7 @@ fn mounts(at: &Cursor, volumes: &BTreeSet<&str>, errors: &mut Errors) {
         } else if place.text().contains(':') {
             errors.push(place.invalid(place.text(), "must not contain ':'"));
         }
-        if !places.insert(place.text()) {
+        if volumes.contains(volume.text()) && !places.insert(place.text()) {
             errors.push(place.invalid(place.text(), "must be unique"));
         }
     }

@@ -203,7 +203,7 @@ impl NameRule {
         if self == Self::PathSegment {
             return path_segment_prefix(prefix);
         }
-        let Some(stem) = prefix.strip_suffix('-') else {
+        let Some(stem) = prefix.strip_suffix('-').filter(|stem| !stem.is_empty()) else {
             return self.name(prefix);
         };
         let mut stem = stem.to_owned();
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_prefix_may_end_with_a_dash() {
         assert_eq!(NameRule::DnsSubdomain.prefix("gen-"), Ok(()));
-        assert_eq!(NameRule::DnsLabel.prefix("-"), Ok(()));
+        assert!(NameRule::DnsLabel.prefix("-").is_err());
         assert!(NameRule::DnsSubdomain.prefix("Gen-").is_err());
         assert!(NameRule::DnsSubdomain.prefix("a..b").is_err());
         assert_eq!(NameRule::PathSegment.prefix("."), Ok(()));

@@ -1,4 +1,4 @@
-//! The doors of a target that asks for credentials: one client for each that can be presented.
+//! Clients of a target that asks for credentials: one for each credential.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,26 @@ use http::HeaderValue;
 
 use stuntdouble_cassettes::transport;
 
-use super::{Credentials, TargetError, authorization, client};
+use super::client::{authorization, client};
+use super::{Credentials, TargetError};
 use crate::catalog::Credential;
 
 /// A client that presents one credential.
 #[derive(Debug, Clone)]
-pub(super) struct Visitor {
+pub(super) struct CredentialClient {
     pub(super) client: reqwest::Client,
     pub(super) authorization: Option<HeaderValue>,
 }
 
 /// A secure listener and who can knock.
 #[derive(Debug, Clone)]
-pub(super) struct Doors {
+pub(super) struct CredentialClients {
     pub(super) base: String,
     pub(super) credentials: Credentials,
-    visitors: BTreeMap<Credential, Visitor>,
+    clients: BTreeMap<Credential, CredentialClient>,
 }
 
-impl Doors {
+impl CredentialClients {
     /// The listener at an address, and everybody who can be made of what is given.
     pub(super) fn at(base: &str, credentials: &Credentials) -> Result<Self, TargetError> {
         let outside = Credentials {
@@ -66,11 +67,11 @@ impl Doors {
                 )
             }),
         ];
-        let mut visitors = BTreeMap::new();
+        let mut clients = BTreeMap::new();
         for (who, credentials) in known.into_iter().flatten() {
-            visitors.insert(
+            clients.insert(
                 who,
-                Visitor {
+                CredentialClient {
                     client: client(&credentials)?,
                     authorization: authorization(&credentials)?,
                 },
@@ -79,22 +80,25 @@ impl Doors {
         Ok(Self {
             base: base.to_owned(),
             credentials: credentials.clone(),
-            visitors,
+            clients,
         })
     }
 
-    /// Doors that are held open by somebody who shows the certificate to the real ones, and passes on what is said.
+    /// CredentialClients that are held open by somebody who shows the certificate to the real ones, and passes on what is said.
     pub(super) fn open(base: &str, credentials: &Credentials) -> Result<Self, TargetError> {
         let outside = Credentials {
             identity: None,
             authorities: None,
             ..credentials.clone()
         };
-        let mut doors = Self::at(base, &outside)?;
-        if let (Some(_), Some(nobody)) = (&credentials.identity, doors.visitors.get(&Credential::Nobody).cloned()) {
-            doors.visitors.insert(Credential::Certificate, nobody);
+        let mut credential_clients = Self::at(base, &outside)?;
+        if let (Some(_), Some(nobody)) = (
+            &credentials.identity,
+            credential_clients.clients.get(&Credential::Nobody).cloned(),
+        ) {
+            credential_clients.clients.insert(Credential::Certificate, nobody);
         }
-        Ok(doors)
+        Ok(credential_clients)
     }
 
     /// What somebody shows who passes on what is said by who presents this: a certificate, which cannot be passed on.
@@ -114,7 +118,7 @@ impl Doors {
     }
 
     /// Who presents this, if somebody can.
-    pub(super) fn visitor(&self, credential: Credential) -> Option<&Visitor> {
-        self.visitors.get(&credential)
+    pub(super) fn client_for(&self, credential: Credential) -> Option<&CredentialClient> {
+        self.clients.get(&credential)
     }
 }

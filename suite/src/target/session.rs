@@ -1,7 +1,7 @@
 //! The target as one trial sees it: itself, before a recorder, or played from a cassette.
 //!
 //! A recorder and a replayer are of one trial each, so that trials that run side by side do not mix. What every request
-//! says of itself in its User-Agent ([`Agent`]) is how the trials of a session find what is theirs.
+//! says of itself in its User-UserAgent ([`UserAgent`]) is how the trials of a session find what is theirs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,72 +11,78 @@ use std::time::Duration;
 
 use stuntdouble_cassettes::{Cassette, Header, Interaction, Recorder, RecorderOptions, Replayer, ReplayerOptions};
 
-use super::secure::Doors;
-use super::{Credentials, Place, Target, TargetError};
+use super::credential_clients::CredentialClients;
+use super::{BackendAddress, Credentials, Target, TargetError};
 use crate::catalog::{Credential, Profile};
 
 /// How long a recorder or a replayer may take to see its connections closed.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Who asks: the trial, the name of its world, and where it has its backend.
+/// User-Agent of a trial: its id, the stem of its names, its namespaces and its backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Agent {
+pub(super) struct UserAgent {
     trial: String,
     stem: String,
-    place: Option<Place>,
+    namespaces: Vec<String>,
+    backend: Option<BackendAddress>,
 }
 
-impl fmt::Display for Agent {
+impl fmt::Display for UserAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            concat!("stuntdouble/", env!("CARGO_PKG_VERSION"), " (trial {}; world {}"),
+            concat!("stuntdouble/", env!("CARGO_PKG_VERSION"), " (trial {}; names {}"),
             self.trial, self.stem
         )?;
-        if let Some(Place { host, port }) = &self.place {
+        if !self.namespaces.is_empty() {
+            write!(f, "; namespaces {}", self.namespaces.join(","))?;
+        }
+        if let Some(BackendAddress { host, port }) = &self.backend {
             write!(f, "; backend {host}:{port}")?;
         }
         f.write_str(")")
     }
 }
 
-/// A User-Agent that is none of a trial.
+/// Error of a User-Agent that is not a trial's.
 #[derive(Debug)]
-pub(super) struct Stranger;
+pub(super) struct ForeignUserAgent;
 
-impl FromStr for Agent {
-    type Err = Stranger;
+impl FromStr for UserAgent {
+    type Err = ForeignUserAgent;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (_, comment) = text
             .strip_prefix("stuntdouble/")
             .and_then(|text| text.split_once('('))
-            .ok_or(Stranger)?;
+            .ok_or(ForeignUserAgent)?;
         let words: HashMap<&str, &str> = comment
             .trim_end_matches(')')
             .split("; ")
             .filter_map(|part| part.split_once(' '))
             .collect();
-        let word = |name: &str| words.get(name).map(|word| (*word).to_owned()).ok_or(Stranger);
-        let place = words.get("backend").and_then(|place| place.rsplit_once(':'));
-        let place = place.and_then(|(host, port)| {
-            Some(Place {
+        let word = |name: &str| words.get(name).map(|word| (*word).to_owned()).ok_or(ForeignUserAgent);
+        let backend = words.get("backend").and_then(|address| address.rsplit_once(':'));
+        let backend = backend.and_then(|(host, port)| {
+            Some(BackendAddress {
                 host: host.to_owned(),
                 port: port.parse().ok()?,
             })
         });
+        let namespaces = words.get("namespaces").into_iter().flat_map(|names| names.split(','));
         Ok(Self {
             trial: word("trial")?,
-            stem: word("world")?,
-            place,
+            stem: word("names")?,
+            namespaces: namespaces.map(str::to_owned).collect(),
+            backend,
         })
     }
 }
 
-/// What one trial said, and was told.
+/// The interactions of one trial.
 #[derive(Debug, Clone)]
-struct Scene {
-    agent: Agent,
+struct RecordedTrial {
+    agent: UserAgent,
     header: Header,
     interactions: Vec<Interaction>,
 }
@@ -85,7 +91,7 @@ struct Scene {
 #[derive(Debug)]
 pub(super) struct Recorded {
     from: PathBuf,
-    scenes: HashMap<String, Scene>,
+    trials: HashMap<String, RecordedTrial>,
     profile: Option<Profile>,
 }
 
@@ -110,7 +116,7 @@ impl Recorded {
         }
         let mut recorded = Self {
             from: from.to_owned(),
-            scenes: HashMap::new(),
+            trials: HashMap::new(),
             profile: None,
         };
         for file in files {
@@ -120,20 +126,25 @@ impl Recorded {
                 .or_else(|| cassette.header.profile.as_deref()?.parse().ok());
             for interaction in cassette.interactions {
                 // What others said in between is no trial's.
-                let Some(Ok(agent)) = interaction.request.headers.get("user-agent").map(str::parse::<Agent>) else {
+                let Some(Ok(agent)) = interaction
+                    .request
+                    .headers
+                    .get("user-agent")
+                    .map(str::parse::<UserAgent>)
+                else {
                     continue;
                 };
                 let header = &cassette.header;
-                let scene = recorded.scenes.entry(agent.trial.clone());
-                let scene = scene.or_insert_with(|| Scene {
+                let recorded_trial = recorded.trials.entry(agent.trial.clone());
+                let recorded_trial = recorded_trial.or_insert_with(|| RecordedTrial {
                     agent,
                     header: header.clone(),
                     interactions: Vec::new(),
                 });
-                scene.interactions.push(interaction);
+                recorded_trial.interactions.push(interaction);
             }
         }
-        match recorded.scenes.len() {
+        match recorded.trials.len() {
             0 => Err(broken(
                 from,
                 &"there is no trial on it: stuntdouble conformance --record makes such cassettes",
@@ -149,7 +160,7 @@ impl Recorded {
 
     /// Whether a trial is on it.
     pub(super) fn has(&self, trial: &str) -> bool {
-        self.scenes.contains_key(trial)
+        self.trials.contains_key(trial)
     }
 
     /// Where it is.
@@ -163,7 +174,7 @@ impl Recorded {
 pub(super) struct Recording {
     pub(super) folder: PathBuf,
     pub(super) profile: Profile,
-    /// Who asks, as the recorder takes it.
+    /// Credentials, as the recorder takes them.
     pub(super) credentials: Credentials,
 }
 
@@ -174,21 +185,27 @@ enum Running {
 }
 
 /// The target as one trial sees it.
-pub struct Stage {
+pub struct Session {
     target: Target,
     stem: String,
+    namespaces: Vec<String>,
     running: Running,
 }
 
-impl Stage {
+impl Session {
     /// The target.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// What the names in the trial's world begin with.
+    /// Prefix of the names of the trial's objects.
     pub fn stem(&self) -> &str {
         &self.stem
+    }
+
+    /// Namespaces of the trial.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
     }
 
     /// Ends it; says what went wrong with the recording, if something did.
@@ -210,18 +227,24 @@ impl Stage {
 }
 
 impl Target {
-    /// The target for one trial, whose world is to have names that begin with the stem. On a cassette it is another
-    /// stem: that with which it was recorded.
+    /// The target for one trial. A recorded trial has the stem and the namespaces with which it was recorded.
     ///
     /// # Errors
     /// If a recorder or a replayer does not start.
-    pub async fn stage(&self, trial: &str, stem: String, credential: Option<Credential>) -> Result<Stage, TargetError> {
+    pub async fn session(
+        &self,
+        trial: &str,
+        stem: String,
+        namespaces: Vec<String>,
+        credential: Option<Credential>,
+    ) -> Result<Session, TargetError> {
         let mut target = self.clone();
         let mut running = Running::Nothing;
-        let mut agent = Agent {
+        let mut agent = UserAgent {
             trial: trial.to_owned(),
             stem,
-            place: self.place.clone(),
+            namespaces,
+            backend: self.backend_address.clone(),
         };
         let set_up = |reason: &dyn fmt::Display| TargetError::Client(reason.to_string());
         if let Some(recorded) = &self.recorded {
@@ -229,25 +252,27 @@ impl Target {
                 path: recorded.from.clone(),
                 reason: format!("{trial} is not on it"),
             };
-            let scene = recorded.scenes.get(trial).ok_or_else(missing)?.clone();
+            let recorded_trial = recorded.trials.get(trial).ok_or_else(missing)?.clone();
             let cassette = Cassette {
-                header: scene.header,
-                interactions: scene.interactions,
+                header: recorded_trial.header,
+                interactions: recorded_trial.interactions,
             };
             let replayer = Replayer::start(cassette, ReplayerOptions::default())
                 .await
                 .map_err(|e| set_up(&e))?;
             target.base = replayer.url();
-            target.doors = credential
-                .map(|_| Doors::open(&target.base, &Credentials::anybody()))
+            target.credential_clients = credential
+                .map(|_| CredentialClients::open(&target.base, &Credentials::anybody()))
                 .transpose()?;
-            target.place.clone_from(&scene.agent.place);
-            agent = scene.agent;
+            target.backend_address.clone_from(&recorded_trial.agent.backend);
+            agent = recorded_trial.agent;
             running = Running::Replayer(replayer);
         } else if let Some(recording) = &self.recording {
-            let doors = self.doors.as_ref().filter(|_| credential.is_some());
-            let (upstream, mut credentials) = match (doors, credential) {
-                (Some(doors), Some(credential)) => (&doors.base, doors.upstream(credential)),
+            let credential_clients = self.credential_clients.as_ref().filter(|_| credential.is_some());
+            let (upstream, mut credentials) = match (credential_clients, credential) {
+                (Some(credential_clients), Some(credential)) => {
+                    (&credential_clients.base, credential_clients.upstream(credential))
+                }
                 _ => (&self.base, recording.credentials.clone().transport()),
             };
             // Without TLS nothing is verified, and nothing has to be read to verify it with.
@@ -259,17 +284,18 @@ impl Target {
             options.comment = Some(trial.to_owned());
             let file = recording.folder.join(format!("{}.yaml", trial.replace('/', "-")));
             let recorder = Recorder::start(options, &file).await.map_err(|e| set_up(&e))?;
-            target.way = Some(recorder.url());
+            target.via = Some(recorder.url());
             target.authorization = None;
-            target.doors = doors
-                .map(|doors| Doors::open(&recorder.url(), &doors.credentials))
+            target.credential_clients = credential_clients
+                .map(|credential_clients| CredentialClients::open(&recorder.url(), &credential_clients.credentials))
                 .transpose()?;
             running = Running::Recorder(recorder);
         }
         target.agent = Some(agent.to_string());
-        Ok(Stage {
+        Ok(Session {
             target,
             stem: agent.stem,
+            namespaces: agent.namespaces,
             running,
         })
     }
@@ -280,25 +306,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trial_finds_itself_in_what_it_said() {
-        for place in [
+    fn a_user_agent_is_read_as_it_was_written() {
+        for backend in [
             None,
-            Some(Place {
+            Some(BackendAddress {
                 host: "10.99.0.2".to_owned(),
                 port: 8080,
             }),
         ] {
-            let agent = Agent {
+            let agent = UserAgent {
                 trial: "core/v1/pods/read/present".to_owned(),
                 stem: "sd-x-12".to_owned(),
-                place,
+                namespaces: vec!["n1".to_owned(), "n2".to_owned()],
+                backend,
             };
             assert!(
-                agent.to_string().parse::<Agent>().is_ok_and(|read| read == agent),
+                agent.to_string().parse::<UserAgent>().is_ok_and(|read| read == agent),
                 "{agent}"
             );
         }
-        assert!("curl/8.0 (trial x; world y)".parse::<Agent>().is_err());
-        assert!("stuntdouble/0.1.0".parse::<Agent>().is_err());
+        assert!("curl/8.0 (trial x; names y)".parse::<UserAgent>().is_err());
+        assert!("stuntdouble/0.1.0".parse::<UserAgent>().is_err());
     }
 }

@@ -1,0 +1,152 @@
+//! Requests for resources: from HTTP to the registry's verbs, and back.
+//!
+//! Errors come in the order of v1.2: Content-Type of a patch, Accept, then those of the verb.
+
+use bytes::Bytes;
+use http::{Method, Response, request::Parts};
+use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    body::{self, Body},
+    negotiation::{self, Format, OBJECTS, check_accept, status_only, syntax},
+    protobuf,
+    query::Query,
+    respond::{self, ErrorResponse},
+    service::Service,
+    strict::{self, Strictness},
+};
+use crate::{
+    api::Status,
+    patch::Language,
+    registry::{self, GetOptions, ListOptions, RequestInfo},
+    scheme::Syntax,
+};
+
+impl Service {
+    /// Responds to a request for a collection, an object or a sub-resource.
+    pub(super) async fn resource(
+        &self,
+        request: &RequestInfo,
+        parts: &mut Parts,
+        body: Incoming,
+        close: &CancellationToken,
+    ) -> Result<Response<Body>, ErrorResponse> {
+        let patch = match parts.method {
+            Method::PATCH => Some(negotiation::patch_kind(&parts.headers).ok_or_else(|| status_only(415))?),
+            _ => None,
+        };
+        check_accept(&parts.headers, OBJECTS)?;
+        let query = Query::of(parts);
+        let mut unknown = Vec::new();
+        let response: registry::Response = match (&parts.method, &request.name) {
+            (&Method::GET, Some(_)) => {
+                let options = GetOptions {
+                    export: query.flag("export", self.profile)?,
+                    exact: query.flag("exact", self.profile)?,
+                };
+                self.registry.get(request, &options).await?
+            }
+            (&Method::GET, None) => {
+                let watch = query.flag("watch", self.profile)?;
+                if watch && request.resource.has_verb("watch") {
+                    return self.watch(request, parts, close).await;
+                }
+                self.registry.list(request, &self.options(query)?).await?
+            }
+            (&Method::POST, _) => {
+                let object = self.object(parts, body).await?;
+                unknown = self.unknown(request, query, &object)?;
+                self.registry.create(request, &object).await?
+            }
+            (&Method::PUT, _) => {
+                let object = self.object(parts, body).await?;
+                unknown = self.unknown(request, query, &object)?;
+                self.registry.update(request, &object).await?
+            }
+            (&Method::DELETE, name) => {
+                let bytes = self.read(body).await?;
+                let options = if bytes.is_empty() {
+                    None
+                } else {
+                    Some(self.typed(parts, bytes)?)
+                };
+                match name {
+                    Some(_) => self.registry.delete(request, options.as_ref()).await?,
+                    None => {
+                        self.registry
+                            .delete_collection(request, &self.options(query)?, options.as_ref())
+                            .await?
+                    }
+                }
+            }
+            _ => match patch {
+                Some(kind) => {
+                    let bytes = self.read(body).await?;
+                    if kind != Language::Json {
+                        unknown = self.unknown(
+                            request,
+                            query,
+                            &registry::RequestBody {
+                                bytes: bytes.clone(),
+                                syntax: Syntax::Json,
+                            },
+                        )?;
+                    }
+                    self.registry.patch(request, kind, &bytes).await?
+                }
+                None => return Err(Status::method_not_allowed().into()),
+            },
+        };
+        let format = Format::negotiate(&parts.headers, query, OBJECTS)?;
+        let mut response = respond::object(response.code, response.body, format);
+        strict::warn(&mut response, &unknown);
+        Ok(response)
+    }
+
+    /// The unknown fields of a body, if the client asks for field validation.
+    fn unknown(
+        &self,
+        request: &RequestInfo,
+        query: Query<'_>,
+        body: &registry::RequestBody,
+    ) -> Result<Vec<String>, Status> {
+        if !self.profile.supports_newer_clients() || !matches!(request.subresource.as_deref(), None | Some("status")) {
+            return Ok(Vec::new());
+        }
+        strict::check(Strictness::asked(query)?, &request.resource, body)
+    }
+
+    async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
+        body::read(body, self.limits.body, self.limits.body_timeout).await
+    }
+
+    /// Reads a body with an object.
+    pub(super) async fn object(&self, parts: &Parts, body: Incoming) -> Result<registry::RequestBody, Status> {
+        let bytes = self.read(body).await?;
+        self.typed(parts, bytes)
+    }
+
+    fn typed(&self, parts: &Parts, bytes: Bytes) -> Result<registry::RequestBody, Status> {
+        if self.profile.supports_newer_clients() && protobuf::is_protobuf(&bytes) {
+            return Ok(registry::RequestBody {
+                bytes: protobuf::to_json(&bytes, &self.registry.scheme())?,
+                syntax: Syntax::Json,
+            });
+        }
+        Ok(registry::RequestBody {
+            syntax: syntax(&parts.headers, &bytes, self.profile)?,
+            bytes,
+        })
+    }
+
+    pub(super) fn options(&self, query: Query<'_>) -> Result<ListOptions, Status> {
+        let text = |name| query.get(name).unwrap_or_default().into_owned();
+        Ok(ListOptions {
+            label_selector: text("labelSelector"),
+            field_selector: text("fieldSelector"),
+            resource_version: text("resourceVersion"),
+            timeout: query.timeout(self.profile)?,
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! Watches: a stream of JSON lines, or of WebSocket messages.
+//!
+//! A stream ends at its timeout, when its watcher is too slow, or at shutdown.
+
+use bytes::Bytes;
+use futures::{Stream, stream::unfold};
+use http::{HeaderValue, Response, header, request::Parts};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    body::Body,
+    metrics::Open,
+    negotiation::{Format, STREAMS},
+    query::Query,
+    respond::ErrorResponse,
+    service::Service,
+    websocket,
+};
+use crate::registry::{RequestInfo, WatchStream};
+
+impl Service {
+    /// Responds to a watch: chunks of JSON lines, or WebSocket messages.
+    pub(super) async fn watch(
+        &self,
+        request: &RequestInfo,
+        parts: &mut Parts,
+        close: &CancellationToken,
+    ) -> Result<Response<Body>, ErrorResponse> {
+        let query = Query::of(parts);
+        query.flag("watch", self.profile)?;
+        let mut options = self.options(query)?;
+        let websocket = websocket::is_asked_for(&parts.headers);
+        if websocket && !self.profile.websocket_is_lenient() {
+            options.timeout = None;
+        }
+        let frames = self.registry.watch(request, &options, close.clone()).await?;
+        Format::negotiate(&parts.headers, query, STREAMS)?;
+        let frames = stream(
+            frames,
+            !websocket,
+            self.shutdown.closing.child_token(),
+            self.metrics.watch(),
+        );
+        if websocket {
+            return Ok(websocket::upgrade(parts, frames, self.profile, &self.shutdown.tasks));
+        }
+        let mut response = Response::new(Body::frames(frames));
+        if let Some(media_type) = self.profile.watch_media_type() {
+            response
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        }
+        Ok(response)
+    }
+}
+
+/// The frames until they end or the server closes. With `joined`, frames that are ready together are one chunk. `open` is dropped at the end.
+fn stream(
+    frames: WatchStream,
+    joined: bool,
+    closing: CancellationToken,
+    open: Open,
+) -> impl Stream<Item = Bytes> + Send + 'static {
+    unfold((frames, closing, open), move |(mut frames, closing, open)| async move {
+        let next = async {
+            if joined {
+                frames.next_chunk().await
+            } else {
+                frames.next().await
+            }
+        };
+        let chunk = tokio::select! {
+            biased;
+            () = closing.cancelled() => None,
+            chunk = next => chunk,
+        };
+        chunk.map(|chunk| (chunk, (frames, closing, open)))
+    })
+}
