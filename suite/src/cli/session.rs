@@ -153,7 +153,7 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
 fn trouble(error: RecorderError) -> Trouble {
     match error {
         RecorderError::Format(error) => Trouble::usage(error),
-        RecorderError::Transport(error) => Trouble::unreachable(error),
+        error => Trouble::unreachable(error),
     }
 }
 
