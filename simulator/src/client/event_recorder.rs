@@ -43,7 +43,8 @@ impl EventType {
     }
 }
 
-/// The reference to an object that its events carry.
+/// The reference to an object that its events carry. Its `apiVersion` is the group, as v1.2 takes it from the object's path; of the core group
+/// it is the version.
 pub fn reference(object: &Object) -> Value {
     let text = |path: &str| meta::text(object, path);
     let mut reference = Map::new();
@@ -52,7 +53,7 @@ pub fn reference(object: &Object) -> Value {
         ("namespace", text("metadata.namespace")),
         ("name", text("metadata.name")),
         ("uid", text("metadata.uid")),
-        ("apiVersion", text("apiVersion")),
+        ("apiVersion", text("apiVersion").split('/').next().unwrap_or_default()),
         ("resourceVersion", text("metadata.resourceVersion")),
     ] {
         if !value.is_empty() {

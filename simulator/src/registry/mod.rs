@@ -46,6 +46,7 @@ use crate::{
     watch::Hub,
 };
 
+pub(crate) use admission::quota_total;
 pub use components::Component;
 pub use watch::WatchStream;
 

@@ -1,8 +1,8 @@
-//! The simplest true container: it writes a line a second, and what it is told.
+//! A fake container that logs one line per second and echoes its stdin.
 //!
-//! - Its time is the injected clock's: it writes nothing while a frozen clock stands.
-//! - Everybody who is attached sees what all of them have told it, and so does its log.
-//! - Limits: [`KEPT`] lines of log, [`CONTAINERS`] containers; it knows the commands `echo`, `cat`, `date`, `true` and `false`.
+//! - It runs on the cluster's clock: it writes nothing while a frozen clock is not stepped.
+//! - What one client sends to its stdin goes to its log and to every client that is attached.
+//! - Limits: [`LOG_LINES`] lines of log, [`CONTAINERS`] containers; its commands are `echo`, `cat`, `date`, `true` and `false`.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -21,26 +21,26 @@ use tokio::sync::{
 
 use super::{
     QUEUE,
-    container::{Attachment, Container, Containers, Exit, Line, Output, Process},
+    process::{Attachment, Container, Containers, Exit, Line, Output, Process},
 };
 use crate::clock::Clock;
 
-/// How many lines of a log are kept.
-const KEPT: usize = 4096;
+/// Most lines of a log.
+const LOG_LINES: usize = 4096;
 
-/// How many containers are kept; past that, those are forgotten that nobody is attached to.
+/// Most containers; past that, those without a client are dropped.
 const CONTAINERS: usize = 4096;
 
-/// How often it is looked whether a second has passed.
-const LOOK: Duration = Duration::from_millis(250);
+/// Interval at which a followed log is brought up to date.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The containers that are being looked at.
-pub(crate) struct Tickers {
+/// The fake containers that have been used.
+pub(crate) struct FakeContainers {
     clock: Clock,
-    known: Mutex<HashMap<String, Arc<Ticker>>>,
+    known: Mutex<HashMap<String, Arc<FakeContainer>>>,
 }
 
-impl Tickers {
+impl FakeContainers {
     /// No containers, on this clock.
     pub(crate) fn new(clock: Clock) -> Self {
         Self {
@@ -49,22 +49,22 @@ impl Tickers {
         }
     }
 
-    /// The container `name` of the pod with this `uid`, which runs since `started`.
-    fn container(&self, uid: &str, name: &str, started: Timestamp) -> Arc<Ticker> {
+    /// The container `name` of the pod `uid`, which has run since `started`.
+    fn container(&self, uid: &str, name: &str, started: Timestamp) -> Arc<FakeContainer> {
         let mut known = self.known.lock();
         if known.len() >= CONTAINERS {
-            known.retain(|_, ticker| Arc::strong_count(ticker) > 1);
+            known.retain(|_, container| Arc::strong_count(container) > 1);
         }
         Arc::clone(
             known
                 .entry(format!("{uid}/{name}"))
-                .or_insert_with(|| Arc::new(Ticker::new(self.clock.clone(), started))),
+                .or_insert_with(|| Arc::new(FakeContainer::new(self.clock.clone(), started))),
         )
     }
 }
 
-impl Containers for Tickers {
-    /// Those of pods that are bound and Running run since the pod was started.
+impl Containers for FakeContainers {
+    /// Containers of pods that are bound and Running, since the start time of the pod.
     fn running(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn Container>> {
         let text = |part: &str, field: &str| pod.get(part)?.get(field)?.as_str();
         if text("status", "phase") != Some("Running") || text("spec", "nodeName").is_none_or(str::is_empty) {
@@ -78,26 +78,26 @@ impl Containers for Tickers {
     }
 }
 
-/// A container.
-struct Ticker {
+/// A running fake container.
+struct FakeContainer {
     clock: Clock,
     started: Timestamp,
-    written: Mutex<Written>,
+    log: Mutex<LogState>,
     live: broadcast::Sender<Line>,
 }
 
 #[derive(Default)]
-struct Written {
+struct LogState {
     ticks: i64,
     lines: VecDeque<Line>,
 }
 
-impl Ticker {
+impl FakeContainer {
     fn new(clock: Clock, started: Timestamp) -> Self {
         Self {
             clock,
             started,
-            written: Mutex::default(),
+            log: Mutex::default(),
             live: broadcast::channel(1024).0,
         }
     }
@@ -105,18 +105,17 @@ impl Ticker {
     /// Writes the lines of the seconds that have passed.
     fn tick(&self) {
         let passed = self.clock.now().duration_since(self.started).as_secs();
-        let mut written = self.written.lock();
+        let mut log = self.log.lock();
         // Lines that would be dropped at once are not written.
-        written.ticks = written
+        log.ticks = log
             .ticks
-            .max(passed.saturating_sub(i64::try_from(KEPT).unwrap_or(i64::MAX)));
-        while written.ticks < passed {
-            written.ticks += 1;
-            let at =
-                Timestamp::from_second(self.started.as_second().saturating_add(written.ticks)).unwrap_or(self.started);
-            let text = format!("tick {}\n", written.ticks).into();
+            .max(passed.saturating_sub(i64::try_from(LOG_LINES).unwrap_or(i64::MAX)));
+        while log.ticks < passed {
+            log.ticks += 1;
+            let at = Timestamp::from_second(self.started.as_second().saturating_add(log.ticks)).unwrap_or(self.started);
+            let text = format!("tick {}\n", log.ticks).into();
             self.write(
-                &mut written,
+                &mut log,
                 Line {
                     at,
                     output: Output::Stdout,
@@ -133,28 +132,28 @@ impl Ticker {
             output: Output::Stdout,
             text,
         };
-        self.write(&mut self.written.lock(), line);
+        self.write(&mut self.log.lock(), line);
     }
 
-    fn write(&self, written: &mut Written, line: Line) {
-        if written.lines.len() >= KEPT {
-            written.lines.pop_front();
+    fn write(&self, log: &mut LogState, line: Line) {
+        if log.lines.len() >= LOG_LINES {
+            log.lines.pop_front();
         }
-        written.lines.push_back(line.clone());
-        // Where nobody is attached, nobody hears it.
+        log.lines.push_back(line.clone());
+        // Without a client there is no receiver.
         let _ = self.live.send(line);
     }
 }
 
-/// The ends of a process that are the container's.
-struct Inside {
+/// The container's ends of a process's streams.
+struct ContainerEnd {
     stdin: mpsc::Receiver<Bytes>,
     stdout: mpsc::Sender<Bytes>,
     exit: oneshot::Sender<Exit>,
 }
 
-/// A process, and the container's ends of it; it has nothing to say on standard error.
-fn process() -> (Process, Inside) {
+/// A process without standard error, and the container's ends of its streams.
+fn process() -> (Process, ContainerEnd) {
     let ((stdin, input), (out, stdout), (_, stderr), (resize, _)) = (
         mpsc::channel(QUEUE),
         mpsc::channel(QUEUE),
@@ -170,7 +169,7 @@ fn process() -> (Process, Inside) {
             resize,
             exit,
         },
-        Inside {
+        ContainerEnd {
             stdin: input,
             stdout: out,
             exit: ended,
@@ -178,35 +177,35 @@ fn process() -> (Process, Inside) {
     )
 }
 
-impl Container for Arc<Ticker> {
+impl Container for Arc<FakeContainer> {
     fn attach(&self, _: Attachment) -> Result<Process, String> {
         let (
             process,
-            Inside {
+            ContainerEnd {
                 mut stdin,
                 stdout,
                 exit,
             },
         ) = process();
         self.tick();
-        let (ticker, mut live) = (Arc::clone(self), self.live.subscribe());
+        let (container, mut live) = (Arc::clone(self), self.live.subscribe());
         tokio::spawn(async move {
-            // It never ends by itself; when this task is over, so is the client.
+            // The process never ends by itself; this task ends with the client.
             let _exit = exit;
-            let mut look = tokio::time::interval(LOOK);
-            let mut told = true;
+            let mut poll = tokio::time::interval(POLL_INTERVAL);
+            let mut reads_stdin = true;
             loop {
                 tokio::select! {
-                    piece = stdin.recv(), if told => match piece {
-                        Some(piece) => ticker.echo(piece),
-                        None => told = false,
+                    piece = stdin.recv(), if reads_stdin => match piece {
+                        Some(piece) => container.echo(piece),
+                        None => reads_stdin = false,
                     },
                     line = live.recv() => match line {
                         Ok(line) => if stdout.send(line.text).await.is_err() { return },
                         Err(RecvError::Lagged(_)) => {}
                         Err(RecvError::Closed) => return,
                     },
-                    _ = look.tick() => ticker.tick(),
+                    _ = poll.tick() => container.tick(),
                     () = stdout.closed() => return,
                 }
             }
@@ -216,7 +215,7 @@ impl Container for Arc<Ticker> {
 
     fn exec(&self, command: &[String], attachment: Attachment) -> Result<Process, String> {
         let name = command.first().map(String::as_str).unwrap_or_default();
-        let (says, code) = match name.rsplit('/').next().unwrap_or_default() {
+        let (output, code) = match name.rsplit('/').next().unwrap_or_default() {
             "echo" => (format!("{}\n", command.get(1..).unwrap_or_default().join(" ")), 0),
             "date" => (format!("{}\n", self.clock.stamp()), 0),
             "cat" | "true" => (String::new(), 0),
@@ -226,16 +225,16 @@ impl Container for Arc<Ticker> {
         let reads = attachment.stdin && name.ends_with("cat");
         let (
             process,
-            Inside {
+            ContainerEnd {
                 mut stdin,
                 stdout,
                 exit,
             },
         ) = process();
         tokio::spawn(async move {
-            // A client that is gone hears nothing more.
-            if !says.is_empty() {
-                let _ = stdout.send(says.into()).await;
+            // A send fails if the client is gone.
+            if !output.is_empty() {
+                let _ = stdout.send(output.into()).await;
             }
             while reads && let Some(piece) = stdin.recv().await {
                 let _ = stdout.send(piece).await;
@@ -247,17 +246,20 @@ impl Container for Arc<Ticker> {
 
     fn log(&self) -> (Vec<Line>, broadcast::Receiver<Line>) {
         self.tick();
-        let ticker = Arc::downgrade(self);
+        let container = Arc::downgrade(self);
         let live = {
-            let written = self.written.lock();
-            (written.lines.iter().cloned().collect(), self.live.subscribe())
+            let log = self.log.lock();
+            (log.lines.iter().cloned().collect(), self.live.subscribe())
         };
-        // As long as somebody listens, the seconds are told.
+        // The log is brought up to date while it is followed.
         tokio::spawn(async move {
-            let mut look = tokio::time::interval(LOOK);
-            while let Some(ticker) = ticker.upgrade().filter(|ticker| ticker.live.receiver_count() > 0) {
-                ticker.tick();
-                look.tick().await;
+            let mut poll = tokio::time::interval(POLL_INTERVAL);
+            while let Some(container) = container
+                .upgrade()
+                .filter(|container| container.live.receiver_count() > 0)
+            {
+                container.tick();
+                poll.tick().await;
             }
         });
         live
@@ -272,22 +274,22 @@ mod tests {
 
     const START: &str = "2016-03-17T00:00:00Z";
 
-    fn ticker() -> (Clock, Arc<Ticker>) {
+    fn container() -> (Clock, Arc<FakeContainer>) {
         let clock: Clock = format!("frozen:{START}").parse().unwrap();
-        let ticker = Tickers::new(clock.clone()).container("u", "main", START.parse().unwrap());
-        (clock, ticker)
+        let container = FakeContainers::new(clock.clone()).container("u", "main", START.parse().unwrap());
+        (clock, container)
     }
 
     #[tokio::test]
     async fn it_writes_a_line_a_second_by_its_clock_and_echoes_what_it_is_told() {
-        let (clock, ticker) = ticker();
+        let (clock, container) = container();
         clock.step(Duration::from_secs(2));
-        let mut process = ticker.attach(Attachment::default()).unwrap();
+        let mut process = container.attach(Attachment::default()).unwrap();
         clock.step(Duration::from_secs(1));
         assert_eq!(process.stdout.recv().await.unwrap(), "tick 3\n");
         process.stdin.send(Bytes::from_static(b"hello\n")).await.unwrap();
         assert_eq!(process.stdout.recv().await.unwrap(), "hello\n");
-        let (lines, _) = ticker.log();
+        let (lines, _) = container.log();
         let text: Vec<&[u8]> = lines.iter().map(|line| line.text.as_ref()).collect();
         assert_eq!(text, [&b"tick 1\n"[..], b"tick 2\n", b"tick 3\n", b"hello\n"]);
         assert_eq!(lines[1].at.to_string(), "2016-03-17T00:00:02Z");
@@ -295,8 +297,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_that_is_followed_goes_on() {
-        let (clock, ticker) = ticker();
-        let (past, mut live) = ticker.log();
+        let (clock, container) = container();
+        let (past, mut live) = container.log();
         assert_eq!(past, []);
         clock.step(Duration::from_secs(1));
         assert_eq!(live.recv().await.unwrap().text, "tick 1\n");
@@ -304,12 +306,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_log_keeps_its_end() {
-        let (clock, ticker) = ticker();
+        let (clock, container) = container();
         clock.step(Duration::from_secs(1_000_000));
-        let (lines, _) = ticker.log();
+        let (lines, _) = container.log();
         assert_eq!(
             (lines.len(), lines.last().unwrap().text.as_ref()),
-            (KEPT, &b"tick 1000000\n"[..])
+            (LOG_LINES, &b"tick 1000000\n"[..])
         );
     }
 
@@ -319,23 +321,23 @@ mod tests {
             let pod = json!({"metadata": {"uid": "u", "creationTimestamp": START}, "spec": {"nodeName": node}, "status": {"phase": phase}});
             pod.as_object().unwrap().clone()
         };
-        let tickers = Tickers::new(Clock::real());
-        assert!(tickers.running(&pod("Running", "n"), "main").is_some());
-        assert!(tickers.running(&pod("Running", ""), "main").is_none());
-        assert!(tickers.running(&pod("Pending", "n"), "main").is_none());
+        let containers = FakeContainers::new(Clock::real());
+        assert!(containers.running(&pod("Running", "n"), "main").is_some());
+        assert!(containers.running(&pod("Running", ""), "main").is_none());
+        assert!(containers.running(&pod("Pending", "n"), "main").is_none());
     }
 
     #[tokio::test]
     async fn it_knows_a_few_commands() {
-        let (_, ticker) = ticker();
+        let (_, container) = container();
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let mut process = ticker.exec(&words("/bin/echo a b"), Attachment::default()).unwrap();
+        let mut process = container.exec(&words("/bin/echo a b"), Attachment::default()).unwrap();
         assert_eq!(
             (process.stdout.recv().await.unwrap(), process.exit.await.unwrap()),
             (Bytes::from_static(b"a b\n"), Exit::Code(0))
         );
         assert_eq!(
-            ticker
+            container
                 .exec(&words("false"), Attachment::default())
                 .unwrap()
                 .exit
@@ -344,10 +346,10 @@ mod tests {
             Exit::Code(1)
         );
         assert_eq!(
-            ticker.exec(&words("vi"), Attachment::default()).unwrap_err(),
+            container.exec(&words("vi"), Attachment::default()).unwrap_err(),
             "exec: \"vi\": executable file not found in $PATH"
         );
-        let mut process = ticker
+        let mut process = container
             .exec(
                 &words("cat"),
                 Attachment {
