@@ -36,6 +36,23 @@ pub(crate) fn underivable() -> SearchError {
     SearchError::parse("Failed to derive xcontent from org.elasticsearch.common.bytes.ChannelBufferBytesReference@1")
 }
 
+/// Checks that the content type of a body can be told.
+///
+/// # Errors
+/// A body that does not look like JSON.
+pub(crate) fn derivable(bytes: &[u8]) -> Result<()> {
+    if bytes.is_empty() {
+        return Err(SearchError::parse(
+            "Failed to derive xcontent from org.elasticsearch.common.bytes.BytesArray@1",
+        ));
+    }
+    if bytes.iter().take(20).any(|byte| *byte == b'{') {
+        Ok(())
+    } else {
+        Err(underivable())
+    }
+}
+
 /// Where a text stops.
 enum Open {
     Name,

@@ -58,6 +58,8 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
         indices.unwrap_or(""),
         Expand {
             ignore_unavailable: true,
+            closed: true,
+            forbid_closed: false,
             ..request.expand()
         },
     )?;
@@ -104,10 +106,11 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     if matches!(level, "indices" | "shards") {
         let by_index = named
             .iter()
+            .filter(|index| !index.is_closed())
             .map(|index| (index.name.clone(), index_health(shared, index, level == "shards")));
         shown["indices"] = by_index.collect::<Map<_, _>>().into();
     }
-    Ok(Answer::json(if timed_out { 408 } else { 200 }, shown))
+    Ok(Answer::ok(shown))
 }
 
 fn index_health(shared: &Shared, index: &Arc<Index>, shards: bool) -> Value {
@@ -154,7 +157,7 @@ pub(crate) fn stats(shared: &Shared) -> Answer {
             "filter_cache": {"memory_size_in_bytes": 0, "evictions": 0},
             "id_cache": {"memory_size_in_bytes": 0},
             "completion": {"size_in_bytes": 0},
-            "segments": {"count": all.iter().map(|index| super::stats::segment_count(index)).sum::<u64>(), "memory_in_bytes": 0},
+            "segments": super::stats::sections(&all)["segments"],
             "percolate": {"total": 0, "time_in_millis": 0, "current": 0, "memory_size_in_bytes": -1, "memory_size": "-1b", "queries": 0},
         },
         "nodes": {"count": {"total": nodes, "master_only": 0, "data_only": 0, "master_data": nodes, "client": 0}, "versions": [VERSION], "plugins": []},

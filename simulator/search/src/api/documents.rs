@@ -262,7 +262,7 @@ pub(crate) fn mget(
         body.get("docs").and_then(Value::as_array),
         body.get("ids").and_then(Value::as_array),
     ) {
-        (Some(docs), _) => docs.clone(),
+        (Some(docs), _) if !docs.is_empty() => docs.clone(),
         (None, Some(ids)) => ids.iter().map(|id| json!({"_id": id})).collect(),
         _ => {
             return Err(SearchError::new(
@@ -273,18 +273,12 @@ pub(crate) fn mget(
         }
     };
     let filter = source_filter(request);
-    let docs = items.iter().map(|item| {
+    let docs = items.iter().enumerate().map(|(at, item)| {
         let text = |key: &str| {
             item.get(key)
                 .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         };
-        let missing = |what: &str| {
-            SearchError::new(
-                400,
-                "ActionRequestValidationException",
-                format!("Validation Failed: 1: {what} is missing;"),
-            )
-        };
+        let missing = |what: &str| SearchError::validation(&format!("{what} is missing for doc {at}"));
         let index = text("_index")
             .or_else(|| index.map(str::to_owned))
             .ok_or_else(|| missing("index"))?;

@@ -27,7 +27,12 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
             ..request.expand()
         },
     )?;
-    if named.is_empty() && !indices.contains('*') && indices != "_all" && !indices.is_empty() {
+    if named.is_empty()
+        && !request.flag("ignore_unavailable")
+        && !indices.contains('*')
+        && indices != "_all"
+        && !indices.is_empty()
+    {
         return Err(SearchError::index_missing(indices));
     }
     for index in named {
@@ -136,8 +141,13 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
         },
     )? {
         if fresh.get("index.number_of_shards").is_some() {
+            return Err(SearchError::illegal("can't change the number of shards for an index"));
+        }
+        let fixed = fresh.not_dynamic();
+        if !fixed.is_empty() && !index.is_closed() {
             return Err(SearchError::illegal(format!(
-                "can't change the number of shards for an index: [{}]",
+                "Can't update non dynamic settings[[{}]] for open indices[[{}]]",
+                fixed.join(", "),
                 index.name
             )));
         }

@@ -116,9 +116,18 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
                 .map(|(_, copies)| Value::Array(copies))
         })
         .collect();
-    Ok(Answer::ok(
-        json!({"nodes": super::nodes::addresses(shared), "shards": shards}),
-    ))
+    let holds = |id: &str| {
+        let mut copies = shards.iter().filter_map(Value::as_array).flatten();
+        copies.any(|copy| copy.get("node").and_then(Value::as_str) == Some(id))
+    };
+    let mut nodes = super::nodes::addresses(shared);
+    if let Value::Object(nodes) = &mut nodes {
+        nodes.retain(|id, _| holds(id));
+        for node in nodes.values_mut().filter_map(Value::as_object_mut) {
+            node.remove("attributes");
+        }
+    }
+    Ok(Answer::ok(json!({"nodes": nodes, "shards": shards})))
 }
 
 /// `/index/type/id/_explain`.

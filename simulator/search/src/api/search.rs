@@ -110,8 +110,8 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let mut shown = answer(shared, &wanted, &outcome, 0..end, began)?;
     let number = shared
         .scrolls
-        .open(wanted, outcome, end..end.saturating_add(page), keep, began)?;
-    insert_first(&mut shown, "_scroll_id", scroll_id(number).into());
+        .open(wanted, outcome.clone(), end..end.saturating_add(page), keep, began)?;
+    insert_first(&mut shown, "_scroll_id", scroll_id(number, &outcome).into());
     Ok(Answer::ok(shown))
 }
 
@@ -121,7 +121,13 @@ pub(crate) fn insert_first(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-pub(crate) fn scroll_id(number: u64) -> String {
+/// The id of a scroll: how it was searched, its number, its node.
+pub(crate) fn scroll_id(number: u64, outcome: &Outcome) -> String {
     use base64::Engine;
-    base64::engine::general_purpose::STANDARD.encode(format!("queryThenFetch;1;{number}:elasticsearch-logging;0;"))
+    let kind = if outcome.shards == 1 {
+        "queryAndFetch"
+    } else {
+        "queryThenFetch"
+    };
+    base64::engine::general_purpose::STANDARD.encode(format!("{kind};1;{number}:elasticsearch-logging;0;"))
 }

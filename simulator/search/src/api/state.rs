@@ -65,7 +65,7 @@ pub(crate) fn state(
         shown.insert("nodes".to_owned(), super::nodes::addresses(shared));
     }
     if wants("metadata") {
-        shown.insert("metadata".to_owned(), metadata(shared, &named));
+        shown.insert("metadata".to_owned(), metadata(shared, &named, indices.is_none()));
     }
     if wants("routing_table") {
         shown.insert(
@@ -73,7 +73,7 @@ pub(crate) fn state(
             json!({"indices": routing_table(shared, &named)}),
         );
     }
-    if wants("routing_nodes") {
+    if wants("routing_nodes") || wants("routing_table") {
         let mut by_node: Map<String, Value> = shared
             .cluster
             .options
@@ -122,12 +122,13 @@ fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
         .collect()
 }
 
-fn metadata(shared: &Shared, named: &[Arc<Index>]) -> Value {
+fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
     let templates: Map<String, Value> = shared
         .cluster
         .templates
         .read()
         .iter()
+        .filter(|_| whole)
         .map(|(name, template)| (name.clone(), template.describe()))
         .collect();
     let indices: Map<String, Value> = named

@@ -11,6 +11,9 @@ use crate::cluster::Index;
 use crate::error::Result;
 use crate::rest::{Answer, RestRequest, Shared};
 
+/// What the writer of a shard may take, in bytes.
+const WRITER_BYTES: u64 = 8_109_260;
+
 /// How many bytes the segments of an index take.
 pub(crate) fn bytes(index: &Index) -> u64 {
     index.views().iter().map(|view| view.bytes()).sum()
@@ -42,7 +45,7 @@ pub(crate) fn sections(indices: &[Arc<Index>]) -> Value {
         "fielddata": {"memory_size_in_bytes": 0, "evictions": 0},
         "percolate": {"total": 0, "time_in_millis": 0, "current": 0, "memory_size_in_bytes": -1, "memory_size": "-1b", "queries": 0},
         "completion": {"size_in_bytes": 0},
-        "segments": {"count": sum(segment_count), "memory_in_bytes": 0, "index_writer_memory_in_bytes": 0, "version_map_memory_in_bytes": 0, "fixed_bit_set_memory_in_bytes": 0},
+        "segments": {"count": sum(segment_count), "memory_in_bytes": 0, "index_writer_memory_in_bytes": 0, "index_writer_max_memory_in_bytes": WRITER_BYTES * indices.iter().map(|index| u64::from(index.shard_count())).sum::<u64>(), "version_map_memory_in_bytes": 0, "fixed_bit_set_memory_in_bytes": 0},
         "translog": {"operations": 0, "size_in_bytes": 0},
         "suggest": {"total": 0, "time_in_millis": 0, "current": 0},
         "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},

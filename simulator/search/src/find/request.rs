@@ -263,7 +263,21 @@ impl SearchRequest {
             Ok(object) => {
                 for (key, value) in &object {
                     match self.read_element(key, value, limits) {
-                        Ok(element) => source.elements.extend(element),
+                        Ok(element) => {
+                            let is_query = matches!(element, Some(Element::Query));
+                            source.elements.extend(element);
+                            // A query is one key; another one is not the end of the object that is expected.
+                            if let Some((second, inner)) = value
+                                .as_object()
+                                .filter(|_| is_query)
+                                .and_then(|query| query.iter().nth(1))
+                                && inner.is_object()
+                            {
+                                let reason = format!("Expected field name but got START_OBJECT \"{second}\"");
+                                source.elements.push(Element::Invalid(SearchError::parse(reason)));
+                                break;
+                            }
+                        }
                         Err(error) => {
                             source.elements.push(Element::Invalid(error));
                             break;

@@ -226,7 +226,14 @@ impl FieldType {
     pub(crate) fn describe(&self) -> Map<String, Value> {
         let mut shown = Map::new();
         shown.insert("type".to_owned(), json!(self.kind.name()));
-        shown.extend(self.settings.iter().map(|(key, value)| (key.clone(), value.clone())));
+        for (key, value) in &self.settings {
+            match key.as_str() {
+                "omit_norms" if truth(value) => drop(shown.insert("norms".to_owned(), json!({"enabled": false}))),
+                "omit_norms" => {}
+                "index" if *value == "analyzed" && self.kind == Kind::String => {}
+                _ => drop(shown.insert(key.clone(), value.clone())),
+            }
+        }
         if self.kind == Kind::Date && !shown.contains_key("format") {
             shown.insert("format".to_owned(), json!(self.format.as_str()));
         }

@@ -5,13 +5,14 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserializer, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Indexed, delete_document, index_document, update};
 use crate::error::{Result, SearchError};
 use crate::index::Condition;
+use crate::json;
 use crate::rest::Shared;
 
 /// A text, which may be written as a number.
@@ -66,18 +67,31 @@ struct Meta<'a> {
     retries: Option<u64>,
 }
 
-/// An action line: one of these.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Action<'a> {
-    #[serde(borrow)]
-    Index(Meta<'a>),
-    #[serde(borrow)]
-    Create(Meta<'a>),
-    #[serde(borrow)]
-    Delete(Meta<'a>),
-    #[serde(borrow)]
-    Update(Meta<'a>),
+/// An action line: its first entry. Others are ignored.
+struct Line<'a> {
+    name: Cow<'a, str>,
+    meta: Meta<'a>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Line<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Line<'a>, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Line<'de>;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an action")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Line<'de>, A::Error> {
+                let Some(name) = map.next_key::<Text<'de>>()? else {
+                    return Err(A::Error::custom("an action without a name"));
+                };
+                let meta = map.next_value()?;
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Line { name: name.0, meta })
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 /// What is answered for one action.
@@ -128,7 +142,12 @@ impl Bulk {
 /// # Errors
 /// A body whose actions cannot be told from its documents.
 pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
+    json::derivable(body)?;
+    // A line without an end is not read.
+    let end = body.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let mut lines = body
+        .get(..end)
+        .unwrap_or(&[])
         .split(|byte| *byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let mut done = Bulk::default();
@@ -138,26 +157,23 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let action: Action<'_> = serde_json::from_slice(line).map_err(|error| {
-            SearchError::illegal(format!(
-                "Malformed action/metadata line [{number}], expected one of [create, delete, index, update]: {error}"
-            ))
+        let line: Line<'_> = serde_json::from_slice(line).map_err(|_| {
+            let found = json::value(line).err();
+            found.unwrap_or_else(|| SearchError::illegal(format!("Malformed action/metadata line [{number}]")))
         })?;
-        let (name, meta) = match &action {
-            Action::Index(meta) => ("index", meta),
-            Action::Create(meta) => ("create", meta),
-            Action::Delete(meta) => ("delete", meta),
-            Action::Update(meta) => ("update", meta),
-        };
+        let (name, meta) = (&*line.name, &line.meta);
         let source = if name == "delete" {
             &[][..]
         } else {
             number += 1;
-            lines
-                .next()
-                .filter(|line| !line.is_empty())
-                .ok_or_else(|| SearchError::validation("no requests added"))?
+            match lines.next() {
+                Some(source) => source,
+                None => break,
+            }
         };
+        if !matches!(name, "index" | "create" | "delete" | "update") {
+            continue;
+        }
         let index = meta
             .index
             .as_ref()
@@ -194,8 +210,14 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
                     done.touched.push(changed.index);
                 }
             }
-            Err(error) => {
+            Err(mut error) => {
                 done.failed = true;
+                if name == "update" && error.kind == "DocumentMissingException" {
+                    // The shard is not known where updates of a bulk are prepared.
+                    error.reason = format!("[{index}][-1] [{type_name}][{}]: document missing", id.unwrap_or(""));
+                }
+                // No id is given for an index that cannot be written to.
+                let shown = if error.kind.contains("Index") { name } else { shown };
                 done.push(
                     shown,
                     &Item {

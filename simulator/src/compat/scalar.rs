@@ -27,7 +27,7 @@ fn text(raw: &[u8]) -> Result<String, String> {
 }
 
 /// Bytes in base64, written anew; the problem, where it is none.
-pub(super) fn base64(text: &str) -> Result<String, String> {
+pub(crate) fn base64(text: &str) -> Result<String, String> {
     let packed: Vec<u8> = text.bytes().filter(|c| !matches!(c, b'\r' | b'\n')).collect();
     let bad = |at: usize| format!("illegal base64 data at input byte {at}");
     if let Some(at) = misplaced(&packed) {
@@ -64,7 +64,7 @@ fn misplaced(bytes: &[u8]) -> Option<usize> {
 }
 
 /// A point in time from JSON; what is no text counts as empty, which is no time either.
-pub(super) fn time_json(raw: &[u8]) -> Result<Value, String> {
+pub(crate) fn time_json(raw: &[u8]) -> Result<Value, String> {
     let time = super::time::parse(&text(raw).unwrap_or_default())?;
     Ok(if time == super::time::ZERO {
         Value::Null
@@ -74,20 +74,20 @@ pub(super) fn time_json(raw: &[u8]) -> Result<Value, String> {
 }
 
 /// An amount from JSON, where it may stand with quotes or without.
-pub(super) fn quantity_json(raw: &[u8]) -> Result<String, String> {
+pub(crate) fn quantity_json(raw: &[u8]) -> Result<String, String> {
     let raw = String::from_utf8_lossy(raw);
     quantity(raw.trim_matches('"'))
 }
 
 /// An amount in its canonical form.
-pub(super) fn quantity(text: &str) -> Result<String, String> {
+pub(crate) fn quantity(text: &str) -> Result<String, String> {
     text.parse::<Quantity>()
         .map(|amount| amount.to_string())
         .map_err(|e| e.to_string())
 }
 
 /// A number or a text from JSON.
-pub(super) fn int_or_string_json(raw: &[u8]) -> Result<Value, String> {
+pub(crate) fn int_or_string_json(raw: &[u8]) -> Result<Value, String> {
     if raw.first() == Some(&b'"') {
         return text(raw).map(Value::from);
     }

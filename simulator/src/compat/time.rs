@@ -2,16 +2,16 @@
 //!
 //! Source of semantics: Go's `time.Parse` and its errors.
 
-use jiff::{SignedDuration, Timestamp, civil};
+use jiff::{SignedDuration, civil};
 
-use crate::compat::go_time_quote;
+use super::go_time_quote;
 
 const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 
 const FORMAT: &str = "%Y-%m-%dT%H:%M:%SZ";
 
 /// The time that counts as none.
-pub(super) const ZERO: &str = "0001-01-01T00:00:00Z";
+pub(crate) const ZERO: &str = "0001-01-01T00:00:00Z";
 
 /// A cursor over the text of a time.
 struct Clock<'a> {
@@ -65,7 +65,7 @@ impl Clock<'_> {
 }
 
 /// The canonical form of a time; the reference's words for what is wrong with it, where it is none.
-pub(super) fn parse(text: &str) -> Result<String, String> {
+pub(crate) fn parse(text: &str) -> Result<String, String> {
     let mut clock = Clock {
         whole: text,
         rest: text,
@@ -156,11 +156,6 @@ fn offset(clock: &mut Clock<'_>) -> Result<i32, String> {
         }
         _ => clock.misfit("Z07:00"),
     }
-}
-
-/// A point in time as the wire has it.
-pub fn format(instant: Timestamp) -> String {
-    instant.strftime(FORMAT).to_string()
 }
 
 #[cfg(test)]

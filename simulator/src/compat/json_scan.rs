@@ -4,7 +4,7 @@
 //! Source of semantics: Go's `encoding/json`, which reads a body's kind and version before anything else does.
 
 /// How deep arrays and objects may be nested.
-pub(super) const MAX_DEPTH: usize = 10_000;
+pub(crate) const MAX_DEPTH: usize = 10_000;
 
 /// What the scanner expects next.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Scanner<'_> {
 }
 
 /// Whether `bytes` are one JSON value and nothing else; the text of the first thing that is wrong, if not.
-pub fn check(bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     let mut scanner = Scanner { bytes, at: 0 };
     let mut open: Vec<u8> = Vec::new();
     let mut expect = Expect::Value;

@@ -11,7 +11,7 @@ use super::resolve::{Scalar, resolve};
 use crate::compat::strconv::format_float;
 
 /// Writes a tree as YAML with sorted keys, in the reference's layout.
-pub fn from_value(value: &Value) -> String {
+pub(crate) fn from_value(value: &Value) -> String {
     let mut out = Vec::new();
     // Writing a well-formed sequence of events to memory cannot fail; what could not be written would be missing from the text.
     let _ = document(value, &mut out);

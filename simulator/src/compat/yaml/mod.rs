@@ -8,5 +8,5 @@ mod resolve;
 mod utf8;
 mod write;
 
-pub use read::{YamlError, to_value};
-pub use write::from_value;
+pub(crate) use read::{YamlError, to_value};
+pub(crate) use write::from_value;

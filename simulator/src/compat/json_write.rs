@@ -11,7 +11,8 @@ use serde_json::{
     ser::{CharEscape, CompactFormatter, Formatter, PrettyFormatter, Serializer},
 };
 
-use crate::{api::Object, compat::strconv::json_float};
+use super::strconv::json_float;
+use crate::api::Object;
 
 /// Escapes strings as Go does; the layout is that of another formatter.
 struct GoText<F>(F);
@@ -88,7 +89,7 @@ impl Serialize for Without<'_> {
 }
 
 /// Appends an object without some of its fields, compact.
-pub(super) fn fields(object: &Object, without: &[&str], out: &mut Vec<u8>) {
+pub(crate) fn fields(object: &Object, without: &[&str], out: &mut Vec<u8>) {
     write(&Without(object, without), out, CompactFormatter);
 }
 
@@ -98,14 +99,14 @@ fn write(value: &impl Serialize, out: &mut Vec<u8>, formatter: impl Formatter) {
 }
 
 /// Encodes any JSON, compact.
-pub fn compact(value: &Value) -> Bytes {
+pub(crate) fn compact(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     write(value, &mut out, CompactFormatter);
     out.into()
 }
 
 /// Encodes any JSON, indented by two spaces.
-pub fn pretty(value: &Value) -> Bytes {
+pub(crate) fn pretty(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     write(value, &mut out, PrettyFormatter::with_indent(b"  "));
     out.into()

@@ -27,7 +27,7 @@ const TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
 /// Why a text is not taken as YAML.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum YamlError {
+pub(crate) enum YamlError {
     /// What is wrong, in the words of the library.
     #[error("{0}")]
     Malformed(String),
@@ -43,7 +43,7 @@ fn error<T>(text: impl std::fmt::Display) -> Outcome<T> {
 }
 
 /// Reads the first document of `bytes`, with sorted keys; no document at all is null.
-pub fn to_value(bytes: &[u8]) -> Outcome<Value> {
+pub(crate) fn to_value(bytes: &[u8]) -> Outcome<Value> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return error("line 1: did not find expected node content");
     }

@@ -1,12 +1,12 @@
 //! A cursor over JSON, which knows how many bytes it has read.
 //!
 //! Promises: every refusal has the words of the reference's codec and the count of bytes read so far; never recurses.
-//! Limits: the bytes have passed [`super::scan::check`]; where they have not, the outcome is some error.
+//! Limits: the bytes have passed [`super::json_scan::check`]; where they have not, the outcome is some error.
 //! Source of semantics: the JSON driver of the ugorji codec of early 2016, which takes a number in quotes for a number.
 
 /// Where in a container the cursor is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum At {
+pub(crate) enum At {
     Start,
     Key,
     Value,
@@ -16,7 +16,7 @@ pub(super) enum At {
 }
 
 /// A cursor over JSON; `token` is the first byte of what comes next, if that has been read.
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     read: usize,
     token: Option<u8>,
@@ -44,10 +44,10 @@ struct Number {
 }
 
 /// What comes of a step; the text of the refusal, where there is one.
-pub(super) type Outcome<T = ()> = Result<T, String>;
+pub(crate) type Outcome<T = ()> = Result<T, String>;
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
             read: 0,
@@ -58,14 +58,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// A cursor that takes half a surrogate pair for U+FFFD, as `encoding/json` does.
-    pub(super) fn lenient(bytes: &'a [u8]) -> Self {
+    pub(crate) fn lenient(bytes: &'a [u8]) -> Self {
         Self {
             lenient: true,
             ..Self::new(bytes)
         }
     }
 
-    pub(super) fn error<T>(&self, text: impl std::fmt::Display) -> Outcome<T> {
+    pub(crate) fn error<T>(&self, text: impl std::fmt::Display) -> Outcome<T> {
         Err(format!("[pos {}]: {text}", self.read))
     }
 
@@ -76,7 +76,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The first byte of what comes next.
-    pub(super) fn peek(&mut self) -> Outcome<u8> {
+    pub(crate) fn peek(&mut self) -> Outcome<u8> {
         if let Some(token) = self.token {
             return Ok(token);
         }
@@ -102,7 +102,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Moves to another place in a container, over the separator that stands between.
-    pub(super) fn step(&mut self, to: At) -> Outcome {
+    pub(crate) fn step(&mut self, to: At) -> Outcome {
         let fresh = self.at == At::Start;
         match to {
             At::Key | At::Element if !fresh => self.expect(b',')?,
@@ -118,11 +118,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the container ends here.
-    pub(super) fn ends(&mut self) -> Outcome<bool> {
+    pub(crate) fn ends(&mut self) -> Outcome<bool> {
         Ok(matches!(self.peek()?, b'}' | b']'))
     }
 
-    pub(super) fn open(&mut self, bracket: u8) -> Outcome {
+    pub(crate) fn open(&mut self, bracket: u8) -> Outcome {
         self.expect(bracket)?;
         self.at = At::Start;
         Ok(())
@@ -143,7 +143,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a null, if there is one.
-    pub(super) fn null(&mut self) -> Outcome<bool> {
+    pub(crate) fn null(&mut self) -> Outcome<bool> {
         if self.peek()? != b'n' {
             return Ok(false);
         }
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
         Ok(true)
     }
 
-    pub(super) fn boolean(&mut self) -> Outcome<bool> {
+    pub(crate) fn boolean(&mut self) -> Outcome<bool> {
         match self.peek()? {
             b'f' => self.rest_of("alse").map(|()| false),
             b't' => self.rest_of("rue").map(|()| true),
@@ -159,7 +159,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn text(&mut self) -> Outcome<String> {
+    pub(crate) fn text(&mut self) -> Outcome<String> {
         self.expect(b'"')?;
         let mut out = Vec::new();
         loop {
@@ -287,7 +287,7 @@ impl<'a> Cursor<'a> {
         Ok(number)
     }
 
-    pub(super) fn integer(&mut self, bits: u8) -> Outcome<i64> {
+    pub(crate) fn integer(&mut self, bits: u8) -> Outcome<i64> {
         let number = self.number()?;
         if number.overflow {
             return self.error(format_args!("json: overflow integer after: {}", number.mantissa));
@@ -312,7 +312,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The bytes of the next value, passed over.
-    pub(super) fn raw(&mut self) -> Outcome<&'a [u8]> {
+    pub(crate) fn raw(&mut self) -> Outcome<&'a [u8]> {
         self.peek()?;
         let from = self.read - 1;
         self.skip()?;
@@ -332,7 +332,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over the next value, whatever it is.
-    pub(super) fn skip(&mut self) -> Outcome {
+    pub(crate) fn skip(&mut self) -> Outcome {
         let was = self.at;
         let mut open = Vec::new();
         loop {
@@ -364,7 +364,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an object, handing each name to `entry`, which reads the value.
-    pub(super) fn entries(&mut self, mut entry: impl FnMut(&mut Self, String) -> Outcome) -> Outcome {
+    pub(crate) fn entries(&mut self, mut entry: impl FnMut(&mut Self, String) -> Outcome) -> Outcome {
         self.open(b'{')?;
         while !self.ends()? {
             self.step(At::Key)?;
