@@ -25,7 +25,7 @@ impl Registry {
 
     /// Five random characters for a name.
     pub(crate) fn name_suffix(&self) -> String {
-        self.rng.name_suffix()
+        self.context.rng.name_suffix()
     }
 
     /// The object of a record in the version that `resource` serves.
