@@ -140,7 +140,7 @@ impl Profile {
         }
     }
 
-    /// Whether a delete refuses options of the groups `batch` and `autoscaling`.
+    /// Whether a delete in the groups `batch` and `autoscaling` refuses options of the same group.
     pub fn has_delete_options_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }

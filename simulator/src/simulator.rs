@@ -23,7 +23,7 @@ use crate::{
     api::Status,
     client::Client,
     clock::Clock,
-    cluster::{self, Addon},
+    cluster::{self, Addon, Controllers, container::FakeContainers},
     http::{
         self, Authenticator, Backends, BodyError, Credentials, DialOverride, Identity, Limits, Service, Setup, Tls,
         TlsError, kubeconfig, proxy,
@@ -105,6 +105,7 @@ pub struct Builder {
     identity: Option<Identity>,
     client_authority: Option<String>,
     nodes: u8,
+    controllers: Controllers,
     log_search: bool,
     search_upstream: Option<String>,
     limits: Limits,
@@ -127,6 +128,7 @@ impl Default for Builder {
             identity: None,
             client_authority: None,
             nodes: 2,
+            controllers: Controllers::default(),
             log_search: true,
             search_upstream: None,
             limits: Limits::default(),
@@ -222,6 +224,12 @@ impl Builder {
         self
     }
 
+    /// Controllers that run, unless it is bare. Default: all of them.
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
     /// Whether the log search add-on is there, unless it is bare; it is where nothing is said.
     pub fn log_search(mut self, log_search: bool) -> Self {
         self.log_search = log_search;
@@ -278,9 +286,12 @@ impl Builder {
             Arc::new(Rng::seeded(self.seed)),
         ));
         registry.bootstrap().await?;
+        let client = Client::new(registry.clone(), self.clock.clone());
+        let shutdown = Shutdown::default();
         let mut dial = self.dial;
         if !self.bare {
-            let nodes = cluster::join(&registry, &self.clock, self.nodes).await?;
+            let nodes = cluster::named(self.nodes);
+            cluster::join(&client, &nodes).await?;
             if self.log_search {
                 let addresses =
                     cluster::install(&registry, &self.clock, &nodes, Addon::named(cluster::LOG_SEARCH)?).await?;
@@ -292,20 +303,19 @@ impl Builder {
                     None => log_search(&self.clock, addresses, &self.backends),
                 }
             }
+            cluster::start(&client, &nodes, &self.controllers, shutdown.closing.clone()).await?;
         }
-        let shutdown = Shutdown::default();
         let mut proxy = proxy::Settings::new(self.profile);
         proxy.dial = dial.into_iter().collect();
         proxy.backends = self.backends;
         let setup = Setup {
             address: format!("{}:443", self.advertise),
             proxy: proxy::Proxy::new(proxy).map_err(StartError::Proxy)?,
-            containers: Arc::new(http::Tickers::new(self.clock.clone())),
+            containers: Arc::new(FakeContainers::new(self.clock.clone())),
             clock: self.clock.clone(),
             limits: self.limits.clone(),
             shutdown: shutdown.clone(),
         };
-        let client = Client::new(registry.clone(), self.clock.clone());
         let service = Arc::new(Service::new(registry, setup));
         http::serve(listener, service.clone(), None);
         let secure = tls.map(|((listener, address), tls)| {

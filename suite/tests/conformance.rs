@@ -10,18 +10,19 @@ use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     report::{Style, explain},
     target::Target,
-    trial::{Selection, Verdict},
+    trial::{Run, Selection, Verdict},
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
 /// How many trials are played at once unless the caller says. Most of the time they wait.
-const AT_ONCE: usize = 32;
+const JOBS: usize = 32;
 
 /// A simulator that is started when a trial first needs it.
 struct Shared {
     profile: Profile,
     runtime: Runtime,
     target: OnceCell<Target>,
+    run: Run,
 }
 
 impl Shared {
@@ -30,22 +31,29 @@ impl Shared {
             profile,
             runtime: Runtime::new()?,
             target: OnceCell::new(),
+            run: Run::new("test"),
         }))
     }
 
     fn play(&self, trial: &stuntdouble_suite::trial::Trial) -> Result<(), Failed> {
         self.runtime.block_on(async {
             let target = self.target.get_or_try_init(|| Target::simulator(self.profile)).await?;
-            let own = if trial.row.case.cluster_wide {
-                target.another().await?
+            let own = if trial.case.data.cluster_wide {
+                target.fresh().await?
             } else {
                 None
             };
-            let outcome = trial.play(own.as_ref().unwrap_or(target), "test").await;
+            let own_run = Run::new("own");
+            let outcome = match &own {
+                Some(own) => trial.play(own, &own_run).await,
+                None => trial.play(target, &self.run).await,
+            };
             match &outcome.verdict {
                 Verdict::Failed(failure) => Err(Failed::from(explain(&outcome, failure, Style::default()))),
                 // The simulator has everything that a trial may need.
-                Verdict::Skipped(reason) => Err(Failed::from(format!("it was skipped: {reason}"))),
+                verdict @ (Verdict::Skipped(_) | Verdict::Absent(_)) => {
+                    Err(Failed::from(format!("it was not played: {:?}", verdict.reason())))
+                }
                 _ => Ok(()),
             }
         })
@@ -54,7 +62,7 @@ impl Shared {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(AT_ONCE);
+    arguments.test_threads.get_or_insert(JOBS);
     let catalog = match Catalog::embedded() {
         Ok(catalog) => catalog,
         Err(error) => {
@@ -73,7 +81,7 @@ fn main() -> ExitCode {
         };
         for trial in Selection::default().of(&catalog, profile) {
             let shared = Arc::clone(&shared);
-            let (name, pending) = (format!("{profile}/{}", trial.row.id), trial.row.pending().is_some());
+            let (name, pending) = (format!("{profile}/{}", trial.case.id), trial.case.pending().is_some());
             tests.push(Trial::test(name, move || shared.play(&trial)).with_ignored_flag(pending));
         }
     }

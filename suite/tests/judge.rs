@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     target::{Credentials, Target},
-    trial::{Outcome, Selection, Verdict},
+    trial::{Outcome, Run, Selection, Verdict},
 };
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
 
@@ -21,7 +21,7 @@ struct Shelf {
     objects: Arc<Mutex<std::collections::BTreeMap<String, Value>>>,
     version: Arc<AtomicU64>,
     /// What is done to an answer before it is given.
-    bend: Option<fn(&Request, &mut Value)>,
+    alter: Option<fn(&Request, &mut Value)>,
 }
 
 impl Shelf {
@@ -33,6 +33,11 @@ impl Shelf {
             "POST" => {
                 let mut object: Value = serde_json::from_slice(&request.body).unwrap();
                 let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+                let namespace = path.split('/').nth(4).map(str::to_owned);
+                if let Some(namespace) = namespace {
+                    object["metadata"]["namespace"] = namespace.into();
+                }
+                object["metadata"]["selfLink"] = format!("{path}/{name}").into();
                 object["metadata"]["uid"] = format!("uid-{name}").into();
                 object["metadata"]["resourceVersion"] =
                     (self.version.fetch_add(1, Ordering::Relaxed) + 1).to_string().into();
@@ -44,6 +49,9 @@ impl Shelf {
                 Some(_) => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
                 None => (404, not_found),
             },
+            _ if path.ends_with("/configmaps") => {
+                (200, json!({"kind": "ConfigMapList", "apiVersion": "v1", "items": []}))
+            }
             _ => objects
                 .get(&path)
                 .map_or((404, not_found), |object| (200, object.clone())),
@@ -54,8 +62,8 @@ impl Shelf {
 impl Respond for Shelf {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let (status, mut body) = self.answer(request);
-        if let Some(bend) = self.bend {
-            bend(request, &mut body);
+        if let Some(alter) = self.alter {
+            alter(request, &mut body);
         }
         ResponseTemplate::new(status).set_body_json(body)
     }
@@ -72,7 +80,10 @@ async fn play(id: &str, shelf: Shelf) -> (Outcome, MockServer) {
     let trial = selection
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
-    (trial.play(&target, "judge").await, server)
+    let run = Run::new("judge");
+    let outcome = trial.play(&target, &run).await;
+    assert_eq!(run.clean_up(&target).await, Vec::<String>::new());
+    (outcome, server)
 }
 
 fn about(outcome: &Outcome) -> Vec<String> {
@@ -86,7 +97,7 @@ fn about(outcome: &Outcome) -> Vec<String> {
 const READ: &str = "core/v1/configmaps/read/present";
 
 #[tokio::test]
-async fn a_good_answer_passes_and_the_world_is_removed() {
+async fn a_good_answer_passes_and_everything_is_removed() {
     let shelf = Shelf::default();
     let (outcome, server) = play(READ, shelf.clone()).await;
     assert_eq!(outcome.verdict, Verdict::Passed);
@@ -98,25 +109,29 @@ async fn a_good_answer_passes_and_the_world_is_removed() {
         .iter()
         .map(|r| format!("{} {}", r.method, r.url.path()))
         .collect();
+    let writes: Vec<&String> = asked.iter().filter(|request| !request.starts_with("GET")).collect();
     assert!(
-        asked[0].starts_with("POST /api/v1/namespaces"),
+        writes[0].starts_with("POST /api/v1/namespaces"),
         "the namespace comes first: {asked:?}"
     );
     assert!(
-        asked.last().unwrap().starts_with("DELETE /api/v1/namespaces/sd-judge-"),
+        asked
+            .last()
+            .unwrap()
+            .starts_with("DELETE /api/v1/namespaces/sd-judge-n"),
         "and goes last: {asked:?}"
     );
 }
 
 #[tokio::test]
-async fn a_world_is_removed_also_after_a_failure() {
-    fn bend(request: &Request, body: &mut Value) {
+async fn everything_is_removed_after_a_failure() {
+    fn alter(request: &Request, body: &mut Value) {
         if request.method.as_str() == "GET" {
             body["data"]["color"] = "red".into();
         }
     }
     let shelf = Shelf {
-        bend: Some(bend),
+        alter: Some(alter),
         ..Shelf::default()
     };
     let (outcome, _server) = play(READ, shelf.clone()).await;
@@ -137,7 +152,7 @@ async fn a_world_is_removed_also_after_a_failure() {
 
 #[tokio::test]
 async fn another_type_is_a_failure() {
-    fn bend(request: &Request, body: &mut Value) {
+    fn alter(request: &Request, body: &mut Value) {
         if request.method.as_str() == "GET" {
             body["kind"] = "Secret".into();
         }
@@ -145,7 +160,7 @@ async fn another_type_is_a_failure() {
     let (outcome, _server) = play(
         READ,
         Shelf {
-            bend: Some(bend),
+            alter: Some(alter),
             ..Shelf::default()
         },
     )
@@ -154,7 +169,7 @@ async fn another_type_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_world_that_cannot_be_made_fails_the_trial_with_the_request_that_failed() {
+async fn a_failed_set_up_names_the_request_that_failed() {
     let server = MockServer::start().await;
     Mock::given(any())
         .respond_with(ResponseTemplate::new(503).set_body_string("too busy"))
@@ -168,7 +183,7 @@ async fn a_world_that_cannot_be_made_fails_the_trial_with_the_request_that_faile
     let trial = selection
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
-    let outcome = trial.play(&target, "judge").await;
+    let outcome = trial.play(&target, &Run::new("judge")).await;
     let failure = outcome.verdict.failure().unwrap();
     assert!(
         failure.mismatches[0].actual.contains("503") && failure.mismatches[0].actual.contains("curl"),
@@ -195,7 +210,7 @@ async fn a_token_is_presented_and_never_shown() {
     let trial = selection
         .of(&Catalog::embedded().unwrap(), Profile::Documented)
         .remove(0);
-    let outcome = trial.play(&target, "judge").await;
+    let outcome = trial.play(&target, &Run::new("judge")).await;
     assert!(!format!("{outcome:?}").contains("hush"));
     let asked = server.received_requests().await.unwrap();
     assert!(asked.iter().all(|request| {

@@ -44,9 +44,9 @@ const RESOURCES: &str = "discovery/resources/batch-v1/resources";
 #[tokio::test(flavor = "multi_thread")]
 async fn it_ends_with_0_if_nothing_failed_and_with_1_if_something_did() {
     let good = discovery(json!([{"name": "jobs", "kind": "Job", "namespaced": true}])).await;
-    let bent = discovery(json!([{"name": "jobs", "kind": "Work", "namespaced": true}])).await;
+    let altered = discovery(json!([{"name": "jobs", "kind": "Work", "namespaced": true}])).await;
     assert_eq!(code(&["conformance", "--target", &good.uri(), RESOURCES]), 0);
-    assert_eq!(code(&["conformance", "--target", &bent.uri(), RESOURCES]), 1);
+    assert_eq!(code(&["conformance", "--target", &altered.uri(), RESOURCES]), 1);
 }
 
 #[test]
@@ -80,7 +80,10 @@ fn the_list_names_every_operation_and_each_line_is_one_object() {
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let trial: Value = serde_json::from_str(line).unwrap();
         let fields: Vec<&str> = trial.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(fields, ["id", "operation", "level", "requirement", "source"]);
+        assert_eq!(
+            fields,
+            ["id", "operation", "level", "requirement", "source", "statements"]
+        );
         operations.insert(trial["operation"].as_str().unwrap().to_owned());
     }
     assert_eq!(operations.len(), 264);
@@ -89,14 +92,14 @@ fn the_list_names_every_operation_and_each_line_is_one_object() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
-    let bent = discovery(json!([])).await;
+    let altered = discovery(json!([])).await;
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (junit, html, lines, said) = (file("r.xml"), file("r.html"), file("r.json"), file("said"));
     let arguments = [
         "conformance",
         "--target",
-        &bent.uri(),
+        &altered.uri(),
         "--junit",
         &junit,
         "--html",
@@ -108,7 +111,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
         "discovery/resources/batch-v1",
     ];
     let output = stuntdouble(&arguments);
-    let curl = format!("curl -sS -i '{}/apis/batch/v1'", bent.uri());
+    let curl = format!("curl -sS -i '{}/apis/batch/v1'", altered.uri());
 
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains(&format!("FAILED {RESOURCES}")), "{text}");
@@ -149,7 +152,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passed() {
-    let bent = discovery(json!([])).await;
+    let altered = discovery(json!([])).await;
     let folder = tempfile::tempdir().unwrap();
     let known = folder.path().join("known.yaml");
     std::fs::write(&known, format!("- id: {RESOURCES}\n  reason: there are no jobs here\n")).unwrap();
@@ -158,7 +161,7 @@ async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passe
         code(&[
             "conformance",
             "--target",
-            &bent.uri(),
+            &altered.uri(),
             "--expectations",
             &known,
             RESOURCES
@@ -169,7 +172,7 @@ async fn a_known_failure_does_not_fail_the_run_and_what_is_skipped_has_not_passe
     let output = stuntdouble(&[
         "conformance",
         "--target",
-        &bent.uri(),
+        &altered.uri(),
         "--format",
         "json",
         "core/v1/proxy/pods-get/passed-on",
@@ -211,5 +214,65 @@ async fn what_touches_the_whole_cluster_is_skipped_on_a_server_that_is_not_the_s
             .unwrap()
             .iter()
             .any(|request| request.method.as_str() == "DELETE" && request.url.path() == "/api/v1/namespaces")
+    );
+}
+
+/// A server that gives the same answer to every request.
+async fn always(status: u16, body: &str) -> MockServer {
+    let server = MockServer::start().await;
+    let answer = ResponseTemplate::new(status).set_body_raw(body.to_owned(), "application/json");
+    Mock::given(wiremock::matchers::any())
+        .respond_with(answer)
+        .mount(&server)
+        .await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_must_passes_on_a_server_that_gives_one_answer_to_everything() {
+    for (status, body) in [(404, "404 page not found"), (200, "{}")] {
+        let server = always(status, body).await;
+        // Every kind has the same cases, so one stands for the others.
+        let filters = [
+            "core/v1/configmaps/",
+            "core/v1/componentstatuses/",
+            "core/v1/proxy/services-get/",
+            "discovery/",
+        ];
+        let uri = server.uri();
+        let arguments = [
+            &[
+                "conformance",
+                "--target",
+                &uri,
+                "--format",
+                "json",
+                "--timeout",
+                "2",
+                "--jobs",
+                "64",
+            ],
+            filters.as_slice(),
+        ];
+        let output = stuntdouble(&arguments.concat());
+        assert_eq!(output.status.code(), Some(1), "{status}");
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let passed: Vec<String> = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|line| line["verdict"] == "passed" && line["level"] == "must")
+            .map(|line| line["id"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(passed, Vec::<String>::new(), "{status}");
+    }
+}
+
+#[test]
+fn coverage_names_every_statement() {
+    let output = stuntdouble(&["conformance", "--coverage"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("query/pretty") && text.contains("264 of 264 operations"),
+        "{text}"
     );
 }

@@ -5,9 +5,9 @@
 use std::sync::{Arc, atomic::AtomicBool};
 
 use rstest::rstest;
-use stuntdouble_cassettes::recorder::{Options, Recorder};
+use stuntdouble_cassettes::{Recorder, RecorderOptions};
 use stuntdouble_suite::{
-    catalog::{Catalog, Need, Profile},
+    catalog::{Catalog, Level, Need, Profile},
     report::Summary,
     target::{Credentials, Target},
     trial::{Expectations, Partition, Runner, Selection, Verdict},
@@ -18,21 +18,23 @@ async fn run(target: Target, profile: Profile, selection: &Selection) -> Summary
     let runner = Runner {
         target: Arc::new(target),
         run: "kept".to_owned(),
-        at_once: 32,
+        jobs: 32,
+        retries: 0,
         allow_cluster_wide: false,
+        level: Level::May,
         expectations: Expectations::default(),
         stop: Arc::new(AtomicBool::new(false)),
     };
     let trials = selection.of(&Catalog::embedded().unwrap(), profile);
     let mut summary = Summary::default();
-    runner.run(trials, profile, |event| summary.hear(&event)).await;
+    runner.run(trials, profile, |event| summary.handle(&event)).await;
     summary
 }
 
 fn failed(summary: &Summary) -> Vec<String> {
     summary
         .failures()
-        .map(|outcome| format!("{}: {:?}", outcome.trial.row.id, outcome.verdict.failure()))
+        .map(|outcome| format!("{}: {:?}", outcome.trial.case.id, outcome.verdict.failure()))
         .collect()
 }
 
@@ -51,10 +53,10 @@ async fn the_suite_passes_against_a_cassette_of_a_whole_run(
         ..Selection::default()
     };
     let simulator = Target::simulator(profile).await.unwrap();
-    let mut options = Options::new(simulator.base());
+    let mut options = RecorderOptions::new(simulator.base());
     options.profile = Some(profile.to_string());
     let recorder = Recorder::start(options, &cassette).await.unwrap();
-    let live = run(simulator.by_way_of(&recorder.url()), profile, &selection).await;
+    let live = run(simulator.via(&recorder.url()), profile, &selection).await;
     assert_eq!(failed(&live), Vec::<String>::new());
     assert_eq!(recorder.failure(), None);
     recorder.stop().await;
@@ -69,9 +71,9 @@ async fn the_suite_passes_against_a_cassette_of_a_whole_run(
         .values()
         .filter(|outcome| matches!(outcome.verdict, Verdict::Skipped(_)));
     for outcome in skipped {
-        let case = &outcome.trial.row.case;
+        let case = &outcome.trial.case.data;
         let elsewhere = case.cluster_wide || case.credential.is_some() || case.needs.contains(&Need::LogSearch);
-        assert!(elsewhere, "{}", outcome.trial.row.id);
+        assert!(elsewhere, "{}", outcome.trial.case.id);
     }
     assert!(replayed.total().passed > 700, "{}", replayed.total().passed);
 }

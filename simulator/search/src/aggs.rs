@@ -1,13 +1,16 @@
 //! Aggregations: numbers about the documents that a search matched.
 //!
-//! Promises: exact counts, over all indices at once; any aggregation can stand under any that has buckets.
-//! Limits: so many buckets an answer; so many levels; no scripts.
+//! Guarantees: every aggregation with buckets takes every other one as a sub-aggregation; terms are counted per shard.
+//! Limits: a bounded number of buckets and levels; no scripts, no nested documents.
 //! Source: Elasticsearch 1.5's aggregations.
 
 mod buckets;
+pub(crate) mod facets;
+mod geo;
 mod histogram;
 mod metrics;
 mod ranges;
+mod significant;
 mod terms;
 mod values;
 
@@ -48,7 +51,7 @@ impl Matches {
         self.sets.iter().map(|set| set.docs.len()).sum()
     }
 
-    /// The documents that `keep` keeps, told by the place of their set and their number.
+    /// The documents for which `keep` returns true; it gets the position of the set and the document.
     fn filtered(&self, mut keep: impl FnMut(usize, u32) -> bool) -> Matches {
         let mut kept = Matches::default();
         for (at, set) in self.sets.iter().enumerate() {
@@ -96,14 +99,13 @@ impl DocSet {
     }
 }
 
-/// An aggregation that is wanted: its name, its kind, its settings, and what stands under it.
+/// An aggregation of a request: its name, its kind, its settings, and its sub-aggregations.
 #[derive(Clone, Debug)]
-struct Aggregation {
+pub(crate) struct Aggregation {
     name: String,
     kind: String,
     settings: Value,
-    under: Vec<Aggregation>,
-    meta: Option<Value>,
+    sub_aggregations: Vec<Aggregation>,
 }
 
 /// What all aggregations of a search share.
@@ -114,7 +116,16 @@ struct Scope<'a> {
     buckets: Cell<usize>,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    fn new(cluster: &'a Cluster, searched: &'a [Searched]) -> Scope<'a> {
+        Scope {
+            cluster,
+            searched,
+            now: cluster.now(),
+            buckets: Cell::new(0),
+        }
+    }
+
     /// Counts buckets against the limit.
     fn spend(&self, buckets: usize) -> Result<()> {
         let spent = self.buckets.get() + buckets;
@@ -133,14 +144,113 @@ impl Scope<'_> {
 }
 
 fn refuse(reason: impl Into<String>) -> SearchError {
-    SearchError::new(
-        400,
-        "SearchParseException",
-        format!("Parse Failure [{}]", reason.into()),
-    )
+    SearchError::search(reason)
 }
 
-fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
+/// An error while documents are collected.
+fn failed(reason: impl Into<String>) -> SearchError {
+    SearchError::new(500, "AggregationExecutionException", reason)
+}
+
+const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
+
+/// The settings of a kind of aggregation; none if there is no such kind.
+fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
+    Some(match kind {
+        "terms" => &[
+            "size",
+            "shard_size",
+            "shardSize",
+            "min_doc_count",
+            "minDocCount",
+            "shard_min_doc_count",
+            "shardMinDocCount",
+            "order",
+            "include",
+            "exclude",
+            "execution_hint",
+            "executionHint",
+            "collect_mode",
+            "collectMode",
+            "show_term_doc_count_error",
+            "showTermDocCountError",
+            "value_type",
+            "valueType",
+            "format",
+        ],
+        "significant_terms" => &[
+            "size",
+            "shard_size",
+            "shardSize",
+            "min_doc_count",
+            "minDocCount",
+            "shard_min_doc_count",
+            "shardMinDocCount",
+            "include",
+            "exclude",
+            "execution_hint",
+            "executionHint",
+            "background_filter",
+            "mutual_information",
+            "chi_square",
+            "gnd",
+            "percentage",
+            "jlh",
+            "script_heuristic",
+            "format",
+        ],
+        "histogram" => &[
+            "interval",
+            "min_doc_count",
+            "minDocCount",
+            "keyed",
+            "order",
+            "extended_bounds",
+            "extendedBounds",
+            "format",
+        ],
+        "date_histogram" => &[
+            "interval",
+            "min_doc_count",
+            "minDocCount",
+            "keyed",
+            "order",
+            "extended_bounds",
+            "extendedBounds",
+            "format",
+            "time_zone",
+            "timeZone",
+            "pre_zone",
+            "preZone",
+            "post_zone",
+            "postZone",
+            "pre_offset",
+            "preOffset",
+            "post_offset",
+            "postOffset",
+            "offset",
+            "pre_zone_adjust_large_interval",
+            "preZoneAdjustLargeInterval",
+            "factor",
+        ],
+        "range" | "date_range" | "ip_range" => &["ranges", "keyed", "format"],
+        "min" | "max" | "avg" | "sum" | "stats" | "value_count" | "missing" => &["format"],
+        "extended_stats" => &["format", "sigma"],
+        "percentiles" => &["percents", "keyed", "compression", "format"],
+        "percentile_ranks" => &["values", "keyed", "compression", "format"],
+        "cardinality" => &["precision_threshold", "precisionThreshold", "rehash"],
+        "geohash_grid" => &["precision", "size", "shard_size", "shardSize"],
+        "geo_bounds" => &["wrap_longitude", "wrapLongitude"],
+        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children" => &[],
+        _ => return None,
+    })
+}
+
+/// Parses aggregations.
+///
+/// # Errors
+/// An aggregation of no kind or of several, settings that it does not have, too many levels.
+pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
     let all = wanted
         .as_object()
         .ok_or_else(|| refuse("aggregations must be an object"))?;
@@ -151,93 +261,149 @@ fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
         .map(|(name, definition)| {
             let definition = definition.as_object().ok_or_else(|| {
                 refuse(format!(
-                    "Aggregation definition for [{name}] starts with a value, expected an object"
+                    "Aggregation definition for [{name} starts with a [{}], expected a [START_OBJECT].",
+                    token_of(definition)
                 ))
             })?;
-            let mut found = None;
-            let mut under = Vec::new();
-            let mut meta = None;
+            let mut found: Option<(&String, &Value)> = None;
+            let mut sub_aggregations = Vec::new();
             for (key, value) in definition {
-                match key.as_str() {
-                    "aggs" | "aggregations" => under = parse(value, depth - 1)?,
-                    "meta" => meta = Some(value.clone()),
-                    kind if found.is_none() => found = Some((kind.to_owned(), value.clone())),
-                    kind => {
+                match (key.as_str(), found) {
+                    ("aggs" | "aggregations", _) => sub_aggregations = parse(value, depth - 1)?,
+                    (_, None) => {
+                        check(name, key, value)?;
+                        found = Some((key, value));
+                    }
+                    (kind, Some((first, _))) => {
                         return Err(refuse(format!(
-                            "Found two aggregation type definitions in [{name}]: [{}] and [{kind}]",
-                            found.as_ref().map_or("", |(kind, _)| kind.as_str())
+                            "Found two aggregation type definitions in [{name}]: [{first}] and [{kind}]"
                         )));
                     }
                 }
             }
             let (kind, settings) =
                 found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
-            if settings.get("script").is_some() {
-                return Err(refuse(format!("scripts are disabled, but [{name}] has one")));
-            }
             Ok(Aggregation {
                 name: name.clone(),
-                kind,
-                settings,
-                under,
-                meta,
+                kind: kind.clone(),
+                settings: settings.clone(),
+                sub_aggregations,
             })
         })
         .collect()
 }
 
-/// What `wanted` comes to over `matches`.
+/// Name of a value's first token.
+fn token_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "VALUE_NULL",
+        Value::Bool(_) => "VALUE_BOOLEAN",
+        Value::Number(_) => "VALUE_NUMBER",
+        Value::String(_) => "VALUE_STRING",
+        Value::Array(_) => "START_ARRAY",
+        Value::Object(_) => "START_OBJECT",
+    }
+}
+
+/// Fails for a kind that does not exist, settings that it does not have, and a field that is missing.
+fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
+    let known =
+        settings_of(kind).ok_or_else(|| refuse(format!("Could not find aggregator type [{kind}] in [{name}]")))?;
+    let free = matches!(
+        kind,
+        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children"
+    );
+    if free {
+        return Ok(());
+    }
+    let place = if kind.ends_with("histogram") {
+        "aggregation "
+    } else {
+        ""
+    };
+    for (key, value) in settings.as_object().into_iter().flatten() {
+        if !known.contains(&key.as_str()) && !FIELD.contains(&key.as_str()) {
+            return Err(refuse(format!(
+                "Unknown key for a {} in {place}[{name}]: [{key}].",
+                token_of(value)
+            )));
+        }
+    }
+    if settings.get("script").is_some() {
+        return Err(refuse(format!("scripts are disabled, but [{name}] has one")));
+    }
+    if kind.ends_with("histogram") {
+        histogram::Rounding::parse(settings, kind == "date_histogram", name)?;
+    }
+    if settings.get("field").is_none() {
+        return Err(SearchError::new(
+            400,
+            "AggregationExecutionException",
+            format!("could not find the appropriate value context to perform aggregation [{name}]"),
+        ));
+    }
+    Ok(())
+}
+
+/// Returns whether aggregations need the scores of documents.
+pub(crate) fn need_scores(wanted: &[Aggregation]) -> bool {
+    wanted
+        .iter()
+        .any(|aggregation| aggregation.kind == "top_hits" || need_scores(&aggregation.sub_aggregations))
+}
+
+/// The aggregations of the documents that a search matched.
 ///
 /// # Errors
-/// Aggregations that are not understood, or that have too many buckets.
-pub(crate) fn aggregate(cluster: &Cluster, searched: &[Searched], wanted: &Value, matches: Matches) -> Result<Value> {
-    let scope = Scope {
-        cluster,
-        searched,
-        now: cluster.now(),
-        buckets: Cell::new(0),
-    };
-    all(&scope, &parse(wanted, cluster.options.limits.depth)?, &matches).map(Value::Object)
+/// An aggregation that fails, or that has too many buckets.
+pub(crate) fn aggregate(
+    cluster: &Cluster,
+    searched: &[Searched],
+    wanted: &[Aggregation],
+    matches: &Matches,
+) -> Result<Value> {
+    all(&Scope::new(cluster, searched), wanted, matches).map(Value::Object)
 }
 
 fn all(scope: &Scope<'_>, wanted: &[Aggregation], matches: &Matches) -> Result<Map<String, Value>> {
     wanted
         .iter()
-        .map(|aggregation| {
-            let mut shown = one(scope, aggregation, matches)?;
-            if let Some(meta) = &aggregation.meta {
-                shown["meta"] = meta.clone();
-            }
-            Ok((aggregation.name.clone(), shown))
-        })
+        .map(|aggregation| Ok((aggregation.name.clone(), one(scope, aggregation, matches)?)))
         .collect()
 }
 
 fn one(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     match aggregation.kind.as_str() {
         "terms" => terms::terms(scope, aggregation, matches),
-        "significant_terms" | "nested" | "reverse_nested" | "children" | "geohash_grid" | "geo_distance"
-        | "geo_bounds" | "scripted_metric" => Err(refuse(format!(
-            "[{}] aggregations are not part of this backend",
-            aggregation.kind
-        ))),
+        "significant_terms" => significant::significant_terms(scope, aggregation, matches),
         "date_histogram" | "histogram" => histogram::histogram(scope, aggregation, matches),
         "range" | "date_range" | "ip_range" => ranges::ranges(scope, aggregation, matches),
         "filter" | "filters" | "missing" | "global" => buckets::buckets(scope, aggregation, matches),
         "top_hits" => metrics::top_hits(scope, aggregation, matches),
-        "min" | "max" | "avg" | "sum" | "stats" | "extended_stats" | "value_count" | "cardinality" | "percentiles" => {
-            metrics::metric(scope, aggregation, matches)
+        "geohash_grid" => geo::geohash_grid(scope, aggregation, matches),
+        "geo_bounds" => geo::geo_bounds(scope, aggregation, matches),
+        // No document has children or nested objects.
+        "children" => bucket(scope, &aggregation.sub_aggregations, Map::new(), &Matches::default()),
+        "nested" => {
+            let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
+            Err(failed(format!("[nested] nested path [{path}] is not nested")))
         }
-        other => Err(refuse(format!(
-            "Could not find aggregator type [{other}] in [{}]",
+        "reverse_nested" => Err(refuse(format!(
+            "Reverse nested aggregation [{}] can only be used inside a [nested] aggregation",
             aggregation.name
         ))),
+        _ => metrics::metric(scope, aggregation, matches),
     }
 }
 
-/// A bucket: what says which it is, how many documents it has, and what stands under it.
-fn bucket(scope: &Scope<'_>, under: &[Aggregation], mut head: Map<String, Value>, matches: &Matches) -> Result<Value> {
+/// A bucket: its key, its number of documents, its sub-aggregations.
+fn bucket(
+    scope: &Scope<'_>,
+    sub_aggregations: &[Aggregation],
+    mut head: Map<String, Value>,
+    matches: &Matches,
+) -> Result<Value> {
     head.insert("doc_count".to_owned(), json!(matches.count()));
-    head.extend(all(scope, under, matches)?);
+    head.extend(all(scope, sub_aggregations, matches)?);
     Ok(Value::Object(head))
 }

@@ -19,9 +19,12 @@ pub fn check_query(text: &str) -> Result<String> {
         mapping: &mapping,
         now: 0,
         most_clauses: limits.clauses,
+        depth: limits.depth,
+        documents: None,
+        names: None,
     };
     let query = parse_string(&context, text, &StringSettings::default())?;
-    Weight::of(&query, &View::default(), &Shard::new())?;
+    Weight::of(&query, &View::default(), &Shard::new(), None)?;
     Ok(label(&query))
 }
 

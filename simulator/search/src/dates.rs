@@ -7,8 +7,12 @@
 mod iso;
 mod math;
 mod pattern;
+mod zone;
 
 pub(crate) use math::{Unit, add_units, floor_to, parse_math};
+pub(crate) use zone::TimeZone;
+
+use crate::error::SearchError;
 
 /// One of the formats of a date field, or several in the order in which they are tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +91,27 @@ impl DateFormat {
     /// As [`DateFormat::parse`], and if that fails, as a number of milliseconds.
     pub(crate) fn parse_lenient(&self, text: &str, fill: Fill) -> Option<i64> {
         self.parse(text, fill).or_else(|| text.parse().ok())
+    }
+
+    /// The error of a text that is no date of this format.
+    pub(crate) fn invalid(&self, text: &str) -> SearchError {
+        let at = match self.parts.first() {
+            Some(Part::Iso) => iso::malformed_at(text),
+            _ => 0,
+        };
+        let sample = text
+            .char_indices()
+            .nth(at + 32)
+            .filter(|(end, _)| text.len() > end + 3)
+            .map_or_else(
+                || text.to_owned(),
+                |(end, _)| format!("{}...", text.get(..end).unwrap_or("")),
+            );
+        SearchError::argument(match sample.get(at..) {
+            _ if at == 0 => format!("Invalid format: \"{sample}\""),
+            Some(rest) if !rest.is_empty() => format!("Invalid format: \"{sample}\" is malformed at \"{rest}\""),
+            _ => format!("Invalid format: \"{sample}\" is too short"),
+        })
     }
 
     /// `millis` as text, in the first of the formats.

@@ -1,49 +1,101 @@
-//! What the backend refuses, and how it says so.
+//! Errors of the backend, with the names and statuses of Elasticsearch 1.5's exceptions.
 //!
-//! Promises: one value per refusal, turned into `{"error": "Kind[reason]", "status": N}` in one place.
-//! Source: the exceptions of Elasticsearch 1.5, by name and status.
+//! Guarantees: one value per error, turned into `{"error": "Kind[reason]; nested: ...", "status": N}` in one place.
+//! Source: `ExceptionsHelper.detailedMessage` of Elasticsearch 1.5 for the text of nested exceptions.
 
-use thiserror::Error;
+use std::fmt;
 
-/// A refusal: its status, the name of the exception that the real backend would raise, and what it says.
-#[derive(Clone, Debug, Error)]
-#[error("{kind}[{reason}]")]
+/// An error: its HTTP status, the exception that Elasticsearch 1.5 throws, its message, and what caused it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SearchError {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The exception's name.
+    /// Simple name of the exception.
     pub kind: &'static str,
-    /// What it says.
+    /// Message.
     pub reason: String,
+    /// The exception that caused this one.
+    pub cause: Option<Box<SearchError>>,
 }
 
-/// The answer of anything that can refuse.
+impl fmt::Display for SearchError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}[{}]", self.kind, self.reason)?;
+        let mut next = self.cause.as_deref();
+        if next.is_some() {
+            formatter.write_str("; ")?;
+        }
+        while let Some(cause) = next {
+            write!(formatter, "nested: {}[{}]; ", cause.kind, cause.reason)?;
+            next = cause.cause.as_deref();
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SearchError {}
+
+/// Result of a search operation.
 pub type Result<T> = std::result::Result<T, SearchError>;
 
 impl SearchError {
-    /// A refusal with all its parts.
+    /// An error without a cause.
     pub fn new(status: u16, kind: &'static str, reason: impl Into<String>) -> SearchError {
         SearchError {
             status,
             kind,
             reason: reason.into(),
+            cause: None,
         }
+    }
+
+    /// This error with `cause` below its innermost cause.
+    pub(crate) fn caused_by(mut self, cause: SearchError) -> SearchError {
+        let mut innermost = &mut self.cause;
+        while let Some(error) = innermost {
+            innermost = &mut error.cause;
+        }
+        *innermost = Some(Box::new(cause));
+        self
     }
 
     pub(crate) fn illegal(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "ElasticsearchIllegalArgumentException", reason)
     }
 
+    /// Java's `IllegalArgumentException`.
+    pub(crate) fn argument(reason: impl Into<String>) -> SearchError {
+        SearchError::new(400, "IllegalArgumentException", reason)
+    }
+
     pub(crate) fn parse(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "ElasticsearchParseException", reason)
     }
 
-    /// What a query says that cannot be understood.
+    /// A query that cannot be parsed.
     pub(crate) fn query(reason: impl Into<String>) -> SearchError {
         SearchError::new(400, "QueryParsingException", reason)
     }
 
+    /// A part of a search request that cannot be parsed. The search adds its context to the reason.
+    pub(crate) fn search(reason: impl Into<String>) -> SearchError {
+        SearchError::new(400, "SearchParseException", reason)
+    }
+
+    /// A request that lacks what it needs.
+    pub(crate) fn validation(reason: &str) -> SearchError {
+        SearchError::new(
+            400,
+            "ActionRequestValidationException",
+            format!("Validation Failed: 1: {reason};"),
+        )
+    }
+
     pub(crate) fn number(text: &str) -> SearchError {
+        if text.trim().is_empty() && text.is_empty() {
+            return SearchError::new(400, "NumberFormatException", "empty String");
+        }
         SearchError::new(400, "NumberFormatException", format!("For input string: \"{text}\""))
     }
 
@@ -59,8 +111,8 @@ impl SearchError {
         SearchError::new(413, "TooLongFrameException", reason)
     }
 
-    /// The index itself failed, which no request should bring about.
-    pub(crate) fn engine(error: impl std::fmt::Display) -> SearchError {
+    /// A failure of the index itself, which no request should cause.
+    pub(crate) fn engine(error: impl fmt::Display) -> SearchError {
         SearchError::new(500, "EngineException", error.to_string())
     }
 }
@@ -74,5 +126,19 @@ impl From<tantivy::TantivyError> for SearchError {
 impl From<std::io::Error> for SearchError {
     fn from(error: std::io::Error) -> SearchError {
         SearchError::engine(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_nested_in_the_text() {
+        let error = SearchError::mapping("failed to parse [n]").caused_by(SearchError::number("abc"));
+        assert_eq!(
+            error.to_string(),
+            "MapperParsingException[failed to parse [n]]; nested: NumberFormatException[For input string: \"abc\"]; "
+        );
     }
 }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
-use crate::mapping::Mapping;
-use crate::query::{Matcher, Query, QueryKind, TermTest};
+use crate::mapping::Kind;
+use crate::query::{Context, Matcher, Query, QueryKind, SpanQuery, TermTest, parse_body};
 
 /// What a query asks of one field.
 #[derive(Default)]
@@ -38,7 +38,9 @@ struct Settings {
 impl Settings {
     fn parse(all: &Value, own: &Value) -> Settings {
         let get = |key: &str| own.get(key).or_else(|| all.get(key));
+        let styled = get("tags_schema").and_then(Value::as_str) == Some("styled");
         let tag = |key: &str, default: &str| match get(key) {
+            _ if styled && key == "pre_tags" => "<em class=\"hlt1\">".to_owned(),
             Some(Value::Array(tags)) => tags.first().and_then(Value::as_str).unwrap_or(default).to_owned(),
             Some(Value::String(tag)) => tag.clone(),
             _ => default.to_owned(),
@@ -66,9 +68,10 @@ impl Settings {
 pub(crate) fn highlight(
     wanted: &Value,
     query: &Query,
-    mapping: &Mapping,
+    context: &Context<'_>,
     source: &Value,
 ) -> Result<Map<String, Value>> {
+    let mapping = context.mapping;
     let fields: Vec<(String, Value)> = match wanted.get("fields") {
         Some(Value::Object(fields)) => fields.iter().map(|(name, own)| (name.clone(), own.clone())).collect(),
         Some(Value::Array(items)) => items
@@ -77,24 +80,16 @@ pub(crate) fn highlight(
             .flatten()
             .map(|(name, own)| (name.clone(), own.clone()))
             .collect(),
-        _ => {
-            return Err(SearchError::new(
-                400,
-                "SearchParseException",
-                "Parse Failure [highlight needs fields]",
-            ));
-        }
+        _ => vec![],
     };
     let mut found = Map::new();
     for (pattern, own) in fields {
         let settings = Settings::parse(wanted, &own);
+        let own_query;
         let query = match own.get("highlight_query").or_else(|| wanted.get("highlight_query")) {
-            Some(_) => {
-                return Err(SearchError::new(
-                    400,
-                    "SearchParseException",
-                    "Parse Failure [highlight_query is not part of this backend]",
-                ));
+            Some(body) => {
+                own_query = parse_body(context, body)?;
+                &own_query
             }
             None => query,
         };
@@ -107,18 +102,35 @@ pub(crate) fn highlight(
             let Some(field) = mapping.field(&name) else {
                 continue;
             };
+            if pattern.contains('*') && field.field_type.kind != Kind::String {
+                continue;
+            }
+            match own.get("type").or_else(|| wanted.get("type")).and_then(Value::as_str) {
+                Some("fvh" | "fast-vector-highlighter") if !field.field_type.has_offsets_in_vectors() => {
+                    return Err(SearchError::illegal(format!(
+                        "the field [{name}] should be indexed with term vector with position offsets to be used with fast vector highlighter"
+                    )));
+                }
+                Some("postings" | "postings-highlighter") if !field.field_type.has_offsets_in_postings() => {
+                    return Err(SearchError::illegal(format!(
+                        "the field [{name}] should be indexed with positions and offsets in the postings list to be used with postings highlighter"
+                    )));
+                }
+                _ => {}
+            }
             let mut terms = Wanted::default();
             collect(query, if settings.match_field { Some(&name) } else { None }, &mut terms)?;
             let mut fragments = Vec::new();
             for value in extract(source, &name) {
                 let Some(text) = value.as_str() else { continue };
-                let mut spans = Vec::new();
+                let (mut spans, mut tokens) = (Vec::new(), Vec::new());
                 field.search_analyzer.analyze(text, &mut |token| {
+                    tokens.push((token.start, token.end));
                     if terms.has(token.text) {
                         spans.push((token.start, token.end));
                     }
                 });
-                fragments.extend(cut(text, &spans, &settings));
+                fragments.extend(cut(text, &tokens, &spans, &settings));
             }
             fragments.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
             let mut texts: Vec<String> = fragments.into_iter().map(|(_, text)| text).collect();
@@ -158,7 +170,7 @@ fn collect(query: &Query, field: Option<&str>, wanted: &mut Wanted) -> Result<()
                 wanted.tests.push(TermTest::new(&Matcher::Prefix(prefix.clone()))?);
             }
         }
-        QueryKind::Multi { field, matcher } if fits(&field.name) => wanted.tests.push(TermTest::new(matcher)?),
+        QueryKind::MultiTerm { field, matcher } if fits(&field.name) => wanted.tests.push(TermTest::new(matcher)?),
         QueryKind::Bool { clauses, .. } => {
             for (occur, query) in clauses {
                 if *occur != crate::query::Occur::MustNot {
@@ -166,68 +178,84 @@ fn collect(query: &Query, field: Option<&str>, wanted: &mut Wanted) -> Result<()
                 }
             }
         }
-        QueryKind::Best { queries, .. } => queries.iter().try_for_each(|query| collect(query, field, wanted))?,
+        QueryKind::DisjunctionMax { queries, .. } => {
+            queries.iter().try_for_each(|query| collect(query, field, wanted))?
+        }
         QueryKind::Constant(inner) => collect(inner, field, wanted)?,
+        QueryKind::Functions { query, .. } => collect(query, field, wanted)?,
+        QueryKind::Boosting { positive, .. } => collect(positive, field, wanted)?,
+        QueryKind::Blended { fields, text, .. } if fields.iter().any(|(field, _)| fits(&field.name)) => {
+            wanted.terms.extend([text.clone()]);
+        }
+        QueryKind::Span(span) => {
+            let mut open = vec![span];
+            while let Some(span) = open.pop() {
+                match span {
+                    SpanQuery::Term { field, text } if fits(&field.name) => wanted.terms.extend([text.clone()]),
+                    SpanQuery::MultiTerm { field, matcher } if fits(&field.name) => {
+                        wanted.tests.push(TermTest::new(matcher)?);
+                    }
+                    _ => {}
+                }
+                open.extend(span.clauses());
+            }
+        }
         QueryKind::Filtered { query, .. } => collect(query, field, wanted)?,
         _ => {}
     }
     Ok(())
 }
 
-/// The fragments of a text that have marked words, with how many they have.
-fn cut(text: &str, spans: &[(usize, usize)], settings: &Settings) -> Vec<(usize, String)> {
-    let mut fragments = Vec::new();
-    let mut rest = spans;
-    let whole = settings.fragments == 0;
-    while let Some((first, _)) = rest.first() {
-        let start = if whole {
-            0
-        } else {
-            fragment_start(text, *first, settings.fragment_size)
-        };
-        let end = if whole {
-            text.len()
-        } else {
-            fragment_end(text, start, settings.fragment_size).max(rest.first().map_or(0, |(_, end)| *end))
-        };
-        let inside = rest.iter().take_while(|(_, to)| *to <= end).count().max(1);
-        let (marked, after) = rest.split_at(inside.min(rest.len()));
+/// The fragments of a text that have marked words, with the number of different words.
+///
+/// As in Lucene's `SimpleFragmenter`, a fragment ends with the token whose end reaches a multiple of the fragment size.
+fn cut(text: &str, tokens: &[(usize, usize)], spans: &[(usize, usize)], settings: &Settings) -> Vec<(usize, String)> {
+    let mut starts = vec![0];
+    let mut fragments = 1;
+    if settings.fragments > 0 {
+        let units = |end: usize| text.get(..end).map_or(0, |before| before.encode_utf16().count());
+        let length = units(text.len());
+        let mut last = 0;
+        for (_, end) in tokens {
+            let end_units = units(*end);
+            if end_units >= settings.fragment_size * fragments && length - end_units >= settings.fragment_size / 2 {
+                fragments += 1;
+                // The token belongs to the new fragment, with what precedes it.
+                starts.push(last);
+            }
+            last = *end;
+        }
+    }
+    let mut found = Vec::new();
+    for (at, start) in starts.iter().enumerate() {
+        let next = starts.get(at + 1).copied();
+        let end = next.unwrap_or(text.len());
+        let inside: Vec<&(usize, usize)> = spans
+            .iter()
+            .filter(|(from, to)| from >= start && (*to <= end && (next.is_none() || *from < end)))
+            .collect();
+        if inside.is_empty() {
+            continue;
+        }
         let mut fragment = String::new();
-        let mut at = start;
-        for (from, to) in marked {
-            fragment.push_str(text.get(at..*from).unwrap_or(""));
+        let mut position = *start;
+        for (from, to) in inside.iter().copied() {
+            fragment.push_str(text.get(position..*from).unwrap_or(""));
             fragment.push_str(&settings.open);
             fragment.push_str(text.get(*from..*to).unwrap_or(""));
             fragment.push_str(&settings.close);
-            at = *to;
+            position = *to;
         }
-        fragment.push_str(text.get(at..end).unwrap_or(""));
-        fragments.push((marked.len(), fragment));
-        rest = after;
+        fragment.push_str(text.get(position..end).unwrap_or(""));
+        let mut words: Vec<String> = inside
+            .iter()
+            .map(|(from, to)| text.get(*from..*to).unwrap_or("").to_lowercase())
+            .collect();
+        words.sort();
+        words.dedup();
+        found.push((words.len(), fragment));
     }
-    fragments
-}
-
-/// Fragments follow one another from the beginning, so each starts at a multiple of its size, at a word.
-fn fragment_start(text: &str, first: usize, size: usize) -> usize {
-    let mut start = 0;
-    loop {
-        let end = fragment_end(text, start, size);
-        if end > first || end <= start {
-            return start;
-        }
-        start = end;
-    }
-}
-
-/// The end of the word in which a fragment is as long as it may be.
-fn fragment_end(text: &str, start: usize, size: usize) -> usize {
-    let rest = text.get(start..).unwrap_or("");
-    let end = rest
-        .char_indices()
-        .enumerate()
-        .find(|(count, (_, c))| *count >= size.max(1) && c.is_whitespace());
-    start + end.map_or(rest.len(), |(_, (offset, _))| offset)
+    found
 }
 
 #[cfg(test)]
@@ -238,12 +266,14 @@ mod tests {
     fn fragments_are_whole_words_with_marks() {
         let settings = Settings::parse(&json!({"fragment_size": 10}), &json!({}));
         let text = "the quick brown fox jumps over the lazy dog";
-        let fragments = cut(text, &[(4, 9), (35, 39)], &settings);
+        let mut tokens = Vec::new();
+        crate::analysis::Analyzer::standard().analyze(text, &mut |token| tokens.push((token.start, token.end)));
+        let fragments = cut(text, &tokens, &[(4, 9), (35, 39)], &settings);
         assert_eq!(
             fragments,
             [
-                (1, "the <em>quick</em> brown".to_owned()),
-                (1, " over the <em>lazy</em>".to_owned())
+                (1, "the <em>quick</em>".to_owned()),
+                (1, " over the <em>lazy</em> dog".to_owned())
             ]
         );
     }

@@ -11,9 +11,9 @@
 //! # }
 //! ```
 //!
-//! Promises: totals, documents and scores are those of Lucene 4.10 with the statistics of each index; what is bad input gets a refusal, and nothing takes the server down;
-//! the clock is injected; everything has a bound.
-//! Limits: in memory; one machine, whatever nodes and shards it reports; no scripts, suggesters, percolators, nested documents or geography.
+//! Guarantees: totals, documents and scores are those of Lucene 4.10 with the statistics of each shard; bad input is an error and never ends the
+//! server; the clock is injected; everything is bounded.
+//! Limits: in memory; one process, whatever nodes it reports; no scripts, percolators, nested documents or parent and child types.
 //! Source: the documented log queries, and Elasticsearch 1.5 on Lucene 4.10 for what they do not say.
 
 mod aggs;
@@ -27,11 +27,13 @@ mod find;
 mod highlight;
 mod ids;
 mod index;
+mod json;
 mod mapping;
 mod options;
 mod pattern;
 mod query;
 mod rest;
+mod routing;
 mod score;
 mod scroll;
 mod syntax;

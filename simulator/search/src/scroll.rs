@@ -16,7 +16,9 @@ use crate::find::{Outcome, SearchRequest};
 pub(crate) struct Scroll {
     pub(crate) request: SearchRequest,
     pub(crate) outcome: Arc<Outcome>,
-    pub(crate) at: usize,
+    at: usize,
+    /// Number of hits of a page.
+    page: usize,
     expires: Duration,
 }
 
@@ -39,7 +41,7 @@ impl Scrolls {
         &self,
         request: SearchRequest,
         outcome: Arc<Outcome>,
-        at: usize,
+        next: std::ops::Range<usize>,
         keep: Duration,
         now: Duration,
     ) -> Result<u64> {
@@ -59,7 +61,8 @@ impl Scrolls {
             Scroll {
                 request,
                 outcome,
-                at,
+                at: next.start,
+                page: next.len(),
                 expires: now.saturating_add(keep),
             },
         );
@@ -81,7 +84,7 @@ impl Scrolls {
             scroll.expires = now.saturating_add(keep);
         }
         let from = scroll.at.min(scroll.outcome.hits.len());
-        let to = from.saturating_add(scroll.request.size).min(scroll.outcome.hits.len());
+        let to = from.saturating_add(scroll.page).min(scroll.outcome.hits.len());
         scroll.at = to;
         Some((scroll.request.clone(), scroll.outcome.clone(), from..to))
     }

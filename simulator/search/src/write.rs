@@ -12,6 +12,7 @@ pub(crate) use update::update;
 
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written};
+use crate::json;
 use crate::rest::Shared;
 
 /// The longest id, in bytes.
@@ -30,17 +31,28 @@ pub(crate) fn index_document(
     index: &str,
     type_name: &str,
     id: Option<&str>,
+    routing: Option<&str>,
     source: &[u8],
     condition: Condition,
 ) -> Result<Indexed> {
-    let document: Map<String, Value> = serde_json::from_slice(source)
-        .map_err(|error| SearchError::mapping(format!("failed to parse, document is empty or malformed: {error}")))?;
+    if source.iter().all(u8::is_ascii_whitespace) {
+        return Err(SearchError::mapping("failed to parse, document is empty"));
+    }
+    let document: Map<String, Value> =
+        json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
     // A document may stand below the name of its type.
     let document = match document.get(type_name) {
         Some(Value::Object(inner)) if document.len() == 1 => inner.clone(),
         _ => document,
     };
-    if type_name.is_empty() || type_name.contains([',', '#']) || type_name.starts_with('_') {
+    if type_name.starts_with('_') {
+        return Err(SearchError::new(
+            400,
+            "InvalidTypeNameException",
+            format!("mapping type name [{type_name}] can't start with '_'"),
+        ));
+    }
+    if type_name.is_empty() || type_name.contains([',', '#']) {
         return Err(SearchError::new(
             400,
             "InvalidTypeNameException",
@@ -62,7 +74,7 @@ pub(crate) fn index_document(
     }
     let id = id.map_or_else(|| shared.ids.next(), str::to_owned);
     let now = (shared.cluster.options.ticks)();
-    let written = index.write(type_name, &id, source, &document, condition, now)?;
+    let written = index.write(type_name, &id, routing, source, &document, condition, now)?;
     Ok(Indexed {
         index: index.name.clone(),
         id,
@@ -76,17 +88,12 @@ pub(crate) fn delete_document(
     index: &str,
     type_name: &str,
     id: &str,
+    routing: Option<&str>,
     condition: Condition,
 ) -> Result<Indexed> {
     let index = shared.cluster.index_for_write(index)?;
     let now = (shared.cluster.options.ticks)();
-    let written = index.shard.delete(type_name, id, condition, now)?;
-    if written.fresh {
-        index
-            .counters
-            .deleted
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    }
+    let written = index.delete(type_name, id, routing, condition, now)?;
     Ok(Indexed {
         index: index.name.clone(),
         id: id.to_owned(),

@@ -72,6 +72,23 @@ impl Client {
         })
     }
 
+    /// Every resource whose objects are in namespaces and can be deleted, in the version that they are stored in.
+    pub(crate) fn namespaced(&self) -> Result<Vec<Api>, Status> {
+        let scheme = self.registry.scheme();
+        let resources = scheme
+            .resources()
+            .iter()
+            .filter(|resource| resource.namespaced && resource.has_verb("delete") && resource.is_storage_version());
+        resources
+            .map(|resource| self.api(resource.group_version(), &resource.plural))
+            .collect()
+    }
+
+    /// Five random characters for a name.
+    pub(crate) fn name_suffix(&self) -> String {
+        self.registry.name_suffix()
+    }
+
     /// The cluster's clock.
     pub fn clock(&self) -> &Clock {
         &self.clock

@@ -175,7 +175,7 @@ async fn start_pod(
         "phase": "Running",
         "conditions": [{"type": "Ready", "status": "True", "lastProbeTime": null, "lastTransitionTime": now}],
         "hostIP": node.address,
-        "podIP": node.pod_address(number),
+        "podIP": node.pod_address(number.saturating_add(3)),
         "startTime": now,
         "containerStatuses": statuses,
     });

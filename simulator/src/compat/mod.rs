@@ -7,8 +7,14 @@
 
 mod fmt;
 mod json;
+pub(crate) mod json_cursor;
 pub(crate) mod json_patch;
+pub(crate) mod json_scan;
+pub(crate) mod json_write;
+pub(crate) mod scalar;
 pub(crate) mod strconv;
+pub(crate) mod time;
+pub(crate) mod yaml;
 
 pub(crate) use crate::api::go_quote;
 pub(crate) use fmt::{go_list, go_map, go_time_quote, go_value};

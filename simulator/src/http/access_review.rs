@@ -14,11 +14,7 @@ use super::{
     respond::{self, ErrorResponse},
     service::Service,
 };
-use crate::{
-    api::Status,
-    registry::RequestBody,
-    scheme::{Syntax, yaml},
-};
+use crate::{api::Status, compat::yaml, registry::RequestBody, scheme::Syntax};
 
 impl Service {
     /// Responds to a review with the same review, allowed.

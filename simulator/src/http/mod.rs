@@ -39,7 +39,5 @@ pub use credentials::{Credentials, CredentialsError, Secret, User};
 pub(crate) use listener::{Authenticator, serve};
 pub use proxy::{Backend, Backends, Body as ProxiedBody, DialOverride};
 pub(crate) use service::{Service, Setup};
-pub(crate) use streams::Tickers;
-pub use streams::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};
 pub use stuntdouble_server::Limits;
 pub use tls::{ClientCertificate, Identity, Tls, TlsError};

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     api::Status,
-    scheme::{encode, yaml},
+    compat::{json_write, yaml},
 };
 
 /// The media type of plain texts.
@@ -64,7 +64,7 @@ pub(crate) fn object(code: u16, json: Bytes, format: Format) -> Response<Body> {
     let value = || serde_json::from_slice::<Value>(&json).unwrap_or_default();
     let body = match format {
         Format::Compact => Body::line(json),
-        Format::Pretty => Body::whole(encode::pretty(&value())),
+        Format::Pretty => Body::whole(json_write::pretty(&value())),
         Format::Yaml => Body::whole(yaml::from_value(&value())),
     };
     response(code, format.media_type(), body)

@@ -22,9 +22,8 @@ use super::{
     respond::{self, ErrorResponse},
     route::{Endpoint, ProxyRequest, Route},
     served_api::ServedApi,
-    streams::Containers,
 };
-use crate::{api::Status, clock::Clock, profile::Profile, registry::Registry};
+use crate::{api::Status, clock::Clock, cluster::container::Containers, profile::Profile, registry::Registry};
 
 /// Responds to requests from a registry.
 pub(crate) struct Service {

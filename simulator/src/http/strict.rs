@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::{body::Body, query::Query};
 use crate::{
     api::Status,
+    compat::yaml,
     registry,
-    scheme::{FieldType, Resource, Syntax, TypeRef, yaml},
+    scheme::{FieldType, Resource, Syntax, TypeRef},
 };
 
 /// How many fields are named.

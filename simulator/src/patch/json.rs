@@ -6,10 +6,7 @@
 use serde_json::Value;
 
 use super::{MAX_DEPTH, PatchError, depth};
-use crate::{
-    compat::{json_kind, json_patch::MAX_OPERATIONS},
-    scheme::check_json,
-};
+use crate::compat::{json_kind, json_patch::MAX_OPERATIONS, json_scan};
 
 /// How many bytes of JSON the `copy` operations of a patch may make in all.
 const MAX_COPIED: usize = 4 << 20;
@@ -36,7 +33,7 @@ pub(super) fn apply(document: Value, patch: &[u8]) -> Result<Value, PatchError> 
 
 /// Whether `patch` is JSON; the error has the words of v1.2.
 pub(super) fn check(patch: &[u8]) -> Result<(), PatchError> {
-    check_json(patch).map_err(PatchError::Malformed)
+    json_scan::check(patch).map_err(PatchError::Malformed)
 }
 
 /// A JSON pointer: the names and indices that lead to a value.

@@ -32,9 +32,11 @@ use serde_json::Value;
 
 use crate::{
     api::{Object, Status},
-    compat::json_patch::{self, MAX_DEPTH},
+    compat::{
+        json_patch::{self, MAX_DEPTH},
+        json_write,
+    },
     profile::Profile,
-    scheme::encode,
 };
 use strategic::Schema;
 
@@ -118,10 +120,10 @@ pub fn apply(
     let mut patched = match language {
         Language::Json if !profile.full_json_patch() => {
             json::check(patch)?;
-            return Ok(json_patch::apply(&encode::compact(&original), patch)?.into());
+            return Ok(json_patch::apply(&json_write::compact(&original), patch)?.into());
         }
         Language::Merge if !profile.full_merge_patch() => {
-            return Ok(json_patch::merge(&encode::compact(&original), patch)?.into());
+            return Ok(json_patch::merge(&json_write::compact(&original), patch)?.into());
         }
         Language::Json => json::apply(original, patch)?,
         Language::Merge => merge::apply(original, patch)?,
@@ -132,7 +134,7 @@ pub fn apply(
         return Err(PatchError::Inapplicable(text.to_owned()));
     }
     patched.sort_all_objects();
-    Ok(encode::compact(&patched))
+    Ok(json_write::compact(&patched))
 }
 
 /// How deep `value` nests: 0 for what holds nothing.

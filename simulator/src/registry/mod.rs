@@ -48,6 +48,7 @@ use crate::{
     watch::Hub,
 };
 
+pub(crate) use admission::quota_total;
 pub use components::Component;
 pub use watch::WatchStream;
 

@@ -6,16 +6,15 @@
 use serde_json::Value;
 
 use super::{
-    codec, encode, internal,
+    codec, internal,
     kinds::Scheme,
     mismatch,
     resource::Resource,
     type_meta::{self, TypeMeta},
-    yaml,
 };
 use crate::{
     api::{Object, Reason, Status},
-    compat::go_quote,
+    compat::{go_quote, json_write, yaml},
 };
 
 /// The notation of a body.
@@ -130,7 +129,7 @@ impl Scheme {
 
     /// Reads an object of the kind `wanted` from a tree, such as a patch leaves; refusals as of [`Scheme::decode_plain`].
     pub fn decode_value(&self, wanted: &Resource, tree: Value) -> Result<Object, Status> {
-        self.decode_plain(wanted, &encode::compact(&sorted(tree)), Syntax::Json)
+        self.decode_plain(wanted, &json_write::compact(&sorted(tree)), Syntax::Json)
     }
 
     /// The group and version that a body says it is of, and what it holds as an object of the kind `wanted`.
@@ -145,7 +144,7 @@ impl Scheme {
         let body = match syntax {
             Syntax::Json => original,
             Syntax::Yaml => {
-                json = encode::compact(&yaml::to_value(original).map_err(Refusal::of_yaml)?);
+                json = json_write::compact(&yaml::to_value(original).map_err(Refusal::of_yaml)?);
                 &json
             }
         };

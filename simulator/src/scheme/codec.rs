@@ -8,10 +8,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    cursor::{At, Cursor, Outcome},
+use super::types::{Field, FieldType, StructType, Types};
+use crate::compat::{
+    json_cursor::{At, Cursor, Outcome},
     scalar,
-    types::{Field, FieldType, StructType, Types},
 };
 
 const NO_STRUCT: &str = "only encoded map or array can be decoded into a struct";

@@ -43,10 +43,10 @@ pub(super) struct Select {
     pub unsupported: String,
 }
 
-/// Options of a kind's strategy.
+/// Storage rules of a kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct StrategyOptions {
+pub struct StorageRules {
     /// Whether a PUT of an object that does not exist creates it.
     pub create_on_update: bool,
     /// Group that errors name. Default: that of the resource.
@@ -77,6 +77,10 @@ pub(super) struct KindFile {
     #[serde(default)]
     pub plural: String,
     #[serde(default)]
+    pub short_names: Vec<String>,
+    #[serde(default)]
+    pub categories: Vec<String>,
+    #[serde(default)]
     pub namespaced: bool,
     #[serde(default)]
     pub verbs: Vec<String>,
@@ -84,7 +88,7 @@ pub(super) struct KindFile {
     pub subresources: Map<String, Value>,
     pub select: Option<Select>,
     #[serde(default)]
-    pub strategy: StrategyOptions,
+    pub strategy: StorageRules,
     #[serde(default)]
     pub also: Vec<String>,
     /// Group and version that the kind is stored in. Default: this one.

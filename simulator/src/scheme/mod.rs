@@ -13,9 +13,7 @@ mod by_version;
 mod canonical;
 mod codec;
 mod conversion;
-mod cursor;
 mod default;
-pub mod encode;
 mod internal;
 mod kinds;
 mod load;
@@ -24,20 +22,15 @@ mod object;
 #[cfg(test)]
 mod recordings;
 mod resource;
-mod scalar;
-pub(crate) mod scan;
 #[cfg(test)]
 mod tests;
-pub mod time;
 mod type_meta;
 pub mod types;
-pub mod yaml;
 
 pub use body::Syntax;
 pub(crate) use by_version::ByVersion;
 pub use conversion::Conversion;
 pub use kinds::{Kinds, Scheme};
-pub use load::{LoadError, StrategyOptions};
+pub use load::{LoadError, StorageRules};
 pub use resource::Resource;
-pub use scan::check as check_json;
 pub use types::{FieldRef, FieldType, StructType, TypeRef};

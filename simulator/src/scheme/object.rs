@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::{canonical, default, encode, resource::Resource};
-use crate::api::Object;
+use super::{canonical, default, resource::Resource};
+use crate::{api::Object, compat::json_write};
 
 impl Resource {
     /// Sets the defaults of an object.
@@ -27,7 +27,7 @@ impl Resource {
         let mut out = Vec::with_capacity(1024);
         out.extend_from_slice(self.head().as_bytes());
         let brace = out.len();
-        encode::fields(object, &["kind", "apiVersion"], &mut out);
+        json_write::fields(object, &["kind", "apiVersion"], &mut out);
         if out.len() == brace + 2 {
             out.truncate(brace);
             out.push(b'}');

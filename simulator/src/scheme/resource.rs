@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     conversion::Conversion,
-    load::{KindFile, StrategyOptions},
+    load::{KindFile, StorageRules},
     types::{FieldType, StructId, StructType, TypeRef, Types},
 };
 use crate::api::{GroupResource, Object, meta};
@@ -24,14 +24,18 @@ pub struct Resource {
     pub plural: String,
     /// Kind of its objects.
     pub kind: String,
+    /// Short names that clients take for the plural: `po`.
+    pub short_names: Vec<String>,
+    /// Groups of resources that it is in: `all`.
+    pub categories: Vec<String>,
     /// Whether its objects are in a namespace.
     pub namespaced: bool,
     /// Verbs: `create`, `get`, `list`, `watch`, `update`, `patch`, `delete`, `deletecollection`.
     pub verbs: Vec<String>,
     /// Subresources, with the kind of each.
     pub subresources: Vec<(String, String)>,
-    /// Options of its strategy.
-    pub strategy: StrategyOptions,
+    /// Storage rules.
+    pub strategy: StorageRules,
     group_version: String,
     selectable: Vec<(String, String)>,
     unsupported: String,
@@ -108,6 +112,8 @@ impl Resource {
             version: file.version,
             plural: file.plural,
             kind: file.kind,
+            short_names: file.short_names,
+            categories: file.categories,
             namespaced: file.namespaced,
             verbs: file.verbs,
             strategy: file.strategy,

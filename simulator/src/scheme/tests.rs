@@ -6,8 +6,11 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{FieldType, Resource, Scheme, StructType, Syntax, encode, types::Types};
-use crate::api::{Object, Status};
+use super::{FieldType, Resource, Scheme, StructType, Syntax, types::Types};
+use crate::{
+    api::{Object, Status},
+    compat::json_write,
+};
 
 fn resource(path: &str) -> Arc<Resource> {
     let (group_version, plural) = path.rsplit_once('/').unwrap_or_default();
@@ -359,12 +362,12 @@ proptest! {
         let scheme = Scheme::builtin();
         let resources = scheme.resources();
         let resource = &resources[dice.roll(resources.len() as u64) as usize];
-        let body = encode::compact(&dice.structure(resource.types(), resource.struct_type()));
+        let body = json_write::compact(&dice.structure(resource.types(), resource.struct_type()));
         if let Ok(object) = scheme.decode(resource, &body, Syntax::Json) {
             prop_assert_eq!(&resource.canonical(object.clone()), &object);
             let encoded = resource.encode(&object);
             prop_assert_eq!(&scheme.decode(resource, &encoded, Syntax::Json).unwrap(), &object);
-            let yaml = super::yaml::from_value(&Value::Object(object.clone()));
+            let yaml = crate::compat::yaml::from_value(&Value::Object(object.clone()));
             prop_assert_eq!(&scheme.decode(resource, yaml.as_bytes(), Syntax::Yaml).unwrap(), &object);
             let mut defaulted = object;
             resource.default(&mut defaulted);
@@ -387,7 +390,7 @@ proptest! {
 
     #[test]
     fn no_text_of_yaml_marks_breaks_the_reader(text in r#"([-?:,\[\]{}#&*!|>'"%@\\ \n\tab~<0.]|<<: |- |%TAG|!!int |\\x4|---\n){0,40}"#) {
-        let _ = super::yaml::to_value(text.as_bytes());
+        let _ = crate::compat::yaml::to_value(text.as_bytes());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Kind and version of a body.
 //!
-//! Guarantee: a body of which this reads them has passed [`scan::check`] as a whole.
+//! Guarantee: a body of which this reads them has passed [`json_scan::check`] as a whole.
 //! Source of semantics: Kubernetes v1.2, which reads kind and version with Go's `encoding/json` before anything else.
 
-use super::{cursor::Cursor, scan};
+use crate::compat::{json_cursor::Cursor, json_scan};
 
 /// Kind and version of a body.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ fn mismatch(first: u8, of: &str) -> String {
 
 /// Kind and version at the top of `body`, empty where absent. Their names are case-insensitive.
 pub(super) fn read(body: &[u8]) -> Result<TypeMeta, String> {
-    scan::check(body)?;
+    json_scan::check(body)?;
     let mut cursor = Cursor::lenient(body);
     let mut found = TypeMeta::default();
     let mut problem = None;

@@ -1,39 +1,39 @@
-//! The words of the catalog: what is done before and while a request runs, and what a watch is to tell.
+//! Words of the catalog: actions before and during a request, events of a watch, states afterwards.
 
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// A word of the catalog that cannot be read.
+/// Error of an unknown word in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{word:?} is none of: {known}")]
+#[error("{word:?} is not one of: {known}")]
 pub struct ParseWordError {
     word: String,
     known: &'static str,
 }
 
-/// Something that is done to an object of the trial's world, by its letter.
+/// An action on an object of the trial, by its letter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Action {
     /// `create x`: the object is created.
     Create(String),
-    /// `change x`: the object is replaced by itself with its kind's change.
+    /// `change x`: the object is replaced, with its kind's change.
     Change(String),
-    /// `relabel x`: the object is replaced by itself with one more label.
+    /// `relabel x`: the object is replaced, with one more label.
     Relabel(String),
-    /// `label x key=value`: the object is replaced by itself with this label.
+    /// `label x key=value`: the object is replaced, with this label.
     Label(String, String, String),
-    /// `churn x n`: the object is replaced n times, each time by itself with another label.
+    /// `churn x n`: the object is replaced n times, each time with another label.
     Churn(String, usize),
     /// `delete x`: the object is deleted.
     Delete(String),
-    /// `remove x`: the object is deleted, and the trial does not care how long its removal takes to be answered.
+    /// `remove x`: the object is deleted, whenever the response comes.
     Remove(String),
 }
 
 impl Action {
-    /// The letter of the object that it is done to.
+    /// Letter of the object.
     pub fn letter(&self) -> &str {
         match self {
             Self::Create(x) | Self::Change(x) | Self::Relabel(x) | Self::Delete(x) | Self::Remove(x) => x,
@@ -76,7 +76,7 @@ impl TryFrom<String> for Action {
     }
 }
 
-/// What a watch is to tell next, by the letter of an object.
+/// Expected event of a watch, by the letter of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Event {
@@ -86,11 +86,11 @@ pub enum Event {
     Modified(String),
     /// `DELETED x`.
     Deleted(String),
-    /// `HISTORY x`: what a watch from the beginning tells of x; it depends on the profile.
+    /// `HISTORY x`: what a watch from the beginning streams of x; depends on the profile.
     History(String),
-    /// `SINCE x`: every change of x since it was created.
+    /// `SINCE x`: every change of x after its creation.
     Since(String),
-    /// `OWN x`: what a watch from the version of x tells of that version itself; it depends on the profile.
+    /// `OWN x`: what a watch from the version of x streams of that version; depends on the profile.
     Own(String),
 }
 
@@ -122,17 +122,17 @@ impl TryFrom<String> for Event {
     }
 }
 
-/// In what state an object of the trial's world is to be afterwards, by its letter.
+/// Expected state of an object after the response, by its letter.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Kept {
-    /// `there x`: it can be read, and is what was last answered.
+pub enum ObjectState {
+    /// `there x`: it can be read and equals what was last returned.
     There(String),
     /// `gone x`: it cannot be read.
     Gone(String),
-    /// `leaving x`: it cannot be read, or is on its way out.
+    /// `leaving x`: it cannot be read, or is being deleted.
     Leaving(String),
-    /// `unchanged x`: it is as it was before the request.
+    /// `unchanged x`: it equals what it was before the request.
     Unchanged(String),
     /// `changed x`: it is the sample with its kind's change.
     Changed(String),
@@ -140,7 +140,7 @@ pub enum Kept {
     Status(String),
 }
 
-impl FromStr for Kept {
+impl FromStr for ObjectState {
     type Err = ParseWordError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -160,7 +160,7 @@ impl FromStr for Kept {
     }
 }
 
-impl TryFrom<String> for Kept {
+impl TryFrom<String> for ObjectState {
     type Error = ParseWordError;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {

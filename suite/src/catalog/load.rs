@@ -1,25 +1,23 @@
-//! Reading the catalog: the files of `fixtures/operations` and `fixtures/objects`, which are part of the program.
+//! Reading the catalog from the files that the program embeds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use http::Method;
-use indexmap::IndexMap;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use stuntdouble_fixtures::{Dir, OBJECTS, OPERATIONS};
+use stuntdouble_fixtures::{OBJECTS, OPERATIONS};
 
-use super::case::StatusWord;
-use super::operation::ResultType;
-use super::{Body, Case, Given, Kind, Level, Need, Operation, Profile, Sample, Step};
+use super::files::{parse, yaml_files};
+use super::kind_file::{CaseSets, KindFile, case_sets};
+use super::statement::{Statements, statements};
+use super::{Case, CaseData, Kind, Need, Operation, Profile, Sample, Statement};
 
-/// Why a catalog cannot be read.
+/// Error of reading the catalog.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// A file is not what its format says.
+    /// A file does not follow its format.
     #[error("{file}: {reason}")]
     Malformed {
-        /// Its path within the fixtures.
+        /// Path within the fixtures.
         file: String,
         /// What is wrong.
         reason: String,
@@ -33,425 +31,193 @@ pub(super) fn malformed(file: &str, reason: impl ToString) -> CatalogError {
     }
 }
 
-/// An operation and a case of it: what one trial judges.
-#[derive(Debug, Clone)]
-pub struct Row {
-    /// Its stable name, such as `core/v1/pods/create/already-exists`.
-    pub id: String,
-    /// The kind.
-    pub kind: Arc<Kind>,
-    /// The operation.
-    pub operation: Arc<Operation>,
-    /// The case.
-    pub case: Arc<Case>,
-    /// What is required, with the kind's name in it.
-    pub requirement: String,
-    /// The places in the texts that state operation and requirement.
-    pub source: String,
-}
-
-impl Row {
-    /// How binding it is.
-    pub fn level(&self) -> Level {
-        self.case.level
-    }
-
-    /// Why it does not count yet, if so.
-    pub fn pending(&self) -> Option<&str> {
-        self.operation.pending.as_deref()
-    }
-}
-
-/// All rows.
+/// All cases and statements.
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    rows: Vec<Row>,
+    cases: Vec<Case>,
+    statements: Statements,
     operations: usize,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct KindFile {
-    kind: String,
-    group: String,
-    #[serde(default)]
-    plural: String,
-    #[serde(default)]
-    beside: bool,
-    api_version: String,
-    path: Option<String>,
-    object: Option<String>,
-    reached: Option<Reached>,
-    operations: Vec<OperationRow>,
-}
-
-/// How the backend is reached through an object of a kind.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Reached {
-    given: IndexMap<String, Given>,
-    #[serde(default)]
-    setup: Vec<Step>,
-    name: Option<String>,
-}
-
-impl Reached {
-    /// The case, with the backend behind what it asks.
-    fn behind(&self, mut case: Case) -> Case {
-        case.needs.push(Need::Backend);
-        case.given = self.given.clone();
-        case.setup = self.setup.clone();
-        case.name = case.name.or_else(|| self.name.clone());
-        case
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct OperationRow {
-    #[serde(default)]
-    id: String,
-    request: String,
-    result: Option<String>,
-    result_version: Option<String>,
-    source: String,
-    cases: Vec<String>,
-    #[serde(default)]
-    without: Vec<String>,
-    #[serde(default)]
-    also: Vec<Case>,
-    pending: Option<String>,
-}
-
-type CaseSets = BTreeMap<String, Vec<Case>>;
-
 impl Catalog {
-    /// The catalog that the program carries.
+    /// The catalog that the program embeds.
     ///
     /// # Errors
-    /// If a fixture is malformed, which the tests of this crate exclude for those that it was built with.
+    /// If a fixture is malformed. The tests of this crate exclude that.
     pub fn embedded() -> Result<Self, CatalogError> {
         let sets = case_sets()?;
         let mut catalog = Self {
-            rows: Vec::new(),
+            cases: Vec::new(),
+            statements: statements()?,
             operations: 0,
         };
-        let mut seen = BTreeSet::new();
-        for (path, text) in files(&OPERATIONS) {
+        let mut ids = BTreeSet::new();
+        for (path, text) in yaml_files(&OPERATIONS) {
             if path.starts_with("cases/") || path == "texts.yaml" {
                 continue;
             }
-            let file: KindFile = parse(&path, text)?;
-            catalog.add(&path, file, &sets, &mut seen)?;
+            let file: KindFile = parse(&path, &text)?;
+            catalog.add(&path, file, &sets, &mut ids)?;
         }
         catalog.add_log_queries()?;
         Ok(catalog)
     }
 
-    /// The rows that are asked under a profile, in the order of the files.
-    pub fn rows(&self, profile: Profile) -> impl Iterator<Item = &Row> {
-        self.rows
+    /// The cases of a profile, in the order of the files.
+    pub fn cases(&self, profile: Profile) -> impl Iterator<Item = &Case> {
+        self.cases
             .iter()
-            .filter(move |row| row.case.profile.is_none_or(|only| only == profile))
+            .filter(move |case| case.data.profile.is_none_or(|only| only == profile))
     }
 
-    /// How many operations there are.
+    /// All statements, by id.
+    pub fn statements(&self) -> impl Iterator<Item = &Arc<Statement>> {
+        self.statements.values()
+    }
+
+    /// Number of documented operations.
     pub fn operations(&self) -> usize {
         self.operations
     }
 
     fn add(
         &mut self,
-        file: &str,
-        kind: KindFile,
+        path: &str,
+        mut file: KindFile,
         sets: &CaseSets,
-        seen: &mut BTreeSet<String>,
+        ids: &mut BTreeSet<String>,
     ) -> Result<(), CatalogError> {
-        let sample = kind.object.as_deref().map(sample).transpose()?;
-        let shared = Arc::new(Kind {
-            name: kind.kind,
-            group: kind.group,
-            plural: kind.plural,
-            api_version: kind.api_version,
-            path: kind.path,
+        let sample = file.object.as_deref().map(sample).transpose()?;
+        let kind = Arc::new(Kind {
+            name: file.kind.clone(),
+            group: file.group.clone(),
+            plural: file.plural.clone(),
+            api_version: file.api_version.clone(),
+            path: file.path.clone(),
             sample,
         });
-        for row in kind.operations {
-            let operation = Arc::new(Operation {
-                documented: !kind.beside,
-                ..operation(file, &shared, row, kind.reached.as_ref(), sets)?
-            });
+        for operation in file.operations(path, &kind, sets)? {
+            let operation = Arc::new(operation);
             self.operations += usize::from(operation.documented);
-            for case in &operation.cases {
-                let words = [&shared.group, &shared.plural, &operation.id, &case.id];
-                let id = words
-                    .into_iter()
-                    .filter(|word| !word.is_empty())
-                    .map(String::as_str)
-                    .collect::<Vec<_>>()
-                    .join("/");
-                if !seen.insert(id.clone()) {
-                    return Err(malformed(file, format!("{id} is there twice")));
+            for data in &operation.cases {
+                let case = self.case(path, &kind, &operation, data, &file.statements)?;
+                if !ids.insert(case.id.clone()) {
+                    return Err(malformed(path, format!("case {} occurs twice", case.id)));
                 }
-                self.rows.push(Row {
-                    id,
-                    kind: Arc::clone(&shared),
-                    operation: Arc::clone(&operation),
-                    case: Arc::new(case.clone()),
-                    requirement: case.requirement.replace("{kind}", &shared.name),
-                    source: joined(&operation.source, &case.source),
-                });
+                self.cases.push(case);
             }
         }
         Ok(())
     }
-}
 
-/// The operation by which log queries are asked.
-const SEARCH: &str = "/api/v1/proxy/namespaces/{namespace}/services/{name}/{path}";
+    fn case(
+        &self,
+        file: &str,
+        kind: &Arc<Kind>,
+        operation: &Arc<Operation>,
+        data: &CaseData,
+        of_kind: &[String],
+    ) -> Result<Case, CatalogError> {
+        let words = [&kind.group, &kind.plural, &operation.id, &data.id];
+        let words: Vec<&str> = words
+            .into_iter()
+            .filter(|w| !w.is_empty())
+            .map(String::as_str)
+            .collect();
+        let id = words.join("/");
+        let mut found = Vec::new();
+        for statement in data.statement.ids().iter().chain(of_kind) {
+            let unknown = || malformed(file, format!("case {id}: unknown statement {statement:?}"));
+            found.push(Arc::clone(self.statements.get(statement).ok_or_else(unknown)?));
+        }
+        let highest = found.iter().map(|statement| statement.level).min();
+        if highest.is_none_or(|highest| data.level < highest) {
+            return Err(malformed(
+                file,
+                format!("case {id} is more binding than its statements"),
+            ));
+        }
+        let mut source = operation.source.clone();
+        for statement in &found {
+            source = joined(&source, &statement.source);
+        }
+        Ok(Case {
+            id,
+            kind: Arc::clone(kind),
+            operation: Arc::clone(operation),
+            data: Arc::new(data.clone()),
+            requirement: data.requirement.replace("{kind}", &kind.name),
+            statements: found,
+            source,
+        })
+    }
 
-impl Catalog {
-    /// A row for each log query.
+    /// Adds a case for each log query.
     fn add_log_queries(&mut self) -> Result<(), CatalogError> {
-        let source = "1: Logging add-on access";
-        let kind = Kind {
+        const FILE: &str = "queries";
+        let kind = Arc::new(Kind {
             name: "LogQuery".to_owned(),
             group: "search".to_owned(),
             plural: "queries".to_owned(),
             api_version: "v1".to_owned(),
             path: None,
             sample: None,
-        };
-        let operation = Operation {
+        });
+        let operation = Arc::new(Operation {
             id: String::new(),
             method: Method::GET,
             path: SEARCH.to_owned(),
             result: None,
             streams: false,
-            source: source.to_owned(),
+            source: "1: Logging add-on access".to_owned(),
             pending: None,
             documented: false,
             cases: Vec::new(),
-        };
-        let (kind, operation) = (Arc::new(kind), Arc::new(operation));
+        });
         for (name, query) in super::logs::queries()? {
-            let asked = query.query.first().map(|(_, q)| q.clone()).unwrap_or_default();
+            let text = query.query.first().map(|(_, q)| q.clone()).unwrap_or_default();
             let mut needs = vec![Need::LogSearch, Need::LogLines];
-            if asked.split(|c: char| !c.is_alphanumeric()).any(|word| word == "now") {
+            if text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "now") {
                 needs.push(Need::Clock);
             }
             let requirement = match query.found {
-                Some(_) => format!("The query {asked} finds what it has to find, with its scores."),
-                None => format!("The query {asked} is refused."),
+                Some(_) => format!("The query {text} finds its documents, with their scores."),
+                None => format!("The query {text} is refused."),
             };
-            let id = format!("search/queries/{name}");
-            let case = Case::of_log_query(name, requirement.clone(), source.to_owned(), needs, query);
-            let row = Row {
-                id,
-                kind: Arc::clone(&kind),
-                operation: Arc::clone(&operation),
-                case: Arc::new(case),
-                requirement,
-                source: source.to_owned(),
-            };
-            self.rows.push(row);
+            let data = CaseData::of_log_query(name, requirement, needs, query);
+            self.cases.push(self.case(FILE, &kind, &operation, &data, &[])?);
         }
         Ok(())
     }
 }
 
+/// The operation that runs log queries.
+const SEARCH: &str = "/api/v1/proxy/namespaces/{namespace}/services/{name}/{path}";
+
 /// The places of both, each once.
-fn joined(operation: &str, case: &str) -> String {
+fn joined(first: &str, second: &str) -> String {
     let mut places: Vec<&str> = Vec::new();
-    for place in case.split("; ").chain(operation.split("; ")) {
-        let said = places
-            .iter()
-            .any(|p| *p == place || place.starts_with(&format!("{p}, ")));
-        if !said {
+    for place in second.split("; ").chain(first.split("; ")) {
+        let covered = |p: &&str| *p == place || p.starts_with(&format!("{place}, "));
+        if !places.iter().any(|p| covered(p) || place == *p) {
             places.push(place);
         }
     }
     places.join("; ")
 }
 
-fn operation(
-    file: &str,
-    kind: &Kind,
-    row: OperationRow,
-    reached: Option<&Reached>,
-    sets: &CaseSets,
-) -> Result<Operation, CatalogError> {
-    let (method, path) = row
-        .request
-        .split_once(' ')
-        .ok_or_else(|| malformed(file, format!("{:?} is no request", row.request)))?;
-    let method: Method = method
-        .parse()
-        .map_err(|_| malformed(file, format!("{method:?} is no method")))?;
-    let mut cases = Vec::new();
-    for set in &row.cases {
-        let set = sets
-            .get(set)
-            .ok_or_else(|| malformed(file, format!("there are no cases {set:?}")))?;
-        cases.extend(set.iter().filter(|case| !row.without.contains(&case.id)).cloned());
-    }
-    for left_out in &row.without {
-        if !row
-            .cases
-            .iter()
-            .filter_map(|set| sets.get(set))
-            .flatten()
-            .any(|case| case.id == *left_out)
-        {
-            return Err(malformed(
-                file,
-                format!("{} leaves out {left_out:?}, which it does not have", row.request),
-            ));
-        }
-    }
-    cases.extend(row.also);
-    let behind = |case: Case| match reached {
-        _ if !case.reached => Ok(case),
-        Some(reached) => Ok(reached.behind(case)),
-        None => Err(malformed(
-            file,
-            format!("it does not say how the backend is reached through a {}", kind.name),
-        )),
-    };
-    let cases = cases.into_iter().map(behind).collect::<Result<Vec<_>, _>>()?;
-    for case in &cases {
-        check(file, kind, case)?;
-    }
-    let streams = row.result.as_deref() == Some("json.WatchEvent");
-    let result = row
-        .result
-        .as_deref()
-        .and_then(|name| result_type(name, row.result_version.as_deref(), kind));
-    Ok(Operation {
-        id: row.id,
-        method,
-        path: path.to_owned(),
-        result,
-        streams,
-        source: row.source,
-        pending: row.pending,
-        documented: true,
-        cases,
-    })
-}
-
-/// What the texts call `v1.ConfigMapList`, as kind and apiVersion.
-fn result_type(name: &str, version: Option<&str>, kind: &Kind) -> Option<ResultType> {
-    let (package, short) = name.rsplit_once('.').unwrap_or(("", name));
-    match (package, short) {
-        ("json", _) | ("", "string") => None,
-        ("unversioned", _) => Some(ResultType {
-            kind: short.to_owned(),
-            api_version: "v1".to_owned(),
-        }),
-        _ => Some(ResultType {
-            kind: short.to_owned(),
-            api_version: version.unwrap_or(&kind.api_version).to_owned(),
-        }),
-    }
-}
-
-/// Refuses a case that nobody could try.
-fn check(file: &str, kind: &Kind, case: &Case) -> Result<(), CatalogError> {
-    let fault = |what: String| Err(malformed(file, format!("case {}: {what}", case.id)));
-    if case.requirement.is_empty() || case.source.is_empty() {
-        return fault("it has no requirement or no source".to_owned());
-    }
-    if let Some(word @ StatusWord::Word(text)) = &case.expect.status
-        && Profile::Documented.status(word).is_none()
-    {
-        return fault(format!("{text:?} stands for no status"));
-    }
-    if let Some(Body {
-        sample,
-        current,
-        resource,
-        patch,
-        json,
-        text,
-        ..
-    }) = &case.body
-    {
-        let kinds = [
-            sample.is_some(),
-            current.is_some(),
-            *resource,
-            patch.is_some(),
-            json.is_some(),
-            text.is_some(),
-        ];
-        if kinds.iter().filter(|given| **given).count() != 1 {
-            return fault("its body is to be one of sample, current, resource, patch, json and text".to_owned());
-        }
-    }
-    if !case.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
-        return fault(format!("nobody can make a {}", kind.name));
-    }
-    if case.socket.is_some() && (case.body.is_some() || case.expect.events.is_some()) {
-        return fault("a talk over WebSocket begins with no body, and tells no events".to_owned());
-    }
-    if let Some(step) = case.setup.iter().find(|step| {
-        step.request
-            .split_once(' ')
-            .is_none_or(|(method, _)| method.parse::<Method>().is_err())
-    }) {
-        return fault(format!("{:?} is no request", step.request));
-    }
-    let acted_on = case.before.iter().chain(&case.during).map(super::Action::letter);
-    if let Some(stranger) = acted_on.into_iter().find(|letter| !case.given.contains_key(*letter)) {
-        return fault(format!("there is no object {stranger:?}"));
-    }
-    Ok(())
-}
-
-fn case_sets() -> Result<CaseSets, CatalogError> {
-    let mut sets = CaseSets::new();
-    for (path, text) in files(&OPERATIONS)
-        .into_iter()
-        .filter(|(path, _)| path.starts_with("cases/"))
-    {
-        for (name, cases) in parse::<CaseSets>(&path, text)? {
-            if sets.insert(name.clone(), cases).is_some() {
-                return Err(malformed(&path, format!("the cases {name:?} are there twice")));
-            }
-        }
-    }
-    Ok(sets)
-}
-
 fn sample(name: &str) -> Result<Sample, CatalogError> {
     let path = format!("{name}.yaml");
-    let text = OBJECTS.get_file(&path).and_then(|file| file.contents_utf8());
-    parse(&path, text.ok_or_else(|| malformed(&path, "there is no such sample"))?)
-}
-
-fn parse<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, CatalogError> {
-    serde_saphyr::from_str(text).map_err(|error| malformed(path, error))
-}
-
-/// Every YAML file below a folder, by its path, sorted.
-fn files(dir: &Dir<'static>) -> BTreeMap<String, &'static str> {
-    let mut found = BTreeMap::new();
-    for entry in dir.entries() {
-        if let Some(below) = entry.as_dir() {
-            found.extend(files(below));
-        } else if let Some(file) = entry.as_file()
-            && let (Some(path), Some(text)) = (file.path().to_str(), file.contents_utf8())
-            && path.ends_with(".yaml")
-        {
-            found.insert(path.replace('\\', "/"), text);
-        }
-    }
-    found
+    let files = yaml_files(&OBJECTS);
+    let text = files.get(&path).ok_or_else(|| malformed(&path, "no such sample"))?;
+    parse(&path, text)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::Level;
     use super::*;
 
     fn catalog() -> Catalog {
@@ -459,14 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn there_are_264_operations_and_each_is_there_once() {
+    fn there_are_264_operations_and_each_occurs_once() {
         let catalog = catalog();
-        let documented = |row: &&Row| row.operation.documented;
         let distinct: BTreeSet<String> = Profile::ALL
             .iter()
-            .flat_map(|p| catalog.rows(*p))
-            .filter(documented)
-            .map(|row| row.operation.request())
+            .flat_map(|p| catalog.cases(*p))
+            .filter(|case| case.operation.documented)
+            .map(|case| case.operation.request())
             .collect();
         assert_eq!(distinct.len(), 264);
         assert_eq!(catalog.operations(), 264);
@@ -475,37 +240,65 @@ mod tests {
     #[test]
     fn no_operation_is_pending() {
         let catalog = catalog();
-        let pending: Vec<String> = catalog
-            .rows
-            .iter()
-            .filter(|row| row.pending().is_some())
-            .map(|row| row.operation.request())
-            .collect();
+        let pending: Vec<&str> = catalog.cases.iter().filter_map(Case::pending).collect();
         assert!(pending.is_empty(), "{pending:?}");
     }
 
     #[test]
-    fn every_operation_has_a_row_under_each_profile() {
+    fn every_operation_has_a_case_under_each_profile() {
         let catalog = catalog();
         for profile in Profile::ALL {
-            let asked: BTreeSet<String> = catalog
-                .rows(profile)
-                .filter(|row| row.operation.documented)
-                .map(|row| row.operation.request())
+            let requests: BTreeSet<String> = catalog
+                .cases(profile)
+                .filter(|case| case.operation.documented)
+                .map(|case| case.operation.request())
                 .collect();
-            assert_eq!(asked.len(), 264, "{profile}");
+            assert_eq!(requests.len(), 264, "{profile}");
         }
     }
 
     #[test]
-    fn every_row_gives_its_source_by_a_heading_of_the_texts() {
+    fn every_must_has_a_case_of_its_level() {
+        let catalog = catalog();
+        let checked: BTreeSet<&str> = catalog
+            .cases
+            .iter()
+            .filter(|case| case.level() == Level::Must)
+            .flat_map(|case| case.statements.iter().map(|statement| statement.id.as_str()))
+            .collect();
+        let unchecked: Vec<&str> = catalog
+            .statements()
+            .filter(|s| s.level == Level::Must && s.applies.is_none() && !checked.contains(s.id.as_str()))
+            .map(|s| s.id.as_str())
+            .collect();
+        assert!(unchecked.is_empty(), "{unchecked:?}");
+    }
+
+    #[test]
+    fn every_statement_has_a_case_or_says_why_not() {
+        let catalog = catalog();
+        let checked: BTreeSet<&str> = catalog
+            .cases
+            .iter()
+            .flat_map(|case| case.statements.iter().map(|statement| statement.id.as_str()))
+            .collect();
+        let unchecked: Vec<&str> = catalog
+            .statements()
+            .filter(|s| s.applies.is_none() && !checked.contains(s.id.as_str()))
+            .map(|s| s.id.as_str())
+            .collect();
+        assert!(unchecked.is_empty(), "{unchecked:?}");
+    }
+
+    #[test]
+    fn every_source_is_a_heading_of_the_texts() {
         let text = OPERATIONS
             .get_file("texts.yaml")
             .and_then(|f| f.contents_utf8())
             .unwrap();
         let headings: BTreeMap<String, Vec<String>> = serde_saphyr::from_str(text).unwrap();
-        for row in catalog().rows {
-            for place in row.source.split("; ") {
+        for case in catalog().cases {
+            for place in case.source.split("; ") {
                 let known = headings.iter().any(|(number, headings)| {
                     headings.iter().any(|heading| {
                         place
@@ -513,29 +306,24 @@ mod tests {
                             .is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
                     })
                 });
-                assert!(known, "{}: {place}", row.id);
+                assert!(known, "{}: {place}", case.id);
             }
         }
     }
 
     #[test]
     fn ids_are_lower_case_words_joined_by_slashes() {
-        for row in catalog().rows {
-            assert!(
-                row.id
-                    .chars()
-                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "/-.".contains(c)),
-                "{}",
-                row.id
-            );
+        for case in catalog().cases {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "/-.".contains(c);
+            assert!(case.id.chars().all(plain), "{}", case.id);
         }
     }
 
     #[test]
-    fn a_place_is_named_once() {
+    fn a_place_occurs_once() {
         assert_eq!(
-            joined("2: Watch paths; 1: Events, 2", "1: Events, 2"),
-            "1: Events, 2; 2: Watch paths"
+            joined("1: Events, 2", "2: Watch paths; 1: Events, 2"),
+            "2: Watch paths; 1: Events, 2"
         );
     }
 }

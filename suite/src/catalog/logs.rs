@@ -1,4 +1,4 @@
-//! Log queries: `fixtures/queries`, each a row.
+//! Log queries: one case for each in `fixtures/queries`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::CatalogError;
 use super::load::malformed;
 
-/// The files of documents, in bulk form.
+/// Files of documents, in bulk form.
 const CORPORA: [&str; 2] = ["corpus.bulk", "own.bulk"];
 
 /// Text of a file of `fixtures/queries`.
@@ -23,22 +23,22 @@ pub struct LogQuery {
     pub query: Vec<(String, String)>,
     /// The indices that are searched.
     pub index: String,
-    /// What it finds; none if it is refused.
+    /// What it finds; `None` if it is refused.
     pub found: Option<Found>,
 }
 
 /// What a query finds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// How many documents.
+    /// Number of documents.
     pub total: u64,
-    /// All their ids, where they are few.
+    /// Ids of all documents, if there are few.
     pub ids: Option<BTreeSet<String>>,
-    /// The scores of the best.
+    /// Scores of the best documents.
     pub scores: BTreeMap<String, f64>,
-    /// The best score, where it is known.
+    /// Best score, if it is known.
     pub max_score: Option<f64>,
-    /// Whether some of the indices refuse the query.
+    /// Some of the indices refuse the query.
     pub partly: bool,
 }
 
@@ -104,7 +104,7 @@ pub(super) fn queries() -> std::result::Result<Vec<(String, LogQuery)>, CatalogE
     for asked in lines::<Asked>("queries.jsonl")? {
         let result = results
             .remove(&asked.id)
-            .ok_or_else(|| malformed("results.jsonl", format!("nothing is said of {}", asked.id)))?;
+            .ok_or_else(|| malformed("results.jsonl", format!("no result for {}", asked.id)))?;
         let size = if result.ids.is_some() { 200 } else { 60 };
         let mut query = vec![("q".to_owned(), asked.q), ("size".to_owned(), size.to_string())];
         query.extend(
@@ -182,10 +182,10 @@ pub struct LogLine {
     pub source: serde_json::Value,
 }
 
-/// Everything that is searched, by id. It is read once.
+/// All documents, by id.
 static LINES: LazyLock<std::result::Result<BTreeMap<String, LogLine>, CatalogError>> = LazyLock::new(read_lines);
 
-/// Everything that is searched, by id.
+/// All documents, by id.
 ///
 /// # Errors
 /// If a fixture is malformed.
@@ -195,11 +195,11 @@ pub fn log_lines() -> std::result::Result<&'static BTreeMap<String, LogLine>, &'
 
 #[derive(Deserialize)]
 struct Action {
-    index: Place,
+    index: DocumentAddress,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct DocumentAddress {
     #[serde(rename = "_index")]
     index: String,
     #[serde(rename = "_type")]
@@ -214,7 +214,8 @@ fn read_lines() -> std::result::Result<BTreeMap<String, LogLine>, CatalogError> 
         let malformed = |error| malformed(file, error);
         let mut lines = fixture(file)?.lines().filter(|line| !line.trim().is_empty());
         while let (Some(action), Some(source)) = (lines.next(), lines.next()) {
-            let Place { index, doc_type, id } = serde_json::from_str::<Action>(action).map_err(malformed)?.index;
+            let DocumentAddress { index, doc_type, id } =
+                serde_json::from_str::<Action>(action).map_err(malformed)?.index;
             let source = serde_json::from_str(source).map_err(malformed)?;
             all.insert(
                 id.clone(),

@@ -1,24 +1,31 @@
-//! The catalog: the documented operations and the cases that judge them, read from `fixtures/operations`.
+//! The catalog: the documented operations, the statements of the texts, and the cases that check them.
 //!
-//! Promises: every row has an id of its own that never depends on its position, a requirement in our own words, a
-//! level, and the place in the texts that states it. What differs between the profiles is in [`profile`] alone.
+//! Guarantees: a case has a stable id that does not depend on its position, a requirement, a level and at least one
+//! statement. Differences between the profiles are in [`profile`] alone.
 //!
-//! Limits: a row is one request and what it needs around it; what cannot be said so has no row.
+//! Limits: a case is one request and its surroundings.
 //!
-//! Source of its semantics: the two texts of the service; `fixtures/operations/README.md` describes the format.
+//! Source of semantics: the two texts of the service. `fixtures/operations/README.md` describes the format.
 
 mod action;
 mod case;
+mod expect;
+mod files;
+mod kind_file;
 mod load;
 mod logs;
 mod operation;
 pub mod profile;
+mod statement;
 mod surroundings;
+mod validate;
 
-pub use action::{Action, Event, Kept, ParseWordError};
-pub use case::{After, Body, Case, Encoding, Expect, Face, Given, JsonType, Level, Media, Part, PartialState};
-pub use load::{Catalog, CatalogError, Row};
+pub use action::{Action, Event, ObjectState, ParseWordError};
+pub use case::{After, Case, CaseData, Level, PartialState, Precondition, StatementIds};
+pub use expect::{Body, Encoding, Expect, ExpectedType, JsonType, Media, Part};
+pub use load::{Catalog, CatalogError};
 pub use logs::{Found, LogLine, LogQuery, log_lines};
 pub use operation::{Kind, Operation, Sample, Scope};
 pub use profile::Profile;
+pub use statement::Statement;
 pub use surroundings::{Credential, Headers, Message, Need, Socket, Step};

@@ -4,7 +4,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Case, Part};
+use super::{CaseData, Part};
 
 /// Whether objects of a kind live in a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,24 +15,24 @@ pub enum Scope {
     Cluster,
 }
 
-/// A sample object of a kind and what is done to it, from `fixtures/objects`.
+/// Sample object of a kind, from `fixtures/objects`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
-    /// The object as it is created; its name and labels are set by the world.
+    /// The object as it is created, without name and labels.
     pub sample: Value,
-    /// A merge patch of it.
+    /// Merge patch that changes it.
     pub change: Value,
-    /// A merge patch of what a status replacement leaves alone.
+    /// Merge patch of fields that a status replacement leaves alone.
     #[serde(default)]
     pub spec: Value,
-    /// A merge patch of its status.
+    /// Merge patch of its status.
     #[serde(default)]
     pub status: Value,
 }
 
 impl Sample {
-    /// One part of the file.
+    /// A part of the file.
     pub fn part(&self, part: Part) -> &Value {
         match part {
             Part::Sample => &self.sample,
@@ -43,20 +43,20 @@ impl Sample {
     }
 }
 
-/// A kind, as the catalog needs to know it.
+/// A kind of the catalog.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kind {
-    /// Its name, such as `ConfigMap`.
+    /// Name, such as `ConfigMap`.
     pub name: String,
-    /// The heading under which it is reported, such as `core/v1`.
+    /// Heading in reports, such as `core/v1`.
     pub group: String,
-    /// Its path name.
+    /// Name in paths.
     pub plural: String,
-    /// Its apiVersion.
+    /// apiVersion.
     pub api_version: String,
-    /// The path of its collection, where the world makes and reads objects; none for what cannot be made.
+    /// Path of its collection; `None` if objects cannot be created.
     pub path: Option<String>,
-    /// Its sample; none for what cannot be made.
+    /// Sample; `None` if objects cannot be created.
     pub sample: Option<Sample>,
 }
 
@@ -70,7 +70,7 @@ impl Kind {
     }
 }
 
-/// What an operation answers, as the texts name it.
+/// Result of an operation, as the texts name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultType {
     /// The kind, such as `ConfigMapList`.
@@ -82,24 +82,24 @@ pub struct ResultType {
 /// One documented operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
-    /// Its name within the kind, such as `create`.
+    /// Name within the kind, such as `create`.
     pub id: String,
-    /// The method.
+    /// Method.
     pub method: Method,
-    /// The path template, as in the texts.
+    /// Path template, as in the texts.
     pub path: String,
-    /// What it answers; none where the texts say nothing of it, or only "string".
+    /// What it answers; none where the texts send_message nothing of it, or only "string".
     pub result: Option<ResultType>,
-    /// Whether it streams without being asked to: the paths under /watch/.
+    /// Whether it always streams: the paths under /watch/.
     pub streams: bool,
-    /// The place in the texts.
+    /// Place in the texts.
     pub source: String,
     /// Why its trials do not count yet.
     pub pending: Option<String>,
-    /// Whether it is one of the documented operations. What is not is judged beside them.
+    /// Whether it is one of the documented operations.
     pub documented: bool,
-    /// Its cases.
-    pub cases: Vec<Case>,
+    /// Cases.
+    pub cases: Vec<CaseData>,
 }
 
 impl Operation {

@@ -1,39 +1,66 @@
-//! What differs between the two profiles: the one place that says so.
+//! Differences between the two profiles.
 //!
-//! Source of its semantics: the table "Two profiles" of the design; the recorded server for `kubernetes-1.2`.
+//! Source of semantics: the README's table "Two profiles"; the recorded server for `kubernetes-1.2`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::{Face, StatusWord};
+use super::expect::{ExpectedType, StatusWord};
 
-/// By which rule the server is judged.
+/// Rules by which a server is judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Profile {
-    /// The texts win; Kubernetes v1.2 fills their silences.
+    /// The texts; Kubernetes v1.2 where they are silent.
     #[default]
     #[serde(rename = "documented")]
     Documented,
-    /// The recorded Kubernetes v1.2 server wins.
+    /// The recorded Kubernetes v1.2 server.
     #[serde(rename = "kubernetes-1.2")]
     Kubernetes12,
 }
 
-/// What a deletion answers.
+/// Expected status of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removed {
-    /// A Status of success.
+pub enum ExpectedStatus {
+    /// This code.
+    Code(u16),
+    /// Any error: 400 or higher.
+    Refused,
+}
+
+impl ExpectedStatus {
+    /// Whether a status code is as expected.
+    pub fn accepts(self, code: u16) -> bool {
+        match self {
+            Self::Code(expected) => code == expected,
+            Self::Refused => code >= 400,
+        }
+    }
+
+    /// Whether an error is expected.
+    pub fn is_error(self) -> bool {
+        match self {
+            Self::Code(code) => code >= 400,
+            Self::Refused => true,
+        }
+    }
+}
+
+/// Result of a deletion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeleteResult {
+    /// Status of success.
     Status,
-    /// The object that was deleted.
+    /// The deleted object.
     Object,
-    /// The list of what was deleted.
+    /// List of the deleted objects.
     List,
 }
 
-/// The kinds of which `kubernetes-1.2` answers a deletion with the object.
-const ANSWERED_WITH_THE_OBJECT: [&str; 7] = [
+/// Kinds of which `kubernetes-1.2` returns the deleted object.
+const RETURNED_WHEN_DELETED: [&str; 7] = [
     "Pod",
     "Namespace",
     "PersistentVolume",
@@ -43,15 +70,14 @@ const ANSWERED_WITH_THE_OBJECT: [&str; 7] = [
     "ServiceAccount",
 ];
 
-/// The kinds of which `kubernetes-1.2` tells nothing to who watches one object: it looks for the name in a field that
-/// these do not have.
-const WATCHED_ALONE_IN_VAIN: [&str; 3] = ["HorizontalPodAutoscaler", "LimitRange", "PodTemplate"];
+/// Kinds of which `kubernetes-1.2` streams nothing to a watch of one object: their name is not selectable.
+const NOT_WATCHED_ALONE: [&str; 3] = ["HorizontalPodAutoscaler", "LimitRange", "PodTemplate"];
 
 impl Profile {
-    /// Both, in the order of the README.
+    /// Both profiles, in the order of the README.
     pub const ALL: [Self; 2] = [Self::Documented, Self::Kubernetes12];
 
-    /// Its name on the command line.
+    /// Name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Documented => "documented",
@@ -59,47 +85,49 @@ impl Profile {
         }
     }
 
-    /// The status code that a word of the catalog stands for; none for a word that it does not know.
-    pub fn status(self, word: &StatusWord) -> Option<u16> {
+    /// Status that a word of the catalog stands for; `None` for an unknown word.
+    pub fn status(self, word: &StatusWord) -> Option<ExpectedStatus> {
         let by_profile = |documented, kubernetes| match self {
             Self::Documented => documented,
             Self::Kubernetes12 => kubernetes,
         };
-        Some(match word {
-            StatusWord::Code(code) => *code,
-            StatusWord::Word(word) => match word.as_str() {
-                "ok" => 200,
-                // What creates: a POST, a PUT that creates, a binding.
-                "created" => by_profile(200, 201),
-                // The body is read as what it is, or as its Content-Type says.
-                "created-of-any-media" | "ok-of-any-media" => by_profile(200, 415),
-                // A client's mistake that the recorded server calls its own.
-                "mistake" => by_profile(400, 500),
-                // The same, where what cannot be applied is well formed.
-                "unapplicable" => by_profile(422, 500),
-                // The same, where what is asked for is not there.
-                "unknown-component" => by_profile(404, 500),
-                _ => return None,
-            },
-        })
+        let word = match word {
+            StatusWord::Code(code) => return Some(ExpectedStatus::Code(*code)),
+            StatusWord::Word(word) => word.as_str(),
+        };
+        Some(ExpectedStatus::Code(match word {
+            "refused" => return Some(ExpectedStatus::Refused),
+            "ok" => 200,
+            // A POST, a PUT that creates, a binding.
+            "created" => by_profile(200, 201),
+            // The body is read as what it is, or as its Content-Type says.
+            "created-of-any-media" | "ok-of-any-media" => by_profile(200, 415),
+            // A client error that v1.2 reports as 500.
+            "client-error" => by_profile(400, 500),
+            // The same, of a well-formed request that cannot be applied.
+            "unprocessable" => by_profile(422, 500),
+            // The same, of something that does not exist.
+            "unknown-component" => by_profile(404, 500),
+            _ => return None,
+        }))
     }
 
-    /// What the deletion of one object of the kind, or of a collection, answers.
-    pub fn removed(self, face: Face, kind: &str) -> Removed {
-        match (self, face) {
-            (Self::Documented, _) => Removed::Status,
-            (Self::Kubernetes12, Face::Collected) => Removed::List,
-            (Self::Kubernetes12, _) if ANSWERED_WITH_THE_OBJECT.contains(&kind) => Removed::Object,
-            (Self::Kubernetes12, _) => Removed::Status,
+    /// Result of deleting one object of the kind, or a collection.
+    pub fn delete_result(self, expected: ExpectedType, kind: &str) -> DeleteResult {
+        match (self, expected) {
+            (Self::Documented, _) => DeleteResult::Status,
+            (Self::Kubernetes12, ExpectedType::Collected) => DeleteResult::List,
+            (Self::Kubernetes12, _) if RETURNED_WHEN_DELETED.contains(&kind) => DeleteResult::Object,
+            (Self::Kubernetes12, _) => DeleteResult::Status,
         }
     }
 
-    /// Whether a binding is answered with the binding, rather than with a Status.
-    pub fn answers_bindings(self) -> bool {
+    /// Whether the result of a binding is the binding, rather than a Status.
+    pub fn binding_returns_binding(self) -> bool {
         self == Self::Documented
     }
 
-    /// The media type that a watch announces.
+    /// Media type of a watch.
     pub fn watch_media(self) -> Option<&'static str> {
         match self {
             Self::Documented => Some("application/json"),
@@ -107,19 +135,30 @@ impl Profile {
         }
     }
 
-    /// Whether a watch without a version tells the history of an object, rather than its present state as an add.
-    pub fn watch_tells_history(self) -> bool {
+    /// Whether a watch without a version streams an object's history, rather than its present state.
+    pub fn watch_replays_history(self) -> bool {
         self == Self::Documented
     }
 
-    /// Whether the watch of one object of the kind tells anything.
-    pub fn watch_of_one_tells(self, kind: &str) -> bool {
-        self == Self::Documented || !WATCHED_ALONE_IN_VAIN.contains(&kind)
+    /// Whether the watch of one object of the kind streams anything.
+    pub fn watch_of_one_object_works(self, kind: &str) -> bool {
+        self == Self::Documented || !NOT_WATCHED_ALONE.contains(&kind)
     }
 
-    /// Whether a watch of a kind from a version tells of that version itself. (Events do not go through the cache that does.)
-    pub fn watch_includes_its_version(self, kind: &str) -> bool {
+    /// Whether a watch of a kind from a version includes that version. Events bypass the watch cache.
+    pub fn watch_includes_start_version(self, kind: &str) -> bool {
         self == Self::Kubernetes12 && kind != "Event"
+    }
+
+    /// Whether a watch of the kind may begin with the present state of an object as MODIFIED: without a watch cache,
+    /// v1.2 compares the object with its predecessor in the store.
+    pub fn watch_may_begin_with_modified(self, kind: &str) -> bool {
+        self == Self::Kubernetes12 && kind == "Event"
+    }
+
+    /// Whether the watch cache may lag behind writes, so that a watch begins with changes before its version.
+    pub fn watch_may_lag(self) -> bool {
+        self == Self::Kubernetes12
     }
 }
 
@@ -129,9 +168,9 @@ impl fmt::Display for Profile {
     }
 }
 
-/// A name that is no profile.
+/// Error of an unknown profile name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no profile; there are documented and kubernetes-1.2")]
+#[error("unknown profile {0:?}; the profiles are documented and kubernetes-1.2")]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -154,30 +193,34 @@ mod tests {
     #[rstest]
     #[case("created", 200, 201)]
     #[case("created-of-any-media", 200, 415)]
-    #[case("mistake", 400, 500)]
-    #[case("unapplicable", 422, 500)]
+    #[case("client-error", 400, 500)]
+    #[case("unprocessable", 422, 500)]
     #[case("unknown-component", 404, 500)]
-    fn words_stand_for_the_codes_of_their_profile(
-        #[case] word: &str,
-        #[case] documented: u16,
-        #[case] kubernetes: u16,
-    ) {
+    fn a_word_stands_for_the_code_of_the_profile(#[case] word: &str, #[case] documented: u16, #[case] kubernetes: u16) {
         let word = StatusWord::Word(word.to_owned());
-        assert_eq!(Profile::Documented.status(&word), Some(documented));
-        assert_eq!(Profile::Kubernetes12.status(&word), Some(kubernetes));
+        assert_eq!(
+            Profile::Documented.status(&word),
+            Some(ExpectedStatus::Code(documented))
+        );
+        assert_eq!(
+            Profile::Kubernetes12.status(&word),
+            Some(ExpectedStatus::Code(kubernetes))
+        );
     }
 
     #[test]
-    fn a_deletion_answers_a_status_as_documented_and_for_seven_kinds_the_object_as_recorded() {
-        assert_eq!(Profile::Documented.removed(Face::Deleted, "Pod"), Removed::Status);
-        assert_eq!(Profile::Kubernetes12.removed(Face::Deleted, "Pod"), Removed::Object);
-        assert_eq!(
-            Profile::Kubernetes12.removed(Face::Deleted, "ConfigMap"),
-            Removed::Status
-        );
-        assert_eq!(
-            Profile::Kubernetes12.removed(Face::Collected, "ConfigMap"),
-            Removed::List
-        );
+    fn refused_is_any_error() {
+        assert!(ExpectedStatus::Refused.accepts(400) && ExpectedStatus::Refused.accepts(500));
+        assert!(!ExpectedStatus::Refused.accepts(200));
+    }
+
+    #[test]
+    fn a_deletion_returns_a_status_as_documented_and_seven_kinds_as_recorded() {
+        let documented = Profile::Documented.delete_result(ExpectedType::Deleted, "Pod");
+        assert_eq!(documented, DeleteResult::Status);
+        let recorded = |expected, kind| Profile::Kubernetes12.delete_result(expected, kind);
+        assert_eq!(recorded(ExpectedType::Deleted, "Pod"), DeleteResult::Object);
+        assert_eq!(recorded(ExpectedType::Deleted, "ConfigMap"), DeleteResult::Status);
+        assert_eq!(recorded(ExpectedType::Collected, "ConfigMap"), DeleteResult::List);
     }
 }

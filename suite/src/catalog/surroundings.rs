@@ -1,4 +1,4 @@
-//! What a case needs around its request: something of the target, steps before it, who asks, and a talk over WebSocket.
+//! What a case needs around its request: offers of the target, set-up steps, credentials, a WebSocket conversation.
 
 use std::collections::BTreeMap;
 
@@ -7,79 +7,89 @@ use serde_json::Value;
 
 use super::Body;
 
-/// What a target has to offer for a case to be played on it.
+/// Something that a target must offer for a case to be played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
-    /// A server of the suite's own that the target's proxy reaches.
+    /// The target's proxy reaches the suite's backend.
     Backend,
-    /// A pod that is said to run has a container that does.
+    /// A pod bound to a node runs a container.
     Container,
+    /// Objects of the whole cluster may be created, such as nodes.
+    ClusterObjects,
+    /// A controller empties and removes deleted namespaces.
+    NamespaceController,
     /// The log search add-on.
     LogSearch,
-    /// The log lines of the fixtures in it.
+    /// The log lines of the fixtures are in the log search add-on.
     LogLines,
-    /// A clock that shows the time at which the log queries were asked.
+    /// The clock shows the time at which the log queries were recorded.
     Clock,
 }
 
-/// Who asks, where it is not whom the target was given.
+/// Credential that a request presents, if it is not the target's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Credential {
-    /// Nobody: no credentials.
+    /// No credentials.
     Nobody,
-    /// A user with the password.
+    /// User name and password.
     Basic,
-    /// The user with another password.
+    /// The user name with a wrong password.
     BasicWrong,
-    /// A token.
+    /// Bearer token.
     Bearer,
-    /// A token that nobody gave out.
+    /// Unknown bearer token.
     BearerWrong,
-    /// A client certificate.
+    /// Client certificate.
     Certificate,
 }
 
-/// A request that is made before the case's own, and has to succeed.
+/// A request before the case's own. It must succeed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// `METHOD path`, with names in it.
+    /// `METHOD path`, a template.
     pub request: String,
-    /// What is sent.
+    /// Request body.
     pub body: Option<Body>,
+    /// Names to bind to values of the response, by JSON pointer.
+    #[serde(default)]
+    pub save: BTreeMap<String, String>,
 }
 
-/// A connection that is upgraded to WebSocket, and what is said on it.
+/// A WebSocket conversation.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Socket {
-    /// The sub-protocol that is offered, and is to be agreed on.
+    /// Sub-protocol to offer, which the server must select.
     pub protocol: Option<String>,
-    /// The Origin header.
+    /// Origin header.
     pub origin: Option<String>,
-    /// What is said, in this order.
+    /// Messages to send, in order.
     #[serde(default)]
-    pub say: Vec<Message>,
-    /// What is to be heard, in any order and between whatever else.
+    pub send: Vec<Message>,
+    /// Messages that must arrive, in any order, among others.
     #[serde(default)]
-    pub hear: Vec<Message>,
-    /// Whether it is to end by itself; not looked at unless said.
+    pub receive: Vec<Message>,
+    /// Messages that must not arrive before the others have.
+    #[serde(default)]
+    pub silent: Vec<Message>,
+    /// Whether the server closes the connection. Default: not checked.
     pub ends: Option<bool>,
 }
 
-/// Something said or heard on a WebSocket.
+/// A message of a WebSocket.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// The channel, where the sub-protocol has channels.
+    /// Channel, for a sub-protocol that has channels.
     pub channel: Option<u8>,
-    /// The text; of what is heard, a part of all that came on the channel.
+    /// Text to send, or a part of all text that arrives on the channel.
     pub text: Option<String>,
-    /// What a message of JSON contains.
+    /// Content of a JSON message.
     pub contains: Option<Value>,
 }
 
-/// What the headers of an answer are to be: a value with names in it, or `none`.
+/// Expected headers: a template of the value, `none` for a missing header, `any` for a present one.
 pub type Headers = BTreeMap<String, String>;

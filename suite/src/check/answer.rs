@@ -1,82 +1,225 @@
-//! The outside of an answer: status, type, layout, and the Status that a refusal carries.
+//! The outside of an answer: layout, type, and the Status of an error.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Mismatch, pretty};
+use crate::catalog::Level;
 
-/// Whether a JSON text is laid out over indented lines.
+/// Whether a JSON text is indented over several lines.
 pub fn is_pretty(text: &str) -> bool {
-    text.starts_with("{\n")
-        && text
-            .lines()
-            .skip(1)
-            .any(|line| line.starts_with(' ') || line.starts_with('\t'))
+    let indented = |line: &str| line.starts_with(' ') || line.starts_with('\t');
+    text.starts_with("{\n") && text.lines().skip(1).any(indented)
 }
 
-/// Whether an object is of a kind and an apiVersion.
+/// Whether a JSON text is one line.
+pub fn is_compact(text: &str) -> bool {
+    !text.trim_end().contains('\n')
+}
+
+/// Checks kind and apiVersion of an object.
 pub fn result_type(kind: &str, api_version: &str, body: &Value) -> Option<Mismatch> {
     let of = |field| body.get(field).and_then(Value::as_str).unwrap_or("nothing");
-    let (expected, actual) = (
-        format!("{api_version} {kind}"),
-        format!("{} {}", of("apiVersion"), of("kind")),
-    );
+    let expected = format!("{api_version} {kind}");
+    let actual = format!("{} {}", of("apiVersion"), of("kind"));
     (expected != actual).then(|| Mismatch::new("type", expected, actual))
 }
 
-/// Whether a body is a Status of failure with the code that the answer has, and the reason that it is to have.
-pub fn refusal(code: u16, reason: Option<&str>, body: &Value) -> Vec<Mismatch> {
-    let mut expected = serde_json::json!({"kind": "Status", "status": "Failure", "code": code});
-    if let (Some(reason), Some(fields)) = (reason, expected.as_object_mut()) {
-        fields.insert("reason".to_owned(), reason.into());
+/// Reasons that belong to a status code; none where any will do.
+fn reasons(code: u16) -> &'static [&'static str] {
+    match code {
+        400 => &["BadRequest"],
+        401 => &["Unauthorized"],
+        403 => &["Forbidden"],
+        404 => &["NotFound"],
+        405 => &["MethodNotAllowed"],
+        409 => &["Conflict", "AlreadyExists"],
+        410 => &["Gone"],
+        422 => &["Invalid"],
+        503 => &["ServiceUnavailable"],
+        _ => &[],
     }
+}
+
+/// Checks a Status of failure: its code, reason, message and details. `named` are the names that details can have;
+/// `causes` are fields that its causes must name.
+pub fn error_status(
+    code: u16,
+    reason: Option<&str>,
+    named: &[String],
+    causes: &[String],
+    body: &Value,
+) -> Vec<Mismatch> {
+    let expected = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code});
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));
-    if body.get("message").and_then(Value::as_str).is_none_or(str::is_empty) {
-        found.push(Mismatch::new(
-            "message",
-            "a sentence for people",
-            body.get("message").map_or_else(|| "nothing".to_owned(), pretty),
-        ));
+    if !found.is_empty() && body.get("kind").and_then(Value::as_str) != Some("Status") {
+        return found;
+    }
+    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let known = reasons(code);
+    match reason {
+        Some(reason) if text("/reason") != reason => found.push(Mismatch::new("reason", reason, text("/reason"))),
+        None if !known.is_empty() && !known.contains(&text("/reason")) => {
+            found.push(Mismatch::new("reason", known.join(" or "), text("/reason")));
+        }
+        _ => {}
+    }
+    if !body.get("metadata").is_some_and(Value::is_object) {
+        found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
+    }
+    if text("/message").is_empty() {
+        found.push(Mismatch::new("message", "a sentence", shown(body.get("message"))));
+    }
+    match text("/reason") {
+        "NotFound" | "AlreadyExists" | "Conflict" if !named.is_empty() => found.extend(names(named, body)),
+        "Invalid" if reason.is_some() => found.extend(invalid(causes, body)),
+        _ => {}
     }
     found
 }
 
-/// Whether a body is a Status of success.
-pub fn status_of_success(body: &Value) -> Option<Mismatch> {
-    super::contains(
-        "status object",
-        &serde_json::json!({"kind": "Status", "apiVersion": "v1", "status": "Success"}),
-        body,
-    )
+fn shown(value: Option<&Value>) -> String {
+    value.map_or_else(|| "nothing".to_owned(), pretty)
+}
+
+/// Checks that details and message name the object.
+fn names(named: &[String], body: &Value) -> Vec<Mismatch> {
+    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (name, kind, message) = (text("/details/name"), text("/details/kind"), text("/message"));
+    let mut found = Vec::new();
+    if !named.iter().any(|one| one == name) {
+        found.push(Mismatch::new("/details/name", named.join(" or "), name));
+    }
+    if kind.is_empty() {
+        found.push(Mismatch::new("/details/kind", "a kind", kind));
+    }
+    if !message.contains(name) || !message.contains(kind) {
+        found.push(Mismatch::new(
+            "message",
+            format!("a sentence about {kind} {name}"),
+            message,
+        ));
+    }
+    found.into_iter().map(|mismatch| mismatch.at(Level::Should)).collect()
+}
+
+/// Checks the causes of an Invalid Status.
+fn invalid(fields: &[String], body: &Value) -> Vec<Mismatch> {
+    let causes = body.pointer("/details/causes").and_then(Value::as_array);
+    let whole = |cause: &Value| {
+        let has = |key: &str| {
+            cause
+                .get(key)
+                .and_then(Value::as_str)
+                .is_some_and(|text| !text.is_empty())
+        };
+        has("reason") && has("message")
+    };
+    let causes = match causes {
+        Some(causes) if !causes.is_empty() && causes.iter().all(whole) => causes,
+        _ => {
+            let actual = shown(body.pointer("/details"));
+            return vec![Mismatch::new("/details/causes", "causes with reason and message", actual).at(Level::Should)];
+        }
+    };
+    let of = |cause: &Value| {
+        cause
+            .get("field")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let actual: Vec<String> = causes.iter().map(of).collect();
+    let missing = fields.iter().find(|field| !actual.contains(field));
+    missing
+        .map(|field| Mismatch::new("fields of the causes", field.clone(), actual.join("\n")).at(Level::Should))
+        .into_iter()
+        .collect()
+}
+
+/// Checks a Status of success.
+pub fn status_of_success(body: &Value) -> Vec<Mismatch> {
+    let expected = json!({"kind": "Status", "apiVersion": "v1", "status": "Success"});
+    let mut found = Vec::from_iter(super::contains("status object", &expected, body));
+    if let Some(code) = body
+        .get("code")
+        .and_then(Value::as_u64)
+        .filter(|code| !(200..300).contains(code))
+    {
+        found.push(Mismatch::new("/code", "a code of success", code.to_string()).at(Level::Should));
+    }
+    if !body.get("metadata").is_some_and(Value::is_object) {
+        found.push(Mismatch::new("/metadata", "an object", shown(body.get("metadata"))).at(Level::Should));
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use rstest::rstest;
 
     use super::*;
 
     #[test]
-    fn one_line_is_not_pretty_and_indented_lines_are() {
-        assert!(!is_pretty(r#"{"a":1}"#));
+    fn one_line_is_compact_and_indented_lines_are_pretty() {
+        assert!(!is_pretty(r#"{"a":1}"#) && is_compact("{\"a\":1}\n"));
         assert!(!is_pretty("{\"a\":1}\n"));
-        assert!(is_pretty("{\n  \"a\": 1\n}\n"));
+        assert!(is_pretty("{\n  \"a\": 1\n}\n") && !is_compact("{\n  \"a\": 1\n}\n"));
+    }
+
+    fn not_found() -> Value {
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "pods \"x\" not found",
+               "reason": "NotFound", "details": {"name": "x", "kind": "pods"}, "code": 404})
     }
 
     #[test]
-    fn a_refusal_must_carry_code_reason_and_message() {
-        let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "reason": "NotFound", "code": 404});
-        assert!(refusal(404, Some("NotFound"), &body).is_empty());
-        assert_eq!(refusal(409, Some("NotFound"), &body).len(), 1);
-        assert_eq!(refusal(404, Some("Conflict"), &body).len(), 1);
+    fn a_whole_status_passes() {
         assert_eq!(
-            refusal(404, None, &json!({"kind": "Status", "status": "Failure", "code": 404})).len(),
-            1
+            error_status(404, Some("NotFound"), &["x".to_owned()], &[], &not_found()),
+            []
         );
-        assert_eq!(refusal(404, None, &json!("not found")).len(), 2);
+    }
+
+    #[rstest]
+    #[case::code("/code", json!(409))]
+    #[case::reason("/reason", json!("Gone"))]
+    #[case::message("/message", json!(""))]
+    #[case::other_message("/message", json!("no"))]
+    #[case::status("/status", json!("Success"))]
+    #[case::kind("/kind", json!("Pod"))]
+    #[case::version("/apiVersion", json!("v2"))]
+    #[case::name("/details/name", json!("y"))]
+    #[case::details("/details", json!(null))]
+    #[case::metadata("/metadata", json!(null))]
+    fn a_status_with_another_value_fails(#[case] pointer: &str, #[case] value: Value) {
+        let mut body = not_found();
+        *body.pointer_mut(pointer).unwrap() = value;
+        assert_ne!(error_status(404, Some("NotFound"), &["x".to_owned()], &[], &body), []);
+        assert_ne!(error_status(404, None, &["x".to_owned()], &[], &body), []);
     }
 
     #[test]
-    fn another_type_is_told() {
+    fn an_invalid_status_has_causes() {
+        let with = |causes: Value| {
+            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "it is invalid",
+                   "reason": "Invalid", "details": {"causes": causes}, "code": 422})
+        };
+        let good = with(json!([{"reason": "FieldValueInvalid", "message": "no", "field": "a.b"}]));
+        assert_eq!(error_status(422, Some("Invalid"), &[], &["a.b".to_owned()], &good), []);
+        assert_ne!(error_status(422, Some("Invalid"), &[], &["c".to_owned()], &good), []);
+        assert_ne!(error_status(422, Some("Invalid"), &[], &[], &with(json!([]))), []);
+    }
+
+    #[test]
+    fn a_status_of_success_has_no_other_code() {
+        let good = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
+        assert_eq!(status_of_success(&good), []);
+        let mut other = good.clone();
+        other["code"] = 404.into();
+        assert_eq!(status_of_success(&other).len(), 1);
+    }
+
+    #[test]
+    fn another_type_is_a_mismatch() {
         let body = json!({"kind": "PodList", "apiVersion": "v1"});
         assert_eq!(result_type("PodList", "v1", &body), None);
         assert!(result_type("SecretList", "v1", &body).is_some());

@@ -1,11 +1,11 @@
-//! What a value contains, lacks and equals.
+//! Containment, presence, equality and type of values.
 
 use serde_json::Value;
 
 use super::Mismatch;
 use crate::catalog::JsonType;
 
-/// A value laid out for reading.
+/// A value as indented JSON.
 pub fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
 }
@@ -54,11 +54,13 @@ fn sorted(value: &Value) -> Value {
 }
 
 /// Whether what a JSON pointer names is missing, null or empty when it is to be there, or there when it is not.
-pub fn lacks(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatch> {
+pub fn pointer_presence(pointer: &str, to_be_there: bool, actual: &Value) -> Option<Mismatch> {
     let found = actual.pointer(pointer);
     let there = match found {
         None | Some(Value::Null) => false,
         Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Object(fields)) => !fields.is_empty(),
+        Some(Value::Array(items)) => !items.is_empty() || to_be_there,
         Some(_) => true,
     };
     let shown = || found.map_or_else(|| "nothing".to_owned(), pretty);
@@ -88,15 +90,23 @@ pub fn of_type(pointer: &str, wanted: JsonType, body: &Value) -> Option<Mismatch
         JsonType::String => value.is_string(),
         JsonType::Integer => value.is_i64() || value.is_u64(),
         JsonType::Boolean => value.is_boolean(),
+        JsonType::Number => value.is_number(),
         JsonType::Array => value.is_array(),
+        JsonType::Object => value.is_object(),
     };
     (!fits).then(|| {
         Mismatch::new(
             format!("type of {pointer}"),
             format!("{wanted:?}").to_lowercase(),
-            value.to_string(),
+            super::clipped(&super::confined(value).to_string()),
         )
     })
+}
+
+/// Whether what a pointer names has a value that it must not have.
+pub fn differs(pointer: &str, value: &Value, body: &Value) -> Option<Mismatch> {
+    (body.pointer(pointer) == Some(value))
+        .then(|| Mismatch::new(pointer, format!("another value than {value}"), value.to_string()))
 }
 
 #[cfg(test)]
@@ -135,6 +145,6 @@ mod tests {
     #[case("/metadata/uid", false, false)]
     fn presence_is_told(#[case] pointer: &str, #[case] to_be_there: bool, #[case] fine: bool) {
         let object = json!({"metadata": {"uid": "1", "creationTimestamp": null, "empty": ""}});
-        assert_eq!(lacks(pointer, to_be_there, &object).is_none(), fine);
+        assert_eq!(pointer_presence(pointer, to_be_there, &object).is_none(), fine);
     }
 }

@@ -204,8 +204,8 @@ mod tests {
     #[case::order("/hits/hits/1/_score", json!(9.0))]
     #[case::max("/hits/max_score", json!(2.0))]
     fn what_differs_is_told(#[case] pointer: &str, #[case] value: Value) {
-        let bent = answer(|body| *body.pointer_mut(pointer).unwrap() = value.clone());
-        assert_ne!(hits(Some(&wanted()), 10, &stored(), &str::to_owned, &bent), []);
+        let altered = answer(|body| *body.pointer_mut(pointer).unwrap() = value.clone());
+        assert_ne!(hits(Some(&wanted()), 10, &stored(), &str::to_owned, &altered), []);
     }
 
     #[test]

@@ -1,14 +1,16 @@
-//! What a list holds of the trial's own objects, and what discovery lists.
+//! Items of a list that belong to the trial, and resources of discovery.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Mismatch, equal, without};
+use super::{Mismatch, equal, is_later, without};
 
-/// Whether a list holds exactly these objects among those whose name begins with the prefix, each as it was written.
+/// Checks that a list holds exactly these objects among those whose name begins with the prefix, each as it was last
+/// written. `last` has the last written version of each.
 ///
-/// An item whose version nobody answered to the trial is somebody else's change and is not compared.
+/// An item of a version that the trial did not write is somebody else's change: it must be later than the trial's, and
+/// only its metadata and status may differ.
 pub fn items(
     prefix: &str,
     expected: &[&str],
@@ -40,19 +42,41 @@ pub fn items(
         found.push(Mismatch::new("items of this trial", lines(&expected), lines(&actual)));
     }
     for item in ours {
-        let key = (text(item, "/metadata/name"), text(item, "/metadata/resourceVersion"));
-        if let Some(object) = written.get(&key) {
-            let typeless = ["kind", "apiVersion"];
-            found.extend(equal(
-                &format!("item {}", key.0),
-                &without(object, &typeless),
-                &without(item, &typeless),
-            ));
-        } else if key.1.is_empty() {
-            found.push(Mismatch::new(format!("item {}", key.0), "a resource version", "none"));
-        }
+        let (name, version) = (text(item, "/metadata/name"), text(item, "/metadata/resourceVersion"));
+        found.extend(as_written(&name, &version, written, item));
     }
     found
+}
+
+/// Whether an item is as it was last written.
+fn as_written(
+    name: &str,
+    version: &str,
+    written: &BTreeMap<(String, String), Value>,
+    item: &Value,
+) -> Option<Mismatch> {
+    const TYPE: [&str; 2] = ["kind", "apiVersion"];
+    const NOT_OURS: [&str; 4] = ["kind", "apiVersion", "metadata", "status"];
+    let about = format!("item {name}");
+    let of_object = written.iter().filter(|((one, _), _)| one == name);
+    let (last, object) = of_object.fold(
+        None,
+        |last: Option<(&str, &Value)>, ((_, version), object)| match last {
+            Some((known, _)) if !is_later(version, known) => last,
+            _ => Some((version, object)),
+        },
+    )?;
+    if version == last {
+        return equal(&about, &without(object, &TYPE), &without(item, &TYPE));
+    }
+    if !is_later(version, last) {
+        return Some(Mismatch::new(
+            format!("version of {about}"),
+            format!("{last} or later"),
+            version,
+        ));
+    }
+    equal(&about, &without(object, &NOT_OURS), &without(item, &NOT_OURS))
 }
 
 /// Names one a line, for a diff.
@@ -80,6 +104,29 @@ pub fn resources(expected: &BTreeMap<String, String>, body: &Value) -> Option<Mi
         .map(|name| show(name, listed.get(name.as_str()).copied()))
         .collect();
     (wanted != found).then(|| Mismatch::new("resources", wanted, found))
+}
+
+/// Checks whether discovery says that resources are namespaced.
+pub fn namespaced(expected: &BTreeMap<String, bool>, body: &Value) -> Option<Mismatch> {
+    let resources = body.get("resources").and_then(Value::as_array);
+    let listed: BTreeMap<&str, bool> = resources
+        .into_iter()
+        .flatten()
+        .filter_map(|resource| Some((resource.get("name")?.as_str()?, resource.get("namespaced")?.as_bool()?)))
+        .collect();
+    let show = |name: &str, namespaced: Option<bool>| match namespaced {
+        Some(namespaced) => format!("{name}: {namespaced}\n"),
+        None => format!("{name}: not said\n"),
+    };
+    let wanted: String = expected
+        .iter()
+        .map(|(name, namespaced)| show(name, Some(*namespaced)))
+        .collect();
+    let found: String = expected
+        .keys()
+        .map(|name| show(name, listed.get(name.as_str()).copied()))
+        .collect();
+    (wanted != found).then(|| Mismatch::new("namespaced", wanted, found).at(crate::catalog::Level::Should))
 }
 
 #[cfg(test)]
@@ -136,11 +183,19 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_somebody_else_s_version_is_not_compared() {
-        assert_eq!(
-            items("t-", &["t-a"], &written(), &list(json!([item("t-a", "9", "other")]))),
-            []
-        );
+    fn somebody_else_s_change_is_later_and_leaves_the_rest_alone() {
+        let of =
+            |version: &str, data: &str| items("t-", &["t-a"], &written(), &list(json!([item("t-a", version, data)])));
+        assert_eq!(of("9", "1"), []);
+        assert_eq!(of("4", "1").len(), 1);
+        assert_eq!(of("9", "other").len(), 1);
+    }
+
+    #[test]
+    fn the_scope_of_a_resource_is_compared() {
+        let body = json!({"resources": [{"name": "pods", "kind": "Pod", "namespaced": true}]});
+        assert_eq!(namespaced(&BTreeMap::from([("pods".to_owned(), true)]), &body), None);
+        assert!(namespaced(&BTreeMap::from([("pods".to_owned(), false)]), &body).is_some());
     }
 
     #[test]

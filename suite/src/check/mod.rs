@@ -1,29 +1,32 @@
-//! Checks: what was expected of an answer against what came, as values and without a network.
+//! Checks: an expected value against an actual one, without a network.
 //!
-//! Promises: every check can fail; a mismatch says what it is about, what was expected and what came, and can show both
-//! as a diff.
+//! Guarantees: a mismatch says what it is about, what was expected and what came, and shows both as a diff.
 //!
-//! Limits: nothing is sent here.
-//!
-//! Source of its semantics: the catalog; for the shape of a Status the recorded server.
+//! Source of semantics: the catalog; the recorded server for the fields of a Status and of metadata.
 
 mod answer;
 mod content;
 mod hits;
 mod list;
+mod metadata;
+mod shown;
 mod stream;
 
 use bytes::Bytes;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-pub use answer::{is_pretty, refusal, result_type, status_of_success};
-pub use content::{contains, equal, lacks, of_type, pretty, without};
+pub use answer::{error_status, is_compact, is_pretty, result_type, status_of_success};
+pub use content::{contains, differs, equal, of_type, pointer_presence, pretty, without};
 pub use hits::hits;
-pub use list::{items, resources};
-pub use stream::{Notification, Tale, Told, Written, judge};
+pub use list::{items, namespaced, resources};
+pub use metadata::{Identity, is_later, list_metadata, number, system_fields};
+pub use shown::{clipped, confined, shown_body};
+pub use stream::{ExpectedEvent, Notification, Progress, StreamRules, WrittenObjects, judge};
 
-/// What a server answered.
+use crate::catalog::Level;
+
+/// Answer of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The status code.
@@ -50,7 +53,7 @@ impl Answer {
     }
 }
 
-/// Something that is not as it was expected.
+/// A difference between an expected and an actual value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// What it is about.
@@ -59,25 +62,34 @@ pub struct Mismatch {
     pub expected: String,
     /// What came.
     pub actual: String,
+    /// How binding the expectation is, if it is less binding than its case.
+    pub level: Level,
 }
 
 impl Mismatch {
-    /// A mismatch of two texts.
+    /// Mismatch of two texts.
     pub fn new(about: impl Into<String>, expected: impl Into<String>, actual: impl Into<String>) -> Self {
         Self {
             about: about.into(),
             expected: expected.into(),
             actual: actual.into(),
+            level: Level::Must,
         }
     }
 
-    /// A mismatch of two values, laid out for reading.
+    /// The same mismatch of an expectation that is at most as binding as a level.
+    pub fn at(mut self, level: Level) -> Self {
+        self.level = self.level.max(level);
+        self
+    }
+
+    /// Mismatch of two values, shown as indented JSON.
     pub fn of_values(about: impl Into<String>, expected: &Value, actual: &Value) -> Self {
         Self::new(about, pretty(expected), pretty(actual))
     }
 
-    /// The lines of the two, each with a mark: `-` for what was expected and is not there, `+` for what is there and was
-    /// not expected, a space for what is as it should be. Long agreements are left out.
+    /// Lines of the diff with their marks: `-` for expected, `+` for actual, a space for both. Long common parts are
+    /// left out.
     pub fn diff(&self) -> Vec<(char, String)> {
         let diff = TextDiff::from_lines(&self.expected, &self.actual);
         let mut lines = Vec::new();

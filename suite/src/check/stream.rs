@@ -1,23 +1,26 @@
-//! What a watch tells, against what it was to tell.
+//! Events of a watch against the expected ones.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Mismatch, contains, equal, without};
+use super::{Mismatch, contains, equal, is_later, without};
+use crate::catalog::Level;
 
-/// What was answered to the trial's writes, by name and resource version.
-pub type Written = BTreeMap<(String, String), Value>;
+/// Objects that the server returned to the trial's writes, by name and resource version.
+pub type WrittenObjects = BTreeMap<(String, String), Value>;
 
-/// The types of what a watch tells.
+/// Types of the events of a watch.
 const KNOWN: [&str; 3] = ["ADDED", "MODIFIED", "DELETED"];
+/// Metadata that a removal may set.
+const SET_BY_REMOVAL: [&str; 3] = ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"];
 
 /// One item of a watch stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
-    /// Its type, such as `ADDED`.
+    /// Type, such as `ADDED`.
     pub event: String,
-    /// Its object.
+    /// Object.
     pub object: Value,
 }
 
@@ -25,7 +28,7 @@ impl Notification {
     /// Reads one item.
     ///
     /// # Errors
-    /// If it is none, with what was expected and what came.
+    /// If it has no type or no object.
     pub fn read(item: &Value) -> Result<Self, Mismatch> {
         match (item.get("type").and_then(Value::as_str), item.get("object")) {
             (Some(event), Some(object)) => Ok(Self {
@@ -35,12 +38,15 @@ impl Notification {
             _ => Err(Mismatch::new(
                 "stream item",
                 "an object with type and object",
-                item.to_string(),
+                super::confined(item).as_object().map_or_else(
+                    || "another value".to_owned(),
+                    |fields| format!("fields: {}", fields.keys().cloned().collect::<Vec<_>>().join(", ")),
+                ),
             )),
         }
     }
 
-    /// Whether it tells of an object whose name begins with the prefix, or is no add, update or removal at all.
+    /// Whether its object's name begins with the prefix, or its type is unknown.
     pub fn concerns(&self, prefix: &str) -> bool {
         self.name().starts_with(prefix) || !KNOWN.contains(&self.event.as_str())
     }
@@ -53,101 +59,179 @@ impl Notification {
         self.text("/metadata/name")
     }
 
-    fn version(&self) -> (String, String) {
-        (
-            self.name().to_owned(),
-            self.text("/metadata/resourceVersion").to_owned(),
-        )
+    fn version(&self) -> &str {
+        self.text("/metadata/resourceVersion")
+    }
+
+    fn key(&self) -> (String, String) {
+        (self.name().to_owned(), self.version().to_owned())
     }
 }
 
-/// What a watch is to tell next.
+/// The event that a watch must stream next.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct ExpectedEvent {
     /// `ADDED`, `MODIFIED` or `DELETED`.
     pub event: &'static str,
-    /// Of which object.
+    /// Name of the object.
     pub name: String,
-    /// The object, if it is to be one that was answered to the trial.
+    /// The object, if the server returned it to the trial.
     pub object: Option<Value>,
-    /// Whether the object may have been changed by somebody else since.
+    /// Somebody else may have changed the object since.
     pub perhaps_later: bool,
 }
 
-/// How far a watch has come.
+/// What a watch may do beside what is expected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StreamRules {
+    /// The trial is still writing: an unknown update may turn out to be its own.
+    pub writing: bool,
+    /// The watch may begin with older changes that the watch cache had not seen.
+    pub lags: bool,
+    /// The first event of an object may be MODIFIED instead of ADDED.
+    pub modified_first: bool,
+}
+
+/// Progress of a watch.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Tale {
-    /// Everything was told.
+pub enum Progress {
+    /// All expected events came.
     Complete,
-    /// More is to come: this is about what was told so far.
+    /// Some events are missing.
     Unfinished(Mismatch),
-    /// Something else was told.
+    /// Another event came.
     Wrong(Vec<Mismatch>),
 }
 
-/// Judges what was heard of the objects whose name begins with the prefix.
+/// Compares the events of objects whose name begins with the prefix with the expected ones.
 ///
-/// Updates of the trial's objects that the trial did not make (a controller's) are passed over; while `writing`, an
-/// update that nobody answered for yet may still turn out to be the trial's.
-pub fn judge(prefix: &str, expected: &[Told], heard: &[Notification], written: &Written, writing: bool) -> Tale {
-    let mut rest = expected.iter();
-    let mut next = rest.next();
-    let mut said = Vec::new();
-    let unlike = |said: &[String], more: &str| {
+/// Updates that the trial did not write are somebody else's (a controller's) and are skipped. `before` has the versions
+/// that were written before the watch.
+pub fn judge(
+    prefix: &str,
+    expected: &[ExpectedEvent],
+    received: &[Notification],
+    written: &WrittenObjects,
+    before: &WrittenObjects,
+    rules: StreamRules,
+) -> Progress {
+    let mut position = 0;
+    let mut seen = Vec::new();
+    let unlike = |seen: &[String], more: &str| {
         let wanted: String = expected
             .iter()
-            .map(|told| format!("{} {}\n", told.event, told.name))
+            .map(|next| format!("{} {}\n", next.event, next.name))
             .collect();
-        let told: String = said.iter().map(String::as_str).collect();
-        Mismatch::new("events of this trial", wanted, format!("{told}{more}"))
+        let actual: String = seen.iter().map(String::as_str).collect();
+        Mismatch::new("events of this trial", wanted, format!("{actual}{more}"))
     };
-    for notification in heard {
-        if !KNOWN.contains(&notification.event.as_str()) {
-            return Tale::Wrong(vec![unlike(
-                &said,
-                &format!("{} {}\n", notification.event, notification.object),
-            )]);
+    let mut late = true;
+    for notification in received {
+        let (event, name) = (notification.event.as_str(), notification.name());
+        if !KNOWN.contains(&event) {
+            let more = format!("{event} {}\n", super::confined(&notification.object));
+            return Progress::Wrong(vec![unlike(&seen, &more)]);
         }
-        if !notification.name().starts_with(prefix) {
+        if !name.starts_with(prefix) {
             continue;
         }
-        let update_by_nobody = notification.event == "MODIFIED" && !written.contains_key(&notification.version());
-        if update_by_nobody && writing {
-            return Tale::Unfinished(unlike(&said, "(and an update that is being waited for)\n"));
-        }
-        if update_by_nobody {
-            continue;
-        }
-        said.push(format!("{} {}\n", notification.event, notification.name()));
-        match next {
-            Some(told) if told.event == notification.event && told.name == notification.name() => {
-                if let Some(bent) = bent(told, notification, written) {
-                    return Tale::Wrong(vec![bent]);
-                }
-                next = rest.next();
+        let ours = written.contains_key(&notification.key());
+        if event == "MODIFIED" && !ours {
+            if rules.writing {
+                return Progress::Unfinished(unlike(&seen, "(and an update whose write has not returned yet)\n"));
             }
-            _ => return Tale::Wrong(vec![unlike(&said, "")]),
+            if let Some(mismatch) = foreign(notification, written) {
+                return Progress::Wrong(vec![mismatch]);
+            }
+            continue;
+        }
+        let old = rules.lags && late && before.contains_key(&notification.key());
+        match expected.get(position) {
+            Some(next) if matches(next, notification, position == 0 && rules.modified_first) => {
+                let mismatch = difference(next, notification, written);
+                match mismatch {
+                    // An older state of the object that the cache had not caught up with yet.
+                    Some(_) if old && event != "DELETED" => {}
+                    // The write that removed it may not have returned yet.
+                    Some(_) if rules.writing && event == "DELETED" => {
+                        return Progress::Unfinished(unlike(
+                            &seen,
+                            "(and a removal whose write has not returned yet)\n",
+                        ));
+                    }
+                    Some(mismatch) => return Progress::Wrong(vec![mismatch]),
+                    None => {
+                        late = late && old;
+                        seen.push(format!("{event} {name}\n"));
+                        position += 1;
+                    }
+                }
+            }
+            _ if old => {
+                // The cache caught up with the state that is expected, by a later update of the object.
+                if let Some(next) = expected.get(position)
+                    && next.name == name
+                    && next.event == "ADDED"
+                    && difference(next, notification, written).is_none()
+                {
+                    seen.push(format!("{event} {name}\n"));
+                    position += 1;
+                }
+            }
+            _ => {
+                seen.push(format!("{event} {name}\n"));
+                return Progress::Wrong(vec![unlike(&seen, "")]);
+            }
         }
     }
-    match next {
-        None => Tale::Complete,
-        Some(_) => Tale::Unfinished(unlike(&said, "")),
+    if position == expected.len() {
+        Progress::Complete
+    } else {
+        Progress::Unfinished(unlike(&seen, ""))
     }
 }
 
-/// How the object of a notification differs from the one that was to be told of.
-fn bent(told: &Told, notification: &Notification, written: &Written) -> Option<Mismatch> {
-    let about = format!("object of {} {}", told.event, told.name);
-    let object = told.object.as_ref()?;
-    if told.event == "DELETED" {
-        // The last state of what is gone may bear the version of its removal.
-        let type_and_name = serde_json::json!({
+fn matches(next: &ExpectedEvent, notification: &Notification, modified_first: bool) -> bool {
+    let same = next.event == notification.event
+        || (modified_first && next.event == "ADDED" && notification.event == "MODIFIED");
+    same && next.name == notification.name()
+}
+
+/// Checks an update that the trial did not make: it is later than a version that the trial wrote.
+fn foreign(notification: &Notification, written: &WrittenObjects) -> Option<Mismatch> {
+    let versions: Vec<&str> = written
+        .keys()
+        .filter(|(name, _)| name == notification.name())
+        .map(|(_, version)| version.as_str())
+        .collect();
+    let first = versions
+        .iter()
+        .copied()
+        .reduce(|a, b| if is_later(a, b) { b } else { a })?;
+    (!is_later(notification.version(), first)).then(|| {
+        let expected = format!("a version later than {first}");
+        Mismatch::new(
+            format!("version of MODIFIED {}", notification.name()),
+            expected,
+            notification.version(),
+        )
+        .at(Level::Should)
+    })
+}
+
+/// How the object of a notification differs from the expected one.
+fn difference(next: &ExpectedEvent, notification: &Notification, written: &WrittenObjects) -> Option<Mismatch> {
+    let about = format!("object of {} {}", next.event, next.name);
+    let object = next.object.as_ref()?;
+    if next.event == "DELETED" {
+        let identity = serde_json::json!({
             "kind": object.get("kind"), "apiVersion": object.get("apiVersion"),
-            "metadata": {"name": told.name, "uid": object.pointer("/metadata/uid")},
+            "metadata": {"name": next.name, "uid": object.pointer("/metadata/uid")},
         });
-        return contains(&about, &type_and_name, &notification.object);
+        return contains(&about, &identity, &notification.object)
+            .or_else(|| last_state(&about, object, &notification.object));
     }
-    if told.perhaps_later && !written.contains_key(&notification.version()) {
+    if next.perhaps_later && !written.contains_key(&notification.key()) {
         let mutable = ["metadata", "status"];
         return equal(
             &about,
@@ -156,6 +240,40 @@ fn bent(told: &Told, notification: &Notification, written: &Written) -> Option<M
         );
     }
     equal(&about, object, &notification.object)
+}
+
+/// How a removed object differs from its last state, beside what a removal sets and a controller may have changed.
+fn last_state(about: &str, object: &Value, removed: &Value) -> Option<Mismatch> {
+    let plain = |value: &Value| {
+        let mut value = without(value, &["status"]);
+        let metadata = without(value.get("metadata").unwrap_or(&Value::Null), &SET_BY_REMOVAL);
+        if let Some(slot) = value.get_mut("metadata") {
+            *slot = without(&metadata, &["annotations", "generation"]);
+        }
+        value
+    };
+    let mut expected = plain(object);
+    let mut actual = plain(removed);
+    // The namespace controller takes the finalizers of a namespace away.
+    for value in [&mut expected, &mut actual] {
+        if value.get("kind").and_then(Value::as_str) == Some("Namespace") {
+            *value = without(value, &["spec"]);
+        }
+    }
+    let text = |value: &Value| {
+        value
+            .pointer("/metadata/resourceVersion")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (last, version) = (text(object), text(removed));
+    if version != last && !is_later(&version, &last) {
+        return Some(
+            Mismatch::new(format!("version of the {about}"), format!("{last} or later"), version).at(Level::Should),
+        );
+    }
+    equal(about, &expected, &actual).map(|mismatch| mismatch.at(Level::Should))
 }
 
 #[cfg(test)]
@@ -169,8 +287,8 @@ mod tests {
         json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "uid": "u", "resourceVersion": version}})
     }
 
-    fn told(event: &'static str, name: &str, version: &str) -> Told {
-        Told {
+    fn event(event: &'static str, name: &str, version: &str) -> ExpectedEvent {
+        ExpectedEvent {
             event,
             name: name.into(),
             object: Some(object(name, version)),
@@ -178,70 +296,115 @@ mod tests {
         }
     }
 
-    fn heard(event: &str, name: &str, version: &str) -> Notification {
+    fn received(event: &str, name: &str, version: &str) -> Notification {
         Notification {
             event: event.into(),
             object: object(name, version),
         }
     }
 
-    fn written(versions: &[(&str, &str)]) -> Written {
+    fn written(versions: &[(&str, &str)]) -> WrittenObjects {
         versions
             .iter()
             .map(|(n, v)| (((*n).to_owned(), (*v).to_owned()), object(n, v)))
             .collect()
     }
 
-    #[test]
-    fn what_was_to_be_told_is_complete_and_strangers_are_passed_over() {
-        let written = written(&[("t-a", "1"), ("t-a", "2")]);
-        let tale = [
-            told("ADDED", "t-a", "1"),
-            told("MODIFIED", "t-a", "2"),
-            told("DELETED", "t-a", "2"),
-        ];
-        let heard = [
-            heard("ADDED", "t-a", "1"),
-            heard("ADDED", "x", "5"),
-            heard("MODIFIED", "t-a", "2"),
-            heard("DELETED", "t-a", "9"),
-        ];
-        assert_eq!(judge("t-", &tale, &heard, &written, false), Tale::Complete);
+    fn run(expected: &[ExpectedEvent], received: &[Notification], written: &WrittenObjects, writing: bool) -> Progress {
+        let rules = StreamRules {
+            writing,
+            ..StreamRules::default()
+        };
+        judge("t-", expected, received, written, &WrittenObjects::new(), rules)
     }
 
     #[test]
-    fn an_update_that_the_trial_did_not_make_is_passed_over_once_its_writes_are_known() {
+    fn a_lagging_cache_may_begin_with_older_states() {
+        let before = written(&[("t-a", "1"), ("t-a", "2"), ("t-b", "3")]);
+        let expected = [event("ADDED", "t-b", "3"), event("DELETED", "t-a", "2")];
+        let received = [
+            received("ADDED", "t-a", "1"),
+            received("MODIFIED", "t-a", "2"),
+            received("ADDED", "t-b", "3"),
+            received("DELETED", "t-a", "4"),
+        ];
+        let lags = StreamRules {
+            lags: true,
+            ..StreamRules::default()
+        };
+        assert_eq!(
+            judge("t-", &expected, &received, &before, &before, lags),
+            Progress::Complete
+        );
+        assert!(matches!(run(&expected, &received, &before, false), Progress::Wrong(_)));
+    }
+
+    #[test]
+    fn a_removed_object_is_as_it_last_was() {
+        let known = written(&[("t-a", "1")]);
+        let expected = [event("DELETED", "t-a", "1")];
+        let mut removed = received("DELETED", "t-a", "2");
+        assert_eq!(
+            run(&expected, std::slice::from_ref(&removed), &known, false),
+            Progress::Complete
+        );
+        removed.object["data"] = json!({"other": "1"});
+        assert!(matches!(run(&expected, &[removed], &known, false), Progress::Wrong(_)));
+    }
+
+    #[test]
+    fn expected_events_are_complete_and_other_objects_are_skipped() {
+        let written = written(&[("t-a", "1"), ("t-a", "2")]);
+        let transcript = [
+            event("ADDED", "t-a", "1"),
+            event("MODIFIED", "t-a", "2"),
+            event("DELETED", "t-a", "2"),
+        ];
+        let received = [
+            received("ADDED", "t-a", "1"),
+            received("ADDED", "x", "5"),
+            received("MODIFIED", "t-a", "2"),
+            received("DELETED", "t-a", "9"),
+        ];
+        assert_eq!(run(&transcript, &received, &written, false), Progress::Complete);
+    }
+
+    #[test]
+    fn an_update_that_the_trial_did_not_make_is_skipped_once_its_writes_are_known() {
         let written = written(&[("t-a", "1"), ("t-a", "3")]);
-        let tale = [told("ADDED", "t-a", "1"), told("MODIFIED", "t-a", "3")];
-        let heard = [
-            heard("ADDED", "t-a", "1"),
-            heard("MODIFIED", "t-a", "2"),
-            heard("MODIFIED", "t-a", "3"),
+        let transcript = [event("ADDED", "t-a", "1"), event("MODIFIED", "t-a", "3")];
+        let received = [
+            received("ADDED", "t-a", "1"),
+            received("MODIFIED", "t-a", "2"),
+            received("MODIFIED", "t-a", "3"),
         ];
         assert!(matches!(
-            judge("t-", &tale, &heard, &written, true),
-            Tale::Unfinished(_)
+            run(&transcript, &received, &written, true),
+            Progress::Unfinished(_)
         ));
-        assert_eq!(judge("t-", &tale, &heard, &written, false), Tale::Complete);
+        assert_eq!(run(&transcript, &received, &written, false), Progress::Complete);
     }
 
     #[rstest]
-    #[case::left_out(vec![heard("MODIFIED", "t-a", "2")])]
-    #[case::twice(vec![heard("ADDED", "t-a", "1"), heard("ADDED", "t-a", "1")])]
-    #[case::another_object(vec![heard("ADDED", "t-b", "1")])]
-    #[case::another_type(vec![heard("DELETED", "t-a", "1")])]
-    #[case::a_bent_object(vec![heard("ADDED", "t-a", "7")])]
+    #[case::left_out(vec![received("MODIFIED", "t-a", "2")])]
+    #[case::twice(vec![received("ADDED", "t-a", "1"), received("ADDED", "t-a", "1")])]
+    #[case::another_object(vec![received("ADDED", "t-b", "1")])]
+    #[case::another_type(vec![received("DELETED", "t-a", "1")])]
+    #[case::a_bent_object(vec![received("ADDED", "t-a", "7")])]
     #[case::an_error(vec![Notification { event: "ERROR".into(), object: json!({"kind": "Status"}) }])]
-    fn what_was_not_to_be_told_is_wrong(#[case] heard: Vec<Notification>) {
+    fn another_event_is_wrong(#[case] received: Vec<Notification>) {
         let written = written(&[("t-a", "1"), ("t-a", "2")]);
-        let tale = [told("ADDED", "t-a", "1"), told("MODIFIED", "t-a", "2")];
-        assert!(matches!(judge("t-", &tale, &heard, &written, false), Tale::Wrong(_)));
+        let transcript = [event("ADDED", "t-a", "1"), event("MODIFIED", "t-a", "2")];
+        assert!(matches!(
+            run(&transcript, &received, &written, false),
+            Progress::Wrong(_)
+        ));
     }
 
     #[test]
     fn a_tale_that_stops_is_unfinished_and_says_so() {
-        let tale = [told("ADDED", "t-a", "1")];
-        let Tale::Unfinished(mismatch) = judge("t-", &tale, &[], &Written::new(), false) else {
+        let transcript = [event("ADDED", "t-a", "1")];
+        let Progress::Unfinished(mismatch) = run(&transcript, &[], &WrittenObjects::new(), false) else {
             panic!("it is unfinished")
         };
         assert_eq!(mismatch.expected, "ADDED t-a\n");
@@ -249,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_without_type_or_object_is_none() {
+    fn an_item_without_type_or_object_is_an_error() {
         assert!(Notification::read(&json!({"type": "ADDED"})).is_err());
         assert!(Notification::read(&json!({"kind": "Pod"})).is_err());
     }

@@ -1,41 +1,45 @@
-//! `stuntdouble conformance`: judges a server, operation by operation.
+//! `stuntdouble conformance`: runs the conformance suite against a server.
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use super::access::Access;
+use super::signal::Told;
 use super::{Trouble, exit};
 use crate::catalog::{Catalog, Level, Profile};
-use crate::report::{Html, JsonLines, Junit, Report, Style, Summary, Terminal, listed};
-use crate::target::{Backend, Place, Target};
-use crate::trial::{Expectations, Partition, Runner, Selection, Trial};
+use crate::report::{Html, JsonLines, Junit, Report, Results, Style, Summary, Terminal, coverage, listed};
+use crate::target::{Backend, BackendAddress, Target};
+use crate::trial::{Expectation, Expectations, Partition, Runner, Selection, Trial, remove_leftovers};
 
-/// How many trials are played at once. Most of the time they wait.
-const AT_ONCE: usize = 64;
+/// Default number of trials at once on the simulator, and on any other server.
+const JOBS: (usize, usize) = (64, 16);
 
 const EXAMPLES: &str = "Examples:
   stuntdouble conformance
   stuntdouble conformance --target http://127.0.0.1:8080
   stuntdouble conformance --kubeconfig ~/.kube/config --profile kubernetes-1.2 --junit conformance.xml
   stuntdouble conformance --target http://127.0.0.1:8080 core/v1/pods 'POST /api/v1/namespaces/{namespace}/bindings'
+  stuntdouble conformance --target http://127.0.0.1:8080 --json first.jsonl
+  stuntdouble conformance --target http://127.0.0.1:8080 --rerun-failed first.jsonl
+  stuntdouble conformance --target http://127.0.0.1:8080 --clean-up
   stuntdouble conformance --record run && stuntdouble conformance --target cassette:run
   stuntdouble conformance --list --format json | jq -r .operation | sort -u
 
-A trial makes namespaces of its own, named sd-…, and removes them. What touches the whole cluster (such as
-DELETE /api/v1/namespaces) is skipped unless --allow-cluster-wide is given.
+All objects of a run carry the label stuntdouble-run and names that begin with sd-; they are removed when the run ends,
+also after Ctrl-C or SIGTERM. --clean-up removes what a killed run left behind. Trials that touch the whole cluster
+(such as DELETE /api/v1/namespaces) and those that create nodes or volumes need --allow-cluster-wide.
 
 Exit codes:
-  0  nothing failed
-  1  a trial failed, or the run was interrupted
+  0  no trial failed
+  1  a trial failed, a documented kind is absent, or the run was interrupted
   2  usage
   3  the target could not be reached";
 
@@ -49,72 +53,98 @@ enum Format {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Trials whose id or operation (`GET /api/v1/pods`) contains one of these; all without any
+    /// Trials whose id or operation (`GET /api/v1/pods`) contains one of these texts [default: all]
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
-    /// What is judged: the simulator, started for the purpose, the address of a server, or a recorded run (a cassette or
-    /// a folder of them) [default: simulator, or the server of the kubeconfig]
+    /// The server: the embedded simulator, a URL, or a recorded run (a cassette or a folder of cassettes) [default:
+    /// simulator, or the server of the kubeconfig]
     #[arg(long, value_name = "simulator|URL|cassette:PATH")]
     target: Option<String>,
 
-    /// By which rule: documented (the texts win) or kubernetes-1.2 (the recorded server wins) [default: documented, or
-    /// that of the recorded run]
+    /// Rules: documented (the texts) or kubernetes-1.2 (the recorded server) [default: documented, or that of the
+    /// recorded run]
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Profile>,
 
-    /// Leave out what is less binding: must, should or may
+    /// The least binding level to check: must, should or may
     #[arg(long, value_name = "LEVEL", default_value = "may", value_parser = level)]
     level: Level,
 
-    /// Show the trials and do not play them
+    /// List the trials without playing them
     #[arg(long)]
     list: bool,
 
-    /// How standard output is written: text for people, json for programs (one object a line)
+    /// Print how many cases check each statement of the texts and each operation
+    #[arg(long)]
+    coverage: bool,
+
+    /// Format of standard output: text, or json (one object a line)
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// Write a report as JUnit XML
+    /// Write a JUnit XML report
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
-    /// Write a report as a web page
+    /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Write a report as JSON, one object a line
+    /// Write a JSON report, one object a line
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Known failures: a YAML list of {id, reason}; an id may end in *
+    /// Known failures: a YAML list of {id, reason, expires}; an id may end in *
     #[arg(long, value_name = "FILE")]
     expectations: Option<PathBuf>,
+
+    /// Write the failures of this run as an expectations file
+    #[arg(long, value_name = "FILE")]
+    write_expectations: Option<PathBuf>,
+
+    /// Play only the trials that failed in these results (a file of --json)
+    #[arg(long, value_name = "FILE")]
+    rerun_failed: Option<PathBuf>,
 
     /// Play one of N equal parts of the trials
     #[arg(long, value_name = "K/N")]
     partition: Option<Partition>,
 
-    /// Play also what touches the whole cluster
+    /// Number of trials at once [default: 64 on the simulator, 16 on another server]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+
+    /// Seconds to wait for an answer
+    #[arg(long, value_name = "S", default_value_t = 15)]
+    timeout: u64,
+
+    /// How often to play a failed trial again; one that passes then is reported as flaky
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    retries: usize,
+
+    /// Also play trials that touch the whole cluster or create nodes and volumes
     #[arg(long)]
     allow_cluster_wide: bool,
 
-    /// Load log lines into the target's log search add-on, into indices of this run that are removed after, and play the
-    /// log queries
+    /// Remove what earlier runs left behind, or only this run, and play nothing
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "")]
+    clean_up: Option<String>,
+
+    /// Load log lines into the target's log search add-on, into indices of this run, and play the log queries
     #[arg(long)]
     seed_logs: bool,
 
-    /// Where the proxy of a server that is not the simulator finds a backend of the suite, as an object of the cluster
-    /// names it (no loopback address), and where the suite is to listen for it: 10.1.2.3:8080=0.0.0.0:8080
+    /// Address at which the target's proxy reaches a backend of the suite (no loopback address), and the address to
+    /// listen on: 10.1.2.3:8080=0.0.0.0:8080
     #[arg(long, value_name = "HOST:PORT=LISTEN")]
     backend: Option<BackendArgument>,
 
-    /// Record what is said in each trial on a cassette of its own in this folder, which --target cassette:DIR plays
-    /// again; secrets do not reach it
+    /// Record each trial as a cassette in this folder, without secrets; --target cassette:DIR replays it
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
-    /// What sets the names of this run apart from others': a few lower-case letters and digits [default: a new one]
+    /// Name of the run: 1 to 12 lower-case letters and digits [default: a new one]
     #[arg(long, value_name = "NAME", value_parser = name_of_run)]
     run: Option<String>,
 
@@ -122,10 +152,10 @@ pub(super) struct Arguments {
     access: Access,
 }
 
-/// Where the target finds a backend, and where that listens.
+/// Address of a backend for the target's proxy, and the address that it listens on.
 #[derive(Debug, Clone)]
 struct BackendArgument {
-    place: Place,
+    address: BackendAddress,
     listen: SocketAddr,
 }
 
@@ -133,48 +163,43 @@ impl FromStr for BackendArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("{text:?} is to be HOST:PORT=LISTEN, such as 10.1.2.3:8080=0.0.0.0:8080");
-        let (place, listen) = text.split_once('=').ok_or_else(wrong)?;
-        let (host, port) = place.rsplit_once(':').ok_or_else(wrong)?;
-        let place = Place {
+        let wrong = || format!("{text:?} must be HOST:PORT=LISTEN, such as 10.1.2.3:8080=0.0.0.0:8080");
+        let (address, listen) = text.split_once('=').ok_or_else(wrong)?;
+        let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
+        let address = BackendAddress {
             host: host.to_owned(),
             port: port.parse().map_err(|_| wrong())?,
         };
         Ok(Self {
-            place,
+            address,
             listen: listen.parse().map_err(|_| wrong())?,
         })
     }
 }
 
 fn level(text: &str) -> Result<Level, String> {
-    let known = [Level::Must, Level::Should, Level::May];
-    known
+    Level::ALL
         .into_iter()
         .find(|level| level.as_str() == text)
-        .ok_or_else(|| "it is to be must, should or may".to_owned())
+        .ok_or_else(|| "the levels are must, should and may".to_owned())
 }
 
 /// Carries out the command.
 pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let catalog = Catalog::embedded().map_err(Trouble::usage)?;
-    let selection = Selection {
-        filters: arguments.filters.clone(),
-        level: Some(arguments.level),
-        partition: arguments.partition,
-    };
-    let meant = |profile| {
-        let trials = selection.of(&catalog, profile);
-        if trials.is_empty() {
-            Err(Trouble::usage("no trial is meant; --list shows them all"))
-        } else {
-            Ok(trials)
-        }
-    };
+    let selected = |profile| select(&arguments, &catalog, profile);
+    let profile = arguments.profile.unwrap_or_default();
+    if arguments.coverage {
+        print!("{}", coverage(&catalog, profile));
+        return Ok(exit::OK);
+    }
     if arguments.list {
-        return list(&meant(arguments.profile.unwrap_or_default())?, arguments.format)
+        return list(&selected(profile)?, arguments.format)
             .map(|()| exit::OK)
             .map_err(Trouble::usage);
+    }
+    if let Some(run) = &arguments.clean_up {
+        return clean_up(&arguments, &catalog, run).await;
     }
     let expectations = match &arguments.expectations {
         Some(path) => Expectations::read(path).map_err(Trouble::usage)?,
@@ -182,16 +207,21 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     };
     let mut reports = reports(&arguments)?;
     let (target, profile) = target(&arguments).await?;
-    let trials = meant(profile)?;
+    let trials = selected(profile)?;
+    warn_of_stale(&expectations, &catalog, profile);
     let target = Arc::new(target);
-    target.reach().await.map_err(Trouble::unreachable)?;
+    target.check_reachable().await.map_err(Trouble::unreachable)?;
     let stop = Arc::new(AtomicBool::new(false));
     let interrupt = tokio::spawn(interrupted(Arc::clone(&stop)));
+    let (on_simulator, on_server) = JOBS;
+    let jobs = if target.is_own() { on_simulator } else { on_server };
     let runner = Runner {
         target: Arc::clone(&target),
         run: arguments.run.clone().unwrap_or_else(run_name),
-        at_once: AT_ONCE,
+        jobs: arguments.jobs.unwrap_or(jobs),
+        retries: arguments.retries,
         allow_cluster_wide: arguments.allow_cluster_wide,
+        level: arguments.level,
         expectations,
         stop: Arc::clone(&stop),
     };
@@ -199,17 +229,81 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let mut trouble = None;
     runner
         .run(trials, profile, |event| {
-            summary.hear(&event);
-            let told = reports.iter_mut().try_for_each(|report| report.hear(&event));
+            summary.handle(&event);
+            let told = reports.iter_mut().try_for_each(|report| report.handle(&event));
             trouble = trouble.take().or(told.err());
         })
         .await;
     interrupt.abort();
+    if let Some(path) = &arguments.write_expectations {
+        write_expectations(path, &summary)?;
+    }
     match trouble {
         Some(error) => Err(Trouble::usage(format!("the report could not be written: {error}"))),
-        None if summary.conforms() => Ok(exit::OK),
+        None if summary.succeeded() => Ok(exit::OK),
         None => Ok(exit::FAILED),
     }
+}
+
+/// The trials that the arguments select.
+fn select(arguments: &Arguments, catalog: &Catalog, profile: Profile) -> Result<Vec<Trial>, Trouble> {
+    let results = arguments.rerun_failed.as_deref().map(Results::read).transpose();
+    let selection = Selection {
+        filters: arguments.filters.clone(),
+        level: Some(arguments.level),
+        partition: arguments.partition,
+        only: results.map_err(Trouble::usage)?.map(|results| results.failed()),
+    };
+    let trials = selection.of(catalog, profile);
+    if trials.is_empty() {
+        Err(Trouble::usage("no trial is selected; --list shows all of them"))
+    } else {
+        Ok(trials)
+    }
+}
+
+/// Removes what earlier runs left behind.
+async fn clean_up(arguments: &Arguments, catalog: &Catalog, run: &str) -> Result<u8, Trouble> {
+    let (target, _) = target(arguments).await?;
+    target.check_reachable().await.map_err(Trouble::unreachable)?;
+    let run = Some(run).filter(|run| !run.is_empty());
+    let leftovers = remove_leftovers(&target, catalog, run)
+        .await
+        .map_err(Trouble::unreachable)?;
+    for path in &leftovers.removed {
+        println!("removed {path}");
+    }
+    for path in &leftovers.left {
+        println!("NOT REMOVED {path}");
+    }
+    Ok(if leftovers.left.is_empty() {
+        exit::OK
+    } else {
+        exit::FAILED
+    })
+}
+
+/// Says which entries of the expectations mean no trial.
+fn warn_of_stale(expectations: &Expectations, catalog: &Catalog, profile: Profile) {
+    let ids: Vec<&str> = catalog.cases(profile).map(|case| case.id.as_str()).collect();
+    for id in expectations.stale(&ids) {
+        eprintln!("stuntdouble: the expectations name {id}, which is no trial");
+    }
+}
+
+/// Writes the failures of a run as an expectations file.
+fn write_expectations(path: &Path, summary: &Summary) -> Result<(), Trouble> {
+    let entry = |outcome: &crate::trial::Outcome| {
+        let about = outcome.verdict.failure().and_then(|failure| failure.mismatches.first());
+        Expectation {
+            id: outcome.trial.case.id.clone(),
+            reason: about.map_or_else(String::new, |mismatch| format!("not as expected: {}", mismatch.about)),
+            expires: None,
+        }
+    };
+    let entries: Vec<Expectation> = summary.failures().map(entry).collect();
+    let text = Expectations::to_yaml(&entries).map_err(Trouble::usage)?;
+    std::fs::write(path, text).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
 }
 
 fn name_of_run(text: &str) -> Result<String, String> {
@@ -217,17 +311,19 @@ fn name_of_run(text: &str) -> Result<String, String> {
     if fits {
         Ok(text.to_owned())
     } else {
-        Err("it is to be of 1 to 12 lower-case letters and digits".to_owned())
+        Err("it is to be of 1 to 12 lower-data letters and digits".to_owned())
     }
 }
 
-/// Waits for an interruption and lets no further trial begin; waits for another one and ends at once.
+/// Stops the run at Ctrl-C or SIGTERM; at the second one, ends at once.
 async fn interrupted(stop: Arc<AtomicBool>) {
-    if tokio::signal::ctrl_c().await.is_ok() {
+    if let Ok(told) = Told::listen() {
+        told.until_told().await;
         stop.store(true, Ordering::Relaxed);
-        eprintln!("\nstuntdouble: interrupted; the trials that have begun remove their worlds");
+        eprintln!("\nstuntdouble: interrupted; running trials end and their objects are removed");
     }
-    if tokio::signal::ctrl_c().await.is_ok() {
+    if let Ok(told) = Told::listen() {
+        told.until_told().await;
         std::process::exit(exit::FAILED.into());
     }
 }
@@ -238,7 +334,7 @@ fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
     for trial in trials {
         written = match format {
             Format::Json => writeln!(out, "{}", listed(trial)),
-            Format::Text => writeln!(out, "{:6} {}", trial.row.level().as_str(), trial.row.id),
+            Format::Text => writeln!(out, "{:6} {}", trial.case.level().as_str(), trial.case.id),
         };
         if written.is_err() {
             break;
@@ -251,7 +347,7 @@ fn list(trials: &[Trial], format: Format) -> std::io::Result<()> {
     }
 }
 
-/// What is judged, and by which rule.
+/// The target and the profile.
 async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
     let (server, credentials) = arguments.access.credentials()?;
     let named = arguments.target.clone().or(server);
@@ -265,11 +361,15 @@ async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
         None | Some("simulator") => Target::simulator(profile).await.map_err(Trouble::unreachable)?,
         Some(url) => Target::at(url, &credentials).map_err(Trouble::usage)?,
     };
-    if let Some(BackendArgument { place, listen }) = arguments.backend.clone() {
+    if let Some(BackendArgument { address, listen }) = arguments.backend.clone() {
         let backend = Backend::listen(listen)
             .await
             .map_err(|error| Trouble::usage(format!("{listen}: {error}")))?;
-        target = target.with_backend(place).keeping(backend);
+        target = target.with_backend(address).owning_backend(backend);
+    }
+    target = target.with_timeout(Duration::from_secs(arguments.timeout.max(1)));
+    if arguments.allow_cluster_wide {
+        target = target.allowing_cluster_objects();
     }
     if arguments.seed_logs {
         target = target.loading_logs();
@@ -309,7 +409,7 @@ fn create(path: &Path) -> Result<BufWriter<File>, Trouble> {
         .map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
 }
 
-/// A name for this run that another run at the same time has not: the time and the process, in a few letters.
+/// A name for this run: time and process in a few letters.
 fn run_name() -> String {
     let since = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -13,6 +13,7 @@ mod cluster_info;
 mod conformance;
 pub mod exit;
 mod proxy;
+mod report;
 mod search;
 mod serve;
 mod session;
@@ -23,8 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// A stunt double for your cluster: it stands in for the cluster's HTTP API, judges servers that claim to be one, and
-/// remembers what they said.
+/// A simulator of a cluster's HTTP API, a conformance suite for servers that implement it, and a recorder of sessions.
 #[derive(Debug, Parser)]
 #[command(name = "stuntdouble", version, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
@@ -33,35 +33,37 @@ struct Cli {
 }
 
 const EXIT_CODES: &str =
-    "Exit codes:\n  0  all is as it should be\n  1  a check failed\n  2  usage\n  3  the target could not be reached";
+    "Exit codes:\n  0  success\n  1  a check failed\n  2  usage\n  3  the target could not be reached";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Judge a server, operation by operation.
+    /// Run the conformance suite against a server.
     Conformance(Box<conformance::Arguments>),
-    /// Stand in for a cluster.
+    /// Compare or merge results of the conformance suite.
+    Report(report::Arguments),
+    /// Run the simulator.
     Serve(Box<serve::Arguments>),
-    /// Stand in for the log search backend alone.
+    /// Run the log search backend alone.
     Search(search::Arguments),
-    /// Record what passes between any client and any server.
+    /// Record a session between any client and any server.
     Record(Box<session::RecordArguments>),
-    /// Answer from a recorded session, without the server.
+    /// Replay a recorded session without the server.
     Replay(Box<session::ReplayArguments>),
-    /// Hold a server to recorded sessions.
+    /// Check a server against recorded sessions.
     Verify(Box<session::VerifyArguments>),
     /// Compare two recorded sessions.
     Diff(session::DiffArguments),
-    /// Make a cassette of a HAR file.
+    /// Convert a HAR file to a cassette.
     Import(cassette::ImportArguments),
-    /// Make a HAR file of a cassette.
+    /// Convert a cassette to a HAR file.
     Export(cassette::ExportArguments),
-    /// Take the secrets out of a cassette.
+    /// Remove the secrets from a cassette.
     Scrub(cassette::ScrubArguments),
-    /// List what is on a cassette.
+    /// List the interactions of a cassette.
     Show(cassette::ShowArguments),
-    /// Let local clients reach a server without credentials of their own.
+    /// Run a local proxy that presents credentials for its callers.
     Proxy(Box<proxy::Arguments>),
-    /// Say where the API server and its add-ons are.
+    /// Print the URLs of the API server and its add-ons.
     ClusterInfo(Box<cluster_info::Arguments>),
 }
 
@@ -109,6 +111,7 @@ pub fn main() -> ExitCode {
     let done = runtime.block_on(async {
         match cli.command {
             Command::Conformance(arguments) => conformance::conformance(*arguments).await,
+            Command::Report(arguments) => report::report(&arguments),
             Command::Serve(arguments) => serve::serve(*arguments).await,
             Command::Search(arguments) => search::search(arguments).await,
             Command::Record(arguments) => session::record(*arguments).await,

@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use stuntdouble_simulator::clock::Clock;
+use stuntdouble_simulator::cluster::{Controllers, LOG_SEARCH};
 use stuntdouble_simulator::http::{Credentials, DialOverride, Identity, Secret, kubeconfig};
 use stuntdouble_simulator::profile::Profile;
 use stuntdouble_simulator::registry::Cidr;
@@ -67,6 +69,20 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=100), conflicts_with = "bare")]
     nodes: u8,
 
+    /// Add-ons: all, none, or names with commas between them
+    #[arg(long, value_name = "LIST", default_value = "all", conflicts_with = "bare")]
+    addons: Addons,
+
+    /// Controllers that run: names with commas between them, * for all, -NAME for all but that one; the scheduler counts as one
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "*",
+        allow_hyphen_values = true,
+        conflicts_with = "bare"
+    )]
+    controllers: Controllers,
+
     /// Where the containers' logs are to go: elasticsearch (the log search add-on is there) or none
     #[arg(
         long,
@@ -82,6 +98,32 @@ pub(super) struct Arguments {
 
     #[command(flatten)]
     secure: SecureArguments,
+}
+
+/// Which add-ons a cluster has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Addons {
+    log_search: bool,
+}
+
+impl FromStr for Addons {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut addons = Self {
+            log_search: text == "all",
+        };
+        if matches!(text, "all" | "none") {
+            return Ok(addons);
+        }
+        for name in text.split(',') {
+            match name {
+                LOG_SEARCH => addons.log_search = true,
+                _ => return Err(format!("there is no add-on {name:?}; there is {LOG_SEARCH}")),
+            }
+        }
+        Ok(addons)
+    }
 }
 
 /// Where the containers' logs go.
@@ -143,7 +185,8 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
         .profile(arguments.profile)
         .bare(arguments.bare)
         .nodes(arguments.nodes)
-        .log_search(arguments.logging_destination == Destination::Elasticsearch)
+        .controllers(arguments.controllers)
+        .log_search(arguments.addons.log_search && arguments.logging_destination == Destination::Elasticsearch)
         .seed(arguments.seed)
         .clock(arguments.clock)
         .advertise_address(arguments.advertise_address)

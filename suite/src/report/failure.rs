@@ -3,40 +3,32 @@
 use super::Style;
 use crate::trial::{Failure, Outcome};
 
-/// How many lines of one mismatch are shown.
+/// Number of lines of one mismatch that are shown.
 const LINES: usize = 60;
 
-/// Everything that helps with a failure: the requirement, its place, the request, what came and the differences.
+/// The requirement, its source, the requests and the differences of a failure.
 pub fn explain(outcome: &Outcome, failure: &Failure, style: Style) -> String {
-    let row = &outcome.trial.row;
+    let case = &outcome.trial.case;
+    let level = outcome.level().as_str();
     let mut lines = vec![
-        format!("  {} {}", style.faint("operation  "), row.operation.request()),
-        format!(
-            "  {} {} ({})",
-            style.faint("requirement"),
-            row.requirement,
-            row.level().as_str()
-        ),
-        format!("  {} {}", style.faint("source     "), row.source),
+        format!("  {} {}", style.faint("operation  "), case.operation.request()),
+        format!("  {} {} ({level})", style.faint("requirement"), case.requirement),
+        format!("  {} {}", style.faint("source     "), case.source),
     ];
-    if let Some(curl) = &failure.curl {
-        lines.extend(curl.lines().map(|line| format!("  {} {line}", style.faint("$"))));
-    }
+    let requests = failure.steps.iter().chain(&failure.curl).flat_map(|text| text.lines());
+    lines.extend(requests.map(|line| format!("  {} {line}", style.faint("$"))));
     if let Some(answered) = &failure.answered {
         lines.push(format!("  {} {answered}", style.faint("answered")));
     }
     for mismatch in &failure.mismatches {
-        lines.push(format!(
-            "  {} {}",
-            style.strong(&mismatch.about),
-            style.faint("(- expected, + came)")
-        ));
+        let marks = style.faint("(- expected, + actual)");
+        lines.push(format!("  {} {marks}", style.strong(&mismatch.about)));
         let diff = mismatch.diff();
         for (mark, line) in diff.iter().take(LINES) {
             let line = format!("    {mark} {line}");
             lines.push(match mark {
-                '-' => style.good(&line),
-                '+' => style.bad(&line),
+                '-' => style.bad(&line),
+                '+' => style.good(&line),
                 _ => line,
             });
         }

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use super::{Count, Report, Summary};
+use super::{Conformance, Count, Report, Summary};
+use crate::catalog::Level;
 use crate::trial::{Event, Failure, Outcome, Verdict};
 
 const CSS: &str = include_str!("html.css");
@@ -29,8 +30,8 @@ impl<W: Write> Html<W> {
 }
 
 impl<W: Write> Report for Html<W> {
-    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.hear(event);
+    fn handle(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.handle(event);
         if matches!(event, Event::Finished { .. }) {
             self.out.write_all(page(&self.summary).as_bytes())?;
             self.out.flush()?;
@@ -42,11 +43,20 @@ impl<W: Write> Report for Html<W> {
 fn page(summary: &Summary) -> String {
     let total = summary.total();
     let title = format!("Conformance of {} to {}", summary.target, summary.profile);
-    let (class, word) = match (summary.conforms(), summary.interrupted) {
-        (true, _) => ("good", "conforms"),
-        (false, true) => ("bad", "was interrupted"),
-        (false, false) => ("bad", "does not conform"),
+    let verdict = |level: Level| {
+        let conformance = summary.conformance(level);
+        let class = if conformance == Conformance::Conforms {
+            "good"
+        } else {
+            "bad"
+        };
+        let word = conformance.as_str();
+        format!(
+            "<span class='verdict {class}'>{level}: {word}</span> ",
+            level = level.as_str()
+        )
     };
+    let verdicts: String = Level::ALL.into_iter().map(verdict).collect();
     let failed: String = summary.failures().map(|outcome| trial(outcome, true)).collect();
     let failures = if failed.is_empty() {
         String::new()
@@ -57,7 +67,7 @@ fn page(summary: &Summary) -> String {
     format!(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'>\
          <title>{title}</title><style>{CSS}</style><main>\
-         <h1>{title}</h1><p class=lead><span class='verdict {class}'>{word}</span> \
+         <h1>{title}</h1><p class=lead>{verdicts}\
          {operations} · {seconds:.1} s · stuntdouble {version}</p>\
          {bar}{counts}<h2>By group and kind</h2><div class=sheet>{table}</div>{failures}\
          <h2>All trials</h2><input id=filter type=search placeholder='part of an id, an operation or a verdict' aria-label='show only trials that contain'>\
@@ -73,11 +83,12 @@ fn page(summary: &Summary) -> String {
 }
 
 /// The verdicts with their numbers, in the order in which they are shown.
-fn parts(count: &Count) -> [(&'static str, &'static str, usize); 5] {
+fn parts(count: &Count) -> [(&'static str, &'static str, usize); 6] {
     [
         ("passed", "passed", count.passed),
         ("failed", "failed", count.failed),
         ("known-failure", "known to fail", count.known),
+        ("absent", "absent", count.absent),
         ("pending", "pending", count.pending),
         ("skipped", "skipped", count.skipped),
     ]
@@ -106,21 +117,21 @@ fn counts(count: &Count) -> String {
 }
 
 fn table(summary: &Summary) -> String {
-    let mut rows = String::new();
+    let mut cases = String::new();
     for (group, kinds) in summary.by_kind() {
-        let _ = write!(rows, "<tr><th colspan=8>{}</th></tr>", escaped(&group));
+        let _ = write!(cases, "<tr><th colspan=9>{}</th></tr>", escaped(&group));
         for (kind, count) in &kinds {
-            rows.push_str(&row(kind, count));
+            cases.push_str(&case(kind, count));
         }
     }
-    rows.push_str(&row("all", &summary.total()));
+    cases.push_str(&case("all", &summary.total()));
     format!(
         "<table><thead><tr><th>kind</th><th>operations</th><th>trials</th><th>passed</th><th>failed</th><th>known</th>\
-         <th>pending</th><th>skipped</th></tr></thead><tbody>{rows}</tbody></table>"
+         <th>absent</th><th>pending</th><th>skipped</th></tr></thead><tbody>{cases}</tbody></table>"
     )
 }
 
-fn row(name: &str, count: &Count) -> String {
+fn case(name: &str, count: &Count) -> String {
     let cells: String = parts(count)
         .iter()
         .map(|(class, _, n)| {
@@ -141,11 +152,11 @@ fn row(name: &str, count: &Count) -> String {
 }
 
 fn trial(outcome: &Outcome, open: bool) -> String {
-    let row = &outcome.trial.row;
+    let case = &outcome.trial.case;
     let word = outcome.verdict.as_str();
     let mut more = String::new();
     if let Some(reason) = outcome.verdict.reason() {
-        let _ = write!(more, "<p class={word}>{}</p>", escaped(reason));
+        let _ = write!(more, "<p class={word}>{}</p>", escaped(&reason));
     }
     if let Some(failure) = outcome.verdict.failure() {
         more.push_str(&failed(failure));
@@ -155,23 +166,24 @@ fn trial(outcome: &Outcome, open: bool) -> String {
     } else {
         ""
     };
-    let text = format!("{} {} {word}", row.id, row.operation.request()).to_lowercase();
+    let text = format!("{} {} {word}", case.id, case.operation.request()).to_lowercase();
     format!(
         "<details data-text='{}'{open}><summary><span class='word {word}'>{word}</span><code>{}</code></summary><div>\
          <p>{}</p><p class=faint><code>{}</code></p><p class=faint>{} · {}</p>{more}</div></details>",
         escaped(&text),
-        escaped(&row.id),
-        escaped(&row.requirement),
-        escaped(&row.operation.request()),
-        row.level().as_str(),
-        escaped(&row.source),
+        escaped(&case.id),
+        escaped(&case.requirement),
+        escaped(&case.operation.request()),
+        outcome.level().as_str(),
+        escaped(&case.source),
     )
 }
 
 fn failed(failure: &Failure) -> String {
     let mut html = String::new();
-    if let Some(curl) = &failure.curl {
-        let _ = write!(html, "<pre>{}</pre>", escaped(curl));
+    let requests: Vec<&str> = failure.steps.iter().chain(&failure.curl).map(String::as_str).collect();
+    if !requests.is_empty() {
+        let _ = write!(html, "<pre>{}</pre>", escaped(&requests.join("\n")));
     }
     for mismatch in &failure.mismatches {
         let _ = writeln!(html, "<pre><b>{}</b>", escaped(&mismatch.about));
@@ -179,7 +191,7 @@ fn failed(failure: &Failure) -> String {
             let line = escaped(&line);
             let _ = match mark {
                 '-' => writeln!(html, "<del>expected  {line}</del>"),
-                '+' => writeln!(html, "<ins>came      {line}</ins>"),
+                '+' => writeln!(html, "<ins>actual    {line}</ins>"),
                 _ => writeln!(html, "          {line}"),
             };
         }

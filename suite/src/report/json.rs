@@ -1,25 +1,28 @@
-//! The report for programs: one JSON object a line, as things happen.
+//! The report for programs: one JSON object a line, as events happen.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::{Report, Summary};
+use super::{Count, Report, Summary};
+use crate::catalog::Level;
 use crate::trial::{Event, Outcome, Trial};
 
-/// One trial, as `--list` shows it.
+/// A trial, as `--list` shows it.
 pub fn listed(trial: &Trial) -> Value {
-    let row = &trial.row;
+    let case = &trial.case;
+    let statements: Vec<&str> = case.statements.iter().map(|statement| statement.id.as_str()).collect();
     json!({
-        "id": row.id,
-        "operation": row.operation.request(),
-        "level": row.level().as_str(),
-        "requirement": row.requirement,
-        "source": row.source,
+        "id": case.id,
+        "operation": case.operation.request(),
+        "level": case.level().as_str(),
+        "requirement": case.requirement,
+        "source": case.source,
+        "statements": statements,
     })
 }
 
-/// Writes one object for the beginning, one for each trial that ends, and one for the end.
+/// Writes one object for the beginning, one for each trial, and one for the end.
 #[derive(Debug)]
 pub struct JsonLines<W> {
     out: W,
@@ -37,48 +40,85 @@ impl<W: Write> JsonLines<W> {
 }
 
 impl<W: Write> Report for JsonLines<W> {
-    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.hear(event);
+    fn handle(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.handle(event);
         let line = match event {
             Event::Started {
                 target,
                 profile,
                 trials,
-            } => {
-                json!({"event": "started", "version": 1, "target": target, "profile": profile.as_str(), "trials": trials})
-            }
+                run,
+            } => json!({
+                "event": "started", "version": 1, "tool": env!("CARGO_PKG_VERSION"), "target": target,
+                "profile": profile.as_str(), "trials": trials, "run": run, "date": jiff::Timestamp::now().to_string(),
+            }),
             Event::Ended(outcome) => ended(outcome),
-            Event::Finished { took, interrupted } => {
-                let total = self.summary.total();
-                json!({
-                    "event": "finished", "interrupted": interrupted, "took_ms": took.as_secs_f64() * 1000.0, "conforms": self.summary.conforms(),
-                    "operations": total.operations(), "operations_passed": total.operations_passed(),
-                    "operations_pending": total.operations_pending(),
-                    "trials": total.trials, "passed": total.passed, "failed": total.failed, "known": total.known,
-                    "pending": total.pending, "skipped": total.skipped,
-                })
-            }
+            Event::Finished { .. } => finished(&self.summary),
         };
         writeln!(self.out, "{line}")?;
         self.out.flush()
     }
 }
 
+/// The counts of trials, by verdict.
+fn counts(count: &Count) -> Value {
+    json!({
+        "trials": count.trials, "passed": count.passed, "failed": count.failed, "known": count.known,
+        "absent": count.absent, "pending": count.pending, "skipped": count.skipped, "flaky": count.flaky,
+    })
+}
+
+/// The summary of a run.
+fn finished(summary: &Summary) -> Value {
+    let total = summary.total();
+    let levels: serde_json::Map<String, Value> = summary
+        .by_level()
+        .into_iter()
+        .map(|(level, count)| {
+            let mut value = counts(&count);
+            value["verdict"] = summary.conformance(level).as_str().into();
+            (level.as_str().to_owned(), value)
+        })
+        .collect();
+    let statements: serde_json::Map<String, Value> = summary
+        .by_statement()
+        .iter()
+        .map(|(id, count)| (id.clone(), counts(count)))
+        .collect();
+    let mut line = json!({
+        "event": "finished", "interrupted": summary.interrupted, "took_ms": summary.took.as_secs_f64() * 1000.0,
+        "conforms": summary.succeeded(), "verdict": summary.conformance(Level::Must).as_str(),
+        "operations": total.operations(), "operations_passed": total.operations_passed(),
+        "operations_pending": total.operations_pending(), "levels": levels, "statements": statements,
+        "left_behind": summary.left,
+    });
+    if let (Value::Object(line), Value::Object(counts)) = (&mut line, counts(&total)) {
+        line.extend(counts);
+    }
+    line
+}
+
 fn ended(outcome: &Outcome) -> Value {
-    let mut line =
-        json!({"event": "trial", "verdict": outcome.verdict.as_str(), "took_ms": outcome.took.as_secs_f64() * 1000.0});
+    let mut line = json!({
+        "event": "trial", "verdict": outcome.verdict.as_str(), "took_ms": outcome.took.as_secs_f64() * 1000.0,
+        "flaky": outcome.flaky,
+    });
     let more = [
         outcome.verdict.reason().map(|reason| ("reason", json!(reason))),
         outcome.verdict.failure().map(|failure| {
             let mismatches: Vec<Value> = failure
                 .mismatches
                 .iter()
-                .map(|m| json!({"about": m.about, "expected": m.expected, "actual": m.actual}))
+                .map(|m| {
+                    let level = m.level.max(outcome.trial.case.level());
+                    json!({"about": m.about, "expected": m.expected, "actual": m.actual, "level": level.as_str()})
+                })
                 .collect();
-            (
-                "failure",
-                json!({"curl": failure.curl, "answered": failure.answered, "mismatches": mismatches}),
-            )
+            let failure = json!({
+                "level": outcome.level().as_str(), "broken": failure.broken, "steps": failure.steps,
+                "curl": failure.curl, "answered": failure.answered, "mismatches": mismatches,
+            });
+            ("failure", failure)
         }),
     ];
     if let (Value::Object(line), Value::Object(trial)) = (&mut line, listed(&outcome.trial)) {

@@ -4,11 +4,12 @@ use std::io::Write;
 
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
+use super::summary::kind_of;
 use super::{Report, Style, Summary, explain};
 use crate::trial::{Event, Outcome, Verdict};
 
-/// Writes JUnit XML when the run has ended. Pending and skipped trials and known failures are skipped cases, with the
-/// reason.
+/// Writes JUnit XML when the run has ended. Trials that were not played and known failures are skipped cases with the
+/// reason; a trial that could not be set up is an error.
 #[derive(Debug)]
 pub struct Junit<W> {
     out: W,
@@ -26,8 +27,8 @@ impl<W: Write> Junit<W> {
 }
 
 impl<W: Write> Report for Junit<W> {
-    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.hear(event);
+    fn handle(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.handle(event);
         if !matches!(event, Event::Finished { .. }) {
             return Ok(());
         }
@@ -37,15 +38,15 @@ impl<W: Write> Report for Junit<W> {
             for kind in kinds.keys() {
                 let stem = format!("{group}/{kind}");
                 let mut suite = TestSuite::new(stem.clone());
-                let of_it = |o: &&Outcome| o.trial.row.kind.group == group && o.trial.row.kind.plural == *kind;
+                let of_it = |o: &&Outcome| o.trial.case.kind.group == group && kind_of(o) == kind;
                 let cases: Vec<TestCase> = self
                     .summary
                     .outcomes
                     .values()
                     .filter(of_it)
-                    .map(|outcome| case(outcome, &stem))
+                    .map(|outcome| data(outcome, &stem))
                     .collect();
-                suite.set_time(cases.iter().filter_map(|case| case.time).sum());
+                suite.set_time(cases.iter().filter_map(|data| data.time).sum());
                 suite.add_test_cases(cases);
                 document.add_test_suite(suite);
             }
@@ -55,25 +56,31 @@ impl<W: Write> Report for Junit<W> {
     }
 }
 
-fn case(outcome: &Outcome, suite: &str) -> TestCase {
+fn data(outcome: &Outcome, suite: &str) -> TestCase {
     let status = match &outcome.verdict {
         Verdict::Passed => TestCaseStatus::success(),
         Verdict::Failed(failure) => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            let kind = if failure.broken {
+                NonSuccessKind::Error
+            } else {
+                NonSuccessKind::Failure
+            };
+            let mut status = TestCaseStatus::non_success(kind);
             let about: Vec<&str> = failure.mismatches.iter().map(|m| m.about.as_str()).collect();
             status.set_message(format!("not as expected: {}", about.join(", ")));
-            status.set_type(outcome.trial.row.level().as_str());
+            status.set_type(outcome.level().as_str());
             status.set_description(explain(outcome, failure, Style::default()));
             status
         }
-        Verdict::Pending(reason) | Verdict::Skipped(reason) | Verdict::KnownFailure(reason, _) => {
+        Verdict::Pending(_) | Verdict::Skipped(_) | Verdict::Absent(_) | Verdict::KnownFailure(..) => {
+            let reason = outcome.verdict.reason().unwrap_or_default();
             let mut status = TestCaseStatus::skipped();
             status.set_message(format!("{}: {reason}", outcome.verdict.as_str()));
             status
         }
     };
-    let mut case = TestCase::new(outcome.trial.row.id.clone(), status);
-    case.set_classname(suite);
-    case.set_time(outcome.took);
-    case
+    let mut data = TestCase::new(outcome.trial.case.id.clone(), status);
+    data.set_classname(suite);
+    data.set_time(outcome.took);
+    data
 }

@@ -1,53 +1,60 @@
-//! What a run comes to: counts by group and kind, and in all.
+//! Counts and verdicts of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::trial::{Event, Outcome, Verdict};
+use crate::catalog::Level;
+use crate::trial::{Event, Failure, Outcome, Verdict};
 
-/// What came of the trials of one operation.
+/// Result of the trials of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Operation {
     passed: bool,
     pending: bool,
 }
 
-/// How many trials came to what.
+/// Counts of trials.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Count {
-    /// All.
+    /// All trials.
     pub trials: usize,
     /// Passed.
     pub passed: usize,
     /// Failed.
     pub failed: usize,
-    /// Failed, and known to.
+    /// Failed, as the expectations file says.
     pub known: usize,
+    /// Not played: the target does not serve the kind.
+    pub absent: usize,
     /// Pending.
     pub pending: usize,
     /// Skipped.
     pub skipped: usize,
+    /// Passed after a failure.
+    pub flaky: usize,
     operations: BTreeMap<String, Operation>,
 }
 
 impl Count {
     fn add(&mut self, outcome: &Outcome) {
         self.trials += 1;
+        self.flaky += usize::from(outcome.flaky);
         match outcome.verdict {
             Verdict::Passed => self.passed += 1,
             Verdict::Failed(_) => self.failed += 1,
             Verdict::KnownFailure(..) => self.known += 1,
+            Verdict::Absent(_) => self.absent += 1,
             Verdict::Pending(_) => self.pending += 1,
             Verdict::Skipped(_) => self.skipped += 1,
         }
-        if !outcome.trial.row.operation.documented {
+        if !outcome.trial.case.operation.documented {
             return;
         }
         let operation = self
             .operations
-            .entry(outcome.trial.row.operation.request())
+            .entry(outcome.trial.case.operation.request())
             .or_insert(Operation {
                 passed: true,
                 pending: false,
@@ -56,17 +63,22 @@ impl Count {
         operation.pending |= matches!(outcome.verdict, Verdict::Pending(_));
     }
 
-    /// How many operations there are.
+    /// Number of operations.
     pub fn operations(&self) -> usize {
         self.operations.len()
     }
 
-    /// How many operations there are of which every trial passed.
+    /// Number of operations of which every trial passed.
     pub fn operations_passed(&self) -> usize {
         self.operations.values().filter(|operation| operation.passed).count()
     }
 
-    /// How many operations pass and how many are pending, in words.
+    /// Number of operations of which a trial is pending.
+    pub fn operations_pending(&self) -> usize {
+        self.operations.values().filter(|operation| operation.pending).count()
+    }
+
+    /// The operations in words.
     pub fn in_operations(&self) -> String {
         let pending = match self.operations_pending() {
             0 => String::new(),
@@ -78,42 +90,65 @@ impl Count {
             self.operations()
         )
     }
+}
 
-    /// How many operations there are of which a trial is pending.
-    pub fn operations_pending(&self) -> usize {
-        self.operations.values().filter(|operation| operation.pending).count()
+/// Whether a target conforms at a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conformance {
+    /// Every trial of the level was played and passed.
+    Conforms,
+    /// A trial of the level failed, or its kind is absent.
+    DoesNotConform,
+    /// No trial of the level failed, but some were not played.
+    Incomplete,
+}
+
+impl Conformance {
+    /// Name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Conforms => "conforms",
+            Self::DoesNotConform => "does not conform",
+            Self::Incomplete => "incomplete",
+        }
     }
 }
 
-/// A run, as far as it was heard of.
+/// A run, as far as its events have come.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
-    /// What is judged.
+    /// Target.
     pub target: String,
-    /// The name of the profile.
+    /// Name of the profile.
     pub profile: String,
-    /// How many trials the run has.
+    /// Name of the run.
+    pub run: String,
+    /// Number of trials of the run.
     pub expected: usize,
-    /// How long the run took.
+    /// Duration.
     pub took: Duration,
-    /// Whether the run was interrupted.
+    /// The run was interrupted.
     pub interrupted: bool,
-    /// What came out, by the number of the trial.
+    /// Paths of what could not be removed.
+    pub left: Vec<String>,
+    /// Outcomes by the number of the trial.
     pub outcomes: BTreeMap<usize, Outcome>,
 }
 
 impl Summary {
-    /// Hears of an event.
-    pub fn hear(&mut self, event: &Event) {
+    /// Takes an event in.
+    pub fn handle(&mut self, event: &Event) {
         match event {
             Event::Started {
                 target,
                 profile,
                 trials,
+                run,
             } => {
                 *self = Self {
                     target: target.clone(),
                     profile: profile.to_string(),
+                    run: run.clone(),
                     expected: *trials,
                     ..Self::default()
                 };
@@ -121,62 +156,137 @@ impl Summary {
             Event::Ended(outcome) => {
                 self.outcomes.insert(outcome.trial.number, outcome.as_ref().clone());
             }
-            Event::Finished { took, interrupted } => {
+            Event::Finished {
+                took,
+                interrupted,
+                left,
+            } => {
                 self.took = *took;
                 self.interrupted = *interrupted;
+                self.left.clone_from(left);
             }
         }
     }
 
-    /// In all.
+    /// Counts of all trials.
     pub fn total(&self) -> Count {
+        self.count(|_| true)
+    }
+
+    fn count(&self, of: impl Fn(&Outcome) -> bool) -> Count {
         let mut count = Count::default();
-        self.outcomes.values().for_each(|outcome| count.add(outcome));
+        self.outcomes
+            .values()
+            .filter(|outcome| of(outcome))
+            .for_each(|outcome| count.add(outcome));
         count
     }
 
-    /// By group and, in it, by the path name of the kind; in the order of the catalog.
+    /// Counts by level. A trial of which only less binding expectations failed counts at their level.
+    pub fn by_level(&self) -> Vec<(Level, Count)> {
+        let of = |level| (level, self.count(|outcome| outcome.level() == level));
+        Level::ALL.into_iter().map(of).collect()
+    }
+
+    /// Counts by group and the kind's name in paths, in the order of the catalog.
     pub fn by_kind(&self) -> IndexMap<String, IndexMap<String, Count>> {
         let mut groups: IndexMap<String, IndexMap<String, Count>> = IndexMap::new();
         for outcome in self.outcomes.values() {
-            let kind = &outcome.trial.row.kind;
-            groups
-                .entry(kind.group.clone())
-                .or_default()
-                .entry(if kind.plural.is_empty() {
-                    kind.name.clone()
-                } else {
-                    kind.plural.clone()
-                })
-                .or_default()
-                .add(outcome);
+            let kinds = groups.entry(outcome.trial.case.kind.group.clone()).or_default();
+            kinds.entry(kind_of(outcome).to_owned()).or_default().add(outcome);
         }
         groups
     }
 
-    /// The outcomes that failed and are not known to.
+    /// Counts by statement.
+    pub fn by_statement(&self) -> BTreeMap<String, Count> {
+        let mut statements: BTreeMap<String, Count> = BTreeMap::new();
+        for outcome in self.outcomes.values() {
+            for statement in &outcome.trial.case.statements {
+                statements.entry(statement.id.clone()).or_default().add(outcome);
+            }
+        }
+        statements
+    }
+
+    /// Outcomes that failed unexpectedly.
     pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes
             .values()
             .filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
     }
 
-    /// The ids of the trials that were not played or may fail, by verdict and reason.
+    /// Outcomes that failed unexpectedly, by their cause: the first of each group stands for the others.
+    pub fn causes(&self) -> Vec<(&Outcome, &Failure, Vec<&Outcome>)> {
+        let mut causes: IndexMap<String, Vec<&Outcome>> = IndexMap::new();
+        for outcome in self.failures() {
+            causes.entry(cause(outcome)).or_default().push(outcome);
+        }
+        let mut groups = Vec::new();
+        for mut others in causes.into_values() {
+            let first = others.remove(0);
+            groups.extend(first.verdict.failure().map(|failure| (first, failure, others)));
+        }
+        groups
+    }
+
+    /// Ids of the trials that were not played or may fail, by verdict and reason.
     pub fn set_aside(&self) -> BTreeMap<(&'static str, String), BTreeSet<String>> {
         let mut aside: BTreeMap<(&'static str, String), BTreeSet<String>> = BTreeMap::new();
         for outcome in self.outcomes.values() {
             if let Some(reason) = outcome.verdict.reason() {
-                aside
-                    .entry((outcome.verdict.as_str(), reason.to_owned()))
-                    .or_default()
-                    .insert(outcome.trial.row.id.clone());
+                let ids = aside.entry((outcome.verdict.as_str(), reason)).or_default();
+                ids.insert(outcome.trial.case.id.clone());
             }
         }
         aside
     }
 
-    /// Whether nothing failed, and all that was meant was played.
-    pub fn conforms(&self) -> bool {
-        !self.interrupted && self.failures().next().is_none()
+    /// Whether the target conforms at a level, as far as the trials of this run say.
+    pub fn conformance(&self, level: Level) -> Conformance {
+        let of_level = || self.outcomes.values().filter(|outcome| outcome.level() <= level);
+        if of_level().any(|outcome| matches!(outcome.verdict, Verdict::Failed(_) | Verdict::Absent(_))) {
+            return Conformance::DoesNotConform;
+        }
+        let unplayed = of_level().any(|outcome| matches!(outcome.verdict, Verdict::Skipped(_) | Verdict::Pending(_)));
+        if unplayed || self.interrupted || self.outcomes.len() < self.expected {
+            Conformance::Incomplete
+        } else {
+            Conformance::Conforms
+        }
     }
+
+    /// Whether no trial failed unexpectedly, no kind is absent, and the run was not interrupted.
+    pub fn succeeded(&self) -> bool {
+        let absent = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Absent(_));
+        !self.interrupted && self.failures().next().is_none() && !self.outcomes.values().any(absent)
+    }
+}
+
+/// Name of an outcome's kind in reports.
+pub(super) fn kind_of(outcome: &Outcome) -> &str {
+    let kind = &outcome.trial.case.kind;
+    if kind.plural.is_empty() {
+        &kind.name
+    } else {
+        &kind.plural
+    }
+}
+
+/// What failed, without the names of one trial.
+fn cause(outcome: &Outcome) -> String {
+    let about = outcome.verdict.failure().and_then(|failure| failure.mismatches.first());
+    let about = about.map(|mismatch| {
+        let plain = |text: &str| {
+            text.lines()
+                .next()
+                .unwrap_or_default()
+                .split("sd-")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        format!("{} {}", plain(&mismatch.about), plain(&mismatch.actual))
+    });
+    format!("{} {}", outcome.trial.case.data.id, about.unwrap_or_default())
 }

@@ -1,8 +1,10 @@
 //! The report for a terminal: progress while it runs, then failures, the table and the totals.
 
 use std::io::Write;
+use std::time::Instant;
 
-use super::{Count, Report, Style, Summary, explain};
+use super::{Conformance, Count, Report, Style, Summary, explain};
+use crate::catalog::Level;
 use crate::trial::{Event, Verdict};
 
 /// Writes a report for people. Progress goes to its own writer, and only if there is one.
@@ -13,6 +15,7 @@ pub struct Terminal<W, P> {
     style: Style,
     summary: Summary,
     failed: usize,
+    began: Instant,
 }
 
 impl<W: Write, P: Write> Terminal<W, P> {
@@ -24,9 +27,11 @@ impl<W: Write, P: Write> Terminal<W, P> {
             style,
             summary: Summary::default(),
             failed: 0,
+            began: Instant::now(),
         }
     }
 
+    /// Shows a bar with the rate and the time that is left.
     fn progress(&mut self) -> std::io::Result<()> {
         let Some(progress) = &mut self.progress else {
             return Ok(());
@@ -39,7 +44,12 @@ impl<W: Write, P: Write> Terminal<W, P> {
         } else {
             String::new()
         };
-        write!(progress, "\r\u{1b}[K{bar} {done}/{all}{failed}")?;
+        let rate = done as f64 / self.began.elapsed().as_secs_f64().max(0.1);
+        let left = (all.saturating_sub(done)) as f64 / rate.max(0.1);
+        write!(
+            progress,
+            "\r\u{1b}[K{bar} {done}/{all}  {rate:.0}/s  {left:.0} s left{failed}"
+        )?;
         progress.flush()
     }
 
@@ -53,49 +63,71 @@ impl<W: Write, P: Write> Terminal<W, P> {
         }
     }
 
+    /// Writes failures by cause, what was not played, the table and the verdicts.
     fn end(&mut self) -> std::io::Result<()> {
         let (style, summary) = (self.style, &self.summary);
-        for outcome in summary.failures() {
-            if let Some(failure) = outcome.verdict.failure() {
-                writeln!(
-                    self.out,
-                    "{} {}",
-                    style.bad("FAILED"),
-                    style.strong(&outcome.trial.row.id)
-                )?;
-                writeln!(self.out, "{}\n", explain(outcome, failure, style))?;
-            }
-        }
-        for ((verdict, reason), ids) in summary.set_aside() {
-            writeln!(self.out, "{} {reason}", style.open(&verdict.to_uppercase()))?;
-            for id in ids {
-                writeln!(self.out, "  {id}")?;
+        for (outcome, failure, others) in summary.causes() {
+            let id = &outcome.trial.case.id;
+            writeln!(self.out, "{} {}", style.bad("FAILED"), style.strong(id))?;
+            writeln!(self.out, "{}", explain(outcome, failure, style))?;
+            if !others.is_empty() {
+                let ids: Vec<&str> = others.iter().map(|other| other.trial.case.id.as_str()).collect();
+                let head = format!("  the same in {} more: ", others.len());
+                writeln!(self.out, "{}{}", style.faint(&head), ids.join(", "))?;
             }
             writeln!(self.out)?;
+        }
+        for ((verdict, reason), ids) in summary.set_aside() {
+            let trials = if ids.len() == 1 { "trial" } else { "trials" };
+            writeln!(
+                self.out,
+                "{} {} {trials}: {reason}",
+                style.open(&verdict.to_uppercase()),
+                ids.len()
+            )?;
+        }
+        for path in &summary.left {
+            writeln!(self.out, "{} {path}", style.bad("NOT REMOVED"))?;
         }
         self.out.write_all(table(summary, style).as_bytes())?;
         let total = summary.total();
         writeln!(self.out, "\n{}", totals(&total, summary.took.as_secs_f64(), style))?;
-        let verdict = if summary.conforms() {
-            style.good(&format!("conforms to {}: {}", summary.profile, total.in_operations()))
-        } else if summary.interrupted {
-            style.open("interrupted, so nothing can be said")
-        } else {
-            style.bad(&format!("does not conform to {}", summary.profile))
+        for (level, count) in summary.by_level() {
+            let conformance = summary.conformance(level);
+            let word = match conformance {
+                Conformance::Conforms => style.good(conformance.as_str()),
+                Conformance::DoesNotConform => style.bad(conformance.as_str()),
+                Conformance::Incomplete => style.open(conformance.as_str()),
+            };
+            let (passed, trials) = (count.passed, count.trials);
+            writeln!(
+                self.out,
+                "{:6} {passed} of {trials} trials passed: {word}",
+                level.as_str()
+            )?;
+        }
+        let verdict = match (summary.interrupted, summary.conformance(Level::Must)) {
+            (true, _) => style.open("interrupted"),
+            (_, Conformance::Conforms) => style.good(&format!("conforms to {}", summary.profile)),
+            (_, Conformance::Incomplete) => {
+                style.open(&format!("incomplete: not every must of {} was played", summary.profile))
+            }
+            (_, Conformance::DoesNotConform) => style.bad(&format!("does not conform to {}", summary.profile)),
         };
-        writeln!(self.out, "{verdict}")?;
+        writeln!(self.out, "{verdict}: {}", total.in_operations())?;
         self.out.flush()
     }
 }
 
 impl<W: Write, P: Write> Report for Terminal<W, P> {
-    fn hear(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.hear(event);
+    fn handle(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.handle(event);
         match event {
             Event::Started {
                 target,
                 profile,
                 trials,
+                ..
             } => {
                 let head = format!("{trials} trials of {target} under the profile {profile}");
                 writeln!(self.out, "{}\n", self.style.strong(&head))?;
@@ -103,7 +135,17 @@ impl<W: Write, P: Write> Report for Terminal<W, P> {
                 self.progress()
             }
             Event::Ended(outcome) => {
-                self.failed += usize::from(matches!(outcome.verdict, Verdict::Failed(_)));
+                if matches!(outcome.verdict, Verdict::Failed(_)) {
+                    self.failed += 1;
+                    if let Some(progress) = &mut self.progress {
+                        writeln!(
+                            progress,
+                            "\r\u{1b}[K{} {}",
+                            self.style.bad("failed"),
+                            outcome.trial.case.id
+                        )?;
+                    }
+                }
                 self.progress()
             }
             Event::Finished { .. } => {
@@ -127,7 +169,7 @@ fn table(summary: &Summary, style: Style) -> String {
         + 2;
     let head = format!(
         "{:widest$} {:>10} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}",
-        "", "operations", "trials", "passed", "failed", "known", "pending", "skipped"
+        "", "operations", "trials", "passed", "failed", "known", "absent", "skipped"
     );
     let mut lines = vec![style.faint(&head)];
     for (group, kinds) in &groups {
@@ -160,7 +202,7 @@ fn line(name: &str, count: &Count, widest: usize, style: Style) -> String {
         loud(count.passed, Style::good),
         loud(count.failed, Style::bad),
         loud(count.known, Style::open),
-        loud(count.pending, Style::open),
+        loud(count.absent, Style::open),
         loud(count.skipped, Style::open),
     )
 }
@@ -174,7 +216,7 @@ fn totals(count: &Count, seconds: f64, style: Style) -> String {
         part(count.passed, "passed", Style::good),
         part(count.failed, "failed", Style::bad),
         part(count.known, "known to fail", Style::open),
-        part(count.pending, "pending", Style::open),
+        part(count.absent, "absent", Style::open),
         part(count.skipped, "skipped", Style::open),
     ];
     format!("{} in {seconds:.1} s", parts.join(", "))

@@ -29,6 +29,8 @@ pub struct Request {
     pub path: String,
     /// The query, not encoded.
     pub query: Vec<(String, String)>,
+    /// The query as it is sent, instead of `query`.
+    pub raw_query: Option<String>,
     /// The Accept header.
     pub accept: Option<String>,
     /// The Content-Type header.
@@ -48,6 +50,7 @@ impl Request {
             method,
             path: path.into(),
             query: Vec::new(),
+            raw_query: None,
             accept: None,
             content_type: None,
             headers: Vec::new(),
@@ -70,6 +73,9 @@ impl Request {
 
     /// Path and query, encoded.
     pub fn target(&self) -> String {
+        if let Some(query) = &self.raw_query {
+            return format!("{}?{query}", self.path);
+        }
         if self.query.is_empty() {
             return self.path.clone();
         }

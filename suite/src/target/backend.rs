@@ -1,4 +1,4 @@
-//! The server behind the target's proxy: it tells what it was asked, and gives what a proxy may have to rewrite.
+//! The server behind the target's proxy: it describes the request that it got, and returns what a proxy may rewrite.
 //!
 //! | path | answer |
 //! |---|---|
@@ -6,7 +6,8 @@
 //! | /redirect | 302 to /target?x=1 |
 //! | /redirect-away | 302 to another host |
 //! | /status/NNN | that status |
-//! | /socket | what is said on the WebSocket, said again |
+//! | /socket | a WebSocket that echoes every message |
+//! | /mirror | the body of the request, with its content type |
 //! | anything else | method, path, query, some headers and body, as JSON |
 
 use std::convert::Infallible;
@@ -28,14 +29,14 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 /// How large a request's body may be, in bytes.
 const BODY: usize = 1 << 20;
-/// The headers that are told.
+/// Headers of the request that the answer has.
 const TOLD: [&str; 2] = ["content-type", "x-custom"];
 const PAGE: &str = r#"<html><head><link href="/style.css"></head><body><a href="/abs/page">abs</a> <a href="rel/page">rel</a> <a href="http://example.com/out">out</a> <img src="/logo.png"> text /abs/not-a-link</body></html>
 "#;
 
-/// Where the target's proxy finds it.
+/// Address at which the target's proxy reaches it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct BackendAddress {
     /// The address, as objects of the target name it.
     pub host: String,
     /// The port.
@@ -95,6 +96,7 @@ async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>,
         "/redirect" => plain(StatusCode::FOUND, &[(header::LOCATION, "/target?x=1")], ""),
         "/redirect-away" => plain(StatusCode::FOUND, &[(header::LOCATION, "http://example.com/away")], ""),
         "/socket" => socket(&mut request),
+        "/mirror" => mirror(request).await,
         _ => match path.strip_prefix("/status/").and_then(|code| code.parse().ok()) {
             Some(code) => plain(
                 code,
@@ -143,7 +145,19 @@ async fn told(request: Request<Incoming>) -> Response<Full<Bytes>> {
     )
 }
 
-/// Says again what is said.
+async fn mirror(request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
+    let Ok(body) = Limited::new(request.into_body(), BODY).collect().await else {
+        return plain(StatusCode::BAD_REQUEST, &[], "the body does not come whole");
+    };
+    let mut response = Response::new(Full::new(body.to_bytes()));
+    if let Some(content_type) = content_type {
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    }
+    response
+}
+
+/// Echoes every message.
 fn socket(request: &mut Request<Incoming>) -> Response<Full<Bytes>> {
     let key = request
         .headers()

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
 use stuntdouble_cassettes::transport;
 
 use super::kubeconfig;
@@ -18,7 +19,7 @@ pub enum CredentialsError {
         /// Why.
         source: std::io::Error,
     },
-    /// A kubeconfig is not one, or does not say what it is to say.
+    /// A kubeconfig is not one, or does not send_message what it is to send_message.
     #[error("{}: {reason}", path.display())]
     Kubeconfig {
         /// The file.
@@ -82,6 +83,19 @@ impl Credentials {
         }
     }
 
+    /// Texts that must not be shown: tokens and passwords, also as a header encodes them.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let encoded = |basic: &String| base64::engine::general_purpose::STANDARD.encode(basic);
+        let password = |basic: &String| basic.split_once(':').map(|(_, password)| password.to_owned());
+        let all = [
+            self.token.clone(),
+            self.basic.as_ref().map(encoded),
+            self.basic.as_ref().and_then(password),
+        ];
+        // A text of a few letters would be found everywhere.
+        all.into_iter().flatten().filter(|secret| secret.len() > 3).collect()
+    }
+
     /// Whether anybody is named.
     pub(super) fn say_who(&self) -> bool {
         self.token.is_some() || self.basic.is_some() || self.identity.is_some()
@@ -102,7 +116,7 @@ impl Credentials {
     /// The server and the credentials of a kubeconfig's current context.
     ///
     /// # Errors
-    /// If the file cannot be read, or does not say them.
+    /// If the file cannot be read, or does not send_message them.
     pub fn from_kubeconfig(path: &Path) -> Result<(String, Self), CredentialsError> {
         let text = String::from_utf8_lossy(&read(path)?).into_owned();
         let folder = path.parent().unwrap_or(Path::new("."));

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use stuntdouble_simulator::Simulator;
 
-use super::{Backend, Credentials, Doors, Place, Target, TargetError};
+use super::{Backend, BackendAddress, CredentialClients, Credentials, Target, TargetError};
 use crate::catalog::Profile;
 
-/// Where chance starts.
+/// Seed.
 const SEED: u64 = 7;
-/// The time at which a simulator with log lines stands still: that at which the queries were asked.
+/// Frozen clock of a simulator with log lines: the time at which the queries were recorded.
 const NOW: &str = "frozen:2015-06-26T12:00:00Z";
-/// Where the simulator's proxy finds the suite's backend.
+/// Address at which the simulator's proxy reaches the suite's backend.
 const BACKEND: (&str, u16) = ("10.99.0.2", 8080);
-/// Whom the simulator's secure listener knows.
+/// User of the simulator's secure listener.
 const USER: &str = "admin";
 /// That user's password.
 const PASSWORD: &str = "open-sesame";
@@ -53,7 +53,7 @@ pub(super) async fn living(profile: Profile) -> Result<Simulator, TargetError> {
 
 impl Target {
     /// A simulator, started for the purpose with a profile; dropping the target stops it. It has a secure listener, and
-    /// a backend that its proxy finds at a place of its own.
+    /// a backend that its proxy reaches.
     ///
     /// # Errors
     /// If it does not start.
@@ -61,11 +61,11 @@ impl Target {
         let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
         let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let backend = Backend::listen(any_port).await.map_err(|e| failed(&e))?;
-        let place = Place {
+        let backend_address = BackendAddress {
             host: BACKEND.0.to_owned(),
             port: BACKEND.1,
         };
-        // Many worlds at once have more services than the default range has addresses.
+        // Many trials at once have more services than the default range has addresses.
         let services = "10.0.0.0/16"
             .parse::<stuntdouble_simulator::registry::Cidr>()
             .map_err(|e| failed(&e))?;
@@ -74,12 +74,15 @@ impl Target {
             .seed(SEED)
             .bare(true)
             .service_cluster_ip_range(services);
-        let builder = builder.dial(format!("{}:{}", place.host, place.port), backend.address().to_string());
+        let builder = builder.dial(
+            format!("{}:{}", backend_address.host, backend_address.port),
+            backend.address().to_string(),
+        );
         let builder = builder
             .secure_listen(any_port)
             .credentials(known().map_err(|e| failed(&e))?);
         let running = builder.start().await.map_err(|e| failed(&e))?;
-        let mut target = Self::at(&running.url(), &Credentials::default())?.with_backend(place);
+        let mut target = Self::at(&running.url(), &Credentials::default())?.with_backend(backend_address);
         if let (Some(url), Some(tls)) = (running.secure_url(), running.tls()) {
             let certificate = tls.client_certificate();
             let credentials = Credentials {
@@ -93,13 +96,14 @@ impl Target {
                 authorities: Some(tls.authority().as_bytes().to_vec()),
                 insecure: false,
             };
-            target.doors = Some(Doors::at(&url, &credentials)?);
+            target.secrets = Arc::new(credentials.secrets());
+            target.credential_clients = Some(CredentialClients::at(&url, &credentials)?);
         }
         target.embedded = Some(Arc::new(Embedded {
             profile,
             _running: running,
         }));
-        Ok(target.keeping(backend))
+        Ok(target.owning_backend(backend))
     }
 }
 

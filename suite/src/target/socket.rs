@@ -9,7 +9,8 @@ use http::header::{CONNECTION, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{self, Message, handshake::client::generate_key, protocol::Role};
 
-use super::{BODY, Stream, Target, TargetError, reason};
+use super::client::reason;
+use super::{BODY, Stream, Target, TargetError};
 use crate::catalog::Socket as Wanted;
 use crate::check::Answer;
 use crate::request::Request;
@@ -17,9 +18,9 @@ use crate::request::Request;
 /// How long a message may take to be taken.
 const SAYING: Duration = Duration::from_secs(5);
 
-/// Something that was heard.
+/// A received message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct Received {
     /// The channel, where the sub-protocol has channels.
     pub channel: Option<u8>,
     /// What came.
@@ -58,14 +59,14 @@ impl Framing {
         }
     }
 
-    fn read(self, message: Message) -> Option<Heard> {
+    fn read(self, message: Message) -> Option<Received> {
         let bytes = match message {
             Message::Text(text) => text.as_bytes().to_vec(),
             Message::Binary(bytes) => bytes.to_vec(),
             _ => return None,
         };
         match (self, bytes.split_first()) {
-            (Self::Binary, Some((channel, rest))) => Some(Heard {
+            (Self::Binary, Some((channel, rest))) => Some(Received {
                 channel: Some(*channel),
                 bytes: rest.to_vec(),
             }),
@@ -73,12 +74,12 @@ impl Framing {
                 let bytes = base64::engine::general_purpose::STANDARD
                     .decode(rest)
                     .unwrap_or_else(|_| rest.to_vec());
-                Some(Heard {
+                Some(Received {
                     channel: Some(digit.wrapping_sub(b'0')),
                     bytes,
                 })
             }
-            _ => Some(Heard { channel: None, bytes }),
+            _ => Some(Received { channel: None, bytes }),
         }
     }
 }
@@ -94,7 +95,7 @@ pub struct Socket {
 }
 
 impl Target {
-    /// Asks to go on as a WebSocket. What refuses is an answer.
+    /// Opens a WebSocket. A refusal is an answer.
     ///
     /// # Errors
     /// If no answer came in time.
@@ -117,7 +118,7 @@ impl Target {
         {
             asked = asked.header(ORIGIN, origin);
         }
-        let response = Self::head(asked, &named).await?;
+        let response = Self::head(asked, &named, self.timeout).await?;
         if response.status() != http::StatusCode::SWITCHING_PROTOCOLS {
             return Stream::of(response, named).whole().await.map(Err);
         }
@@ -144,11 +145,11 @@ impl Target {
 }
 
 impl Socket {
-    /// Says a text on a channel.
+    /// Sends a text on a channel.
     ///
     /// # Errors
     /// If it is not taken.
-    pub async fn say(&mut self, channel: Option<u8>, text: &str) -> Result<(), TargetError> {
+    pub async fn send(&mut self, channel: Option<u8>, text: &str) -> Result<(), TargetError> {
         let message = self.framing.write(channel, text);
         match tokio::time::timeout(SAYING, self.stream.send(message)).await {
             Ok(said) => said.map_err(|error| self.broken(&error)),
@@ -156,22 +157,22 @@ impl Socket {
         }
     }
 
-    /// What is heard next; none once it has ended. Waits as long as it takes.
-    pub async fn hear(&mut self) -> Option<Heard> {
+    /// The next message; `None` at the end. Waits without limit.
+    pub async fn receive(&mut self) -> Option<Received> {
         loop {
             match self.stream.next().await {
                 // However it ends, it has ended.
                 None | Some(Err(_)) | Some(Ok(Message::Close(_))) => return None,
                 Some(Ok(message)) => {
-                    if let Some(heard) = self.framing.read(message) {
-                        return Some(heard);
+                    if let Some(received) = self.framing.read(message) {
+                        return Some(received);
                     }
                 }
             }
         }
     }
 
-    /// Ends it.
+    /// Closes it.
     pub async fn close(mut self) {
         // Who is gone already need not be told.
         drop(tokio::time::timeout(SAYING, self.stream.close(None)).await);
@@ -197,11 +198,11 @@ mod tests {
     #[case("base64.channel.k8s.io", Some(2))]
     #[case("v4.base64.channel.k8s.io", Some(2))]
     #[case("", None)]
-    fn what_is_said_is_heard_on_its_channel(#[case] protocol: &str, #[case] channel: Option<u8>) {
+    fn a_message_arrives_on_its_channel(#[case] protocol: &str, #[case] channel: Option<u8>) {
         let framing = Framing::of(protocol);
         assert_eq!(
             framing.read(framing.write(channel, "hello")),
-            Some(Heard {
+            Some(Received {
                 channel,
                 bytes: b"hello".to_vec()
             })

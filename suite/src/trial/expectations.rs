@@ -1,11 +1,12 @@
-//! What is known to fail on a target: a file that turns known failures into a verdict of their own.
+//! Known failures of a target: a file that gives them a verdict of their own.
 //!
-//! The file is YAML, a list of `{id, reason}`; an id may end in `*`. A trial that is said to fail and passes has failed:
-//! the file is to be kept true.
+//! The file is YAML, a list of `{id, reason, expires}`; an id may end in `*`, and `expires` is a date such as
+//! `2016-03-01` after which the entry does not count. An exact id that passes is a failure: the file must stay true.
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::{Failure, Verdict};
 use crate::check::Mismatch;
@@ -13,66 +14,99 @@ use crate::check::Mismatch;
 /// Why an expectations file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ExpectationsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// It is not what it is to be.
+    /// The file does not follow its format.
     #[error("{}: {reason}", path.display())]
     Malformed {
-        /// The file.
+        /// File.
         path: PathBuf,
         /// What is wrong.
         reason: String,
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// A known failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
-    id: String,
-    reason: String,
+pub struct Expectation {
+    /// Id of a trial, or its beginning and `*`.
+    pub id: String,
+    /// Why the trial fails.
+    pub reason: String,
+    /// Date after which the entry does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
 }
 
-impl Known {
+impl Expectation {
     fn means(&self, id: &str) -> bool {
         match self.id.strip_suffix('*') {
             Some(stem) => id.starts_with(stem),
             None => self.id == id,
         }
     }
+
+    /// Whether the date of expiry is in the past.
+    fn expired(&self, now: Timestamp) -> bool {
+        let date = now.to_string();
+        let today = date.get(..10).unwrap_or_default();
+        self.expires.as_deref().is_some_and(|expires| expires < today)
+    }
 }
 
-/// What is known to fail. Nothing, by default.
+/// Known failures. None, by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expectations(Vec<Known>);
+pub struct Expectations(Vec<Expectation>);
 
 impl Expectations {
-    /// Reads a file.
+    /// Reads a file. Entries that have expired are left out.
     ///
     /// # Errors
-    /// If it cannot be read, or is not what it is to be.
+    /// If the file cannot be read or does not follow its format.
     pub fn read(path: &Path) -> Result<Self, ExpectationsError> {
         let text = std::fs::read_to_string(path).map_err(|source| ExpectationsError::File {
             path: path.to_owned(),
             source,
         })?;
-        Self::parse(&text).map_err(|reason| ExpectationsError::Malformed {
+        Self::parse(&text, Timestamp::now()).map_err(|reason| ExpectationsError::Malformed {
             path: path.to_owned(),
             reason,
         })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
-        serde_saphyr::from_str(text).map(Self).map_err(|e| e.to_string())
+    fn parse(text: &str, now: Timestamp) -> Result<Self, String> {
+        let mut all: Vec<Expectation> = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
+        all.retain(|expectation| !expectation.expired(now));
+        Ok(Self(all))
+    }
+
+    /// The text of a file with these entries.
+    ///
+    /// # Errors
+    /// If they cannot be written as YAML, with the reason.
+    pub fn to_yaml(expectations: &[Expectation]) -> Result<String, String> {
+        serde_saphyr::to_string(&expectations).map_err(|e| e.to_string())
+    }
+
+    /// Entries that mean none of the trials.
+    pub fn stale<'a>(&'a self, ids: &[&str]) -> Vec<&'a str> {
+        let used = |expectation: &&Expectation| ids.iter().any(|id| expectation.means(id));
+        self.0
+            .iter()
+            .filter(|one| !used(one))
+            .map(|one| one.id.as_str())
+            .collect()
     }
 
     /// The verdict in the light of what is known.
-    pub fn weigh(&self, id: &str, verdict: Verdict) -> Verdict {
+    pub fn apply(&self, id: &str, verdict: Verdict) -> Verdict {
         let exact = self.0.iter().find(|known| known.id == id);
         match (self.0.iter().find(|known| known.means(id)), verdict) {
             (Some(known), Verdict::Failed(failure)) => Verdict::KnownFailure(known.reason.clone(), failure),
@@ -95,7 +129,8 @@ mod tests {
 
     fn expectations() -> Expectations {
         Expectations::parse(
-            "- {id: core/v1/pods/create/new, reason: issue 7}\n- {id: 'core/v1/secrets/*', reason: no secrets yet}\n",
+            "- {id: core/v1/pods/create/new, reason: issue 7}\n- {id: 'core/v1/secrets/*', reason: no secrets yet}\n- {id: core/v1/nodes/x, reason: old, expires: '2016-01-01'}\n",
+            "2016-03-01T10:00:00Z".parse().unwrap(),
         )
         .unwrap()
     }
@@ -104,32 +139,60 @@ mod tests {
     fn a_known_failure_has_a_verdict_of_its_own() {
         let failed = Verdict::Failed(Failure::broken("x", "y"));
         assert_eq!(
-            expectations().weigh("core/v1/pods/create/new", failed.clone()).reason(),
+            expectations()
+                .apply("core/v1/pods/create/new", failed.clone())
+                .reason()
+                .as_deref(),
             Some("issue 7")
         );
         assert_eq!(
             expectations()
-                .weigh("core/v1/secrets/list/complete", failed.clone())
-                .reason(),
+                .apply("core/v1/secrets/list/complete", failed.clone())
+                .reason()
+                .as_deref(),
             Some("no secrets yet")
         );
-        assert_eq!(expectations().weigh("core/v1/pods/create/yaml", failed.clone()), failed);
+        assert_eq!(expectations().apply("core/v1/pods/create/yaml", failed.clone()), failed);
     }
 
     #[test]
     fn what_is_said_to_fail_and_passes_has_failed() {
         assert!(matches!(
-            expectations().weigh("core/v1/pods/create/new", Verdict::Passed),
+            expectations().apply("core/v1/pods/create/new", Verdict::Passed),
             Verdict::Failed(_)
         ));
         assert_eq!(
-            expectations().weigh("core/v1/secrets/list/complete", Verdict::Passed),
+            expectations().apply("core/v1/secrets/list/complete", Verdict::Passed),
             Verdict::Passed
         );
     }
 
     #[test]
     fn a_file_with_something_else_in_it_is_refused() {
-        assert!(Expectations::parse("- {id: x, because: y}").is_err());
+        assert!(Expectations::parse("- {id: x, because: y}", Timestamp::UNIX_EPOCH).is_err());
+    }
+
+    #[test]
+    fn an_expired_entry_does_not_count_and_a_stale_one_is_found() {
+        let failed = Verdict::Failed(Failure::broken("x", "y"));
+        assert_eq!(expectations().apply("core/v1/nodes/x", failed.clone()), failed);
+        assert_eq!(
+            expectations().stale(&["core/v1/secrets/list/complete"]),
+            ["core/v1/pods/create/new"]
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let one = Expectation {
+            id: "a/b".to_owned(),
+            reason: "it fails".to_owned(),
+            expires: None,
+        };
+        let text = Expectations::to_yaml(std::slice::from_ref(&one)).unwrap();
+        assert_eq!(
+            Expectations::parse(&text, Timestamp::UNIX_EPOCH),
+            Ok(Expectations(vec![one]))
+        );
     }
 }

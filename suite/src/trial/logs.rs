@@ -1,14 +1,14 @@
 //! A trial of a log query: what it finds among the log lines of the fixtures.
 //!
-//! The lines are loaded once for all such trials. On a simulator of the suite they keep the names of their indices; on
-//! any other target every index is one of this run, and is removed after it.
+//! The lines are loaded once per run. On a simulator of the suite they keep the names of their indices; on any other
+//! target the indices belong to the run, which removes them.
 
 use std::collections::BTreeMap;
 
 use http::Method;
 
 use super::Failure;
-use super::world::WorldError;
+use super::environment::EnvironmentError;
 use crate::catalog::{LogLine, LogQuery, log_lines};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
@@ -39,17 +39,17 @@ fn named(stem: &str, index: &str) -> String {
     index.split(',').map(one).collect::<Vec<_>>().join(",")
 }
 
-fn lines() -> Result<&'static BTreeMap<String, LogLine>, WorldError> {
-    log_lines().map_err(|error| WorldError::Row(error.to_string()))
+fn lines() -> Result<&'static BTreeMap<String, LogLine>, EnvironmentError> {
+    log_lines().map_err(|error| EnvironmentError::Case(error.to_string()))
 }
 
 /// Loads the log lines.
-pub(super) async fn load(target: &Target, stem: &str) -> Result<(), WorldError> {
-    let refused = |request: &Request, answer: &Answer| WorldError::Refused {
-        what: "loading the log lines".to_owned(),
+pub(super) async fn load(target: &Target, stem: &str) -> Result<(), EnvironmentError> {
+    let refused = |request: &Request, answer: &Answer| EnvironmentError::Refused {
+        request: format!("{} {}", request.method, request.target()),
         status: answer.status,
         body: answer.text().chars().take(600).collect(),
-        curl: format!("{} {}", request.method, request.target()),
+        curl: String::new(),
     };
     let lines: Vec<&LogLine> = lines()?.values().collect();
     for batch in lines.chunks(BATCH) {
@@ -92,7 +92,7 @@ pub(super) async fn remove(target: &Target, stem: &str) -> Result<(), TargetErro
 }
 
 /// Asks a query and judges what it finds.
-pub(super) async fn ask(target: &Target, stem: &str, wanted: &LogQuery) -> Result<Option<Failure>, WorldError> {
+pub(super) async fn ask(target: &Target, stem: &str, wanted: &LogQuery) -> Result<Option<Failure>, EnvironmentError> {
     let mut request = Request::get(format!("{SERVICE}/{}/_search", named(stem, &wanted.index)));
     request.query.clone_from(&wanted.query);
     let answer = target.send(&request).await?;
@@ -121,6 +121,7 @@ pub(super) async fn ask(target: &Target, stem: &str, wanted: &LogQuery) -> Resul
         mismatches,
         curl: Some(request.curl(target.base())),
         answered,
+        ..Failure::default()
     }))
 }
 

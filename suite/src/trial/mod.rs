@@ -1,94 +1,118 @@
-//! Trials: a row of the catalog, tried on a target.
+//! Trials: a case, played once on a target.
 //!
-//! Promises: a trial owns its world (namespaces and names of its own, with a prefix of the run), and removes it whatever
-//! came out; every trial ends in bounded time; trials that touch the whole cluster run alone, and only where they may.
+//! Guarantees: a trial has its namespaces for itself and removes what it created, whatever the verdict; every trial
+//! ends in bounded time; trials that touch the whole cluster run alone, and only where they may.
 //!
-//! Limits: what a target does after the trial has looked is not seen.
-//!
-//! Source of its semantics: the catalog.
+//! Source of semantics: the catalog.
 
-mod ask;
+mod act;
+mod afterwards;
+mod build_request;
+mod environment;
 mod expectations;
+mod inspect;
+mod leftovers;
 mod logs;
 mod play;
+mod race;
+mod run;
 mod runner;
 mod select;
 mod socket;
-mod tale;
+mod transcript;
 mod verify;
 mod watch;
-mod world;
 
 use std::time::Duration;
 
-use crate::catalog::{Profile, Row};
-use crate::check::Mismatch;
+use crate::catalog::{Case, Level, Profile};
+use crate::check::{Mismatch, clipped};
+use crate::target::Target;
 
-pub use expectations::{Expectations, ExpectationsError};
+pub use expectations::{Expectation, Expectations, ExpectationsError};
+pub use leftovers::{Leftovers, remove_leftovers};
+pub use run::{LABEL, Run};
 pub use runner::{Event, Runner};
 pub use select::{Partition, Selection};
 
-/// A row to be tried, under a profile.
+/// A case to play, under a profile.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// The row.
-    pub row: Row,
-    /// By which rule it is judged.
+    /// Case.
+    pub case: Case,
+    /// Profile.
     pub profile: Profile,
-    /// Its number among all trials of the catalog, of which the names in its world are made.
+    /// Number among all trials of the catalog, which the names of its objects contain.
     pub number: usize,
 }
 
 /// Why a trial failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
-    /// What was not as expected, or what kept the trial from being played.
+    /// Differences between expected and actual values, or the error that stopped the trial.
     pub mismatches: Vec<Mismatch>,
-    /// The request that it is about, as a curl line.
+    /// Requests before the case's own, as curl lines.
+    pub steps: Vec<String>,
+    /// The case's request, as a curl line.
     pub curl: Option<String>,
-    /// What came of it, in one line.
+    /// Status and media type of the answer.
     pub answered: Option<String>,
+    /// The trial could not be played: its set-up failed, or the target did not answer.
+    pub broken: bool,
 }
 
 impl Failure {
     /// A trial that could not be played.
     pub fn broken(about: &str, reason: impl Into<String>) -> Self {
+        let mismatch = Mismatch::new(about, "success", format!("{about} failed: {}", reason.into()));
         Self {
-            mismatches: vec![Mismatch::new(about, "no trouble", reason)],
-            curl: None,
-            answered: None,
+            mismatches: vec![mismatch],
+            broken: true,
+            ..Self::default()
         }
+    }
+
+    /// How binding the failed expectations are: the most binding of them.
+    pub fn level(&self) -> Level {
+        self.mismatches
+            .iter()
+            .map(|mismatch| mismatch.level)
+            .min()
+            .unwrap_or_default()
     }
 }
 
-/// What came out of a trial.
+/// Result of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Everything was as expected.
     Passed,
-    /// Something was not.
+    /// Something was not as expected.
     Failed(Failure),
-    /// Something was not, and the expectations say so: they give the reason.
+    /// It failed as the expectations file says, for this reason.
     KnownFailure(String, Failure),
-    /// It does not count yet, for this reason. It was not tried.
+    /// The target does not have the kind, which is named.
+    Absent(String),
+    /// It does not count yet, for this reason. It was not played.
     Pending(String),
-    /// It was not tried, for this reason.
+    /// It was not played, for this reason.
     Skipped(String),
 }
 
 impl Verdict {
-    /// The word for it.
+    /// Name in reports.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Passed => "passed",
             Self::Failed(_) => "failed",
             Self::KnownFailure(..) => "known-failure",
+            Self::Absent(_) => "absent",
             Self::Pending(_) => "pending",
             Self::Skipped(_) => "skipped",
         }
     }
 
-    /// What was not as expected, if it was tried.
+    /// What was not as expected, if it was played.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Failed(failure) | Self::KnownFailure(_, failure) => Some(failure),
@@ -96,22 +120,52 @@ impl Verdict {
         }
     }
 
-    /// Why it was not tried, or why it may fail.
-    pub fn reason(&self) -> Option<&str> {
+    /// Why it was not played, or why it may fail.
+    pub fn reason(&self) -> Option<String> {
         match self {
-            Self::KnownFailure(reason, _) | Self::Pending(reason) | Self::Skipped(reason) => Some(reason),
+            Self::KnownFailure(reason, _) | Self::Pending(reason) | Self::Skipped(reason) => Some(reason.clone()),
+            Self::Absent(kind) => Some(format!("the target does not serve {kind}")),
             _ => None,
         }
     }
+
+    /// The verdict with its texts clipped and without the target's credentials.
+    fn without_secrets(mut self, target: &Target) -> Self {
+        if let Self::Failed(failure) | Self::KnownFailure(_, failure) = &mut self {
+            let mismatches = failure
+                .mismatches
+                .iter_mut()
+                .flat_map(|m| [&mut m.expected, &mut m.actual]);
+            let lines = failure
+                .steps
+                .iter_mut()
+                .chain(&mut failure.curl)
+                .chain(&mut failure.answered);
+            for text in mismatches.chain(lines) {
+                *text = clipped(&target.without_secrets(text));
+            }
+        }
+        self
+    }
 }
 
-/// A trial and what came out of it.
+/// A trial and its result.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The trial.
+    /// Trial.
     pub trial: Trial,
-    /// What came out.
+    /// Result.
     pub verdict: Verdict,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
+    /// It failed before it passed.
+    pub flaky: bool,
+}
+
+impl Outcome {
+    /// How binding the result is: the case's level, or less if only less binding expectations failed.
+    pub fn level(&self) -> Level {
+        let case = self.trial.case.level();
+        self.verdict.failure().map_or(case, |failure| failure.level().max(case))
+    }
 }

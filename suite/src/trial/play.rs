@@ -1,174 +1,210 @@
-//! One trial, from the making of its world to its removal.
+//! One trial: set-up, request, checks, removal.
 
 use std::time::{Duration, Instant};
 
-use super::world::{World, WorldError};
-use super::{Failure, Outcome, Trial, Verdict, ask, logs, socket, verify, watch};
+use super::environment::{Environment, EnvironmentError, namespaces_needed};
+use super::run::Run;
+use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, logs, race, socket, verify, watch};
 use crate::catalog::Need;
-use crate::check::Answer;
+use crate::check::{Answer, Mismatch};
+use crate::request::Request;
 use crate::target::Target;
 
-/// How long a trial may take, its world included.
-const WHOLE: Duration = Duration::from_secs(60);
-/// How long the removal of its world may take.
-const REMOVAL: Duration = Duration::from_secs(30);
-/// How often a request is asked again that somebody else's write overtook.
-const OVERTAKEN: usize = 5;
+/// Time limit of a trial with its set-up.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time limit of removing what a trial created.
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
+/// Attempts of a request that conflicts with somebody else's write.
+const CONFLICT_RETRIES: usize = 5;
+/// Attempts of a trial whose watch begins at a version that the target no longer keeps. On a busy target history is
+/// short: v1.2 keeps a hundred changes of a kind.
+const HISTORY_EXPIRED: usize = 5;
 
-/// How often a trial is played whose watch begins at a version that the target has forgotten. On a busy target history
-/// is short: a hundred changes of a kind, with the recorded server.
-const FORGOTTEN: usize = 5;
-
-/// What came of one play.
-enum Played {
-    Fine,
+/// Result of one attempt.
+enum Attempt {
+    Passed,
     Failed(Failure),
-    Forgotten(Failure),
+    HistoryExpired(Failure),
 }
 
 impl Trial {
-    /// Plays the trial on a target, whether it is pending or not. `run` sets the names of its world apart from others'.
-    pub async fn play(&self, target: &Target, run: &str) -> Outcome {
+    /// Plays the trial on a target, also if it is pending.
+    pub async fn play(&self, target: &Target, run: &Run) -> Outcome {
         let began = Instant::now();
-        let (id, case) = (&self.row.id, &self.row.case);
-        let outcome = |verdict| Outcome {
+        let verdict = self.verdict(target, run).await;
+        Outcome {
             trial: self.clone(),
-            verdict,
+            verdict: verdict.without_secrets(target),
             took: began.elapsed(),
-        };
-        if let Some(reason) = target.lacks(id, &case.needs, case.credential) {
-            return outcome(Verdict::Skipped(reason));
+            flaky: false,
         }
-        let broken = |error: &dyn std::fmt::Display| Verdict::Failed(Failure::broken("the target", error.to_string()));
-        let beside = match case.needs.contains(&Need::LogSearch).then_some(target) {
+    }
+
+    async fn verdict(&self, target: &Target, run: &Run) -> Verdict {
+        let (id, data) = (&self.case.id, &self.case.data);
+        if let Some(reason) = target.missing_need(id, &data.needs, data.credential) {
+            return Verdict::Skipped(reason);
+        }
+        let broken = |error: &dyn std::fmt::Display| Verdict::Failed(Failure::broken("set-up", error.to_string()));
+        let beside = match data.needs.contains(&Need::LogSearch).then_some(target) {
             Some(target) => match target.with_log_search().await {
                 Ok(Some(target)) => Some(target),
-                Ok(None) => return outcome(Verdict::Skipped("the target has no log search add-on".to_owned())),
-                Err(error) => return outcome(broken(&error)),
+                Ok(None) => return Verdict::Skipped("the target has no log search add-on".to_owned()),
+                Err(error) => return broken(&error),
             },
             None => None,
         };
         let target = beside.as_ref().unwrap_or(target);
-        let mut stem = format!("sd-{run}-{}", self.number);
-        if case.log_query.is_some() {
-            stem = logs::stem(target, run);
-            let loaded = if target.is_recorded() {
-                Ok(())
-            } else {
-                target.load_logs_once(logs::load(target, &stem)).await
-            };
-            if let Err(error) = loaded {
-                return outcome(broken(&error));
+        match target.absent(&self.case.kind).await {
+            Ok(true) => return Verdict::Absent(format!("{}/{}", self.case.kind.group, self.case.kind.plural)),
+            Ok(false) => {}
+            Err(error) => return broken(&error),
+        }
+        if data.needs.contains(&Need::LogLines) && !target.is_recorded() {
+            let stem = logs::stem(target, run.name());
+            if let Err(error) = target.load_logs_once(logs::load(target, &stem)).await {
+                return broken(&error);
             }
         }
-        let stage = match target.stage(id, stem, case.credential).await {
-            Ok(stage) => stage,
-            Err(error) => return outcome(broken(&error)),
-        };
         let mut attempt = 0;
-        let verdict = loop {
-            let stem = format!("{}{}", stage.stem(), "x".repeat(attempt));
-            let world = World::named(stage.target(), &self.row, stem);
-            let played = tokio::time::timeout(WHOLE, self.judged(&world)).await;
-            // What does not go in time stays behind: the verdict stands all the same.
-            drop(tokio::time::timeout(REMOVAL, world.remove()).await);
+        loop {
             attempt += 1;
-            break match played {
-                Ok(Ok(Played::Fine)) => Verdict::Passed,
-                Ok(Ok(Played::Forgotten(_))) if attempt < FORGOTTEN => continue,
-                Ok(Ok(Played::Failed(failure) | Played::Forgotten(failure))) => Verdict::Failed(failure),
-                Ok(Err(error)) => Verdict::Failed(Failure::broken("the trial", error.to_string())),
-                Err(_) => Verdict::Failed(Failure::broken(
-                    "the trial",
-                    format!("it had not ended after {} s", WHOLE.as_secs()),
-                )),
+            break match self.attempt(target, run, attempt - 1).await {
+                Ok(Attempt::Passed) => Verdict::Passed,
+                Ok(Attempt::HistoryExpired(_)) if attempt < HISTORY_EXPIRED => continue,
+                Ok(Attempt::Failed(failure) | Attempt::HistoryExpired(failure)) => Verdict::Failed(failure),
+                Err(error) => broken(&error),
             };
-        };
-        match stage.end().await {
-            Some(trouble) if verdict == Verdict::Passed => {
-                outcome(Verdict::Failed(Failure::broken("the recording", trouble)))
-            }
-            _ => outcome(verdict),
         }
     }
 
-    async fn judged(&self, world: &World<'_>) -> Result<Played, WorldError> {
-        let row = &self.row;
-        if let Some(query) = &row.case.log_query {
-            return Ok(logs::ask(world.target(), world.stem(), query)
-                .await?
-                .map_or(Played::Fine, Played::Failed));
+    /// Plays the trial once, in an environment of its own.
+    async fn attempt(&self, target: &Target, run: &Run, number: usize) -> Result<Attempt, EnvironmentError> {
+        let needed = if target.is_recorded() {
+            0
+        } else {
+            namespaces_needed(&self.case)
+        };
+        let lease = run.lease(target, needed).await?;
+        let stem = run.stem(self.number, number);
+        let credential = self.case.data.credential;
+        let session = target
+            .session(&self.case.id, stem, lease.names().to_vec(), credential)
+            .await?;
+        let (stem, namespaces) = (session.stem().to_owned(), session.namespaces().to_vec());
+        let environment = Environment::new(session.target(), run, &self.case, stem, namespaces);
+        let played = tokio::time::timeout(TRIAL_TIMEOUT, self.judged(&environment)).await;
+        let removed = tokio::time::timeout(CLEANUP_TIMEOUT, environment.remove()).await;
+        drop(environment);
+        let trouble = session.end().await;
+        if removed == Ok(true) {
+            lease.release();
         }
-        world.make().await?;
-        for action in &row.case.before {
-            world.act(action).await?;
+        match (played, trouble) {
+            (Ok(Ok(Attempt::Passed)), Some(trouble)) => Ok(Attempt::Failed(Failure::broken("the recording", trouble))),
+            (Ok(played), _) => played,
+            (Err(_), _) => {
+                let reason = format!("it had not ended after {} s", TRIAL_TIMEOUT.as_secs());
+                Ok(Attempt::Failed(Failure::broken("the trial", reason)))
+            }
         }
+    }
+
+    async fn judged(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
+        let data = &self.case.data;
+        if let Some(query) = &data.log_query {
+            let stem = logs::stem(environment.target(), environment.run_name());
+            let failure = logs::ask(environment.target(), &stem, query).await?;
+            return Ok(failure.map_or(Attempt::Passed, Attempt::Failed));
+        }
+        environment.set_up().await?;
+        for action in &data.before {
+            environment.act(action).await?;
+        }
+        let (request, mut mismatches, answer, expired) = self.ask(environment).await?;
+        let mut curl = request.curl(environment.target().base());
+        if mismatches.is_empty() {
+            for (after, level) in afterwards::checks(environment, &request, &answer) {
+                if let Some((mismatch, reading)) = afterwards::check(environment, &after).await? {
+                    mismatches.push(mismatch.at(level));
+                    curl = format!("{curl}\n{reading}");
+                    break;
+                }
+            }
+        }
+        mismatches.extend(environment.violations());
+        if mismatches.is_empty() {
+            return Ok(Attempt::Passed);
+        }
+        let failure = Failure {
+            mismatches,
+            steps: environment.steps(),
+            curl: Some(curl),
+            answered: Some(answered(&answer)),
+            broken: false,
+        };
+        Ok(if expired {
+            Attempt::HistoryExpired(failure)
+        } else {
+            Attempt::Failed(failure)
+        })
+    }
+
+    /// Makes the request of the case. Returns it with what is wrong, its answer, and whether history has expired.
+    async fn ask(
+        &self,
+        environment: &Environment<'_>,
+    ) -> Result<(Request, Vec<Mismatch>, Answer, bool), EnvironmentError> {
+        let data = &self.case.data;
         let mut attempt = 0;
-        let (request, mismatches, answer, forgotten) = loop {
-            let request = ask::request(world, row).await?;
-            if let Some(wanted) = &row.case.socket {
-                let (found, answer) = socket::talk(world, row, self.profile, wanted, &request).await?;
-                break (request, found, answer, false);
+        loop {
+            let request = build_request::request(environment, &self.case).await?;
+            if let Some(wanted) = &data.socket {
+                let (found, answer) = socket::converse(environment, self.profile, wanted, &request).await?;
+                return Ok((request, found, answer, false));
             }
-            if row.case.expect.events.is_some() {
-                let watched = watch::watch(world, row, self.profile, &request).await?;
-                break (request, watched.found, watched.answer, watched.forgotten);
+            if data.expect.events.is_some() {
+                let watched = watch::watch(environment, self.profile, &request).await?;
+                return Ok((request, watched.found, watched.answer, watched.history_expired));
             }
-            let answer = world.target().send(&request).await?;
+            if let Some(writers) = data.race {
+                let (found, answer) = race::race(environment, &request, writers).await?;
+                return Ok((request, found, answer, false));
+            }
+            let answer = environment.target().send(&request).await?;
             attempt += 1;
-            let to_be_taken = verify::expected_status(row, self.profile)? < 400;
-            let of_what_is_there = row
-                .case
+            let succeeds = !verify::expected_status(&self.case, self.profile)?.is_error();
+            let reads_first = data
                 .body
                 .as_ref()
                 .is_some_and(|body| body.current.is_some() || body.resource);
-            if answer.status == 409 && to_be_taken && of_what_is_there && attempt < OVERTAKEN {
+            if answer.status == 409 && succeeds && reads_first && attempt < CONFLICT_RETRIES {
                 continue;
             }
-            let mismatches = verify::answer(world, row, self.profile, &answer)?;
-            if request.method != http::Method::GET
-                && request.method != http::Method::DELETE
-                && (200..300).contains(&answer.status)
-            {
-                self.note(world, &answer);
+            let mismatches = verify::answer(environment, self.profile, &request, &answer)?;
+            let writes = request.method != http::Method::GET && request.method != http::Method::DELETE;
+            if writes && (200..300).contains(&answer.status) {
+                remember(environment, &request, &answer);
             }
-            break (request, mismatches, answer, false);
-        };
-        let answered = Some(format!(
-            "{} {}",
-            answer.status,
-            answer.content_type.as_deref().unwrap_or("(no content type)")
-        ));
-        if !mismatches.is_empty() {
-            let failure = Failure {
-                mismatches,
-                curl: Some(request.curl(world.target().base())),
-                answered,
-            };
-            return Ok(if forgotten {
-                Played::Forgotten(failure)
-            } else {
-                Played::Failed(failure)
-            });
+            return Ok((request, mismatches, answer, false));
         }
-        for after in &row.case.after {
-            if let Some((mismatch, reading)) = verify::afterwards(world, after).await? {
-                let asked = request.curl(world.target().base());
-                return Ok(Played::Failed(Failure {
-                    mismatches: vec![mismatch],
-                    curl: Some(format!("{asked}\n{reading}")),
-                    answered,
-                }));
-            }
-        }
-        Ok(Played::Fine)
     }
+}
 
-    /// Takes note of an object that a write answered with, in whichever media type.
-    fn note(&self, world: &World<'_>, answer: &Answer) {
-        let media = answer.content_type.as_deref().and_then(crate::request::Media::of);
-        if let Some(object) = media.and_then(|media| crate::request::decode(&answer.text(), media).ok()) {
-            world.note(&object);
+/// Status and media type of an answer.
+fn answered(answer: &Answer) -> String {
+    let media = answer.content_type.as_deref().unwrap_or("(no content type)");
+    format!("{} {media}", answer.status)
+}
+
+/// Remembers an object that a write returned, in whichever encoding.
+fn remember(environment: &Environment<'_>, request: &Request, answer: &Answer) {
+    let media = answer.content_type.as_deref().and_then(crate::request::Media::of);
+    if let Some(object) = media.and_then(|media| crate::request::decode(&answer.text(), media).ok()) {
+        environment.remember(&object);
+        let name = object.pointer("/metadata/name").and_then(serde_json::Value::as_str);
+        if let Some(name) = name.filter(|name| request.method == http::Method::POST && !name.is_empty()) {
+            environment.created(format!("{}/{name}", request.path));
         }
     }
 }

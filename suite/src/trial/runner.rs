@@ -1,150 +1,176 @@
-//! Many trials at once, told of as they end.
+//! Runs trials side by side and reports their results as they come.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 
+use super::run::Run;
 use super::{Expectations, Failure, Outcome, Trial, Verdict};
+use crate::catalog::{Level, Profile};
 use crate::target::Target;
 
-/// What happens in a run, in its order. Everything that is reported is made of these.
+/// An event of a run. All reports are made of these.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// The run begins.
     Started {
-        /// What is judged.
+        /// Target.
         target: String,
-        /// By which rule it judges.
-        profile: crate::catalog::Profile,
-        /// How many trials it has.
+        /// Profile.
+        profile: Profile,
+        /// Number of trials.
         trials: usize,
+        /// Name of the run.
+        run: String,
     },
     /// A trial has ended.
     Ended(Box<Outcome>),
     /// The run has ended.
     Finished {
-        /// How long it took.
+        /// Duration.
         took: Duration,
-        /// Whether it was interrupted, so that not all trials were played.
+        /// The run was interrupted, so that not all trials were played.
         interrupted: bool,
+        /// Paths of what could not be removed.
+        left: Vec<String>,
     },
 }
 
 /// How trials are run.
 #[derive(Debug)]
 pub struct Runner {
-    /// The target.
+    /// Target.
     pub target: Arc<Target>,
-    /// What sets the names of this run apart from others': a few lower-case letters and digits.
+    /// Name of the run: a few lower-case letters and digits.
     pub run: String,
-    /// How many trials are played at once.
-    pub at_once: usize,
-    /// Whether trials that touch the whole cluster are played on a target that is not the suite's own.
+    /// Number of trials at once.
+    pub jobs: usize,
+    /// How often a failed trial is played again.
+    pub retries: usize,
+    /// Trials that touch the whole cluster are played on a target that the suite did not start.
     pub allow_cluster_wide: bool,
-    /// What is known to fail.
+    /// The least binding level: mismatches of a less binding one are dropped.
+    pub level: Level,
+    /// Known failures.
     pub expectations: Expectations,
-    /// Set when no further trial is to begin. Those that have begun end, and remove their worlds.
+    /// Set to stop: no further trial begins, and those that run end and clean up.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Runner {
-    /// Runs the trials. `tell` hears of everything as it happens; trials end in no particular order.
-    pub async fn run(&self, trials: Vec<Trial>, profile: crate::catalog::Profile, mut tell: impl FnMut(Event)) {
+    /// Runs the trials. `report` gets every event as it happens; trials end in no particular order.
+    pub async fn run(&self, trials: Vec<Trial>, profile: Profile, mut report: impl FnMut(Event)) {
         let began = Instant::now();
-        tell(Event::Started {
-            target: self.target.described(),
+        report(Event::Started {
+            target: self.target.description(),
             profile,
             trials: trials.len(),
+            run: self.run.clone(),
         });
-        // What touches the whole cluster would fell the worlds of the others.
+        let run = Arc::new(Run::new(self.run.clone()));
+        // Trials that touch the whole cluster would disturb the others.
         let (alone, together): (Vec<Trial>, Vec<Trial>) =
-            trials.into_iter().partition(|trial| trial.row.case.cluster_wide);
+            trials.into_iter().partition(|trial| trial.case.data.cluster_wide);
         let mut running = futures::stream::iter(together)
-            .map(|trial| self.one(trial))
-            .buffer_unordered(self.at_once.max(1));
+            .map(|trial| self.one(trial, &run))
+            .buffer_unordered(self.jobs.max(1));
         while let Some(outcome) = running.next().await {
-            tell(Event::Ended(Box::new(outcome)));
+            report(Event::Ended(Box::new(outcome)));
         }
+        drop(running);
         for trial in alone {
-            let outcome = self.alone(trial).await;
-            tell(Event::Ended(Box::new(outcome)));
+            let outcome = self.alone(trial, &run).await;
+            report(Event::Ended(Box::new(outcome)));
         }
+        let mut left = run.clean_up(&self.target).await;
         if self.target.has_loaded_logs() {
-            // What does not go stays behind: the verdicts stand all the same.
-            drop(super::logs::remove(&self.target, &super::logs::stem(&self.target, &self.run)).await);
+            let stem = super::logs::stem(&self.target, &self.run);
+            let removed = super::logs::remove(&self.target, &stem).await;
+            left.extend(removed.err().map(|error| format!("log indices of {stem}: {error}")));
         }
-        tell(Event::Finished {
+        report(Event::Finished {
             took: began.elapsed(),
             interrupted: self.stop.load(Ordering::Relaxed),
+            left,
         });
     }
 
-    async fn one(&self, trial: Trial) -> Outcome {
-        if let Some(outcome) = self.stopped(&trial) {
-            return outcome;
+    async fn one(&self, trial: Trial, run: &Arc<Run>) -> Outcome {
+        if let Some(verdict) = self.not_played(&trial) {
+            return outcome(trial, verdict);
         }
-        if let Some(reason) = trial.row.pending() {
-            let verdict = Verdict::Pending(reason.to_owned());
-            return Outcome {
-                trial,
-                verdict,
-                took: Duration::ZERO,
+        let mut flaky = false;
+        for attempt in 0..=self.retries {
+            let (target, run, played) = (Arc::clone(&self.target), Arc::clone(run), trial.clone());
+            // A task of its own, so that trials use every processor.
+            let mut result = match tokio::spawn(async move { played.play(&target, &run).await }).await {
+                Ok(result) => self.with_expectations(result),
+                Err(error) => outcome(
+                    trial.clone(),
+                    Verdict::Failed(Failure::broken("the trial", error.to_string())),
+                ),
             };
+            if matches!(result.verdict, Verdict::Failed(_)) && attempt < self.retries && !self.stopped() {
+                flaky = true;
+                continue;
+            }
+            result.flaky = flaky && result.verdict == Verdict::Passed;
+            return result;
         }
-        let (target, run, played) = (Arc::clone(&self.target), self.run.clone(), trial.clone());
-        // A task of its own, so that trials run on every processor.
-        match tokio::spawn(async move { played.play(&target, &run).await }).await {
-            Ok(outcome) => self.weighed(outcome),
-            Err(error) => {
-                let verdict = Verdict::Failed(Failure::broken("the trial", error.to_string()));
-                Outcome {
-                    trial,
-                    verdict,
-                    took: Duration::ZERO,
-                }
+        outcome(trial, Verdict::Skipped("it was not played".to_owned()))
+    }
+
+    async fn alone(&self, trial: Trial, run: &Run) -> Outcome {
+        if let Some(verdict) = self.not_played(&trial) {
+            return outcome(trial, verdict);
+        }
+        match self.target.fresh().await {
+            Ok(Some(own)) => {
+                let own_run = Run::new(self.run.clone());
+                let result = self.with_expectations(trial.play(&own, &own_run).await);
+                own_run.clean_up(&own).await;
+                result
+            }
+            Ok(None) if self.allow_cluster_wide => self.with_expectations(trial.play(&self.target, run).await),
+            Ok(None) => {
+                let reason = "it touches the whole cluster; --allow-cluster-wide plays it";
+                outcome(trial, Verdict::Skipped(reason.to_owned()))
+            }
+            Err(error) => outcome(trial, Verdict::Failed(Failure::broken("the target", error.to_string()))),
+        }
+    }
+
+    /// The verdict of a trial that is not played.
+    fn not_played(&self, trial: &Trial) -> Option<Verdict> {
+        if self.stopped() {
+            return Some(Verdict::Skipped("the run was interrupted".to_owned()));
+        }
+        trial.case.pending().map(|reason| Verdict::Pending(reason.to_owned()))
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn with_expectations(&self, mut outcome: Outcome) -> Outcome {
+        if let Verdict::Failed(failure) = &mut outcome.verdict {
+            failure.mismatches.retain(|mismatch| mismatch.level <= self.level);
+            if failure.mismatches.is_empty() {
+                outcome.verdict = Verdict::Passed;
             }
         }
-    }
-
-    async fn alone(&self, trial: Trial) -> Outcome {
-        if let Some(outcome) = self.stopped(&trial) {
-            return outcome;
-        }
-        let without = |trial, verdict| Outcome {
-            trial,
-            verdict,
-            took: Duration::ZERO,
-        };
-        match self.target.another().await {
-            Ok(Some(own)) => self.weighed(trial.play(&own, &self.run).await),
-            Ok(None) if self.allow_cluster_wide => self.weighed(trial.play(&self.target, &self.run).await),
-            Ok(None) => without(
-                trial,
-                Verdict::Skipped("it touches the whole cluster; --allow-cluster-wide plays it".to_owned()),
-            ),
-            Err(error) => without(trial, Verdict::Failed(Failure::broken("the target", error.to_string()))),
-        }
-    }
-
-    /// What comes of a trial that does not begin.
-    fn stopped(&self, trial: &Trial) -> Option<Outcome> {
-        let verdict = || Verdict::Skipped("the run was interrupted".to_owned());
-        let stop = self.stop.load(Ordering::Relaxed);
-        stop.then(|| Outcome {
-            trial: trial.clone(),
-            verdict: verdict(),
-            took: Duration::ZERO,
-        })
-    }
-
-    fn weighed(&self, mut outcome: Outcome) -> Outcome {
-        outcome.verdict = self.expectations.weigh(&outcome.trial.row.id, outcome.verdict);
+        outcome.verdict = self.expectations.apply(&outcome.trial.case.id, outcome.verdict);
         outcome
+    }
+}
+
+fn outcome(trial: Trial, verdict: Verdict) -> Outcome {
+    Outcome {
+        trial,
+        verdict,
+        took: Duration::ZERO,
+        flaky: false,
     }
 }

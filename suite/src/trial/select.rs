@@ -1,4 +1,4 @@
-//! Which trials are meant.
+//! Selection of trials.
 
 use std::str::FromStr;
 
@@ -14,9 +14,9 @@ pub struct Partition {
     pub of: usize,
 }
 
-/// A text that is no partition.
+/// Error of a text that is no partition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no partition; it is to be K/N with 1 <= K <= N, such as 1/4")]
+#[error("{0:?} is no partition; write K/N with 1 <= K <= N, such as 1/4")]
 pub struct NoPartition(String);
 
 impl FromStr for Partition {
@@ -33,22 +33,24 @@ impl FromStr for Partition {
     }
 }
 
-/// A choice among the trials. All of them, by default.
+/// A selection of trials. All of them, by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// What the id or the operation (`GET /api/v1/pods`) contains one of; all if there is none.
+    /// Texts of which the id or the operation (`GET /api/v1/pods`) contains one; all trials if there are none.
     pub filters: Vec<String>,
-    /// The least binding level that is tried.
+    /// The least binding level.
     pub level: Option<Level>,
-    /// The part that is tried.
+    /// The part that is played.
     pub partition: Option<Partition>,
+    /// Ids of the only trials; all if there are none.
+    pub only: Option<Vec<String>>,
 }
 
 impl Selection {
-    /// The trials that are meant, in the order of the catalog. Their numbers do not depend on the choice.
+    /// The selected trials, in the order of the catalog. Their numbers do not depend on the selection.
     pub fn of(&self, catalog: &Catalog, profile: Profile) -> Vec<Trial> {
-        let all = catalog.rows(profile).enumerate().map(|(number, row)| Trial {
-            row: row.clone(),
+        let all = catalog.cases(profile).enumerate().map(|(number, case)| Trial {
+            case: case.clone(),
             profile,
             number,
         });
@@ -61,9 +63,10 @@ impl Selection {
 
     fn means(&self, trial: &Trial) -> bool {
         let named = |filter: &String| {
-            trial.row.id.contains(filter.as_str()) || trial.row.operation.request().contains(filter.as_str())
+            trial.case.id.contains(filter.as_str()) || trial.case.operation.request().contains(filter.as_str())
         };
-        self.level.is_none_or(|level| trial.row.level() <= level)
+        self.level.is_none_or(|level| trial.case.level() <= level)
+            && self.only.as_ref().is_none_or(|ids| ids.contains(&trial.case.id))
             && (self.filters.is_empty() || self.filters.iter().any(named))
     }
 }
@@ -80,7 +83,7 @@ mod tests {
         selection
             .of(&Catalog::embedded().unwrap(), Profile::Documented)
             .into_iter()
-            .map(|t| t.row.id)
+            .map(|t| t.case.id)
             .collect()
     }
 

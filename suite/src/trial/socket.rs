@@ -1,42 +1,43 @@
-//! A trial of a talk over WebSocket.
+//! A trial of a WebSocket conversation.
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::environment::{Environment, EnvironmentError};
 use super::verify;
-use super::world::{World, WorldError};
-use crate::catalog::{Message, Profile, Row, Socket as Wanted};
+use crate::catalog::profile::ExpectedStatus;
+use crate::catalog::{Message, Profile, Socket as Wanted};
 use crate::check::{self, Answer, Mismatch};
 use crate::request::Request;
-use crate::target::{Heard, Socket};
+use crate::target::{Received, Socket};
 
-/// How long what is due may take to be heard.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a talk is watched that is to go on, beyond the time at which it might end.
+/// Wait for an expected message.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a conversation that must go on is watched beyond its timeout.
 const STAYING: Duration = Duration::from_millis(500);
-/// How much is kept of what is heard, in messages.
+/// Number of messages that are kept.
 const KEPT: usize = 10_000;
 
-/// Talks, and judges what is heard.
-pub(super) async fn talk(
-    world: &World<'_>,
-    row: &Row,
+/// Opens the WebSocket, sends and receives, and compares what arrives.
+pub(super) async fn converse(
+    environment: &Environment<'_>,
     profile: Profile,
     wanted: &Wanted,
     request: &Request,
-) -> Result<(Vec<Mismatch>, Answer), WorldError> {
+) -> Result<(Vec<Mismatch>, Answer), EnvironmentError> {
     let asked = Instant::now();
-    let code = verify::expected_status(row, profile)?;
-    let mut socket = match world.target().upgrade(request, wanted).await? {
+    let case = environment.case();
+    let expected = verify::expected_status(case, profile)?;
+    let mut socket = match environment.target().upgrade(request, wanted).await? {
         Ok(socket) => socket,
         Err(answer) => {
-            return Ok((verify::answer(world, row, profile, &answer)?, answer));
+            return Ok((verify::answer(environment, profile, request, &answer)?, answer));
         }
     };
     let answer = socket.answer.clone();
-    if code != 101 {
-        return Ok((vec![verify::status(code, &answer)], answer));
+    if expected != ExpectedStatus::Code(101) {
+        return Ok((vec![verify::status(expected, &answer)], answer));
     }
     let agreed = answer.header("sec-websocket-protocol");
     let mut found = Vec::new();
@@ -44,29 +45,25 @@ pub(super) async fn talk(
         let shown = |protocol: &Option<String>| protocol.clone().unwrap_or_else(|| "none".to_owned());
         found.push(Mismatch::new("sub-protocol", shown(&wanted.protocol), shown(&agreed)));
     }
-    let mut hearing = Hearing {
-        wanted: filled(world, &wanted.hear)?,
-        heard: Vec::new(),
+    let mut conversation = Conversation {
+        wanted: filled(environment, &wanted.receive)?,
+        silent: filled(environment, &wanted.silent)?,
+        received: Vec::new(),
     };
-    for message in filled(world, &wanted.say)? {
+    for message in filled(environment, &wanted.send)? {
         socket
-            .say(message.channel, message.text.as_deref().unwrap_or_default())
+            .send(message.channel, message.text.as_deref().unwrap_or_default())
             .await?;
     }
-    let seconds = row
-        .case
-        .query
-        .get("timeoutSeconds")
-        .and_then(|text| text.parse().ok())
-        .map(Duration::from_secs)
-        .unwrap_or_default();
-    found.extend(hearing.listen(&mut socket, wanted.ends, asked, seconds).await);
+    let seconds = case.data.query.get("timeoutSeconds").and_then(|text| text.parse().ok());
+    let timeout = seconds.map(Duration::from_secs).unwrap_or_default();
+    found.extend(conversation.listen(&mut socket, wanted.ends, asked, timeout).await);
     socket.close().await;
     Ok((found, answer))
 }
 
-fn filled(world: &World<'_>, messages: &[Message]) -> Result<Vec<Message>, WorldError> {
-    let bindings = world.bindings();
+fn filled(environment: &Environment<'_>, messages: &[Message]) -> Result<Vec<Message>, EnvironmentError> {
+    let bindings = environment.bindings();
     let fill = |message: &Message| {
         let text = message.text.as_deref().map(|text| bindings.fill(text)).transpose()?;
         let contains = message
@@ -83,13 +80,14 @@ fn filled(world: &World<'_>, messages: &[Message]) -> Result<Vec<Message>, World
     messages.iter().map(fill).collect()
 }
 
-struct Hearing {
+struct Conversation {
     wanted: Vec<Message>,
-    heard: Vec<Heard>,
+    silent: Vec<Message>,
+    received: Vec<Received>,
 }
 
-impl Hearing {
-    /// Listens until everything was heard, and the end has come or stayed away as it should.
+impl Conversation {
+    /// Receives until every expected message came, and the connection ended or stayed open as expected.
     async fn listen(
         &mut self,
         socket: &mut Socket,
@@ -97,14 +95,14 @@ impl Hearing {
         asked: Instant,
         seconds: Duration,
     ) -> Vec<Mismatch> {
-        let watched = if ends == Some(false) { STAYING } else { PATIENCE };
+        let watched = if ends == Some(false) { STAYING } else { MESSAGE_TIMEOUT };
         let deadline = tokio::time::Instant::from_std(asked) + seconds + watched;
         let over = loop {
-            if ends.is_none() && self.missing().is_none() || self.heard.len() > KEPT {
-                return Vec::new();
+            if ends.is_none() && self.missing().is_none() || self.received.len() > KEPT {
+                return self.unwanted().into_iter().collect();
             }
-            match tokio::time::timeout_at(deadline, socket.hear()).await {
-                Ok(Some(heard)) => self.heard.push(heard),
+            match tokio::time::timeout_at(deadline, socket.receive()).await {
+                Ok(Some(received)) => self.received.push(received),
                 Ok(None) => break true,
                 Err(_) => break false,
             }
@@ -113,28 +111,35 @@ impl Hearing {
         let early = over && lasted + Duration::from_millis(100) < seconds;
         let end = match (ends, over) {
             (Some(true), false) => Some(Mismatch::new(
-                "talk",
+                "conversation",
                 "to end by itself",
                 format!("it goes on after {} s", lasted.as_secs()),
             )),
             (Some(false), true) => Some(Mismatch::new(
-                "talk",
+                "conversation",
                 "to go on",
                 format!("it ended after {} ms", lasted.as_millis()),
             )),
             (Some(true), true) if early => Some(Mismatch::new(
-                "talk",
+                "conversation",
                 format!("to last {} s", seconds.as_secs()),
                 format!("it lasted {} ms", lasted.as_millis()),
             )),
             _ => None,
         };
-        self.missing().into_iter().chain(end).collect()
+        self.missing().into_iter().chain(self.unwanted()).chain(end).collect()
     }
 
-    /// The first that has not been heard.
+    /// A message that must not have arrived.
+    fn unwanted(&self) -> Option<Mismatch> {
+        let message = self.silent.iter().find(|message| self.was_received(message))?;
+        let text = message.text.clone().unwrap_or_default();
+        Some(Mismatch::new("messages", format!("none that contains {text:?}"), text))
+    }
+
+    /// The first expected message that has not arrived.
     fn missing(&self) -> Option<Mismatch> {
-        let missing = self.wanted.iter().find(|wanted| !self.was_heard(wanted))?;
+        let missing = self.wanted.iter().find(|wanted| !self.was_received(wanted))?;
         let channel = missing
             .channel
             .map(|channel| format!(" on channel {channel}"))
@@ -144,29 +149,44 @@ impl Hearing {
             .clone()
             .or_else(|| missing.contains.as_ref().map(check::pretty))
             .unwrap_or_default();
-        let heard = self
-            .heard
+        let received = self
+            .received
             .iter()
-            .map(|heard| format!("{}\n", String::from_utf8_lossy(&heard.bytes)));
+            .map(|received| format!("{}\n", shown(&received.bytes)));
         Some(Mismatch::new(
-            format!("what is heard{channel}"),
+            format!("messages{channel}"),
             wanted,
-            heard.collect::<String>(),
+            received.collect::<String>(),
         ))
     }
 
-    fn was_heard(&self, wanted: &Message) -> bool {
-        let on_channel = || self.heard.iter().filter(|heard| heard.channel == wanted.channel);
+    fn was_received(&self, wanted: &Message) -> bool {
+        let on_channel = || {
+            self.received
+                .iter()
+                .filter(|received| received.channel == wanted.channel)
+        };
         let text = wanted.text.as_ref().is_none_or(|text| {
-            let all: Vec<u8> = on_channel().flat_map(|heard| heard.bytes.clone()).collect();
+            let all: Vec<u8> = on_channel().flat_map(|received| received.bytes.clone()).collect();
             String::from_utf8_lossy(&all).contains(text.as_str())
         });
         let value = wanted.contains.as_ref().is_none_or(|value| {
             on_channel()
-                .filter_map(|heard| serde_json::from_slice::<Value>(&heard.bytes).ok())
-                .any(|heard| check::contains("", value, &heard).is_none())
+                .filter_map(|received| serde_json::from_slice::<Value>(&received.bytes).ok())
+                .any(|received| check::contains("", value, &received).is_none())
         });
         text && value
+    }
+}
+
+/// A message as a report shows it.
+fn shown(bytes: &[u8]) -> String {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(value) => match value.get("object") {
+            Some(object) => check::confined(object).to_string(),
+            None => value.to_string(),
+        },
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 
@@ -176,18 +196,19 @@ mod tests {
 
     use super::*;
 
-    fn hearing(wanted: Message) -> Hearing {
-        let heard = |channel, text: &str| Heard {
+    fn conversation(wanted: Message) -> Conversation {
+        let received = |channel, text: &str| Received {
             channel: Some(channel),
             bytes: text.as_bytes().to_vec(),
         };
-        Hearing {
+        Conversation {
             wanted: vec![wanted],
-            heard: vec![
-                heard(1, "hel"),
-                heard(2, "x"),
-                heard(1, "lo"),
-                heard(1, r#"{"a": 1, "b": 2}"#),
+            silent: Vec::new(),
+            received: vec![
+                received(1, "hel"),
+                received(2, "x"),
+                received(1, "lo"),
+                received(1, r#"{"a": 1, "b": 2}"#),
             ],
         }
     }
@@ -199,8 +220,8 @@ mod tests {
             text: Some("hello".to_owned()),
             contains: None,
         };
-        assert_eq!(hearing(on(1)).missing(), None);
-        assert!(hearing(on(2)).missing().is_some());
+        assert_eq!(conversation(on(1)).missing(), None);
+        assert!(conversation(on(2)).missing().is_some());
     }
 
     #[test]
@@ -210,7 +231,7 @@ mod tests {
             text: None,
             contains: Some(value),
         };
-        assert_eq!(hearing(with(json!({"a": 1}))).missing(), None);
-        assert!(hearing(with(json!({"a": 2}))).missing().is_some());
+        assert_eq!(conversation(with(json!({"a": 1}))).missing(), None);
+        assert!(conversation(with(json!({"a": 2}))).missing().is_some());
     }
 }

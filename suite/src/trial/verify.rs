@@ -1,93 +1,134 @@
-//! An answer against what its row expects, and the world afterwards.
+//! An answer against what its case expects: status, headers, encoding, type and the Status of an error.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::ask;
-use super::world::{World, WorldError};
-use crate::catalog::profile::Removed;
-use crate::catalog::{After, Expect, Face, Kept, Media as Wanted, Part, PartialState, Profile, Row};
-use crate::check::{self, Answer, Mismatch};
-use crate::request::{Media, decode, merge};
+use super::environment::{Environment, EnvironmentError};
+use super::{build_request, inspect};
+use crate::catalog::profile::{DeleteResult, ExpectedStatus};
+use crate::catalog::{Case, Expect, ExpectedType, Level, Media as Wanted, Profile, Scope};
+use crate::check::{self, Answer, Identity, Mismatch, shown_body};
+use crate::request::{Media, Request, decode};
 
-/// The status code that a row expects.
-pub(super) fn expected_status(row: &Row, profile: Profile) -> Result<u16, WorldError> {
-    match &row.case.expect.status {
-        None if row.case.socket.is_some() => Ok(101),
-        None => Ok(200),
+/// The status that a case expects.
+pub(super) fn expected_status(case: &Case, profile: Profile) -> Result<ExpectedStatus, EnvironmentError> {
+    match &case.data.expect.status {
+        None if case.data.socket.is_some() => Ok(ExpectedStatus::Code(101)),
+        None => Ok(ExpectedStatus::Code(200)),
         Some(word) => profile
             .status(word)
-            .ok_or_else(|| WorldError::Row(format!("{word:?} stands for no status"))),
+            .ok_or_else(|| EnvironmentError::Case(format!("{word:?} stands for no status"))),
     }
 }
 
-/// Everything about an answer that is not as the row expects.
+/// Everything about an answer that is not as the case expects.
 pub(super) fn answer(
-    world: &World<'_>,
-    row: &Row,
+    environment: &Environment<'_>,
     profile: Profile,
+    request: &Request,
     answer: &Answer,
-) -> Result<Vec<Mismatch>, WorldError> {
-    let expect = &row.case.expect;
-    let code = expected_status(row, profile)?;
-    if answer.status != code {
-        return Ok(vec![status(code, answer)]);
+) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let case = environment.case();
+    let expect = &case.data.expect;
+    let expected = expected_status(case, profile)?;
+    if !expected.accepts(answer.status) {
+        return Ok(vec![status(expected, answer)]);
     }
-    let outward = outward(world, row, answer)?;
-    if !outward.is_empty() || expect.media == Some(Wanted::Text) {
+    let outward = outward(environment, case, answer)?;
+    if !outward.is_empty() || expect.media == Some(Wanted::Text) || expect.bytes.is_some() {
         return Ok(outward);
     }
     let (body, mut found) = match body(expect, answer) {
         Ok(body) => body,
         Err(mismatch) => return Ok(vec![mismatch]),
     };
-    if code >= 400 && expect.face == Some(Face::Any) {
+    if expected.is_error() {
+        if expect.expected_type != Some(ExpectedType::Any) {
+            let reason = expect.reason.as_deref();
+            let level = if expected == ExpectedStatus::Refused {
+                Level::Should
+            } else {
+                Level::Must
+            };
+            let status = check::error_status(answer.status, reason, &names(case, request), &expect.causes, &body);
+            found.extend(status.into_iter().map(|mismatch| mismatch.at(level)));
+        }
         return Ok(found);
     }
-    if code >= 400 {
-        found.extend(check::refusal(code, expect.reason.as_deref(), &body));
-        return Ok(found);
-    }
-    found.extend(outside(row, profile, &body));
-    found.extend(inside(world, row, &body)?);
+    found.extend(result_type(case, profile, &body));
+    found.extend(system_fields(environment, request, &body)?);
+    found.extend(inspect::content(environment, &body)?);
     Ok(found)
 }
 
-/// What is wrong with the headers, and with the body as it was sent.
-fn outward(world: &World<'_>, row: &Row, answer: &Answer) -> Result<Vec<Mismatch>, WorldError> {
-    let expect = &row.case.expect;
-    let mut found = Vec::new();
-    if expect.headers.is_empty() && expect.texts.is_empty() {
-        return Ok(found);
+/// Names that the details of an error can have: those in the path and in the body.
+fn names(case: &Case, request: &Request) -> Vec<String> {
+    // An object that cannot be created has no details in v1.2.
+    if case.kind.path.is_none() {
+        return Vec::new();
     }
-    let bindings = ask::bindings(world, row)?;
+    let mut names: Vec<String> = request.path.split(['/', ':']).map(str::to_owned).collect();
+    names.retain(|name| !name.is_empty());
+    let body: Value = request
+        .body
+        .as_ref()
+        .and_then(|body| serde_json::from_slice(body).ok())
+        .unwrap_or_default();
+    for pointer in ["/metadata/name", "/metadata/namespace", "/name"] {
+        names.extend(body.pointer(pointer).and_then(Value::as_str).map(str::to_owned));
+    }
+    names
+}
+
+/// What is wrong with the headers, and with the bytes of the body.
+fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let expect = &case.data.expect;
+    let mut found = Vec::new();
+    let bindings = build_request::bindings(environment, case)?;
     for (name, value) in &expect.headers {
         let wanted = bindings.fill(value)?;
         let came = answer.header(name).unwrap_or_else(|| "none".to_owned());
-        if wanted != came {
+        let fine = if wanted == "any" {
+            came != "none"
+        } else {
+            wanted == came
+        };
+        if !fine {
             found.push(Mismatch::new(format!("header {name}"), wanted, came));
         }
     }
-    let body = answer.text();
-    for text in &expect.texts {
-        let wanted = bindings.fill(text)?;
-        if !body.contains(&wanted) {
-            found.push(Mismatch::new("body", format!("a text that contains {wanted}"), &body));
+    let text = answer.text();
+    for expected in &expect.texts {
+        let wanted = bindings.fill(expected)?;
+        if !text.contains(&wanted) {
+            let expected = format!("a text that contains {wanted}");
+            found.push(Mismatch::new("body", expected, shown_body(answer)));
         }
+    }
+    if let Some(count) = expect.bytes
+        && answer.body != build_request::all_values(count)
+    {
+        let actual = format!("{} bytes, or others", answer.body.len());
+        found.push(Mismatch::new(
+            "body",
+            format!("the {count} bytes that were sent"),
+            actual,
+        ));
     }
     Ok(found)
 }
 
-/// The mismatch of a status code; it shows what the server said about it.
-pub(super) fn status(code: u16, answer: &Answer) -> Mismatch {
-    let told = http::StatusCode::from_u16(code).map_or_else(|_| code.to_string(), |status| status.to_string());
-    let mut text = answer.text();
-    if text.len() > 600 {
-        text = text.chars().take(600).chain(['…']).collect();
-    }
-    Mismatch::new("status", told, format!("{}\n{text}", answer.status))
+/// The mismatch of a status code, with what the server said.
+pub(super) fn status(expected: ExpectedStatus, answer: &Answer) -> Mismatch {
+    let expected = match expected {
+        ExpectedStatus::Code(code) => {
+            http::StatusCode::from_u16(code).map_or_else(|_| code.to_string(), |status| status.to_string())
+        }
+        ExpectedStatus::Refused => "an error".to_owned(),
+    };
+    Mismatch::new("status", expected, format!("{}\n{}", answer.status, shown_body(answer)))
 }
 
-/// The body as a value, and what is wrong with how it is written.
+/// The body as a value, and what is wrong with its encoding.
 fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mismatch> {
     let mut found = Vec::new();
     let content_type = answer.content_type.clone().unwrap_or_default();
@@ -104,197 +145,92 @@ fn body(expect: &Expect, answer: &Answer) -> Result<(Value, Vec<Mismatch>), Mism
     }
     let media = came.or(wanted.map(|(media, _)| media)).unwrap_or(Media::Json);
     let text = answer.text();
-    let value = decode(&text, media)
-        .map_err(|reason| Mismatch::new("body", format!("{media:?}"), format!("{reason}\n{text}")))?;
+    let value = decode(&text, media).map_err(|reason| {
+        Mismatch::new(
+            "body",
+            format!("{media:?}"),
+            format!("{reason}\n{}", shown_body(answer)),
+        )
+    })?;
     if wanted.is_some_and(|(media, _)| media == Media::Yaml) && text.trim_start().starts_with('{') {
-        found.push(Mismatch::new("body", "YAML as people write it", text.clone()));
+        found.push(Mismatch::new("body", "block YAML", shown_body(answer)));
     }
     if expect.pretty && !check::is_pretty(&text) {
-        found.push(Mismatch::new("layout", "indented lines", text));
+        found.push(Mismatch::new("layout", "indented lines", "another layout"));
+    }
+    if expect.compact && !check::is_compact(&text) {
+        found.push(Mismatch::new("layout", "one line", "several lines"));
     }
     Ok((value, found))
 }
 
-/// The type of an answer of success.
-fn outside(row: &Row, profile: Profile, body: &Value) -> Option<Mismatch> {
-    let kind = &row.kind;
-    match row.case.expect.face {
-        Some(Face::Any) => None,
-        Some(Face::Bound) if profile.answers_bindings() => check::result_type("Binding", "v1", body),
-        Some(Face::Bound) => check::status_of_success(body),
-        Some(face) => match profile.removed(face, &kind.name) {
-            Removed::Status => check::status_of_success(body),
-            Removed::Object => check::result_type(&kind.name, &kind.api_version, body),
-            Removed::List => check::result_type(&format!("{}List", kind.name), &kind.api_version, body),
+/// What is wrong with the type of an answer of success.
+fn result_type(case: &Case, profile: Profile, body: &Value) -> Vec<Mismatch> {
+    let kind = &case.kind;
+    let of = |name: &str, version: &str| check::result_type(name, version, body).into_iter().collect();
+    match case.data.expect.expected_type {
+        Some(ExpectedType::Any) => Vec::new(),
+        Some(ExpectedType::Bound) if profile.binding_returns_binding() => of("Binding", "v1"),
+        Some(ExpectedType::Bound) => check::status_of_success(body),
+        Some(expected) => match profile.delete_result(expected, &kind.name) {
+            DeleteResult::Status => check::status_of_success(body),
+            DeleteResult::Object => of(&kind.name, &kind.api_version),
+            DeleteResult::List => of(&format!("{}List", kind.name), &kind.api_version),
         },
-        None => {
-            let result = row.operation.result.as_ref()?;
-            check::result_type(&result.kind, &result.api_version, body)
-        }
+        None => match &case.operation.result {
+            Some(result) => of(&result.kind, &result.api_version),
+            None => Vec::new(),
+        },
     }
 }
 
-/// What the answer holds.
-fn inside(world: &World<'_>, row: &Row, body: &Value) -> Result<Vec<Mismatch>, WorldError> {
-    let expect = &row.case.expect;
-    let mut found = Vec::new();
-    let bindings = ask::bindings(world, row)?;
-    if !expect.object.is_empty() {
-        found.extend(check::contains("object", &parts(world, "a", &expect.object)?, body));
+/// What is wrong with the system fields of an object, or with the metadata of a list.
+fn system_fields(
+    environment: &Environment<'_>,
+    request: &Request,
+    body: &Value,
+) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let case = environment.case();
+    let kind = body.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let namespaced = case.kind.scope() == Scope::Namespaced;
+    let namespace = build_request::bindings(environment, case)?.get("namespace")?.to_owned();
+    let exports = request
+        .query
+        .iter()
+        .any(|(name, value)| name == "export" && value == "true");
+    let of_kind = case.kind.path.as_deref().is_some_and(|path| {
+        let of_all = path.replace("/namespaces/{namespace}", "");
+        case.operation.path.starts_with(path) || case.operation.path == of_all
+    });
+    if exports || request.method == http::Method::DELETE || !of_kind {
+        return Ok(Vec::new());
     }
-    for part in &expect.unlike {
-        let left_out = world.part("a", *part)?;
-        if check::contains("", &left_out, body).is_none() {
-            found.push(Mismatch::new(
-                "object",
-                "something else than what was smuggled in",
-                check::pretty(&left_out),
-            ));
-        }
+    if kind == format!("{}List", case.kind.name) {
+        let of_namespace = case.operation.path.contains("{namespace}") && namespaced;
+        return Ok(check::list_metadata(
+            &request.path,
+            of_namespace.then_some(&namespace),
+            body,
+        ));
     }
-    if let Some(contained) = &expect.contains {
-        found.extend(check::contains("object", &bindings.fill_value(contained)?, body));
+    if kind != case.kind.name {
+        return Ok(Vec::new());
     }
-    if let Some(resources) = &expect.resources {
-        found.extend(check::resources(resources, body));
-    }
-    if let Some(letter) = &expect.same {
-        found.extend(same(world, letter, body));
-    }
-    if let Some(letter) = &expect.newer {
-        let older = bindings.get(&format!("{letter}.resourceVersion"))?.to_owned();
-        let version = body
-            .pointer("/metadata/resourceVersion")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if version.is_empty() || version == older {
-            found.push(Mismatch::new(
-                "/metadata/resourceVersion",
-                format!("another one than {older}"),
-                version,
-            ));
-        }
-    }
-    if let Some(stem) = &expect.generated {
-        let stem = bindings.fill(stem)?;
-        let name = body
-            .pointer("/metadata/name")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if !name.starts_with(&stem) || name == stem {
-            found.push(Mismatch::new(
-                "/metadata/name",
-                format!("{stem} and something more"),
-                name,
-            ));
-        }
-    }
-    found.extend(
-        expect
-            .present
-            .iter()
-            .filter_map(|pointer| check::lacks(pointer, true, body)),
-    );
-    found.extend(
-        expect
-            .types
-            .iter()
-            .filter_map(|(pointer, wanted)| check::of_type(pointer, *wanted, body)),
-    );
-    found.extend(
-        expect
-            .absent
-            .iter()
-            .filter_map(|pointer| check::lacks(pointer, false, body)),
-    );
-    if let Some(letters) = &expect.items {
-        let names = letters
-            .iter()
-            .map(|letter| world.name_of(letter))
-            .collect::<Result<Vec<_>, _>>()?;
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        found.extend(check::items(&world.prefix(), &names, &world.written(), body));
-    }
-    if let Some(item) = &expect.some_item {
-        let item = bindings.fill_value(item)?;
-        let items = body.get("items").and_then(Value::as_array);
-        if !items
-            .into_iter()
-            .flatten()
-            .any(|each| check::contains("", &item, each).is_none())
-        {
-            found.push(Mismatch::new(
-                "items",
-                format!("one that contains {item}"),
-                check::pretty(body),
-            ));
-        }
-    }
-    Ok(found)
-}
-
-/// Parts of the sample file, merged in their order.
-fn parts(world: &World<'_>, letter: &str, parts: &[Part]) -> Result<Value, WorldError> {
-    let mut whole = json!({});
-    for part in parts {
-        merge(&mut whole, &world.part(letter, *part)?);
-    }
-    Ok(whole)
-}
-
-/// Whether an object is as it was last written; of a version that the trial did not write (a controller's), everything
-/// but its metadata and status.
-fn same(world: &World<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
-    let last = world.versions(letter).last().cloned().unwrap_or_default();
-    let text = |pointer| {
-        body.pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let key = (text("/metadata/name"), text("/metadata/resourceVersion"));
-    let about = format!("object {letter}");
-    if key.1.is_empty() || world.written().contains_key(&key) || last.get("status").is_none() {
-        return check::equal(&about, &last, body);
-    }
-    let mutable = ["metadata", "status"];
-    check::equal(
-        &about,
-        &check::without(&last, &mutable),
-        &check::without(body, &mutable),
-    )
-}
-
-/// What an object is to be afterwards.
-pub(super) async fn afterwards(world: &World<'_>, after: &After) -> Result<Option<(Mismatch, String)>, WorldError> {
-    let letter = match after {
-        After::Contains(state) => &state.read,
-        After::State(
-            Kept::There(x) | Kept::Gone(x) | Kept::Leaving(x) | Kept::Unchanged(x) | Kept::Changed(x) | Kept::Status(x),
-        ) => x,
-    };
-    let path = match after {
-        After::Contains(PartialState { at: Some(path), .. }) => world.bindings().fill(path)?,
-        _ => world.path_of(letter)?,
-    };
-    let (request, answer) = world.read(path).await?;
-    let object: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let found = match (after, answer.status) {
-        (After::State(Kept::Gone(_) | Kept::Leaving(_)), 404) => None,
-        (After::State(Kept::Gone(_)), _) => Some(status(404, &answer)),
-        (_, code) if code != 200 => Some(status(200, &answer)),
-        (After::State(Kept::Leaving(_)), _) => check::lacks("/metadata/deletionTimestamp", true, &object),
-        (After::State(Kept::There(_) | Kept::Unchanged(_)), _) => same(world, letter, &object),
-        (After::State(Kept::Changed(_)), _) => {
-            check::contains("object", &parts(world, letter, &[Part::Sample, Part::Change])?, &object)
-        }
-        (After::State(Kept::Status(_)), _) => check::contains("object", &world.part(letter, Part::Status)?, &object),
-        (After::Contains(state), _) => {
-            check::contains("object", &world.bindings().fill_value(&state.contains)?, &object)
+    let name = body
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let (name, path) = match request.method {
+        http::Method::POST => (name.to_owned(), format!("{}/{name}", request.path)),
+        _ => {
+            let in_path = build_request::bindings(environment, case)?;
+            (in_path.get("name").unwrap_or(name).to_owned(), request.path.clone())
         }
     };
-    Ok(found.map(|mut mismatch| {
-        mismatch.about = format!("afterwards, {}", mismatch.about);
-        (mismatch, request.curl(world.target().base()))
-    }))
+    let identity = Identity {
+        name,
+        namespace: namespaced.then_some(namespace),
+        path,
+    };
+    Ok(check::system_fields(&identity, body))
 }

@@ -1,54 +1,63 @@
-//! A trial of a watch: what it tells while things happen.
+//! A trial of a watch: what it streams while objects change.
 
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use serde_json::Value;
+use tokio::time::Instant as Deadline;
 
-use super::tale::{Before, tale};
+use super::environment::{Environment, EnvironmentError};
+use super::transcript::{Before, Transcript};
 use super::verify;
-use super::world::{World, WorldError};
-use crate::catalog::{Profile, Row};
-use crate::check::{Answer, Mismatch, Notification, Tale, judge};
+use crate::catalog::profile::ExpectedStatus;
+use crate::catalog::{Level, Profile};
+use crate::check::{Answer, Mismatch, Notification, Progress, StreamRules, WrittenObjects, judge};
 use crate::request::{Media, Request};
 use crate::target::Stream;
 
-/// The status, and the code of an error in a stream, of a version that is too old.
+/// Status, and code of an ERROR event, of a version that is too old.
 const GONE: u16 = 410;
-/// How long the head of a stream is waited for before things begin to happen.
+/// Wait for the head of a stream before actions begin.
 const HEAD: Duration = Duration::from_millis(500);
-/// How long a notification that is due may take, while nothing else is told.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long it may take at all.
+/// Wait for an expected event while no other comes.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Wait for all expected events.
 const LIMIT: Duration = Duration::from_secs(20);
+/// Number of events up to which each is compared when it comes, and the pause between comparisons after that.
+const FEW: usize = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long a complete stream is watched for events that must not come.
+const LINGER: Duration = Duration::from_millis(30);
+/// How much earlier and later than its timeout a watch may end.
+const EARLY: Duration = Duration::from_millis(100);
+const LATE: Duration = Duration::from_secs(4);
 
-/// What came of a watch.
+/// Result of a watch.
 pub(super) struct Watched {
-    /// Everything that is not as the row expects.
+    /// Everything that is not as the case expects.
     pub(super) found: Vec<Mismatch>,
-    /// What was answered.
+    /// Head of the stream.
     pub(super) answer: Answer,
-    /// Whether the target says that it has forgotten what happened since the version that the watch began at.
-    pub(super) forgotten: bool,
+    /// The target no longer keeps the version that the watch began at.
+    pub(super) history_expired: bool,
 }
 
-/// Watches while things happen, and judges what is told.
+/// Watches while the case's actions run, and compares the events with the expected ones.
 pub(super) async fn watch(
-    world: &World<'_>,
-    row: &Row,
+    environment: &Environment<'_>,
     profile: Profile,
     request: &Request,
-) -> Result<Watched, WorldError> {
-    let before: Before = row
-        .case
-        .given
-        .keys()
-        .map(|letter| (letter.clone(), world.versions(letter).len()))
-        .collect();
+) -> Result<Watched, EnvironmentError> {
+    let data = &environment.case().data;
+    let versions = |letter: &String| (letter.clone(), environment.versions(letter).len());
+    let before: Before = data.given.keys().map(versions).collect();
+    let written_before = environment.written();
     let asked = Instant::now();
-    let mut acting = std::pin::pin!(act(world, row));
-    let mut opening = std::pin::pin!(world.target().open(request));
+    let mut acting = std::pin::pin!(act(environment));
+    let mut opening = std::pin::pin!(environment.target().open(request));
     let mut acted = false;
-    // A server may hold back the head until it has something to tell. Its request says from when on.
+    // A server may send the head with the first event only.
     let mut stream = match tokio::time::timeout(HEAD, &mut opening).await {
         Ok(stream) => stream?,
         Err(_) => {
@@ -57,47 +66,61 @@ pub(super) async fn watch(
             opening.await?
         }
     };
-    let mut hearing = Hearing {
-        world,
-        row,
+    let seconds = data.query.get("timeoutSeconds").and_then(|text| text.parse().ok());
+    let mut watcher = Watcher {
+        environment,
         profile,
         before,
-        heard: Vec::new(),
+        written_before,
+        received: Vec::new(),
         asked,
+        timeout: seconds.map(Duration::from_secs),
     };
-    let found = hearing.head(&mut stream).await?;
-    let mut found = match found {
-        Some(found) => found,
-        None => hearing.body(&mut stream, acting.as_mut(), acted).await?,
+    let expected = verify::expected_status(environment.case(), profile)?;
+    let mut found = if expected.accepts(stream.status) {
+        watcher.events(&mut stream, acting.as_mut(), acted).await?
+    } else {
+        vec![refusal(expected, &mut stream).await]
     };
     if stream.status == 200 {
         found.extend(media(&stream, profile));
     }
-    let answer = Answer {
-        status: stream.status,
-        content_type: stream.content_type.clone(),
-        headers: stream.headers.clone(),
-        body: Bytes::new(),
-    };
-    let error = |n: &Notification| {
-        n.event == "ERROR" && n.object.get("code").and_then(serde_json::Value::as_u64) == Some(u64::from(GONE))
-    };
-    let forgotten = stream.status == GONE || hearing.heard.iter().any(error);
+    let error =
+        |n: &Notification| n.event == "ERROR" && n.object.get("code").and_then(Value::as_u64) == Some(u64::from(GONE));
+    let history_expired = stream.status == GONE || watcher.received.iter().any(error);
     Ok(Watched {
         found,
-        answer,
-        forgotten,
+        answer: head(&stream, Bytes::new()),
+        history_expired,
     })
 }
 
-async fn act(world: &World<'_>, row: &Row) -> Result<(), WorldError> {
-    for action in &row.case.during {
-        world.act(action).await?;
+async fn act(environment: &Environment<'_>) -> Result<(), EnvironmentError> {
+    for action in &environment.case().data.during {
+        environment.act(action).await?;
     }
     Ok(())
 }
 
-/// The media type that a stream announces.
+fn head(stream: &Stream, body: Bytes) -> Answer {
+    Answer {
+        status: stream.status,
+        content_type: stream.content_type.clone(),
+        headers: stream.headers.clone(),
+        body,
+    }
+}
+
+/// The mismatch of a stream that has another status than the expected one.
+async fn refusal(expected: ExpectedStatus, stream: &mut Stream) -> Mismatch {
+    let body = match tokio::time::timeout(EVENT_TIMEOUT, stream.next()).await {
+        Ok(Ok(Some(value))) => value.to_string(),
+        _ => String::new(),
+    };
+    verify::status(expected, &head(stream, Bytes::from(body)))
+}
+
+/// What is wrong with the media type of a stream.
 fn media(stream: &Stream, profile: Profile) -> Option<Mismatch> {
     let came = stream.content_type.as_deref();
     match (profile.watch_media(), came) {
@@ -111,63 +134,47 @@ fn media(stream: &Stream, profile: Profile) -> Option<Mismatch> {
     }
 }
 
-struct Hearing<'a> {
-    world: &'a World<'a>,
-    row: &'a Row,
+struct Watcher<'a> {
+    environment: &'a Environment<'a>,
     profile: Profile,
     before: Before,
-    heard: Vec<Notification>,
+    written_before: WrittenObjects,
+    received: Vec<Notification>,
     asked: Instant,
+    timeout: Option<Duration>,
 }
 
-impl Hearing<'_> {
-    /// What is wrong with the head, if anything.
-    async fn head(&self, stream: &mut Stream) -> Result<Option<Vec<Mismatch>>, WorldError> {
-        let code = verify::expected_status(self.row, self.profile)?;
-        if stream.status == code {
-            return Ok(None);
-        }
-        let body = match tokio::time::timeout(PATIENCE, stream.next()).await {
-            Ok(Ok(Some(value))) => value.to_string(),
-            _ => String::new(),
-        };
-        let answer = Answer {
-            status: stream.status,
-            content_type: stream.content_type.clone(),
-            headers: stream.headers.clone(),
-            body: Bytes::from(body),
-        };
-        Ok(Some(vec![verify::status(code, &answer)]))
-    }
-
-    /// What is wrong with what is told, while things happen.
-    async fn body(
+impl Watcher<'_> {
+    /// What is wrong with the events that come while the actions run.
+    async fn events(
         &mut self,
         stream: &mut Stream,
-        mut acting: std::pin::Pin<&mut impl Future<Output = Result<(), WorldError>>>,
+        mut acting: Pin<&mut impl Future<Output = Result<(), EnvironmentError>>>,
         mut acted: bool,
-    ) -> Result<Vec<Mismatch>, WorldError> {
-        let ends = self.row.case.expect.ends;
-        let timeout = self
-            .row
-            .case
-            .query
-            .get("timeoutSeconds")
-            .and_then(|text| text.parse().ok())
-            .map(Duration::from_secs);
-        let mut deadline = tokio::time::Instant::now() + PATIENCE + timeout.unwrap_or_default();
-        let prefix = self.world.prefix();
+    ) -> Result<Vec<Mismatch>, EnvironmentError> {
+        let ends = self.environment.case().data.expect.ends;
+        let prefix = self.environment.prefix();
+        let mut deadline = Deadline::now() + EVENT_TIMEOUT + self.timeout.unwrap_or_default();
+        let limit = Deadline::now() + LIMIT + self.timeout.unwrap_or_default();
         let mut unfinished = None;
         let mut news = true;
-        let limit = tokio::time::Instant::now() + LIMIT + timeout.unwrap_or_default();
+        let mut complete = false;
+        let mut compared = Instant::now();
         loop {
-            // There may be thousands of notifications of strangers between two of the trial's own.
-            if std::mem::take(&mut news) {
-                unfinished = match self.judged(!acted)? {
-                    Tale::Wrong(found) => return Ok(found),
-                    Tale::Complete if acted && !ends => return Ok(Vec::new()),
-                    Tale::Complete => None,
-                    Tale::Unfinished(mismatch) => Some(mismatch),
+            // Many events may come at once: comparing after each takes time that the stream does not have.
+            if news && (self.received.len() < FEW || compared.elapsed() > PAUSE) {
+                news = false;
+                compared = Instant::now();
+                unfinished = match self.progress(!acted)? {
+                    Progress::Wrong(found) => return Ok(found),
+                    Progress::Complete => {
+                        if acted && !ends && !complete {
+                            complete = true;
+                            deadline = Deadline::now() + LINGER;
+                        }
+                        None
+                    }
+                    Progress::Unfinished(mismatch) => Some(mismatch),
                 };
             }
             tokio::select! {
@@ -175,7 +182,7 @@ impl Hearing<'_> {
                     done?;
                     acted = true;
                     news = true;
-                    deadline = deadline.max(tokio::time::Instant::now() + PATIENCE);
+                    deadline = deadline.max(Deadline::now() + EVENT_TIMEOUT);
                 }
                 item = stream.next() => match item? {
                     Some(item) => {
@@ -183,57 +190,84 @@ impl Hearing<'_> {
                             Ok(notification) => notification,
                             Err(mismatch) => return Ok(vec![mismatch]),
                         };
-                        deadline = deadline.max(tokio::time::Instant::now() + PATIENCE).min(limit);
+                        if !complete {
+                            deadline = deadline.max(Deadline::now() + EVENT_TIMEOUT).min(limit);
+                        }
                         if notification.concerns(&prefix) {
-                            self.heard.push(notification);
+                            self.received.push(notification);
                             news = true;
                         }
                     }
-                    None => return Ok(self.ended(unfinished, timeout)),
+                    None if complete => return Ok(Vec::new()),
+                    None => return Ok(self.ended(unfinished)),
                 },
+                () = tokio::time::sleep(PAUSE), if news => {}
                 () = tokio::time::sleep_until(deadline) => {
-                    let never = || Mismatch::new("stream", "to end by itself", format!("it goes on after {} s", self.asked.elapsed().as_secs()));
+                    if complete {
+                        return Ok(Vec::new());
+                    }
+                    let never = || {
+                        let actual = format!("it goes on after {} s", self.asked.elapsed().as_secs());
+                        Mismatch::new("stream", "to end by itself", actual)
+                    };
                     return Ok(vec![unfinished.unwrap_or_else(never)]);
                 }
             }
         }
     }
 
-    fn judged(&self, writing: bool) -> Result<Tale, WorldError> {
-        let of_one = self.row.operation.streams && self.row.operation.path.ends_with("{name}");
-        let in_vain = of_one && !self.profile.watch_of_one_tells(&self.row.kind.name);
-        let events = self
-            .row
-            .case
+    fn progress(&self, writing: bool) -> Result<Progress, EnvironmentError> {
+        let case = self.environment.case();
+        let of_one = case.operation.streams && case.operation.path.ends_with("{name}");
+        let silent = of_one && !self.profile.watch_of_one_object_works(&case.kind.name);
+        let words = case
+            .data
             .expect
             .events
             .as_deref()
-            .filter(|_| !in_vain)
+            .filter(|_| !silent)
             .unwrap_or_default();
-        let told = tale(self.world, events, &self.before, self.profile)?;
-        Ok(judge(
-            &self.world.prefix(),
-            &told,
-            &self.heard,
-            &self.world.written(),
+        let transcript = Transcript {
+            environment: self.environment,
+            before: &self.before,
+            profile: self.profile,
+        };
+        let rules = StreamRules {
             writing,
+            lags: self.profile.watch_may_lag(),
+            modified_first: self.profile.watch_may_begin_with_modified(&case.kind.name),
+        };
+        Ok(judge(
+            &self.environment.prefix(),
+            &transcript.events(words)?,
+            &self.received,
+            &self.environment.written(),
+            &self.written_before,
+            rules,
         ))
     }
 
     /// What is wrong with a stream that has ended.
-    fn ended(&self, unfinished: Option<Mismatch>, timeout: Option<Duration>) -> Vec<Mismatch> {
+    fn ended(&self, unfinished: Option<Mismatch>) -> Vec<Mismatch> {
         if let Some(mut mismatch) = unfinished {
             mismatch.actual.push_str("(the stream ended)\n");
             return vec![mismatch];
         }
         let lasted = self.asked.elapsed();
-        match timeout {
-            Some(timeout) if lasted + Duration::from_millis(100) >= timeout => Vec::new(),
-            Some(timeout) => vec![Mismatch::new(
-                "stream",
-                format!("to last {} ms", timeout.as_millis()),
-                format!("it lasted {} ms", lasted.as_millis()),
-            )],
+        let actual = format!("it lasted {} ms", lasted.as_millis());
+        match self.timeout {
+            Some(timeout) if lasted + EARLY < timeout => {
+                vec![Mismatch::new(
+                    "stream",
+                    format!("to last {} ms", timeout.as_millis()),
+                    actual,
+                )]
+            }
+            Some(timeout) if lasted > timeout + LATE => {
+                let expected = format!("to end after {} ms", timeout.as_millis());
+                vec![Mismatch::new("stream", expected, actual).at(Level::Should)]
+            }
+            Some(_) => Vec::new(),
             None => vec![Mismatch::new("stream", "to go on", "it ended")],
         }
     }

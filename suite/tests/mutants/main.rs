@@ -1,7 +1,7 @@
 //! Every deliberate fault of `fixtures/mutants` is caught by the trials that it names, and they pass without it.
 //!
-//! A bending proxy stands before the simulator, one for each mutant. The trials are played through a proxy that bends
-//! nothing first, so that what catches a fault is not a failure of its own.
+//! A proxy before the simulator alters some of the traffic, one proxy for each mutant. The trials are first played
+//! through a proxy that alters nothing. A failed set-up does not count as caught.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,14 +19,14 @@ use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     report::{Style, explain},
     target::Target,
-    trial::{Selection, Trial, Verdict},
+    trial::{Run, Selection, Trial, Verdict},
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
 use crate::{mutant::Mutant, proxy::Proxy};
 
 /// How many mutants are tried at once. Most of the time they wait for what does not come.
-const AT_ONCE: usize = 32;
+const JOBS: usize = 32;
 
 struct Bench {
     runtime: Runtime,
@@ -52,7 +52,7 @@ impl Bench {
         let found = self
             .trials
             .iter()
-            .find(|trial| trial.row.id == id && trial.profile == profile);
+            .find(|trial| trial.case.id == id && trial.profile == profile);
         found.ok_or_else(|| Failed::from(format!("there is no trial {id} under {profile}")))
     }
 
@@ -65,13 +65,14 @@ impl Bench {
             if mutant.caught_by.is_empty() {
                 return Err("it names no trial that catches it".into());
             }
-            for id in &mutant.caught_by {
+            for (number, id) in mutant.caught_by.iter().enumerate() {
                 let trial = self.trial(id, mutant.profile)?;
-                for (bent, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
-                    let to_be_caught = bent.is_some();
-                    let proxy = Proxy::before(simulator.base(), bent).await?;
-                    let target = simulator.clone().by_way_of(&proxy.url());
-                    let outcome = trial.play(&target, &format!("{run}{}", mutant.number)).await;
+                for (altered, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
+                    let to_be_caught = altered.is_some();
+                    let proxy = Proxy::before(simulator.base(), altered).await?;
+                    let target = simulator.clone().via(&proxy.url());
+                    let run = Run::new(format!("{run}{}x{number}", mutant.number));
+                    let outcome = trial.play(&target, &run).await;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {
                             return Err(format!(
@@ -80,10 +81,15 @@ impl Bench {
                             )
                             .into());
                         }
-                        Verdict::Passed if to_be_caught => {
-                            return Err(format!("{id} does not catch it: {}", mutant.fault).into());
+                        Verdict::Failed(failure) if failure.broken => {
+                            return Err(format!("{id} cannot be set up: {}", mutant.fault).into());
                         }
-                        _ => {}
+                        Verdict::Failed(_) => {}
+                        Verdict::Passed if !to_be_caught => {}
+                        verdict => {
+                            let reason = verdict.reason().unwrap_or_else(|| "it passes".to_owned());
+                            return Err(format!("{id} does not catch it: {} ({reason})", mutant.fault).into());
+                        }
                     }
                 }
             }
@@ -94,7 +100,7 @@ impl Bench {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(AT_ONCE);
+    arguments.test_threads.get_or_insert(JOBS);
     let (bench, mutants) = match Bench::new().and_then(|bench| Ok((Arc::new(bench), mutant::all()?))) {
         Ok(ready) => ready,
         Err(error) => {

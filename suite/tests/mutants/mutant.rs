@@ -29,7 +29,7 @@ pub(crate) struct Mutant {
     pub(crate) caught_by: Vec<String>,
 }
 
-/// Which requests are bent.
+/// Which requests are altered.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct When {
@@ -39,7 +39,7 @@ pub(crate) struct When {
 }
 
 impl When {
-    /// What the stars of the path stand for, if this request is bent.
+    /// What the stars of the path stand for, if this request is altered.
     pub(crate) fn matches(&self, method: &str, path: &str, query: &BTreeSet<String>) -> Option<Vec<String>> {
         if self.method != method || self.query.as_ref().is_some_and(|name| !query.contains(name)) {
             return None;
@@ -140,7 +140,7 @@ pub(crate) fn all() -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
 }
 
 /// Sets and removes what JSON pointers name.
-pub(crate) fn bend(value: &mut Value, set: &BTreeMap<String, Value>, remove: &[String]) {
+pub(crate) fn alter(value: &mut Value, set: &BTreeMap<String, Value>, remove: &[String]) {
     for (pointer, new) in set {
         if let Some((parent, field)) = pointer.rsplit_once('/')
             && let Some(Value::Object(fields)) = value.pointer_mut(parent)

@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 
-use crate::mutant::{Mutant, bend};
+use crate::mutant::{Mutant, alter};
 
 type Body = BoxBody<Bytes, Infallible>;
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
@@ -31,7 +31,7 @@ impl Drop for Proxy {
     }
 }
 
-struct Bender {
+struct Mutator {
     upstream: String,
     mutant: Option<Mutant>,
     client: reqwest::Client,
@@ -43,17 +43,17 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let client = reqwest::Client::builder().no_proxy().build()?;
-        let bender = Arc::new(Bender {
+        let mutator = Arc::new(Mutator {
             upstream: upstream.to_owned(),
             mutant,
             client,
         });
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let bender = Arc::clone(&bender);
+                let mutator = Arc::clone(&mutator);
                 let service = service_fn(move |request| {
-                    let bender = Arc::clone(&bender);
-                    async move { bender.pass(request).await }
+                    let mutator = Arc::clone(&mutator);
+                    async move { mutator.pass(request).await }
                 });
                 tokio::spawn(
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service),
@@ -68,7 +68,7 @@ impl Proxy {
     }
 }
 
-impl Bender {
+impl Mutator {
     async fn pass(&self, request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
         let (head, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
@@ -114,7 +114,7 @@ impl Bender {
                 headers.insert("content-type", content_type.parse()?);
             }
             if let Ok(mut value) = serde_json::from_slice::<Value>(&body) {
-                bend(&mut value, &ask.body_set, &[]);
+                alter(&mut value, &ask.body_set, &[]);
                 body = value.to_string().into();
             }
         }
@@ -145,11 +145,11 @@ impl Bender {
             .get("content-type")
             .and_then(|value| value.to_str().ok())
             .map(str::to_owned);
-        if let Some(bent) = mutant.map(|mutant| &mutant.answer) {
-            if let Some(status) = bent.status {
+        if let Some(altered) = mutant.map(|mutant| &mutant.answer) {
+            if let Some(status) = altered.status {
                 response = response.status(status);
             }
-            content_type = match bent.content_type.as_deref() {
+            content_type = match altered.content_type.as_deref() {
                 Some("none") => None,
                 Some(other) => Some(other.to_owned()),
                 None => content_type,
@@ -162,27 +162,27 @@ impl Bender {
             return Ok(response.body(stream(answer, mutant.map(|m| m.stream.clone()).unwrap_or_default()))?);
         }
         let mut body = answer.bytes().await?;
-        if let Some(bent) = mutant.map(|mutant| &mutant.answer) {
+        if let Some(altered) = mutant.map(|mutant| &mutant.answer) {
             if let Ok(mut value) = serde_json::from_slice::<Value>(&body) {
-                bend(&mut value, &bent.set, &bent.remove);
+                alter(&mut value, &altered.set, &altered.remove);
                 if let Some(Value::Array(items)) = value.get_mut("items")
                     && !items.is_empty()
                 {
-                    if bent.drop_items {
+                    if altered.drop_items {
                         items.remove(0);
                     }
-                    if bent.repeat_items {
+                    if altered.repeat_items {
                         items.push(items[0].clone());
                     }
                 }
-                let changed = bent.one_line
-                    || bent.drop_items
-                    || bent.repeat_items
-                    || !bent.set.is_empty()
-                    || !bent.remove.is_empty();
+                let changed = altered.one_line
+                    || altered.drop_items
+                    || altered.repeat_items
+                    || !altered.set.is_empty()
+                    || !altered.remove.is_empty();
                 body = if changed { value.to_string().into() } else { body };
             }
-            if let Some(text) = &bent.text {
+            if let Some(text) = &altered.text {
                 body = text.clone().into();
             }
         }
@@ -190,12 +190,12 @@ impl Bender {
     }
 }
 
-/// A stream of JSON values, bent one by one.
-fn stream(mut answer: reqwest::Response, bent: crate::mutant::Stream) -> Body {
+/// A stream of JSON values, altered one by one.
+fn stream(mut answer: reqwest::Response, altered: crate::mutant::Stream) -> Body {
     let (sender, mut receiver) = mpsc::channel::<Bytes>(64);
     tokio::spawn(async move {
         let (mut unread, mut told, mut held) = (Vec::new(), 0, None);
-        'open: while bent.cut.is_none_or(|cut| told < cut) {
+        'open: while altered.cut.is_none_or(|cut| told < cut) {
             let chunk = tokio::select! {
                 chunk = answer.chunk() => chunk,
                 () = sender.closed() => return,
@@ -210,8 +210,8 @@ fn stream(mut answer: reqwest::Response, bent: crate::mutant::Stream) -> Body {
                 whole.push(value);
             }
             unread.drain(..read);
-            for item in whole.into_iter().flat_map(|item| bent_item(item, &bent)) {
-                let items = match (bent.swap, held.take()) {
+            for item in whole.into_iter().flat_map(|item| bent_item(item, &altered)) {
+                let items = match (altered.swap, held.take()) {
                     (false, _) => vec![item],
                     (true, None) => {
                         held = Some(item);
@@ -220,7 +220,8 @@ fn stream(mut answer: reqwest::Response, bent: crate::mutant::Stream) -> Body {
                     (true, Some(first)) => vec![item, first],
                 };
                 for item in items {
-                    if bent.cut.is_some_and(|cut| told >= cut) || sender.send(format!("{item}\n").into()).await.is_err()
+                    if altered.cut.is_some_and(|cut| told >= cut)
+                        || sender.send(format!("{item}\n").into()).await.is_err()
                     {
                         break 'open;
                     }
@@ -228,7 +229,7 @@ fn stream(mut answer: reqwest::Response, bent: crate::mutant::Stream) -> Body {
                 }
             }
         }
-        if bent.endless {
+        if altered.endless {
             sender.closed().await;
         }
     });
@@ -238,16 +239,16 @@ fn stream(mut answer: reqwest::Response, bent: crate::mutant::Stream) -> Body {
 }
 
 /// What becomes of one item.
-fn bent_item(mut item: Value, bent: &crate::mutant::Stream) -> Vec<Value> {
+fn bent_item(mut item: Value, altered: &crate::mutant::Stream) -> Vec<Value> {
     let event = item["type"].as_str().unwrap_or_default().to_owned();
-    if bent.drop.as_ref() == Some(&event) {
+    if altered.drop.as_ref() == Some(&event) {
         return Vec::new();
     }
-    if let Some(other) = bent.rename.get(&event) {
+    if let Some(other) = altered.rename.get(&event) {
         item["type"] = other.as_str().into();
     }
-    bend(&mut item, &bent.set, &bent.remove);
-    if bent.repeat.as_ref() == Some(&event) {
+    alter(&mut item, &altered.set, &altered.remove);
+    if altered.repeat.as_ref() == Some(&event) {
         vec![item.clone(), item]
     } else {
         vec![item]

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::values::{Source, field_of};
-use super::{Aggregation, Matches, Scope, all, refuse};
+use crate::aggs::values::{Source, field_of};
+use crate::aggs::{Aggregation, Matches, Scope, all, refuse};
 use crate::error::Result;
-use crate::query::parse_body;
+use crate::query::{parse_body, parse_filter};
 use crate::score::{END, Weight};
 
 /// `filter`, `filters`, `missing`, `global`.
@@ -13,12 +13,12 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
     let single = |inside: &Matches| -> Result<Value> {
         let mut shown = Map::new();
         shown.insert("doc_count".to_owned(), json!(inside.count()));
-        shown.extend(all(scope, &aggregation.under, inside)?);
+        shown.extend(all(scope, &aggregation.sub_aggregations, inside)?);
         Ok(Value::Object(shown))
     };
     scope.spend(1)?;
     match aggregation.kind.as_str() {
-        "filter" => single(&filtered(scope, &aggregation.settings, matches)?),
+        "filter" => single(&filtered(scope, &aggregation.settings, matches, true)?),
         "missing" => {
             let field = field_of(aggregation)?;
             let sources = matches
@@ -28,13 +28,13 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
                 .collect::<Result<Vec<_>>>()?;
             single(&matches.filtered(|at, doc| sources.get(at).is_none_or(|source| source.is_missing(doc))))
         }
-        "global" => single(&filtered(scope, &json!({"match_all": {}}), &everything(scope))?),
+        "global" => single(&everything(scope)),
         _ => match aggregation.settings.get("filters") {
             Some(Value::Object(named)) => {
                 scope.spend(named.len())?;
                 let buckets = named
                     .iter()
-                    .map(|(name, filter)| Ok((name.clone(), single(&filtered(scope, filter, matches)?)?)))
+                    .map(|(name, filter)| Ok((name.clone(), single(&filtered(scope, filter, matches, true)?)?)))
                     .collect::<Result<Map<_, _>>>()?;
                 Ok(json!({"buckets": buckets}))
             }
@@ -42,7 +42,7 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
                 scope.spend(listed.len())?;
                 let buckets = listed
                     .iter()
-                    .map(|filter| single(&filtered(scope, filter, matches)?))
+                    .map(|filter| single(&filtered(scope, filter, matches, true)?))
                     .collect::<Result<Vec<_>>>()?;
                 Ok(json!({"buckets": buckets}))
             }
@@ -52,11 +52,11 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
 }
 
 /// All documents of the indices that are searched.
-fn everything(scope: &Scope<'_>) -> Matches {
+pub(super) fn everything(scope: &Scope<'_>) -> Matches {
     let mut matches = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {
         for (segment, view) in searched.view.segments.iter().enumerate() {
-            let docs: Vec<u32> = (0..view.segment.max_doc()).filter(|doc| view.is_alive(*doc)).collect();
+            let docs: Vec<u32> = (0..view.segment.max_doc()).filter(|doc| view.is_live(*doc)).collect();
             let scores = vec![1.0; docs.len()];
             matches.push(index, segment, docs, scores);
         }
@@ -64,9 +64,8 @@ fn everything(scope: &Scope<'_>) -> Matches {
     matches
 }
 
-/// What of `matches` a filter leaves.
-fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches) -> Result<Matches> {
-    let limits = &scope.cluster.options.limits;
+/// The documents that pass a filter, or that a query matches.
+pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_filter: bool) -> Result<Matches> {
     let mut kept = Matches::default();
     let mut weight: Option<(usize, Weight)> = None;
     for set in &matches.sets {
@@ -77,12 +76,14 @@ fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches) -> Result<Matc
             Some((index, weight)) if *index == set.index => weight,
             _ => {
                 let mapping = searched.index.mapping.read();
-                let query = parse_body(
-                    &searched.index.context(&mapping, scope.now, limits.clauses),
-                    filter,
-                    limits.depth,
-                )?;
-                let fresh = Weight::of(&query, &searched.view, &searched.index.shard)?;
+                let context = searched.index.context(&mapping, scope.cluster);
+                let query = if is_filter {
+                    parse_filter(&context, filter)?
+                } else {
+                    parse_body(&context, filter)?
+                };
+                let Some(shard) = searched.shard() else { continue };
+                let fresh = Weight::of(&query, &searched.view, shard, None)?;
                 &weight.insert((set.index, fresh)).1
             }
         };

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::values::{Shown, Source, field_of, plain, shown};
-use super::{Aggregation, Matches, Scope, bucket, refuse};
-use crate::dates::{Fill, Unit, add_units, floor_to, parse_math};
+use crate::aggs::values::{Shown, Source, field_of, plain, shown};
+use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
+use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::error::Result;
-use crate::query::zone;
+use crate::find::time;
+use crate::mapping::truth;
 
 /// The width of buckets.
 #[derive(Clone, Copy, Debug)]
@@ -17,38 +18,120 @@ enum Width {
     Calendar(Unit),
 }
 
-/// Where buckets begin: their width, and how far values are moved before they are cut.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
+/// Rounding of values to the keys of their buckets.
+#[derive(Clone, Debug)]
+pub(super) struct Rounding {
     width: Width,
-    /// What is added before cutting, and taken off after.
-    shift: i64,
-    /// What is added to the key alone.
-    after: i64,
+    /// Zone in which values are rounded.
+    zone: TimeZone,
+    /// Zone whose offset is added to keys.
+    post_zone: TimeZone,
+    /// Whether keys are times in UTC rather than in the zone.
+    to_utc: bool,
+    /// Added to values before they are rounded.
+    pre_offset: i64,
+    /// Added to keys.
+    post_offset: i64,
 }
 
-impl Cut {
-    fn key(&self, value: i64) -> i64 {
-        let moved = value.saturating_add(self.shift);
-        let floor = match self.width {
-            Width::Fixed(width) => moved.div_euclid(width).saturating_mul(width),
-            Width::Calendar(unit) => floor_to(moved, unit),
+impl Rounding {
+    /// The rounding that settings describe.
+    ///
+    /// # Errors
+    /// An interval or a zone that cannot be parsed.
+    pub(super) fn parse(settings: &Value, dates: bool, name: &str) -> Result<Rounding> {
+        let missing = || {
+            refuse(format!(
+                "Missing required field [interval] for histogram aggregation [{name}]"
+            ))
         };
-        floor.saturating_sub(self.shift).saturating_add(self.after)
+        let wanted = settings.get("interval").ok_or_else(missing)?;
+        let mut rounding = Rounding {
+            width: Width::Fixed(1),
+            zone: TimeZone::UTC,
+            post_zone: TimeZone::UTC,
+            to_utc: true,
+            pre_offset: 0,
+            post_offset: 0,
+        };
+        if !dates {
+            let width = wanted
+                .as_f64()
+                .or_else(|| wanted.as_str()?.parse().ok())
+                .map(|width| width as i64)
+                .filter(|width| *width > 0);
+            rounding.width = Width::Fixed(width.ok_or_else(missing)?);
+            return Ok(rounding);
+        }
+        rounding.width = interval(wanted)?;
+        let get = |keys: [&str; 2]| keys.iter().find_map(|key| settings.get(*key));
+        let zone = |value: Option<&Value>| {
+            value.map_or(Ok(TimeZone::UTC), |value| {
+                TimeZone::parse(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            })
+        };
+        rounding.zone = zone(get(["pre_zone", "preZone"]).or_else(|| get(["time_zone", "timeZone"])))?;
+        rounding.post_zone = zone(get(["post_zone", "postZone"]))?;
+        let adjust = get(["pre_zone_adjust_large_interval", "preZoneAdjustLargeInterval"]).is_some_and(truth);
+        let length = match rounding.width {
+            Width::Fixed(width) => width,
+            Width::Calendar(unit) => unit.millis().unwrap_or(i64::MAX),
+        };
+        rounding.to_utc = adjust || length < 12 * 3_600_000;
+        let offset = |value: Option<&Value>| -> Result<i64> {
+            let text = value.and_then(Value::as_str).unwrap_or("0s");
+            let (sign, length) = match text.strip_prefix('-') {
+                Some(rest) => (-1, rest),
+                None => (1, text.trim_start_matches('+')),
+            };
+            Ok(sign * i64::try_from(time(length)?.as_millis()).unwrap_or(0))
+        };
+        let both = offset(settings.get("offset"))?;
+        rounding.pre_offset = offset(get(["pre_offset", "preOffset"]))? - both;
+        rounding.post_offset = offset(get(["post_offset", "postOffset"]))? + both;
+        Ok(rounding)
     }
 
+    /// Key of the bucket of a value.
+    pub(super) fn key(&self, value: i64) -> i64 {
+        let moved = value.saturating_add(self.pre_offset);
+        let local = moved.saturating_add(self.zone.offset_at(moved));
+        let floor = match self.width {
+            Width::Fixed(width) => local.div_euclid(width).saturating_mul(width),
+            Width::Calendar(unit) => floor_to(local, unit),
+        };
+        let floor = if self.to_utc { self.zone.utc_of(floor) } else { floor };
+        floor
+            .saturating_add(self.post_zone.offset_at(floor))
+            .saturating_add(self.post_offset)
+    }
+
+    /// Key of the next bucket.
     fn next(&self, key: i64) -> i64 {
-        match self.width {
-            Width::Fixed(width) => key.saturating_add(width),
-            Width::Calendar(unit) => add_units(key.saturating_add(self.shift), 1, unit).saturating_sub(self.shift),
-        }
+        let plain = key.saturating_sub(self.post_offset);
+        let local = if self.to_utc {
+            plain.saturating_add(self.zone.offset_at(plain))
+        } else {
+            plain
+        };
+        let next = match self.width {
+            Width::Fixed(width) => local.saturating_add(width),
+            Width::Calendar(unit) => add_units(local, 1, unit),
+        };
+        let next = if self.to_utc { self.zone.utc_of(next) } else { next };
+        next.saturating_add(self.post_offset)
+    }
+
+    /// Whether every bucket is as wide as the distance to the next key, from its key on.
+    fn is_plain(&self) -> bool {
+        matches!(self.zone, TimeZone::Fixed(0))
+            && matches!(self.post_zone, TimeZone::Fixed(0))
+            && self.pre_offset == -self.post_offset
     }
 }
 
-fn interval(settings: &Value) -> Result<Width> {
-    let wanted = settings
-        .get("interval")
-        .ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?;
+/// The interval of a date histogram.
+fn interval(wanted: &Value) -> Result<Width> {
     let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
     Ok(match text.as_str() {
         "year" | "1y" => Width::Calendar(Unit::Year),
@@ -59,55 +142,7 @@ fn interval(settings: &Value) -> Result<Width> {
         "hour" | "1h" => Width::Calendar(Unit::Hour),
         "minute" | "1m" => Width::Calendar(Unit::Minute),
         "second" | "1s" => Width::Calendar(Unit::Second),
-        other => {
-            let millis =
-                crate::cluster::duration(other).map_or(0, |width| i64::try_from(width.as_millis()).unwrap_or(i64::MAX));
-            Width::Fixed(if millis > 0 {
-                millis
-            } else {
-                return Err(refuse(format!("Unknown interval [{other}]")));
-            })
-        }
-    })
-}
-
-fn cut(settings: &Value, dates: bool) -> Result<Cut> {
-    if !dates {
-        let width = settings
-            .get("interval")
-            .and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()))
-            .map(|width| width as i64)
-            .filter(|width| *width > 0);
-        return Ok(Cut {
-            width: Width::Fixed(
-                width.ok_or_else(|| refuse("Missing required field [interval] for histogram aggregation"))?,
-            ),
-            shift: 0,
-            after: 0,
-        });
-    }
-    let offset = |key: &str| -> Result<i64> {
-        let Some(value) = settings.get(key) else {
-            return Ok(0);
-        };
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        zone(&text).ok_or_else(|| refuse(format!("time zone [{text}] is not understood")))
-    };
-    let length = |key: &str| -> i64 {
-        let text = settings.get(key).and_then(Value::as_str).unwrap_or("0s");
-        let (sign, text) = match text.strip_prefix('-') {
-            Some(rest) => (-1, rest),
-            None => (1, text.trim_start_matches('+')),
-        };
-        sign * crate::cluster::duration(text).map_or(0, |length| i64::try_from(length.as_millis()).unwrap_or(0))
-    };
-    let zone = offset("time_zone")? + offset("pre_zone")?;
-    let width = interval(settings)?;
-    // Units of up to a day used to be shifted only when told so; a zone that is given is meant.
-    Ok(Cut {
-        width,
-        shift: zone - length("offset") - length("pre_offset"),
-        after: offset("post_zone")? + length("post_offset"),
+        other => Width::Fixed(i64::try_from(time(other)?.as_millis()).unwrap_or(i64::MAX).max(1)),
     })
 }
 
@@ -116,10 +151,14 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     let settings = &aggregation.settings;
     let dates = aggregation.kind == "date_histogram";
     let field = field_of(aggregation)?;
-    let cut = cut(settings, dates)?;
-    let least = settings.get("min_doc_count").and_then(Value::as_u64).unwrap_or(1);
+    let rounding = Rounding::parse(settings, dates, &aggregation.name)?;
+    let least = settings
+        .get("min_doc_count")
+        .or_else(|| settings.get("minDocCount"))
+        .and_then(Value::as_u64)
+        .unwrap_or(1);
     let shown = shown(scope, aggregation);
-    let under = !aggregation.under.is_empty();
+    let under = !aggregation.sub_aggregations.is_empty();
     let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
     let mut parts: BTreeMap<i64, Matches> = BTreeMap::new();
     for set in &matches.sets {
@@ -127,13 +166,11 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         let Source::Numbers { values, kind } = &source else {
             continue;
         };
-        if let (Some(values), false, false) = (values.one_each(), under, kind.is_floating()) {
-            count_single(&cut, values, &set.docs, &mut counts);
+        if let (Some(values), false, false, true) = (values.one_each(), under, kind.is_floating(), rounding.is_plain())
+        {
+            count_single(&rounding, values, &set.docs, &mut counts);
             continue;
         }
-        // Documents of a log come in order of time: the last bucket is mostly the next.
-        let mut last: Option<(i64, i64, i64)> = None;
-        let mut run = 0u64;
         for (place, doc) in set.docs.iter().enumerate() {
             let mut previous = None;
             for value in values.of(*doc) {
@@ -142,35 +179,20 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
                 } else {
                     *value
                 };
-                let key = match last {
-                    Some((from, to, key)) if (from..to).contains(&value) => key,
-                    _ => {
-                        if let Some((_, _, key)) = last.take().filter(|_| run > 0) {
-                            *counts.entry(key).or_default() += run;
-                            run = 0;
-                        }
-                        let key = cut.key(value);
-                        let from = key.saturating_sub(cut.after);
-                        last = Some((from, cut.next(from), key));
-                        key
-                    }
-                };
+                let key = rounding.key(value);
                 if previous == Some(key) {
                     continue;
                 }
                 previous = Some(key);
-                run += 1;
+                *counts.entry(key).or_default() += 1;
                 if under {
                     parts.entry(key).or_default().push_doc(set, place);
                 }
             }
         }
-        if let Some((_, _, key)) = last.filter(|_| run > 0) {
-            *counts.entry(key).or_default() += run;
-        }
     }
     if least == 0 {
-        fill(scope, settings, &cut, &shown, &mut counts)?;
+        fill(scope, settings, &rounding, &shown, &mut counts)?;
     }
     counts.retain(|_, count| *count >= least);
     scope.spend(counts.len())?;
@@ -184,7 +206,12 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
             }
             head.insert("key".to_owned(), plain(*key as f64));
             if under {
-                bucket(scope, &aggregation.under, head, parts.get(key).unwrap_or(&nothing))
+                bucket(
+                    scope,
+                    &aggregation.sub_aggregations,
+                    head,
+                    parts.get(key).unwrap_or(&nothing),
+                )
             } else {
                 head.insert("doc_count".to_owned(), json!(count));
                 Ok(Value::Object(head))
@@ -196,11 +223,17 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
         .and_then(Value::as_object)
         .and_then(|order| order.iter().next())
     {
-        if by == "_count" {
-            buckets.sort_by_key(|bucket| bucket.get("doc_count").and_then(Value::as_u64));
-        }
-        if direction.as_str() == Some("desc") {
-            buckets.reverse();
+        let descending = direction.as_str() == Some("desc");
+        if by == "_key" || by == "_time" {
+            if descending {
+                buckets.reverse();
+            }
+        } else {
+            // Buckets of equal rank stay in the order of their keys.
+            buckets.sort_by(|a, b| {
+                let order = order_value(a, by).total_cmp(&order_value(b, by));
+                if descending { order.reverse() } else { order }
+            });
         }
     }
     if settings.get("keyed").is_some_and(crate::mapping::truth) {
@@ -216,8 +249,21 @@ pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &
     Ok(json!({"buckets": buckets}))
 }
 
+/// Value by which a bucket is ordered: its count, or one of its sub-aggregations.
+fn order_value(bucket: &Value, by: &str) -> f64 {
+    let (name, value) = by.split_once('.').unwrap_or((by, "value"));
+    let found = if by == "_count" {
+        bucket.get("doc_count")
+    } else {
+        bucket
+            .get(name)
+            .and_then(|inner| inner.get(value).or_else(|| inner.get("doc_count")))
+    };
+    found.and_then(Value::as_f64).unwrap_or(f64::NAN)
+}
+
 /// Counts where every document has one value: documents of a log come in order of time, so the last bucket is mostly the next.
-fn count_single(cut: &Cut, values: &[i64], docs: &[u32], counts: &mut BTreeMap<i64, u64>) {
+fn count_single(rounding: &Rounding, values: &[i64], docs: &[u32], counts: &mut BTreeMap<i64, u64>) {
     let (mut from, mut to, mut key, mut run) = (0, 0, 0, 0u64);
     for doc in docs {
         let Some(value) = values.get(*doc as usize).copied() else {
@@ -227,9 +273,8 @@ fn count_single(cut: &Cut, values: &[i64], docs: &[u32], counts: &mut BTreeMap<i
             if run > 0 {
                 *counts.entry(key).or_default() += run;
             }
-            key = cut.key(value);
-            from = key.saturating_sub(cut.after);
-            to = cut.next(from);
+            key = rounding.key(value);
+            (from, to) = (key, rounding.next(key));
             run = 0;
         }
         run += 1;
@@ -240,9 +285,19 @@ fn count_single(cut: &Cut, values: &[i64], docs: &[u32], counts: &mut BTreeMap<i
 }
 
 /// Puts empty buckets into the gaps, and up to the bounds.
-fn fill(scope: &Scope<'_>, settings: &Value, cut: &Cut, shown: &Shown, counts: &mut BTreeMap<i64, u64>) -> Result<()> {
+fn fill(
+    scope: &Scope<'_>,
+    settings: &Value,
+    rounding: &Rounding,
+    shown: &Shown,
+    counts: &mut BTreeMap<i64, u64>,
+) -> Result<()> {
     let bound = |key: &str| -> Result<Option<i64>> {
-        let Some(value) = settings.get("extended_bounds").and_then(|bounds| bounds.get(key)) else {
+        let Some(value) = settings
+            .get("extended_bounds")
+            .or_else(|| settings.get("extendedBounds"))
+            .and_then(|bounds| bounds.get(key))
+        else {
             return Ok(None);
         };
         match (value, shown) {
@@ -252,11 +307,11 @@ fn fill(scope: &Scope<'_>, settings: &Value, cut: &Cut, shown: &Shown, counts: &
     };
     let ends = [counts.keys().next().copied(), counts.keys().next_back().copied()];
     let [first, last] = ends;
-    let from = [first, bound("min")?.map(|value| cut.key(value))]
+    let from = [first, bound("min")?.map(|value| rounding.key(value))]
         .into_iter()
         .flatten()
         .min();
-    let to = [last, bound("max")?.map(|value| cut.key(value))]
+    let to = [last, bound("max")?.map(|value| rounding.key(value))]
         .into_iter()
         .flatten()
         .max();
@@ -270,7 +325,7 @@ fn fill(scope: &Scope<'_>, settings: &Value, cut: &Cut, shown: &Shown, counts: &
         if made % 10_000 == 0 {
             scope.spend(10_000)?;
         }
-        let next = cut.next(key);
+        let next = rounding.next(key);
         if next <= key {
             break;
         }

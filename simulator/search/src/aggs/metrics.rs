@@ -1,13 +1,14 @@
 //! Numbers about values: extremes, sums, counts; and the best hits.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::values::{Source, field_of, shown};
-use super::{Aggregation, Matches, Scope, refuse};
+use crate::aggs::values::{Shown, Source, field_of, no_numbers, numeric_mismatch, shown};
+use crate::aggs::{Aggregation, Matches, Scope};
 use crate::error::Result;
 use crate::find::{SearchRequest, best_of, render};
+use crate::mapping::truth;
 
 /// The metrics of one number each, and those of several.
 pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
@@ -20,14 +21,11 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         _ => {}
     }
     let mut values = Vec::new();
+    if numeric_mismatch(scope, field) {
+        return Err(no_numbers());
+    }
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;
-        if matches!(source, Source::Terms(_)) {
-            return Err(refuse(format!(
-                "Expected numeric type on field [{field}], but got text, in [{}]",
-                aggregation.name
-            )));
-        }
         for doc in &set.docs {
             values.extend(source.numbers(*doc));
         }
@@ -53,7 +51,8 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         "max" => with_text(max),
         "avg" => with_text(average),
         "sum" => json!({"value": sum}),
-        "percentiles" => percentiles(aggregation, values),
+        "percentiles" => percentiles(aggregation, values, &shown),
+        "percentile_ranks" => percentile_ranks(aggregation, values),
         kind => {
             let mut answer =
                 json!({"count": count, "min": some(min), "max": some(max), "avg": some(average), "sum": some(sum)});
@@ -69,38 +68,98 @@ pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
                 let variance = squares / count as f64 - average * average;
                 answer["sum_of_squares"] = some(squares);
                 answer["variance"] = some(variance);
-                answer["std_deviation"] = some(variance.max(0.0).sqrt());
+                let deviation = variance.max(0.0).sqrt();
+                let sigma = aggregation.settings.get("sigma").and_then(Value::as_f64).unwrap_or(2.0);
+                answer["std_deviation"] = some(deviation);
+                answer["std_deviation_bounds"] =
+                    json!({"upper": some(average + sigma * deviation), "lower": some(average - sigma * deviation)});
             }
             answer
         }
     })
 }
 
-fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
-    let wanted: Vec<f64> = aggregation
+/// Values by percentile or rank, as an object or as a list.
+fn by_key(aggregation: &Aggregation, entries: Vec<(f64, Option<f64>)>, shown: &Shown) -> Value {
+    let number = |value: Option<f64>| value.map_or_else(|| json!("NaN"), |value| json!(value));
+    let text = |value: Option<f64>| value.and_then(|value| shown.text(value));
+    if aggregation.settings.get("keyed").is_none_or(truth) {
+        let mut values = Map::new();
+        for (key, value) in entries {
+            values.insert(format!("{key:?}"), number(value));
+            if let Some(text) = text(value) {
+                values.insert(format!("{key:?}_as_string"), json!(text));
+            }
+        }
+        return json!({"values": values});
+    }
+    let list: Vec<Value> = entries
+        .into_iter()
+        .map(|(key, value)| {
+            let mut entry = json!({"key": key, "value": number(value)});
+            if let Some(text) = text(value) {
+                entry["value_as_string"] = json!(text);
+            }
+            entry
+        })
+        .collect();
+    json!({"values": list})
+}
+
+fn numbers(aggregation: &Aggregation, key: &str) -> Option<Vec<f64>> {
+    let mut numbers: Vec<f64> = aggregation
         .settings
-        .get("percents")
-        .and_then(Value::as_array)
-        .map_or_else(
-            || vec![1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0],
-            |percents| percents.iter().filter_map(Value::as_f64).collect(),
-        );
+        .get(key)?
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_f64)
+        .collect();
+    numbers.sort_by(f64::total_cmp);
+    Some(numbers)
+}
+
+fn percentiles(aggregation: &Aggregation, mut values: Vec<f64>, shown: &Shown) -> Value {
+    let wanted = numbers(aggregation, "percents").unwrap_or_else(|| vec![1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0]);
     values.sort_by(f64::total_cmp);
     let at = |percent: f64| {
         let place = percent.clamp(0.0, 100.0) / 100.0 * values.len().saturating_sub(1) as f64;
         let (low, high) = (values.get(place.floor() as usize)?, values.get(place.ceil() as usize)?);
         Some(low + (high - low) * place.fract())
     };
-    let shown: Map<String, Value> = wanted
-        .into_iter()
-        .map(|percent| {
-            (
-                format!("{percent:?}"),
-                at(percent).map_or_else(|| json!("NaN"), |value| json!(value)),
-            )
-        })
-        .collect();
-    json!({"values": shown})
+    by_key(
+        aggregation,
+        wanted.into_iter().map(|percent| (percent, at(percent))).collect(),
+        shown,
+    )
+}
+
+/// Which share of the values is below each of some numbers; a value counts half where it is equal.
+fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
+    let wanted = numbers(aggregation, "values").unwrap_or_default();
+    values.sort_by(f64::total_cmp);
+    let count = values.len() as f64;
+    let rank = |wanted: f64| {
+        let (first, last) = (values.first()?, values.last()?);
+        if wanted < *first {
+            return Some(0.0);
+        }
+        if wanted > *last {
+            return Some(100.0);
+        }
+        let below = values.partition_point(|value| *value < wanted);
+        let equal = values.partition_point(|value| *value <= wanted) - below;
+        if equal > 0 {
+            return Some((below as f64 + equal as f64 / 2.0) / count * 100.0);
+        }
+        let (low, high) = (values.get(below.checked_sub(1)?)?, values.get(below)?);
+        let share = (wanted - low) / (high - low);
+        Some((below as f64 - 0.5 + share) / count * 100.0)
+    };
+    by_key(
+        aggregation,
+        wanted.into_iter().map(|value| (value, rank(value))).collect(),
+        &Shown::Number,
+    )
 }
 
 fn count(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> {
@@ -108,6 +167,7 @@ fn count(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> {
     for set in &matches.sets {
         count += match Source::of(scope, set, field)? {
             Source::Nothing => 0,
+            Source::Constant(_) => set.docs.len(),
             Source::Numbers { values, .. } => set.docs.iter().map(|doc| values.of(*doc).len()).sum(),
             Source::Terms(terms) => set.docs.iter().map(|doc| terms.of(*doc).len()).sum::<usize>(),
         };
@@ -122,6 +182,7 @@ fn distinct(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> 
     for set in &matches.sets {
         match Source::of(scope, set, field)? {
             Source::Nothing => {}
+            Source::Constant(text) => drop(texts.insert(text)),
             Source::Numbers { values, .. } => set.docs.iter().for_each(|doc| numbers.extend(values.of(*doc))),
             Source::Terms(terms) => {
                 let here: HashSet<u32> = set.docs.iter().flat_map(|doc| terms.of(*doc)).copied().collect();
@@ -134,15 +195,13 @@ fn distinct(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> 
 
 /// `top_hits`: the best of a bucket's documents.
 pub(super) fn top_hits(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let mut settings = aggregation.settings.clone();
-    if let Value::Object(settings) = &mut settings {
-        settings.entry("size").or_insert(json!(3));
-    }
-    let request = SearchRequest::parse(&BTreeMap::new(), Some(&settings), &scope.cluster.options.limits)?;
+    let mut settings = aggregation.settings.as_object().cloned().unwrap_or_default();
+    settings.entry("size").or_insert(json!(3));
+    let request = SearchRequest::of_object(&settings, &scope.cluster.options.limits)?;
     let (hits, best) = best_of(scope.searched, &request, matches)?;
     let shown = hits
         .iter()
-        .map(|hit| render(&request, scope.searched, hit))
+        .map(|hit| render(scope.cluster, &request, scope.searched, hit, None))
         .collect::<Result<Vec<_>>>()?;
     Ok(
         json!({"hits": {"total": matches.count(), "max_score": if request.sort.is_empty() { best.map_or(Value::Null, crate::score::shown) } else { Value::Null }, "hits": shown}}),

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::values::{Shown, Source, field_of, shown};
-use super::{Aggregation, Matches, Scope, bucket, refuse};
+use crate::aggs::values::{Shown, Source, field_of, no_numbers, numeric_mismatch, shown};
+use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::Result;
 
@@ -29,6 +29,24 @@ fn bound(scope: &Scope<'_>, shown: &Shown, range: &Value, key: &str) -> Result<O
     }))
 }
 
+/// The addresses of a network such as `10.0.0.0/24`.
+fn masked(mask: &str) -> Result<Bounds> {
+    let parse = || {
+        let (address, bits) = mask.split_once('/')?;
+        let address = u32::from(address.parse::<std::net::Ipv4Addr>().ok()?);
+        let bits: u32 = bits.parse().ok().filter(|bits| *bits <= 32)?;
+        let size = 1u64 << (32 - bits);
+        let from = u64::from(address) / size * size;
+        Some((from as f64, (from + size) as f64))
+    };
+    let (from, to) = parse().ok_or_else(|| refuse(format!("invalid CIDR mask [{mask}]")))?;
+    Ok(Bounds {
+        key: Some(mask.to_owned()),
+        from: Some(from),
+        to: Some(to),
+    })
+}
+
 /// `range`, `date_range`, `ip_range`.
 pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
@@ -38,9 +56,15 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         .get("ranges")
         .and_then(Value::as_array)
         .ok_or_else(|| refuse(format!("Missing [ranges] in ranges aggregator [{}]", aggregation.name)))?;
+    if numeric_mismatch(scope, field) {
+        return Err(no_numbers());
+    }
     let mut bounds = ranges
         .iter()
         .map(|range| {
+            if let Some(mask) = range.get("mask").and_then(Value::as_str) {
+                return masked(mask);
+            }
             Ok(Bounds {
                 key: range.get("key").and_then(Value::as_str).map(str::to_owned),
                 from: bound(scope, &shown, range, "from")?,
@@ -54,6 +78,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
     });
     scope.spend(bounds.len())?;
+    let keyed = settings.get("keyed").is_some_and(crate::mapping::truth);
     let sources = matches
         .sets
         .iter()
@@ -77,16 +102,18 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         };
         let key = key.unwrap_or_else(|| format!("{}-{}", text(from), text(to)));
         let mut head = Map::new();
-        head.insert("key".to_owned(), json!(key));
+        if !keyed {
+            head.insert("key".to_owned(), json!(key));
+        }
         for (name, bound) in [("from", from), ("to", to)] {
             if let Some(bound) = bound {
                 head.insert(name.to_owned(), json!(bound));
                 head.insert(format!("{name}_as_string"), json!(text(Some(bound))));
             }
         }
-        buckets.push((key, bucket(scope, &aggregation.under, head, &inside)?));
+        buckets.push((key, bucket(scope, &aggregation.sub_aggregations, head, &inside)?));
     }
-    if settings.get("keyed").is_some_and(crate::mapping::truth) {
+    if keyed {
         return Ok(json!({"buckets": buckets.into_iter().collect::<Map<_, _>>()}));
     }
     Ok(json!({"buckets": buckets.into_iter().map(|(_, bucket)| bucket).collect::<Vec<_>>()}))

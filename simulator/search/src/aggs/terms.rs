@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::values::{Shown, Source, field_of, plain, shown};
-use super::{Aggregation, DocSet, Matches, Scope, bucket, refuse};
+use crate::aggs::values::{Shown, Source, field_of, plain, shown};
+use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, refuse};
 use crate::error::Result;
-use crate::mapping::unsortable;
+use crate::mapping::{truth, unsortable};
 
 /// A term: text, or a number as the field encodes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Key {
+pub(super) enum Key {
     Number(i64, bool),
     Text(Box<str>),
 }
@@ -26,7 +26,8 @@ impl Key {
 enum By {
     Count,
     Term,
-    Under(String, Option<String>),
+    /// A sub-aggregation, and one of its values.
+    SubAggregation(String, Option<String>),
 }
 
 struct Order {
@@ -43,8 +44,8 @@ fn orders(settings: &Value) -> Result<Vec<Order>> {
                     "_count" => By::Count,
                     "_term" | "_key" => By::Term,
                     path => match path.split_once('.') {
-                        Some((name, value)) => By::Under(name.to_owned(), Some(value.to_owned())),
-                        None => By::Under(path.to_owned(), None),
+                        Some((name, value)) => By::SubAggregation(name.to_owned(), Some(value.to_owned())),
+                        None => By::SubAggregation(path.to_owned(), None),
                     },
                 };
                 match direction.as_str() {
@@ -72,7 +73,7 @@ fn orders(settings: &Value) -> Result<Vec<Order>> {
 }
 
 /// Which terms may have a bucket.
-struct Allowed {
+pub(super) struct Allowed {
     include: Option<Names>,
     exclude: Option<Names>,
 }
@@ -96,7 +97,9 @@ impl Names {
             Value::Object(object) => object.get("pattern").and_then(Value::as_str).unwrap_or(""),
             other => other.as_str().unwrap_or(""),
         };
+        let flags = value.get("flags").and_then(Value::as_str).unwrap_or("");
         regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
+            .case_insensitive(flags.contains("CASE_INSENSITIVE"))
             .size_limit(1 << 20)
             .build()
             .map(Names::Like)
@@ -112,9 +115,51 @@ impl Names {
 }
 
 impl Allowed {
-    fn accepts(&self, text: &str) -> bool {
+    pub(super) fn parse(settings: &Value) -> Result<Allowed> {
+        Ok(Allowed {
+            include: settings.get("include").map(Names::parse).transpose()?,
+            exclude: settings.get("exclude").map(Names::parse).transpose()?,
+        })
+    }
+
+    pub(super) fn accepts(&self, text: &str) -> bool {
         self.include.as_ref().is_none_or(|names| names.has(text))
             && !self.exclude.as_ref().is_some_and(|names| names.has(text))
+    }
+}
+
+/// A term with its count, the error bound of the count, and its bucket if that orders it.
+struct Candidate {
+    key: Key,
+    count: u64,
+    error: u64,
+    bucket: Option<Value>,
+}
+
+/// Compares two candidates by the orders of a request; equal ones come in the order of their terms.
+fn compare(orders: &[Order], a: &Candidate, b: &Candidate) -> Ordering {
+    for order in orders {
+        let way =
+            match &order.by {
+                By::Count => a.count.cmp(&b.count),
+                By::Term => a.key.order(&b.key),
+                By::SubAggregation(name, value) => metric(a.bucket.as_ref(), name, value.as_deref())
+                    .total_cmp(&metric(b.bucket.as_ref(), name, value.as_deref())),
+            };
+        let way = if order.descending { way.reverse() } else { way };
+        if way != Ordering::Equal {
+            return way;
+        }
+    }
+    a.key.order(&b.key)
+}
+
+/// Number of terms that each shard returns, as Elasticsearch suggests it.
+fn suggested_shard_size(size: usize, shards: usize) -> usize {
+    if shards <= 1 {
+        size
+    } else {
+        size.saturating_mul(shards.min(10)).max(10)
     }
 }
 
@@ -122,84 +167,151 @@ impl Allowed {
 pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let field = field_of(aggregation)?;
-    let number = |key: &str, default: u64| {
-        settings
-            .get(key)
+    let number = |keys: [&str; 2]| {
+        keys.iter()
+            .find_map(|key| settings.get(*key))
             .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
-            .unwrap_or(default)
     };
-    let size = match usize::try_from(number("size", 10)).unwrap_or(usize::MAX) {
+    let all = |size: u64| match usize::try_from(size).unwrap_or(usize::MAX) {
         0 => usize::MAX,
         size => size,
     };
-    let least = number("min_doc_count", 1);
-    let allowed = Allowed {
-        include: settings.get("include").map(Names::parse).transpose()?,
-        exclude: settings.get("exclude").map(Names::parse).transpose()?,
-    };
+    let size = all(number(["size", "size"]).unwrap_or(10));
+    let least = number(["min_doc_count", "minDocCount"]).unwrap_or(1);
+    let allowed = Allowed::parse(settings)?;
     let orders = orders(settings)?;
-    let shown = shown(scope, aggregation);
-    let mut counts: HashMap<Key, u64> = HashMap::new();
-    for set in &matches.sets {
-        count(scope, set, field, least == 0, &mut counts)?;
-    }
-    counts.retain(|key, count| *count >= least && allowed.accepts(&text(key, &shown)));
-    let total: u64 = counts.values().sum();
-    let nothing = Matches::default();
-    let mut buckets: Vec<(Key, u64, Option<Value>)> =
-        counts.into_iter().map(|(key, count)| (key, count, None)).collect();
-    if orders.iter().any(|order| matches!(order.by, By::Under(..))) {
-        // What orders the buckets has to be known of all of them.
-        scope.spend(buckets.len())?;
-        let groups = grouped(scope, matches, field, buckets.iter().map(|(key, ..)| key))?;
-        for (key, _, under) in &mut buckets {
-            let group = groups.get(key).unwrap_or(&nothing);
-            *under = Some(bucket(scope, &aggregation.under, head(key, &shown), group)?);
+    for order in &orders {
+        if let By::SubAggregation(name, _) = &order.by
+            && !aggregation
+                .sub_aggregations
+                .iter()
+                .any(|sub| sub.name == *name.split('>').next().unwrap_or(name))
+        {
+            return Err(crate::aggs::failed(format!(
+                "Invalid term-aggregator order path [{name}]. Unknown aggregation [{name}]"
+            )));
         }
     }
-    buckets.sort_by(|(a, a_count, a_under), (b, b_count, b_under)| {
-        for order in &orders {
-            let way = match &order.by {
-                By::Count => a_count.cmp(b_count),
-                By::Term => a.order(b),
-                By::Under(name, value) => metric(a_under.as_ref(), name, value.as_deref()).total_cmp(&metric(
-                    b_under.as_ref(),
-                    name,
-                    value.as_deref(),
-                )),
-            };
-            let way = if order.descending { way.reverse() } else { way };
-            if way != Ordering::Equal {
-                return way;
+    let shown = shown(scope, aggregation);
+    let shards = scope.searched.len();
+    let shard_size = number(["shard_size", "shardSize"])
+        .map_or_else(|| suggested_shard_size(size, shards), all)
+        .max(size);
+    let by_count = matches!(
+        orders.as_slice(),
+        [Order {
+            by: By::Count,
+            descending: true
+        }]
+    );
+    let by_term = matches!(orders.as_slice(), [Order { by: By::Term, .. }]);
+    let mut merged: HashMap<Key, (u64, u64)> = HashMap::new();
+    let (mut other, mut error, mut unbounded) = (0u64, 0u64, false);
+    for shard in 0..shards {
+        let mut counts: HashMap<Key, u64> = HashMap::new();
+        for set in matches.sets.iter().filter(|set| set.index == shard) {
+            count(scope, set, field, least == 0, &mut counts)?;
+        }
+        counts.retain(|key, _| allowed.accepts(&text(key, &shown)));
+        let mut own: Vec<Candidate> = counts
+            .into_iter()
+            .map(|(key, count)| Candidate {
+                key,
+                count,
+                error: 0,
+                bucket: None,
+            })
+            .collect();
+        let full = own.len() >= shard_size;
+        let ordered = orders.iter().all(|order| !matches!(order.by, By::SubAggregation(..)));
+        let mut own_error = 0;
+        if ordered && full {
+            own.sort_by(|a, b| compare(&orders, a, b));
+            let rest = own.split_off(shard_size.min(own.len()));
+            other += rest.iter().map(|candidate| candidate.count).sum::<u64>();
+        }
+        if full && !by_term {
+            if by_count {
+                own_error = own.last().map_or(0, |candidate| candidate.count);
+            } else {
+                unbounded = true;
             }
         }
-        a.order(b)
-    });
-    buckets.truncate(size);
+        error += own_error;
+        for candidate in own {
+            let (count, missed) = merged.entry(candidate.key).or_default();
+            *count += candidate.count;
+            // Counted down below: a shard that returns the term adds no error.
+            *missed += own_error;
+        }
+    }
+    let single = shards <= 1;
+    let total_error = error;
+    let mut buckets: Vec<Candidate> = merged
+        .into_iter()
+        .filter(|(_, (count, _))| *count >= least)
+        .map(|(key, (count, known))| Candidate {
+            key,
+            count,
+            error: if single { 0 } else { total_error - known },
+            bucket: None,
+        })
+        .collect();
+    let nothing = Matches::default();
+    if orders.iter().any(|order| matches!(order.by, By::SubAggregation(..))) {
+        // What orders the buckets has to be computed for all of them.
+        scope.spend(buckets.len())?;
+        let groups = grouped(scope, matches, field, buckets.iter().map(|candidate| &candidate.key))?;
+        for candidate in &mut buckets {
+            let group = groups.get(&candidate.key).unwrap_or(&nothing);
+            candidate.bucket = Some(bucket(
+                scope,
+                &aggregation.sub_aggregations,
+                head(&candidate.key, &shown),
+                group,
+            )?);
+        }
+    }
+    buckets.sort_by(|a, b| compare(&orders, a, b));
+    let rest = buckets.split_off(size.min(buckets.len()));
+    other += rest.iter().map(|candidate| candidate.count).sum::<u64>();
     scope.spend(buckets.len())?;
-    let wanted = buckets
+    let shows_error = ["show_term_doc_count_error", "showTermDocCountError"]
         .iter()
-        .filter(|(_, _, under)| under.is_none() && !aggregation.under.is_empty());
-    let groups = grouped(scope, matches, field, wanted.map(|(key, ..)| key))?;
-    let kept: u64 = buckets.iter().map(|(_, count, _)| *count).sum();
+        .find_map(|key| settings.get(*key))
+        .is_some_and(truth);
+    let plain = aggregation.sub_aggregations.is_empty();
+    let wanted = buckets.iter().filter(|candidate| candidate.bucket.is_none() && !plain);
+    let groups = grouped(scope, matches, field, wanted.map(|candidate| &candidate.key))?;
     let buckets = buckets
         .into_iter()
-        .map(|(key, count, under)| match under {
-            Some(under) => Ok(under),
-            None if aggregation.under.is_empty() => {
-                let mut head = head(&key, &shown);
-                head.insert("doc_count".to_owned(), json!(count));
-                Ok(Value::Object(head))
+        .map(|candidate| {
+            let mut shown = match candidate.bucket {
+                Some(bucket) => bucket,
+                None if plain => {
+                    let mut head = head(&candidate.key, &shown);
+                    head.insert("doc_count".to_owned(), json!(candidate.count));
+                    Value::Object(head)
+                }
+                None => bucket(
+                    scope,
+                    &aggregation.sub_aggregations,
+                    head(&candidate.key, &shown),
+                    groups.get(&candidate.key).unwrap_or(&nothing),
+                )?,
+            };
+            if shows_error {
+                shown["doc_count_error_upper_bound"] = json!(candidate.error);
             }
-            None => bucket(
-                scope,
-                &aggregation.under,
-                head(&key, &shown),
-                groups.get(&key).unwrap_or(&nothing),
-            ),
+            Ok(shown)
         })
         .collect::<Result<Vec<_>>>()?;
-    Ok(json!({"doc_count_error_upper_bound": 0, "sum_other_doc_count": total - kept, "buckets": buckets}))
+    let bound = match (unbounded, single) {
+        (true, _) => json!(-1),
+        (false, true) => json!(0),
+        (false, false) => json!(error),
+    };
+    Ok(json!({"doc_count_error_upper_bound": bound, "sum_other_doc_count": other, "buckets": buckets}))
 }
 
 fn metric(bucket: Option<&Value>, name: &str, value: Option<&str>) -> f64 {
@@ -213,7 +325,7 @@ fn metric(bucket: Option<&Value>, name: &str, value: Option<&str>) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-fn text(key: &Key, shown: &Shown) -> String {
+pub(super) fn text(key: &Key, shown: &Shown) -> String {
     match key {
         Key::Text(text) => text.to_string(),
         Key::Number(encoded, floating) => {
@@ -227,7 +339,7 @@ fn text(key: &Key, shown: &Shown) -> String {
     }
 }
 
-fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
+pub(super) fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
     let mut head = Map::new();
     match key {
         Key::Text(text) => drop(head.insert("key".to_owned(), json!(text))),
@@ -242,9 +354,16 @@ fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
     head
 }
 
-fn count(scope: &Scope<'_>, set: &DocSet, field: &str, all: bool, counts: &mut HashMap<Key, u64>) -> Result<()> {
+pub(super) fn count(
+    scope: &Scope<'_>,
+    set: &DocSet,
+    field: &str,
+    all: bool,
+    counts: &mut HashMap<Key, u64>,
+) -> Result<()> {
     match Source::of(scope, set, field)? {
         Source::Nothing => {}
+        Source::Constant(text) => *counts.entry(Key::Text(text.into())).or_default() += set.docs.len() as u64,
         Source::Numbers { values, kind } => {
             for doc in &set.docs {
                 for value in distinct(values.of(*doc)) {
@@ -278,7 +397,7 @@ fn distinct(values: &[i64]) -> impl Iterator<Item = i64> + '_ {
 }
 
 /// The documents of each of these terms, found in one pass.
-fn grouped<'a>(
+pub(super) fn grouped<'a>(
     scope: &Scope<'_>,
     matches: &Matches,
     field: &str,
@@ -288,6 +407,11 @@ fn grouped<'a>(
     for set in &matches.sets {
         match Source::of(scope, set, field)? {
             Source::Nothing => {}
+            Source::Constant(text) => {
+                if let Some(group) = groups.get_mut(&Key::Text(text.into())) {
+                    group.sets.push(set.clone());
+                }
+            }
             Source::Numbers { values, kind } => {
                 for (at, doc) in set.docs.iter().enumerate() {
                     for value in distinct(values.of(*doc)) {

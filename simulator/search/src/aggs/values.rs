@@ -4,16 +4,21 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Aggregation, DocSet, Scope, refuse};
+use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::index::{Ordinals, Values};
 use crate::mapping::{Kind, unsortable};
 
 /// The values of a field in a segment.
 pub(super) enum Source {
-    Numbers { values: Arc<Values>, kind: Kind },
+    Numbers {
+        values: Arc<Values>,
+        kind: Kind,
+    },
     Terms(Arc<Ordinals>),
+    /// The same text for every document.
+    Constant(String),
     Nothing,
 }
 
@@ -44,6 +49,9 @@ impl Source {
             return Ok(Source::Nothing);
         };
         let mapping = searched.index.mapping.read();
+        if field == "_index" {
+            return Ok(Source::Constant(searched.index.name.clone()));
+        }
         if field == "_type" {
             return Ok(Source::Terms(view.segment.ordinals(crate::mapping::TYPE)?));
         }
@@ -51,7 +59,7 @@ impl Source {
             return Ok(Source::Nothing);
         };
         let kind = field.field_type.kind;
-        Ok(if kind.is_numeric() {
+        Ok(if kind.is_numeric() || kind == Kind::GeoPoint {
             Source::Numbers {
                 values: view.segment.values(field.ordinal)?,
                 kind,
@@ -76,9 +84,31 @@ impl Source {
         match self {
             Source::Numbers { values, .. } => values.of(doc).is_empty(),
             Source::Terms(terms) => terms.of(doc).is_empty(),
+            Source::Constant(_) => false,
             Source::Nothing => true,
         }
     }
+}
+
+/// Returns whether a field has texts where an aggregation needs numbers.
+pub(super) fn numeric_mismatch(scope: &Scope<'_>, field: &str) -> bool {
+    scope.searched.iter().any(|searched| {
+        searched
+            .index
+            .mapping
+            .read()
+            .field(field)
+            .is_some_and(|field| !field.field_type.kind.is_numeric())
+    })
+}
+
+/// The error of an aggregation that needs numbers and gets texts.
+pub(super) fn no_numbers() -> SearchError {
+    SearchError::new(
+        500,
+        "ClassCastException",
+        "org.elasticsearch.index.fielddata.plain.PagedBytesIndexFieldData cannot be cast to org.elasticsearch.index.fielddata.IndexNumericFieldData",
+    )
 }
 
 /// How the numbers of a field are shown: as the first index that has it says, or as the aggregation does.

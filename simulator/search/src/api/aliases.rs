@@ -28,13 +28,12 @@ pub(crate) fn get(
     strict: bool,
 ) -> Result<Answer> {
     let mut shown = Map::new();
-    for index in shared.cluster.named(
-        indices,
-        Expand {
-            forbid_closed: false,
-            ..request.expand()
-        },
-    )? {
+    let expand = Expand {
+        forbid_closed: false,
+        ignore_unavailable: !strict || request.flag("ignore_unavailable"),
+        ..request.expand()
+    };
+    for index in shared.cluster.named(indices, expand)? {
         let aliases = index.aliases.read();
         let kept: Map<String, Value> = aliases
             .iter()
@@ -52,7 +51,7 @@ pub(crate) fn get(
         }
     }
     match wanted {
-        Some(wanted) if shown.is_empty() && strict => Ok(Answer::json(
+        Some(wanted) if shown.is_empty() && strict && indices.is_empty() => Ok(Answer::json(
             404,
             json!({"error": format!("alias [{wanted}] missing"), "status": 404}),
         )),
@@ -72,8 +71,15 @@ pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, want
     }))
 }
 
-fn check(shared: &Shared, alias: &str) -> Result<()> {
-    if alias.is_empty() || alias.contains(['*', ',', '/', ' ', '"']) || shared.cluster.index(alias).is_some() {
+fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
+    if shared.cluster.index(alias).is_some() {
+        return Err(SearchError::new(
+            400,
+            "InvalidAliasNameException",
+            format!("[{index}] Invalid alias name [{alias}], an index exists with the same name as the alias"),
+        ));
+    }
+    if alias.is_empty() || alias.contains(['*', ',', '/', ' ', '"']) {
         return Err(SearchError::new(
             400,
             "InvalidAliasNameException",
@@ -85,7 +91,7 @@ fn check(shared: &Shared, alias: &str) -> Result<()> {
 
 /// `PUT /index/_alias/name`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
-    check(shared, alias)?;
+    check(shared, indices, alias)?;
     let definition = Alias::parse(&request.json()?.unwrap_or_else(|| json!({})));
     for index in shared.cluster.named(
         indices,
@@ -173,7 +179,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         )?;
         for alias in &aliases {
             if adds {
-                check(shared, alias)?;
+                check(shared, &indices.join(","), alias)?;
             } else if !alias.contains('*') && !named.iter().any(|index| index.aliases.read().contains_key(alias)) {
                 return Err(SearchError::new(
                     404,

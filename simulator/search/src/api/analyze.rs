@@ -13,11 +13,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         None => String::from_utf8(request.body.to_vec()).map_err(|_| SearchError::illegal("the text is no UTF-8"))?,
     };
     if text.is_empty() {
-        return Err(SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: text is missing;",
-        ));
+        return Err(SearchError::illegal("text is missing"));
     }
     let named = index
         .map(|index| shared.cluster.named(index, request.expand()))

@@ -113,7 +113,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                             (shared.cluster.options.ticks)(),
                             shared.cluster.options.refresh_interval,
                         )
-                        .map(|()| index.shard.view().alive())
+                        .map(|()| index.live_docs())
                 })
                 .sum::<Result<u32>>()?;
             let mut table = Table::new(&["epoch|t", "timestamp|ts", "count|dc"]);
@@ -229,17 +229,22 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                 "compound|ico",
             ]);
             for index in named()? {
-                for view in &index.shard.view().segments {
+                let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
+                let views = index.views();
+                let segments = (0u32..)
+                    .zip(&views)
+                    .flat_map(|(shard, view)| view.segments.iter().map(move |segment| (shard, segment)));
+                for (shard, view) in segments {
                     let segment = &view.segment;
                     let cells = [
                         index.name.clone(),
-                        "0".to_owned(),
+                        shard.to_string(),
                         "p".to_owned(),
-                        address(0),
+                        address(shard % nodes),
                         format!("_{}", segment.number),
                         segment.number.to_string(),
-                        view.alive().to_string(),
-                        (segment.max_doc() - view.alive()).to_string(),
+                        view.live_docs().to_string(),
+                        (segment.max_doc() - view.live_docs()).to_string(),
                         size(segment.bytes(), request),
                         "true".to_owned(),
                         "true".to_owned(),
@@ -264,7 +269,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                 "target_host|thost",
             ]);
             for index in named()? {
-                for shard in 0..index.shards() {
+                for shard in 0..index.shard_count() {
                     table.row([
                         index.name.clone(),
                         shard.to_string(),
@@ -329,17 +334,16 @@ fn indices(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Tabl
             continue;
         }
         let health = Health::of(shared, std::slice::from_ref(index));
-        let view = index.shard.view();
         let primary = bytes(index);
-        let copies = u64::from(super::state::assigned(shared, index) / index.shards());
+        let copies = u64::from(super::state::assigned(shared, index) / index.shard_count());
         table.row([
             health.status().to_owned(),
             "open".to_owned(),
             index.name.clone(),
-            index.shards().to_string(),
+            index.shard_count().to_string(),
             index.replicas().to_string(),
-            view.alive().to_string(),
-            (view.max_doc() - view.alive()).to_string(),
+            index.live_docs().to_string(),
+            (index.max_doc() - index.live_docs()).to_string(),
             size(primary * copies, request),
             size(primary, request),
         ]);
@@ -359,22 +363,15 @@ fn shards(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Table
         "node|n",
     ]);
     for index in named {
-        let view = index.shard.view();
+        let views = index.views();
         for (shard, copies) in routing(shared, index) {
             for copy in copies {
                 let place = (0u32..)
                     .zip(&shared.cluster.options.nodes)
                     .find(|(place, _)| copy["node"] == json!(id_of(*place)));
-                // The first shard has everything.
-                let (docs, bytes) = if shard == 0 {
-                    (view.alive(), bytes(index))
-                } else {
-                    (0, 0)
-                };
-                let (docs, bytes) = if place.is_some() {
-                    (docs.to_string(), size(bytes, request))
-                } else {
-                    (String::new(), String::new())
+                let (docs, bytes) = match views.get(shard as usize).filter(|_| place.is_some()) {
+                    Some(view) => (view.live_docs().to_string(), size(view.bytes(), request)),
+                    None => (String::new(), String::new()),
                 };
                 let kind = if copy["primary"] == json!(true) { "p" } else { "r" };
                 let state = copy["state"].as_str().unwrap_or("").to_owned();

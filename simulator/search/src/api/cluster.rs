@@ -39,9 +39,9 @@ impl Health {
         let mut health = Health::default();
         for index in indices.iter().filter(|index| !index.is_closed()) {
             let active = assigned(shared, index);
-            health.primaries += index.shards();
+            health.primaries += index.shard_count();
             health.active += active;
-            health.unassigned += index.shards() * (index.replicas() + 1) - active;
+            health.unassigned += index.shard_count() * (index.replicas() + 1) - active;
         }
         health
     }
@@ -58,6 +58,8 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
         indices.unwrap_or(""),
         Expand {
             ignore_unavailable: true,
+            closed: true,
+            forbid_closed: false,
             ..request.expand()
         },
     )?;
@@ -104,17 +106,18 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
     if matches!(level, "indices" | "shards") {
         let by_index = named
             .iter()
+            .filter(|index| !index.is_closed())
             .map(|index| (index.name.clone(), index_health(shared, index, level == "shards")));
         shown["indices"] = by_index.collect::<Map<_, _>>().into();
     }
-    Ok(Answer::json(if timed_out { 408 } else { 200 }, shown))
+    Ok(Answer::ok(shown))
 }
 
 fn index_health(shared: &Shared, index: &Arc<Index>, shards: bool) -> Value {
     let health = Health::of(shared, std::slice::from_ref(index));
     let mut shown = json!({
         "status": health.status(),
-        "number_of_shards": index.shards(),
+        "number_of_shards": index.shard_count(),
         "number_of_replicas": index.replicas(),
         "active_primary_shards": health.primaries,
         "active_shards": health.active,
@@ -138,11 +141,8 @@ pub(crate) fn stats(shared: &Shared) -> Answer {
     let all = shared.cluster.indices();
     let health = Health::of(shared, &all);
     let nodes = shared.cluster.options.nodes.len();
-    let documents: u32 = all.iter().map(|index| index.shard.view().alive()).sum();
-    let dead: u32 = all
-        .iter()
-        .map(|index| index.shard.view().max_doc() - index.shard.view().alive())
-        .sum();
+    let documents: u32 = all.iter().map(|index| index.live_docs()).sum();
+    let dead: u32 = all.iter().map(|index| index.max_doc() - index.live_docs()).sum();
     let bytes: u64 = all.iter().map(|index| super::stats::bytes(index)).sum();
     Answer::ok(json!({
         "timestamp": shared.cluster.now(),
@@ -157,7 +157,7 @@ pub(crate) fn stats(shared: &Shared) -> Answer {
             "filter_cache": {"memory_size_in_bytes": 0, "evictions": 0},
             "id_cache": {"memory_size_in_bytes": 0},
             "completion": {"size_in_bytes": 0},
-            "segments": {"count": all.iter().map(|index| index.shard.view().segments.len()).sum::<usize>(), "memory_in_bytes": 0},
+            "segments": super::stats::sections(&all)["segments"],
             "percolate": {"total": 0, "time_in_millis": 0, "current": 0, "memory_size_in_bytes": -1, "memory_size": "-1b", "queries": 0},
         },
         "nodes": {"count": {"total": nodes, "master_only": 0, "data_only": 0, "master_data": nodes, "client": 0}, "versions": [VERSION], "plugins": []},

@@ -3,10 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
-use crate::find::{SourceFilter, extract, names};
+use crate::find::{Outcome, SourceFilter, extract, names};
 use crate::index::{Condition, Stored};
 use crate::rest::{Answer, Content, RestRequest, Shared};
 use crate::write;
+
+/// The routing value of a request.
+fn routing(request: &RestRequest) -> Option<&str> {
+    request.param("routing").or(request.param("parent"))
+}
 
 fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
     let kind = request.param("version_type").unwrap_or("internal");
@@ -20,7 +25,7 @@ fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
 /// Refreshes an index that was written to, if the request wants it.
 fn refresh(shared: &Shared, request: &RestRequest, index: &str) -> Result<()> {
     match shared.cluster.index(index) {
-        Some(index) if request.flag("refresh") => index.shard.refresh(),
+        Some(index) if request.flag("refresh") => index.refresh(),
         _ => Ok(()),
     }
 }
@@ -39,6 +44,7 @@ pub(crate) fn index(
         index,
         type_name,
         id,
+        routing(request),
         request.body_or_source(),
         condition(request, create)?,
     )?;
@@ -52,7 +58,14 @@ pub(crate) fn index(
 
 /// `DELETE /index/type/id`.
 pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let done = write::delete_document(shared, index, type_name, id, condition(request, false)?)?;
+    let done = write::delete_document(
+        shared,
+        index,
+        type_name,
+        id,
+        routing(request),
+        condition(request, false)?,
+    )?;
     refresh(shared, request, &done.index)?;
     let status = if done.written.fresh { 200 } else { 404 };
     Ok(Answer::json(
@@ -71,7 +84,16 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         )
     })?;
     let retries = request.count("retry_on_conflict")?.unwrap_or(0);
-    let done = write::update(shared, index, type_name, id, &body, request.count("version")?, retries)?;
+    let done = write::update(
+        shared,
+        index,
+        type_name,
+        id,
+        routing(request),
+        &body,
+        request.count("version")?,
+        retries,
+    )?;
     refresh(shared, request, &done.indexed.index)?;
     let status = if done.indexed.written.fresh { 201 } else { 200 };
     let mut shown =
@@ -87,7 +109,13 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
 }
 
 /// The document of that id: of any type, if the type is `_all`.
-fn find(shared: &Shared, index: &str, type_name: &str, id: &str) -> Result<(String, Option<(u64, Stored)>)> {
+fn find(
+    shared: &Shared,
+    index: &str,
+    type_name: &str,
+    id: &str,
+    routing: Option<&str>,
+) -> Result<(String, Option<(u64, Stored)>)> {
     let expand = crate::cluster::Expand::default();
     let indices = shared.cluster.named(index, expand)?;
     let index = match indices.as_slice() {
@@ -104,8 +132,9 @@ fn find(shared: &Shared, index: &str, type_name: &str, id: &str) -> Result<(Stri
     } else {
         vec![type_name.to_owned()]
     };
+    let (_, shard) = index.shard_of(id, routing)?;
     for type_name in &types {
-        if let Some(found) = index.shard.get(type_name, id)? {
+        if let Some(found) = shard.get(type_name, id)? {
             return Ok((index.name.clone(), Some(found)));
         }
     }
@@ -171,14 +200,21 @@ fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
 
 /// `GET|HEAD /index/type/id`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (index, found) = find(shared, index, type_name, id)?;
+    let (index, found) = find(shared, index, type_name, id, routing(request))?;
     if let (Some(wanted), Some((version, _))) = (request.count("version")?, &found)
         && wanted != *version
     {
+        let own = shared.cluster.index(&index);
+        let number = match &own {
+            Some(own) => own.shard_of(id, routing(request))?.0,
+            None => 0,
+        };
         return Err(SearchError::new(
             409,
             "VersionConflictEngineException",
-            format!("[{index}][0] [{type_name}][{id}]: version conflict, current [{version}], provided [{wanted}]"),
+            format!(
+                "[{index}][{number}] [{type_name}][{id}]: version conflict, current [{version}], provided [{wanted}]"
+            ),
         ));
     }
     let status = if found.is_some() { 200 } else { 404 };
@@ -198,7 +234,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
 
 /// `GET|HEAD /index/type/id/_source`.
 pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (_, found) = find(shared, index, type_name, id)?;
+    let (_, found) = find(shared, index, type_name, id, routing(request))?;
     let Some((_, stored)) = found else {
         return Ok(Answer::exists(false));
     };
@@ -226,7 +262,7 @@ pub(crate) fn mget(
         body.get("docs").and_then(Value::as_array),
         body.get("ids").and_then(Value::as_array),
     ) {
-        (Some(docs), _) => docs.clone(),
+        (Some(docs), _) if !docs.is_empty() => docs.clone(),
         (None, Some(ids)) => ids.iter().map(|id| json!({"_id": id})).collect(),
         _ => {
             return Err(SearchError::new(
@@ -237,18 +273,12 @@ pub(crate) fn mget(
         }
     };
     let filter = source_filter(request);
-    let docs = items.iter().map(|item| {
+    let docs = items.iter().enumerate().map(|(at, item)| {
         let text = |key: &str| {
             item.get(key)
                 .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         };
-        let missing = |what: &str| {
-            SearchError::new(
-                400,
-                "ActionRequestValidationException",
-                format!("Validation Failed: 1: {what} is missing;"),
-            )
-        };
+        let missing = |what: &str| SearchError::validation(&format!("{what} is missing for doc {at}"));
         let index = text("_index")
             .or_else(|| index.map(str::to_owned))
             .ok_or_else(|| missing("index"))?;
@@ -258,7 +288,14 @@ pub(crate) fn mget(
         let id = text("_id").ok_or_else(|| missing("id"))?;
         let own = item.get("_source").map(SourceFilter::parse);
         let fields = item.get("fields").map(names);
-        match find(shared, &index, &type_name, &id) {
+        let own_routing = text("_routing").or_else(|| text("routing"));
+        match find(
+            shared,
+            &index,
+            &type_name,
+            &id,
+            own_routing.as_deref().or(routing(request)),
+        ) {
             Ok((index, found)) => shown(
                 &index,
                 &type_name,
@@ -299,28 +336,43 @@ pub(crate) fn delete_by_query(
     indices: &str,
     types: Option<&str>,
 ) -> Result<Answer> {
-    let body = request.json()?;
-    let body = body.map(|body| {
-        if body.get("query").is_some() {
-            body
-        } else {
-            json!({"query": body})
-        }
-    });
     let limits = &shared.cluster.options.limits;
-    let mut wanted = crate::find::SearchRequest::parse(&request.params, body.as_ref(), limits)?;
-    if matches!(wanted.query, crate::find::QuerySource::All) {
-        return Err(SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: source is missing;",
-        ));
+    let body = request.body_or_source();
+    if body.is_empty() && request.param("q").is_none() {
+        return Err(SearchError::validation("source is missing"));
     }
-    (wanted.from, wanted.size, wanted.types) = (0, limits.window, super::search::types_of(types));
+    let wanted = crate::find::SearchRequest {
+        query: crate::find::QuerySource::parse(&request.params, body, limits)?,
+        size: Some(limits.window),
+        types: super::search::types_of(types),
+        ..Default::default()
+    };
     let named = shared.cluster.named(indices, request.expand())?;
-    named.iter().try_for_each(|index| index.shard.refresh())?;
-    let outcome = crate::find::search(&shared.cluster, indices, request.expand(), &wanted)?;
+    named.iter().try_for_each(|index| index.refresh())?;
     let now = (shared.cluster.options.ticks)();
+    loop {
+        let outcome = super::search::run(shared, indices, request.expand(), &wanted)?;
+        delete_hits(&outcome, now)?;
+        named.iter().try_for_each(|index| index.refresh())?;
+        // What is beyond the window of hits is found by the next search.
+        if outcome.hits.is_empty() || outcome.total <= outcome.hits.len() as u64 {
+            break;
+        }
+    }
+    let shown: Map<String, Value> = named
+        .iter()
+        .map(|index| {
+            (
+                index.name.clone(),
+                json!({"_shards": {"total": index.shard_count(), "successful": index.shard_count(), "failed": 0}}),
+            )
+        })
+        .collect();
+    Ok(Answer::ok(json!({"_indices": shown})))
+}
+
+/// Deletes the documents that a search found.
+fn delete_hits(outcome: &Outcome, now: std::time::Duration) -> Result<()> {
     for hit in &outcome.hits {
         let Some(searched) = outcome.searched.get(hit.index) else {
             continue;
@@ -329,20 +381,7 @@ pub(crate) fn delete_by_query(
             continue;
         };
         let stored = view.segment.stored(hit.doc)?;
-        searched
-            .index
-            .shard
-            .delete(stored.type_name(), stored.id(), Condition::default(), now)?;
+        searched.delete(stored.type_name(), stored.id(), now)?;
     }
-    let shown: Map<String, Value> = named
-        .iter()
-        .map(|index| {
-            (
-                index.name.clone(),
-                json!({"_shards": {"total": index.shards(), "successful": index.shards(), "failed": 0}}),
-            )
-        })
-        .collect();
-    named.iter().try_for_each(|index| index.shard.refresh())?;
-    Ok(Answer::ok(json!({"_indices": shown})))
+    Ok(())
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::{Expand, Index, Settings};
 use crate::error::{Result, SearchError};
+use crate::index::Shard;
 use crate::rest::{Answer, RestRequest, Shared};
 
 /// `PUT|POST /index`.
@@ -26,7 +27,12 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
             ..request.expand()
         },
     )?;
-    if named.is_empty() && !indices.contains('*') && indices != "_all" && !indices.is_empty() {
+    if named.is_empty()
+        && !request.flag("ignore_unavailable")
+        && !indices.contains('*')
+        && indices != "_all"
+        && !indices.is_empty()
+    {
         return Err(SearchError::index_missing(indices));
     }
     for index in named {
@@ -135,8 +141,13 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
         },
     )? {
         if fresh.get("index.number_of_shards").is_some() {
+            return Err(SearchError::illegal("can't change the number of shards for an index"));
+        }
+        let fixed = fresh.not_dynamic();
+        if !fixed.is_empty() && !index.is_closed() {
             return Err(SearchError::illegal(format!(
-                "can't change the number of shards for an index: [{}]",
+                "Can't update non dynamic settings[[{}]] for open indices[[{}]]",
+                fixed.join(", "),
                 index.name
             )));
         }
@@ -166,7 +177,7 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
 pub(crate) fn shards(shared: &Shared, indices: &[Arc<Index>]) -> Value {
     let total: u32 = indices
         .iter()
-        .map(|index| index.shards() * (index.replicas() + 1))
+        .map(|index| index.shard_count() * (index.replicas() + 1))
         .sum();
     let done: u32 = indices.iter().map(|index| super::state::assigned(shared, index)).sum();
     json!({"total": total, "successful": done, "failed": 0})
@@ -177,9 +188,9 @@ pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, wh
     let named = shared.cluster.named(indices, request.expand())?;
     for index in &named {
         match what {
-            "_optimize" => index.shard.optimize()?,
+            "_optimize" => index.shards.iter().try_for_each(Shard::optimize)?,
             "_cache" => {}
-            _ => index.shard.refresh()?,
+            _ => index.refresh()?,
         }
     }
     Ok(Answer::ok(json!({"_shards": shards(shared, &named)})))

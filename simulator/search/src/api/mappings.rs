@@ -28,16 +28,9 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
             .into_iter()
             .filter(|(name, _)| types.is_none_or(|types| fits(types, name)))
             .collect();
-        if !kept.is_empty() || types.is_none() && !indices.is_empty() {
+        if !kept.is_empty() || types.is_none() {
             shown.insert(index.name.clone(), json!({"mappings": kept}));
         }
-    }
-    if shown.is_empty() && types.is_some() {
-        return Err(SearchError::new(
-            404,
-            "TypeMissingException",
-            format!("[_all] type[[{}]] missing", types.unwrap_or("")),
-        ));
     }
     Ok(Answer::ok(shown.into()))
 }
@@ -95,9 +88,11 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
             .collect();
         for name in names {
             met |= index.mapping.write().remove_type(&name);
-            index.shard.delete_where(|type_name, _| type_name == name, now);
+            for shard in &index.shards {
+                shard.delete_where(|type_name, _| type_name == name, now);
+            }
         }
-        index.shard.refresh()?;
+        index.refresh()?;
     }
     if !met {
         return Err(SearchError::new(
@@ -145,7 +140,7 @@ pub(crate) fn fields(
                 by_type.insert(type_name.to_owned(), found.into());
             }
         }
-        if !by_type.is_empty() {
+        if !by_type.is_empty() || types.is_none() {
             shown.insert(index.name.clone(), json!({"mappings": by_type}));
         }
     }

@@ -24,7 +24,10 @@ fn each(shared: &Shared) -> impl Iterator<Item = (u32, &String)> {
 pub(crate) fn addresses(shared: &Shared) -> Value {
     each(shared)
         .map(|(place, name)| {
-            (id_of(place), json!({"name": name, "transport_address": format!("inet[/{}:9300]", address(place)), "attributes": {"master": "true"}}))
+            (
+                id_of(place),
+                json!({"name": name, "transport_address": format!("inet[/{}:9300]", address(place)), "attributes": {}}),
+            )
         })
         .collect::<Map<_, _>>()
         .into()

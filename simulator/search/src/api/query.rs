@@ -4,32 +4,49 @@ use serde_json::{Value, json};
 
 use super::search::types_of;
 use crate::error::{Result, SearchError};
-use crate::find::{QuerySource, SearchRequest, SourceFilter, prepare_query, search as find};
+use crate::find::{Failure, QuerySource, SearchRequest, SourceFilter, prepare_query, search as find};
 use crate::query::label;
 use crate::rest::{Answer, RestRequest, Shared};
 use crate::score::{Weight, explain as explain_score};
 
 fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result<SearchRequest> {
-    let body = request.json()?;
-    if let Some(body) = &body
-        && let Some(other) = body
-            .as_object()
-            .and_then(|body| body.keys().find(|key| *key != "query"))
-    {
-        return Err(SearchError::query(format!("request does not support [{other}]")));
-    }
-    let mut wanted = SearchRequest::parse(&request.params, body.as_ref(), &shared.cluster.options.limits)?;
-    (wanted.from, wanted.size, wanted.types) = (0, 0, types_of(types));
-    Ok(wanted)
+    Ok(SearchRequest {
+        query: QuerySource::parse(
+            &request.params,
+            request.body_or_source(),
+            &shared.cluster.options.limits,
+        )?,
+        size: Some(0),
+        types: types_of(types),
+        ..SearchRequest::default()
+    })
+}
+
+/// Failure of a shard in a broadcast operation, as `_shards` shows it.
+fn broadcast_failure(failure: &Failure) -> Value {
+    let Failure { index, shard, error } = failure;
+    let own = SearchError::new(
+        error.status,
+        "BroadcastShardOperationFailedException",
+        format!("[{index}][{shard}] "),
+    );
+    json!({"index": index, "shard": shard, "reason": own.caused_by(error.clone()).to_string()})
 }
 
 /// `_count`.
 pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let wanted = wanted(shared, request, types)?;
     let outcome = find(&shared.cluster, indices, request.expand(), &wanted)?;
-    Ok(Answer::ok(
-        json!({"count": outcome.total, "_shards": outcome.shards_json()}),
-    ))
+    let status = match outcome.failures.first() {
+        Some(failure) if outcome.failed() == outcome.shards => failure.error.status,
+        _ => 200,
+    };
+    let mut shown = json!({"count": outcome.total});
+    if outcome.terminated_early {
+        shown["terminated_early"] = true.into();
+    }
+    shown["_shards"] = outcome.shards_json(broadcast_failure);
+    Ok(Answer::json(status, shown))
 }
 
 /// `_search/exists`.
@@ -42,10 +59,22 @@ pub(crate) fn exists(shared: &Shared, request: &RestRequest, indices: &str, type
     ))
 }
 
+/// Text of an exception with its full name.
+fn qualified(error: &SearchError) -> String {
+    let package = match error.kind {
+        "QueryParsingException" => "org.elasticsearch.index.query.",
+        _ => "org.elasticsearch.",
+    };
+    let cause = error
+        .cause
+        .as_ref()
+        .map(|cause| format!("; {cause}"))
+        .unwrap_or_default();
+    format!("{package}{}: {}{cause}", error.kind, error.reason)
+}
+
 /// `_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
-    let now = shared.cluster.now();
-    let limits = &shared.cluster.options.limits;
     let targets = shared.cluster.resolve(indices, request.expand())?;
     let wanted = wanted(shared, request, types);
     let mut valid = true;
@@ -54,18 +83,17 @@ pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, ty
         let mapping = index.mapping.read();
         let parsed = wanted.as_ref().map_err(Clone::clone).and_then(|wanted| {
             prepare_query(
-                &index.context(&mapping, now, limits.clauses),
+                &index.context(&mapping, &shared.cluster),
                 &wanted.query,
                 &wanted.types,
                 filters,
-                limits.depth,
             )
         });
         explanations.push(match parsed {
             Ok(query) => json!({"index": index.name, "valid": true, "explanation": label(&query)}),
             Err(error) => {
                 valid = false;
-                json!({"index": index.name, "valid": false, "error": error.to_string()})
+                json!({"index": index.name, "valid": false, "error": qualified(&error)})
             }
         });
     }
@@ -88,9 +116,18 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
                 .map(|(_, copies)| Value::Array(copies))
         })
         .collect();
-    Ok(Answer::ok(
-        json!({"nodes": super::nodes::addresses(shared), "shards": shards}),
-    ))
+    let holds = |id: &str| {
+        let mut copies = shards.iter().filter_map(Value::as_array).flatten();
+        copies.any(|copy| copy.get("node").and_then(Value::as_str) == Some(id))
+    };
+    let mut nodes = super::nodes::addresses(shared);
+    if let Value::Object(nodes) = &mut nodes {
+        nodes.retain(|id, _| holds(id));
+        for node in nodes.values_mut().filter_map(Value::as_object_mut) {
+            node.remove("attributes");
+        }
+    }
+    Ok(Answer::ok(json!({"nodes": nodes, "shards": shards})))
 }
 
 /// `/index/type/id/_explain`.
@@ -101,16 +138,13 @@ pub(crate) fn explain(
     type_name: &str,
     id: &str,
 ) -> Result<Answer> {
-    let body = request.json()?;
     let limits = &shared.cluster.options.limits;
-    let wanted = SearchRequest::parse(&request.params, body.as_ref(), limits)?;
-    if matches!(wanted.query, QuerySource::All) && body.is_none() {
-        return Err(SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: query is missing;",
-        ));
+    let body = request.body_or_source();
+    if body.is_empty() && request.param("q").is_none() {
+        return Err(SearchError::validation("source is missing"));
     }
+    let query = QuerySource::parse(&request.params, body, limits)?;
+    let wanted = SearchRequest::parse(&request.params, &[], limits)?;
     let targets = shared.cluster.resolve(index, request.expand())?;
     let [(index, filters)] = targets.as_slice() else {
         return Err(SearchError::index_missing(index));
@@ -119,8 +153,10 @@ pub(crate) fn explain(
         (shared.cluster.options.ticks)(),
         shared.cluster.options.refresh_interval,
     )?;
-    let view = index.shard.view();
-    let place = index.shard.locate(type_name, id).and_then(|(segment, doc)| {
+    let routing = request.param("routing").or(request.param("parent"));
+    let (_, shard) = index.shard_of(id, routing)?;
+    let view = shard.view();
+    let place = shard.locate(type_name, id).and_then(|(segment, doc)| {
         Some((
             view.segments.iter().position(|view| view.segment.number == segment)?,
             doc,
@@ -133,15 +169,9 @@ pub(crate) fn explain(
     };
     let query = {
         let mapping = index.mapping.read();
-        prepare_query(
-            &index.context(&mapping, shared.cluster.now(), limits.clauses),
-            &wanted.query,
-            &wanted.types,
-            filters,
-            limits.depth,
-        )?
+        prepare_query(&index.context(&mapping, &shared.cluster), &query, &[], filters)?
     };
-    let weight = Weight::of(&query, &view, &index.shard)?;
+    let weight = Weight::of(&query, &view, shard, None)?;
     let segment = view
         .segments
         .get(at)

@@ -2,72 +2,60 @@
 
 use serde_json::{Value, json};
 
-use super::search::{answer, insert_first, scroll_id, search, types_of};
-use crate::cluster::{Expand, duration};
+use super::search::{answer, insert_first, run, scroll_id, search, types_of};
+use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
-use crate::find::{SearchRequest, names, search as find};
+use crate::find::{SearchRequest, names, time};
+use crate::json;
 use crate::rest::{Answer, RestRequest, Shared};
 
-fn number_of(id: &str) -> Result<u64> {
+/// Number of the search of a scroll id, and the name of the phase that its errors give.
+fn number_of(id: &str) -> Result<(u64, &'static str)> {
     use base64::Engine;
-    let malformed = || SearchError::illegal("Failed to decode scrollId");
+    let foreign = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
+    if let Some((at, byte)) = id.bytes().enumerate().find(|(_, byte)| foreign(*byte)) {
+        let cause = format!("Bad Base64 input character decimal {byte} in array position {at}");
+        return Err(
+            SearchError::illegal("Failed to decode scrollId").caused_by(SearchError::new(400, "IOException", cause)),
+        );
+    }
+    let malformed = || SearchError::illegal(format!("Malformed scrollId [{id}]"));
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(id)
         .map_err(|_| malformed())?;
     let text = String::from_utf8(bytes).map_err(|_| malformed())?;
-    text.split(';')
+    let number = text
+        .split(';')
         .nth(2)
         .and_then(|part| part.split(':').next())
         .and_then(|number| number.parse().ok())
-        .ok_or_else(malformed)
+        .ok_or_else(malformed)?;
+    let phase = if text.starts_with("queryAndFetch") {
+        "query_fetch"
+    } else {
+        "query"
+    };
+    Ok((number, phase))
 }
 
-/// The id and the time to keep it, from the path, the parameters or the body.
-fn wanted(request: &RestRequest, in_path: Option<&str>) -> Result<(String, Option<String>)> {
-    let body = std::str::from_utf8(&request.body).unwrap_or("").trim();
-    let json: Option<Value> = if body.starts_with('{') { request.json()? } else { None };
-    let text = |key: &str| {
-        json.as_ref()
-            .and_then(|json| json.get(key))
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    let id = in_path
-        .or(request.param("scroll_id"))
-        .map(str::to_owned)
-        .or_else(|| text("scroll_id"))
-        .or_else(|| (!body.is_empty() && json.is_none()).then(|| body.to_owned()));
-    let id = id.ok_or_else(|| {
-        SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: scrollId is missing;",
-        )
-    })?;
-    Ok((
-        id,
-        request.param("scroll").map(str::to_owned).or_else(|| text("scroll")),
-    ))
+/// The id, from the path, the parameters or the body.
+fn wanted(request: &RestRequest, in_path: Option<&str>) -> String {
+    let body = || String::from_utf8_lossy(&request.body).trim().to_owned();
+    in_path.or(request.param("scroll_id")).map_or_else(body, str::to_owned)
 }
 
 /// `GET|POST /_search/scroll[/id]`.
 pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
-    let (id, keep) = wanted(request, in_path)?;
-    let number = number_of(&id)?;
-    let keep = keep
-        .map(|text| {
-            duration(&text)
-                .ok_or_else(|| SearchError::parse(format!("Failed to parse setting [scroll] with value [{text}]")))
-        })
-        .transpose()?;
+    let (number, phase) = number_of(&wanted(request, in_path))?;
+    let keep = request.param("scroll").map(time).transpose()?;
     let found = shared.scrolls.next(number, keep, began);
     let (search, outcome, range) = found.ok_or_else(|| {
         SearchError::new(
             404,
             "SearchPhaseExecutionException",
             format!(
-                "Failed to execute phase [query], all shards failed; shardFailures {{SearchContextMissingException[No search context found for id [{number}]]}}"
+                "Failed to execute phase [{phase}], all shards failed; shardFailures {{SearchContextMissingException[No search context found for id [{number}]]}}"
             ),
         )
     })?;
@@ -76,28 +64,20 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
     if let Value::Object(shown) = &mut shown {
         shown.remove("aggregations");
     }
-    insert_first(&mut shown, "_scroll_id", scroll_id(number).into());
+    insert_first(&mut shown, "_scroll_id", scroll_id(number, &outcome).into());
     Ok(Answer::ok(shown))
 }
 
 /// `DELETE /_search/scroll[/id,...]`.
 pub(crate) fn clear(shared: &Shared, request: &RestRequest, in_path: Option<&str>) -> Result<Answer> {
-    let body = std::str::from_utf8(&request.body).unwrap_or("").trim().to_owned();
-    let ids = match (in_path.or(request.param("scroll_id")), body.starts_with('{')) {
-        (Some(ids), _) => names(&json!(ids)),
-        (None, true) => request
-            .json()?
-            .and_then(|body| body.get("scroll_id").map(names))
-            .unwrap_or_default(),
-        (None, false) => names(&json!(body)),
-    };
+    let ids = names(&json!(wanted(request, in_path)));
     if ids.iter().any(|id| id == "_all") {
         shared.scrolls.close_all();
         return Ok(Answer::ok(json!({})));
     }
     let mut closed = 0;
     for id in &ids {
-        closed += usize::from(shared.scrolls.close(number_of(id)?));
+        closed += usize::from(shared.scrolls.close(number_of(id)?.0));
     }
     Ok(Answer::json(if closed > 0 { 200 } else { 404 }, json!({})))
 }
@@ -110,6 +90,7 @@ pub(crate) fn msearch(
     types: Option<&str>,
 ) -> Result<Answer> {
     let most = shared.cluster.options.limits.searches;
+    json::derivable(request.body_or_source())?;
     let mut lines = request.body_or_source().split(|byte| *byte == b'\n');
     let mut responses = Vec::new();
     while let Some(header) = lines.next() {
@@ -119,11 +100,7 @@ pub(crate) fn msearch(
             break;
         }
         let blank = header.iter().all(u8::is_ascii_whitespace);
-        let header: Value = if blank {
-            json!({})
-        } else {
-            serde_json::from_slice(header).map_err(|error| SearchError::parse(error.to_string()))?
-        };
+        let header: Value = if blank { json!({}) } else { json::value(header)? };
         let Some(body) = lines.next() else {
             return Err(SearchError::new(
                 400,
@@ -169,11 +146,6 @@ fn single(
         .or_else(|| index.map(str::to_owned))
         .unwrap_or_default();
     let types = list(["type", "types"]).or_else(|| types.map(str::to_owned));
-    let body: Option<Value> = if body.iter().all(u8::is_ascii_whitespace) {
-        None
-    } else {
-        Some(serde_json::from_slice(body).map_err(|error| SearchError::parse(error.to_string()))?)
-    };
     let mut params = std::collections::BTreeMap::new();
     if let Some(kind) = header
         .get("search_type")
@@ -182,7 +154,7 @@ fn single(
     {
         params.insert("search_type".to_owned(), kind.to_owned());
     }
-    let mut wanted = SearchRequest::parse(&params, body.as_ref(), &shared.cluster.options.limits)?;
+    let mut wanted = SearchRequest::parse(&params, body, &shared.cluster.options.limits)?;
     wanted.types = types_of(types.as_deref());
     let flag = |key: &str, default: bool| header.get(key).map_or(default, crate::mapping::truth);
     let expand = Expand {
@@ -190,7 +162,7 @@ fn single(
         allow_no_indices: flag("allow_no_indices", true),
         ..Expand::default()
     };
-    let outcome = find(&shared.cluster, &indices, expand, &wanted)?;
+    let outcome = run(shared, &indices, expand, &wanted)?;
     answer(shared, &wanted, &outcome, 0..outcome.hits.len(), began)
 }
 

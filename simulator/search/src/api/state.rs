@@ -15,13 +15,13 @@ use crate::rest::{Answer, RestRequest, Shared};
 /// How many copies of an index's shards have a node.
 pub(crate) fn assigned(shared: &Shared, index: &Index) -> u32 {
     let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
-    index.shards() * (index.replicas() + 1).min(nodes)
+    index.shard_count() * (index.replicas() + 1).min(nodes)
 }
 
 /// The copies of each shard of an index, by the shard's number; the first is the primary.
 pub(crate) fn routing(shared: &Shared, index: &Index) -> Vec<(u32, Vec<Value>)> {
     let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
-    (0..index.shards())
+    (0..index.shard_count())
         .map(|shard| {
             let copies = (0..=index.replicas()).map(|copy| {
                 let node = (copy < nodes).then(|| id_of((shard + copy) % nodes));
@@ -65,7 +65,7 @@ pub(crate) fn state(
         shown.insert("nodes".to_owned(), super::nodes::addresses(shared));
     }
     if wants("metadata") {
-        shown.insert("metadata".to_owned(), metadata(shared, &named));
+        shown.insert("metadata".to_owned(), metadata(shared, &named, indices.is_none()));
     }
     if wants("routing_table") {
         shown.insert(
@@ -73,7 +73,7 @@ pub(crate) fn state(
             json!({"indices": routing_table(shared, &named)}),
         );
     }
-    if wants("routing_nodes") {
+    if wants("routing_nodes") || wants("routing_table") {
         let mut by_node: Map<String, Value> = shared
             .cluster
             .options
@@ -122,12 +122,13 @@ fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
         .collect()
 }
 
-fn metadata(shared: &Shared, named: &[Arc<Index>]) -> Value {
+fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
     let templates: Map<String, Value> = shared
         .cluster
         .templates
         .read()
         .iter()
+        .filter(|_| whole)
         .map(|(name, template)| (name.clone(), template.describe()))
         .collect();
     let indices: Map<String, Value> = named

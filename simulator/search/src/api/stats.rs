@@ -11,26 +11,25 @@ use crate::cluster::Index;
 use crate::error::Result;
 use crate::rest::{Answer, RestRequest, Shared};
 
+/// What the writer of a shard may take, in bytes.
+const WRITER_BYTES: u64 = 8_109_260;
+
 /// How many bytes the segments of an index take.
 pub(crate) fn bytes(index: &Index) -> u64 {
-    index
-        .shard
-        .view()
-        .segments
-        .iter()
-        .map(|view| view.segment.bytes())
-        .sum()
+    index.views().iter().map(|view| view.bytes()).sum()
+}
+
+/// Number of segments of an index.
+pub(crate) fn segment_count(index: &Index) -> u64 {
+    index.views().iter().map(|view| view.segments.len() as u64).sum()
 }
 
 /// The statistics of some indices, in sections.
 pub(crate) fn sections(indices: &[Arc<Index>]) -> Value {
     let sum = |count: fn(&Index) -> u64| indices.iter().map(|index| count(index)).sum::<u64>();
-    let (documents, max_doc): (u32, u32) = indices
-        .iter()
-        .map(|index| index.shard.view())
-        .fold((0, 0), |(alive, max), view| {
-            (alive + view.alive(), max + view.max_doc())
-        });
+    let (documents, max_doc): (u32, u32) = indices.iter().fold((0, 0), |(alive, max), index| {
+        (alive + index.live_docs(), max + index.max_doc())
+    });
     json!({
         "docs": {"count": documents, "deleted": max_doc - documents},
         "store": {"size_in_bytes": sum(bytes), "throttle_time_in_millis": 0},
@@ -46,7 +45,7 @@ pub(crate) fn sections(indices: &[Arc<Index>]) -> Value {
         "fielddata": {"memory_size_in_bytes": 0, "evictions": 0},
         "percolate": {"total": 0, "time_in_millis": 0, "current": 0, "memory_size_in_bytes": -1, "memory_size": "-1b", "queries": 0},
         "completion": {"size_in_bytes": 0},
-        "segments": {"count": sum(|index| index.shard.view().segments.len() as u64), "memory_in_bytes": 0, "index_writer_memory_in_bytes": 0, "version_map_memory_in_bytes": 0, "fixed_bit_set_memory_in_bytes": 0},
+        "segments": {"count": sum(segment_count), "memory_in_bytes": 0, "index_writer_memory_in_bytes": 0, "index_writer_max_memory_in_bytes": WRITER_BYTES * indices.iter().map(|index| u64::from(index.shard_count())).sum::<u64>(), "version_map_memory_in_bytes": 0, "fixed_bit_set_memory_in_bytes": 0},
         "translog": {"operations": 0, "size_in_bytes": 0},
         "suggest": {"total": 0, "time_in_millis": 0, "current": 0},
         "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},
@@ -83,22 +82,22 @@ pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metri
     ))
 }
 
-/// `GET [/index]/_segments`: the first shard has everything.
+/// `GET [/index]/_segments`.
 pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let view = index.shard.view();
+            let views = index.views();
             let shards: Map<String, Value> = routing(shared, index)
                 .into_iter()
                 .map(|(shard, copies)| {
-                    let own = if shard == 0 { view.segments.as_slice() } else { &[] };
+                    let own = views.get(shard as usize).map_or(&[][..], |view| view.segments.as_slice());
                     let segments: Map<String, Value> = own
                         .iter()
                         .map(|view| {
                             let segment = &view.segment;
-                            let shown = json!({"generation": segment.number, "num_docs": view.alive(), "deleted_docs": segment.max_doc() - view.alive(), "size_in_bytes": segment.bytes(), "memory_in_bytes": 0, "committed": true, "search": true, "version": super::cluster::LUCENE, "compound": false});
+                            let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": 0, "committed": true, "search": true, "version": super::cluster::LUCENE, "compound": false});
                             (format!("_{}", segment.number), shown)
                         })
                         .collect();
@@ -121,7 +120,7 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let shards: Vec<Value> = (0..index.shards())
+            let shards: Vec<Value> = (0..index.shard_count())
                 .map(|shard| json!({"id": shard, "type": "GATEWAY", "stage": "DONE", "primary": true, "start_time_in_millis": index.created, "stop_time_in_millis": index.created, "total_time_in_millis": 0, "source": {"id": id_of(0), "host": address(0)}, "target": {"id": id_of(0), "host": address(0)}}))
                 .collect();
             (index.name.clone(), json!({"shards": shards}))
@@ -136,8 +135,8 @@ pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> R
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let view = index.shard.view();
-            (index.name.clone(), json!({"index": {"primary_size_in_bytes": bytes(index), "size_in_bytes": bytes(index)}, "docs": {"num_docs": view.alive(), "max_doc": view.max_doc(), "deleted_docs": view.max_doc() - view.alive()}}))
+            let (documents, max_doc) = (index.live_docs(), index.max_doc());
+            (index.name.clone(), json!({"index": {"primary_size_in_bytes": bytes(index), "size_in_bytes": bytes(index)}, "docs": {"num_docs": documents, "max_doc": max_doc, "deleted_docs": max_doc - documents}}))
         })
         .collect();
     Ok(Answer::ok(

@@ -2,17 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::RwLock;
 use serde_json::{Map, Value, json};
 
-use super::Settings;
-use crate::error::Result;
-use crate::index::{Condition, Outcome, Shard, Written, read};
+use crate::cluster::{Cluster, Settings};
+use crate::error::{Result, SearchError};
+use crate::index::{Condition, Outcome, Shard, View, Written, read};
 use crate::mapping::Mapping;
 use crate::query::Context;
+use crate::routing::shard_of;
+
+/// Maximum number of shards of an index.
+const MAX_SHARDS: u32 = 1_024;
 
 /// Another name of an index, maybe of a part of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,7 +74,8 @@ pub(crate) struct Index {
     pub(crate) mapping: RwLock<Mapping>,
     pub(crate) aliases: RwLock<BTreeMap<String, Alias>>,
     pub(crate) closed: AtomicBool,
-    pub(crate) shard: Shard,
+    /// The shards, as many as `index.number_of_shards` says.
+    pub(crate) shards: Vec<Shard>,
     pub(crate) counters: Counters,
 }
 
@@ -84,6 +90,7 @@ impl Index {
         settings.set_default("index.uuid", &uuid);
         settings.set_default("index.version.created", "1050299");
         let mapping = Mapping::new(settings.analysis().cloned(), most_fields)?;
+        let count = settings.number("index.number_of_shards", 5).clamp(1, MAX_SHARDS);
         Ok(Index {
             name: name.to_owned(),
             created,
@@ -91,13 +98,43 @@ impl Index {
             mapping: RwLock::new(mapping),
             aliases: RwLock::default(),
             closed: AtomicBool::new(false),
-            shard: Shard::new(),
+            shards: (0..count).map(|_| Shard::new()).collect(),
             counters: Counters::default(),
         })
     }
 
-    pub(crate) fn shards(&self) -> u32 {
-        self.settings.read().number("index.number_of_shards", 5).max(1)
+    /// Number of shards.
+    pub(crate) fn shard_count(&self) -> u32 {
+        u32::try_from(self.shards.len()).unwrap_or(1)
+    }
+
+    /// The shard of a document, with its number. Without a routing value, the id is the routing value.
+    pub(crate) fn shard_of(&self, id: &str, routing: Option<&str>) -> Result<(u32, &Shard)> {
+        let number = shard_of(routing.unwrap_or(id), self.shard_count());
+        self.shards
+            .get(number as usize)
+            .map(|shard| (number, shard))
+            .ok_or_else(|| SearchError::engine("a routing value selects no shard"))
+    }
+
+    /// Makes all changes so far visible to searches.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        self.shards.iter().try_for_each(Shard::refresh)
+    }
+
+    /// The views of the shards, in order.
+    pub(crate) fn views(&self) -> Vec<Arc<View>> {
+        self.shards.iter().map(Shard::view).collect()
+    }
+
+    /// Number of live documents that searches see.
+    pub(crate) fn live_docs(&self) -> u32 {
+        self.views().iter().map(|view| view.live_docs()).sum()
+    }
+
+    /// Number of documents that searches see, including deleted ones.
+    pub(crate) fn max_doc(&self) -> u32 {
+        self.views().iter().map(|view| view.max_doc()).sum()
     }
 
     pub(crate) fn replicas(&self) -> u32 {
@@ -108,11 +145,43 @@ impl Index {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Writes a document: maps what is new in it, then indexes it.
+    /// Adds the index and the shard to the reason of a failed write.
+    fn located(&self, shard: u32, error: SearchError) -> SearchError {
+        match error.kind {
+            "DocumentAlreadyExistsException" | "VersionConflictEngineException" => SearchError {
+                reason: format!("[{}][{shard}] {}", self.name, error.reason),
+                ..error
+            },
+            _ => error,
+        }
+    }
+
+    /// Deletes a document.
+    pub(crate) fn delete(
+        &self,
+        type_name: &str,
+        id: &str,
+        routing: Option<&str>,
+        condition: Condition,
+        now: Duration,
+    ) -> Result<Written> {
+        let (number, shard) = self.shard_of(id, routing)?;
+        let written = shard
+            .delete(type_name, id, condition, now)
+            .map_err(|error| self.located(number, error))?;
+        if written.fresh {
+            self.counters.deleted.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(written)
+    }
+
+    /// Maps the new fields of a document, then indexes it.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one index operation")]
     pub(crate) fn write(
         &self,
         type_name: &str,
         id: &str,
+        routing: Option<&str>,
         source: &[u8],
         document: &Map<String, Value>,
         condition: Condition,
@@ -132,7 +201,10 @@ impl Index {
                 None => self.mapping.write().ensure_type(type_name)?,
                 Some(Outcome::Unmapped(found)) => self.mapping.write().add_dynamic(type_name, found)?,
                 Some(Outcome::Ready(encoded)) => {
-                    let written = self.shard.write(type_name, id, *encoded, condition, now)?;
+                    let (number, shard) = self.shard_of(id, routing)?;
+                    let written = shard
+                        .write(type_name, id, *encoded, condition, now)
+                        .map_err(|error| self.located(number, error))?;
                     self.counters.indexed.fetch_add(1, Ordering::Relaxed);
                     return Ok(written);
                 }
@@ -140,25 +212,29 @@ impl Index {
         }
     }
 
-    /// Makes changes visible that have been unseen for longer than the interval.
+    /// Refreshes the index if its oldest unpublished change is older than the refresh interval.
     pub(crate) fn refresh_if_due(&self, now: Duration, default: Duration) -> Result<()> {
-        let Some(since) = self.shard.dirty_since() else {
+        let Some(since) = self.shards.iter().filter_map(Shard::unpublished_since).min() else {
             return Ok(());
         };
         match self.settings.read().refresh_interval(default) {
             Some(interval) if now.saturating_sub(since) >= interval => {}
             _ => return Ok(()),
         }
-        self.shard.refresh()
+        self.refresh()
     }
 
-    /// The index as queries see it, for as long as `mapping` is held.
-    pub(crate) fn context<'a>(&'a self, mapping: &'a Mapping, now: i64, most_clauses: usize) -> Context<'a> {
+    /// The context in which queries are parsed.
+    pub(crate) fn context<'a>(&'a self, mapping: &'a Mapping, cluster: &'a Cluster) -> Context<'a> {
+        let limits = &cluster.options.limits;
         Context {
             index: &self.name,
             mapping,
-            now,
-            most_clauses,
+            now: cluster.now(),
+            most_clauses: limits.clauses,
+            depth: limits.depth,
+            documents: Some(cluster),
+            names: None,
         }
     }
 }

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::options::Options;
+use crate::query::Documents;
 
 pub(crate) use index::{Alias, Index};
 pub(crate) use names::Expand;
@@ -211,9 +212,23 @@ impl Cluster {
         Ok(index)
     }
 
+    /// Removes an index; returns whether it existed.
     pub(crate) fn remove(&self, name: &str) -> bool {
         let removed = self.indices.write().remove(name).is_some();
         self.changed();
         removed
+    }
+}
+
+impl Documents for Cluster {
+    fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>> {
+        let Some(index) = self.index(index) else {
+            return Ok(None);
+        };
+        let (_, shard) = index.shard_of(id, routing)?;
+        shard
+            .get(type_name, id)?
+            .map(|(_, stored)| crate::json::value(stored.source()))
+            .transpose()
     }
 }

@@ -5,6 +5,43 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+/// Prefixes of the settings that an open index can change, without `index.`.
+const DYNAMIC: [&str; 18] = [
+    "number_of_replicas",
+    "auto_expand_replicas",
+    "refresh_interval",
+    "blocks.",
+    "routing.",
+    "translog.",
+    "merge.",
+    "search.slowlog.",
+    "indexing.slowlog.",
+    "cache.",
+    "gc_deletes",
+    "codec",
+    "compound",
+    "concurrency",
+    "ttl.disable_purge",
+    "warmer.enabled",
+    "recovery.",
+    "store.throttle.",
+];
+
+/// A section whose names are numbers is a list.
+fn listed(value: Value) -> Value {
+    let Value::Object(object) = value else {
+        return value;
+    };
+    let is_list = !object.is_empty() && (0..object.len()).all(|at| object.contains_key(&at.to_string()));
+    let inner = object.into_iter().map(|(name, value)| (name, listed(value)));
+    if is_list {
+        let by_place: BTreeMap<usize, Value> = inner.map(|(name, value)| (name.parse().unwrap_or(0), value)).collect();
+        by_place.into_values().collect()
+    } else {
+        Value::Object(inner.collect())
+    }
+}
+
 /// The settings of an index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
@@ -113,7 +150,20 @@ impl Settings {
             }
             *at = json!(value);
         }
-        shown
+        listed(shown)
+    }
+
+    /// Names of the settings that an open index cannot change.
+    pub(crate) fn not_dynamic(&self) -> Vec<&str> {
+        let dynamic = |name: &str| {
+            let name = name.strip_prefix("index.").unwrap_or(name);
+            DYNAMIC.iter().any(|prefix| name.starts_with(prefix))
+        };
+        self.flat
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !dynamic(name))
+            .collect()
     }
 
     /// The settings as they are shown: flat.

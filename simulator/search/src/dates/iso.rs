@@ -81,6 +81,33 @@ pub(super) fn parse(text: &str, fill: Fill) -> Option<i64> {
     Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + milli - offset * 1000)
 }
 
+/// The byte at which a text stops being a date.
+pub(super) fn malformed_at(text: &str) -> usize {
+    let digits = |at: usize, most: usize| {
+        text.get(at..)
+            .map_or(0, |rest| rest.bytes().take(most).take_while(u8::is_ascii_digit).count())
+    };
+    let mut at = usize::from(text.starts_with(['-', '+']));
+    match digits(at, 9) {
+        0 => return 0,
+        count => at += count,
+    }
+    // Each part is optional together with the sign before it.
+    for (signs, most) in [("-", 2), ("-", 2), ("T", 2), (":", 2), (":", 2), (".,", 9)] {
+        if !text
+            .get(at..)
+            .is_some_and(|rest| rest.starts_with(|c| signs.contains(c)))
+        {
+            continue;
+        }
+        match digits(at + 1, most) {
+            0 => break,
+            count => at += 1 + count,
+        }
+    }
+    at
+}
+
 fn date(cursor: &mut Cursor<'_>) -> Option<civil::Date> {
     let negative = cursor.take('-');
     if !negative {

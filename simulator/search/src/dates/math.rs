@@ -116,6 +116,7 @@ pub(crate) fn parse_math(text: &str, format: &DateFormat, now: i64, fill: Fill, 
             "failed to parse date field [{text}], tried both date format [{}], and timestamp number",
             format.as_str()
         ))
+        .caused_by(format.invalid(text))
     };
     let zoned = |millis: i64, source: &str| {
         let time = source.split_once('T').map_or("", |(_, time)| time);

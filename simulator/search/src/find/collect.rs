@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use super::sort::{SortSpec, SortValue, compare};
+use crate::find::sort::{SortSpec, SortValue, compare};
 
 /// A document that matched.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
-    /// The number of its index among those that are searched.
+    /// Position of its shard among those that are searched.
     pub(crate) index: usize,
     /// The number of its segment in the view.
     pub(crate) segment: usize,
@@ -19,8 +19,21 @@ pub(crate) struct Candidate {
     pub(crate) sort: Vec<SortValue>,
 }
 
-/// Keeps the best `limit` of the candidates that it is given in the order of index, segment and document.
-pub(crate) struct Top {
+impl Candidate {
+    /// A candidate that is ordered by its score.
+    pub(crate) fn new(index: usize, segment: usize, doc: u32, score: f32) -> Candidate {
+        Candidate {
+            index,
+            segment,
+            doc,
+            score,
+            sort: vec![],
+        }
+    }
+}
+
+/// The best `limit` candidates. Candidates are pushed in the order of shard, segment and document.
+pub(crate) struct TopDocs {
     specs: Vec<SortSpec>,
     limit: usize,
     kept: Vec<Candidate>,
@@ -28,13 +41,13 @@ pub(crate) struct Top {
     threshold: f32,
 }
 
-impl Top {
-    pub(crate) fn new(specs: &[SortSpec], limit: usize) -> Top {
-        Top {
+impl TopDocs {
+    pub(crate) fn new(specs: &[SortSpec], limit: usize) -> TopDocs {
+        TopDocs {
             specs: specs.to_vec(),
             limit,
             kept: Vec::new(),
-            // Where none are kept, none are wanted.
+            // With a limit of 0 no candidate is kept.
             threshold: if limit == 0 { f32::INFINITY } else { f32::NEG_INFINITY },
         }
     }
@@ -55,7 +68,7 @@ impl Top {
             return;
         }
         self.kept.push(candidate);
-        if self.kept.len() >= (self.limit * 2).max(64) {
+        if self.kept.len() >= self.limit.saturating_mul(2).max(64) {
             self.shrink();
         }
     }
@@ -73,7 +86,7 @@ impl Top {
         if self.kept.len() > self.limit {
             let specs = &self.specs;
             self.kept
-                .select_nth_unstable_by(self.limit - 1, |a, b| Top::order(specs, a, b));
+                .select_nth_unstable_by(self.limit - 1, |a, b| TopDocs::order(specs, a, b));
             self.kept.truncate(self.limit);
             if self.specs.is_empty()
                 && let Some(last) = self.kept.last()
@@ -87,7 +100,7 @@ impl Top {
     pub(crate) fn finish(mut self) -> Vec<Candidate> {
         self.shrink();
         let specs = &self.specs;
-        self.kept.sort_unstable_by(|a, b| Top::order(specs, a, b));
+        self.kept.sort_unstable_by(|a, b| TopDocs::order(specs, a, b));
         self.kept
     }
 }

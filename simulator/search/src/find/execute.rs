@@ -1,39 +1,31 @@
-//! Runs a search over the indices that it is for.
+//! Runs a search over the shards that it names.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::collect::{Candidate, Top};
-use super::request::{QuerySource, SearchRequest};
-use super::sort::SortReader;
-use crate::aggs::{self, Matches};
+use crate::aggs::{self, Matches, facets};
 use crate::cluster::{Cluster, Expand, Index};
 use crate::error::{Result, SearchError};
+use crate::find::collect::{Candidate, TopDocs};
+use crate::find::prepare::{Searched, Target, prepare};
+use crate::find::request::SearchRequest;
+use crate::find::rescore::rescore;
+use crate::find::sort::SortReader;
 use crate::index::View;
-use crate::query::{Context, Query, parse_body, parse_string};
-use crate::score::{END, Scorer, Weight};
+use crate::query::QueryField;
+use crate::score::{END, Scorer, Statistics};
 
-/// An index that refused.
+/// A shard that failed.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) index: String,
-    pub(crate) shards: u32,
+    pub(crate) shard: u32,
     pub(crate) error: SearchError,
 }
 
-/// An index that is searched: what of it, and with what.
-pub(crate) struct Searched {
-    pub(crate) index: Arc<Index>,
-    pub(crate) view: Arc<View>,
-    pub(crate) weight: Weight,
-    pub(crate) query: Query,
-    post_filter: Option<Weight>,
-}
-
-/// What a search came to.
+/// Result of a search.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) total: u64,
@@ -41,185 +33,287 @@ pub(crate) struct Outcome {
     pub(crate) hits: Vec<Candidate>,
     pub(crate) searched: Vec<Searched>,
     pub(crate) failures: Vec<Failure>,
+    /// Number of shards, failed ones included.
     pub(crate) shards: u32,
     pub(crate) aggregations: Option<Value>,
+    pub(crate) facets: Option<Value>,
     pub(crate) terminated_early: bool,
     pub(crate) timed_out: bool,
 }
 
 impl Outcome {
-    /// How many shards refused.
+    /// Number of failed shards.
     pub(crate) fn failed(&self) -> u32 {
-        self.failures.iter().map(|failure| failure.shards).sum()
+        u32::try_from(self.failures.len()).unwrap_or(u32::MAX)
     }
 
-    /// The `_shards` of an answer.
-    pub(crate) fn shards_json(&self) -> Value {
+    /// Brings the hits into the order of a scan, which returns `size` hits of every shard at a time; returns the size of its pages.
+    pub(crate) fn scan(&mut self, size: usize) -> usize {
+        self.max_score = Some(0.0);
+        let mut by_shard: BTreeMap<usize, Vec<Candidate>> = BTreeMap::new();
+        for mut hit in self.hits.drain(..) {
+            hit.score = 0.0;
+            by_shard.entry(hit.index).or_default().push(hit);
+        }
+        let mut queues: Vec<_> = by_shard
+            .into_values()
+            .map(|mut hits| {
+                hits.sort_by_key(|hit| (hit.segment, hit.doc));
+                hits.into_iter()
+            })
+            .collect();
+        let step = size.max(1);
+        while queues.iter().any(|queue| queue.len() > 0) {
+            for queue in &mut queues {
+                self.hits.extend(queue.by_ref().take(step));
+            }
+        }
+        size.saturating_mul(self.searched.len())
+    }
+
+    /// `_shards` of a response; `show` gives a failure.
+    pub(crate) fn shards_json(&self, show: impl Fn(&Failure) -> Value) -> Value {
         let failed = self.failed();
         let mut shown = json!({"total": self.shards, "successful": self.shards - failed, "failed": failed});
         if failed > 0 {
-            let failures = self.failures.iter().flat_map(|failure| {
-                (0..failure.shards).map(move |shard| json!({"index": failure.index, "shard": shard, "status": failure.error.status, "reason": format!("SearchParseException[[{}][{shard}]: from[-1],size[-1]: Parse Failure [Failed to parse source]]; nested: {}", failure.index, failure.error)}))
-            });
-            shown["failures"] = failures.collect();
+            shown["failures"] = self.failures.iter().map(show).collect();
         }
         shown
     }
-}
 
-/// The refusal of a search that every index refuses.
-fn all_failed(failures: &[Failure]) -> SearchError {
-    let status = failures.iter().map(|failure| failure.error.status).max().unwrap_or(503);
-    let reasons: Vec<String> = failures
-        .iter()
-        .map(|failure| {
-            format!(
-                "{{[{}][0]: SearchParseException[[{}][0]: from[-1],size[-1]: Parse Failure [Failed to parse source]]; nested: {}}}",
-                failure.index, failure.index, failure.error
-            )
-        })
-        .collect();
-    SearchError::new(
-        status,
-        "SearchPhaseExecutionException",
-        format!(
-            "Failed to execute phase [query], all shards failed; shardFailures {}",
-            reasons.join("")
-        ),
-    )
-}
-
-/// The query of a request against one index, with the types and the alias filters that narrow it.
-pub(crate) fn prepare_query(
-    context: &Context<'_>,
-    source: &QuerySource,
-    types: &[String],
-    filters: &[Value],
-    depth: usize,
-) -> Result<Query> {
-    let query = match source {
-        QuerySource::All => crate::query::QueryKind::All.into(),
-        QuerySource::Text(text, settings) => parse_string(context, text, settings)?,
-        QuerySource::Body(body) => parse_body(context, body, depth)?,
-    };
-    let mut narrowing = Vec::new();
-    if !types.is_empty() {
-        let named: Vec<&str> = context
-            .mapping
-            .type_names()
-            .filter(|name| types.iter().any(|wanted| crate::pattern::matches(wanted, name)))
+    /// The error of a search in which every shard failed.
+    pub(crate) fn all_failed(&self, phase: &str, node: impl Fn(u32) -> String) -> Option<SearchError> {
+        if self.failures.is_empty() || self.failed() < self.shards {
+            return None;
+        }
+        let status = self
+            .failures
+            .iter()
+            .map(|failure| failure.error.status)
+            .max()
+            .unwrap_or(503);
+        let reasons: String = self
+            .failures
+            .iter()
+            .map(|failure| {
+                let Failure { index, shard, error } = failure;
+                format!("{{[{}][{index}][{shard}]: {error}}}", node(*shard))
+            })
             .collect();
-        narrowing.push(Query::any(
-            named.into_iter().map(|name| context.of_type(name)).collect(),
-        ));
+        Some(SearchError::new(
+            status,
+            "SearchPhaseExecutionException",
+            format!("Failed to execute phase [{phase}], all shards failed; shardFailures {reasons}"),
+        ))
     }
-    if !filters.is_empty() {
-        narrowing.push(Query::any(
-            filters
-                .iter()
-                .map(|filter| parse_body(context, filter, depth))
-                .collect::<Result<Vec<_>>>()?,
-        ));
-    }
-    Ok(if narrowing.is_empty() {
-        query
-    } else {
-        query.filtered(Query::every(narrowing))
-    })
 }
 
-/// Resolves the names of indices and searches them.
+/// Document frequency and number of documents over all shards of a search.
+fn global_statistics<'a>(
+    shards: &'a [(std::sync::Arc<Index>, std::sync::Arc<View>)],
+) -> impl Fn(&QueryField, &str) -> Result<(u32, u32)> + 'a {
+    move |field, text| {
+        let (mut doc_freq, mut max_doc) = (0u32, 0u32);
+        for (index, view) in shards {
+            max_doc = max_doc.saturating_add(view.max_doc());
+            let mapping = index.mapping.read();
+            if let Some(field) = mapping.field(&field.name) {
+                doc_freq = doc_freq.saturating_add(view.doc_freq(field.ordinal, text)?);
+            }
+        }
+        Ok((doc_freq, max_doc))
+    }
+}
+
+/// Searches the indices that an expression names. Failures of shards are part of the outcome.
 ///
 /// # Errors
-/// An index that is not there, or a query that every index refuses.
+/// A missing index, or an aggregation that fails.
 pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &SearchRequest) -> Result<Outcome> {
     let targets = cluster.resolve(names, expand)?;
-    let now = cluster.now();
-    let limits = &cluster.options.limits;
     let mut outcome = Outcome::default();
-    for (index, filters) in targets {
+    for (index, _) in &targets {
         index.refresh_if_due((cluster.options.ticks)(), cluster.options.refresh_interval)?;
-        let shards = index.shards();
-        outcome.shards += shards;
-        index.counters.searched.fetch_add(1, Ordering::Relaxed);
-        let prepared = {
-            let mapping = index.mapping.read();
-            let context = index.context(&mapping, now, limits.clauses);
-            let view = index.shard.view();
-            prepare_query(&context, &request.query, &request.types, &filters, limits.depth).and_then(|query| {
-                let weight = Weight::of(&query, &view, &index.shard)?;
-                let post_filter = match &request.post_filter {
-                    None => None,
-                    Some(filter) => Some(Weight::of(
-                        &parse_body(&context, filter, limits.depth)?,
-                        &view,
-                        &index.shard,
-                    )?),
-                };
-                for segment in &view.segments {
-                    SortReader::new(&request.sort, &mapping, &index.name, segment)?;
-                }
-                Ok((view, weight, query, post_filter))
-            })
-        };
-        match prepared {
-            Ok((view, weight, query, post_filter)) => outcome.searched.push(Searched {
-                index,
-                view,
-                weight,
-                query,
-                post_filter,
-            }),
-            Err(error) => outcome.failures.push(Failure {
-                index: index.name.clone(),
-                shards,
-                error,
-            }),
-        }
+        index
+            .counters
+            .searched
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
-    if outcome.searched.is_empty() && !outcome.failures.is_empty() {
-        return Err(all_failed(&outcome.failures));
+    let views: Vec<_> = if request.search_type.is_dfs() {
+        targets
+            .iter()
+            .flat_map(|(index, _)| index.views().into_iter().map(|view| (index.clone(), view)))
+            .collect()
+    } else {
+        vec![]
+    };
+    let global = global_statistics(&views);
+    let statistics: Option<&Statistics<'_>> = if request.search_type.is_dfs() {
+        Some(&global)
+    } else {
+        None
+    };
+    for (index, filters) in &targets {
+        let boost = request
+            .indices_boost
+            .iter()
+            .find(|(name, _)| *name == index.name || index.aliases.read().contains_key(name))
+            .map_or(1.0, |(_, boost)| *boost);
+        for (number, shard) in (0u32..).zip(&index.shards) {
+            outcome.shards += 1;
+            let target = Target {
+                index,
+                number,
+                shard,
+                filters,
+                boost,
+            };
+            match prepare(cluster, request, &target, statistics) {
+                Ok(searched) => outcome.searched.push(searched),
+                Err(error) => outcome.failures.push(Failure {
+                    index: index.name.clone(),
+                    shard: number,
+                    error,
+                }),
+            }
+        }
     }
     execute(cluster, request, &mut outcome)?;
     Ok(outcome)
 }
 
-/// Finds the hits of what has been prepared.
-pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) -> Result<()> {
-    let by_score = request.sort.is_empty()
-        || matches!(request.sort.as_slice(), [only] if only.field == "_score" && only.descending);
-    let specs = if by_score { &[][..] } else { &request.sort };
-    let mut top = Top::new(specs, request.from + request.size);
-    let tracks = by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score");
-    let mut best = f32::NEG_INFINITY;
-    let mut matches = Matches::default();
-    let deadline = request
-        .timeout
-        .map(|timeout| (cluster.options.ticks)().saturating_add(timeout));
-    let keeps = request.aggregations.is_some();
-    // Only the best hits of a bucket need scores where no hits are asked for.
-    let bucket_scores = request
-        .aggregations
-        .as_ref()
-        .is_some_and(|wanted| wanted.to_string().contains("top_hits"));
-    let tracks = tracks && request.size > 0 || bucket_scores;
-    for (number, searched) in outcome.searched.iter().enumerate() {
+/// Collects the hits of a search whose shards have been prepared.
+struct Collection<'a> {
+    request: &'a SearchRequest,
+    by_score: bool,
+    /// Whether the scores of hits are needed.
+    scores: bool,
+    /// Whether the documents are kept for aggregations, and whether with their scores.
+    keeps: bool,
+    keeps_scores: bool,
+    limit: usize,
+    deadline: Option<Duration>,
+    best: f32,
+    matches: Matches,
+}
+
+fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) -> Result<()> {
+    let by_score = request.sort.is_empty();
+    let limit = request
+        .from
+        .saturating_add(request.page())
+        .min(cluster.options.limits.window.saturating_add(1));
+    let keeps_scores = request.aggregations.as_deref().is_some_and(aggs::need_scores);
+    let mut collection = Collection {
+        request,
+        by_score,
+        scores: limit > 0
+            && (by_score || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score"))
+            || keeps_scores,
+        keeps: request.aggregations.is_some() || request.facets.is_some(),
+        keeps_scores,
+        limit,
+        deadline: request
+            .timeout
+            .filter(|timeout| !timeout.is_zero())
+            .map(|timeout| (cluster.options.ticks)().saturating_add(timeout)),
+        best: f32::NEG_INFINITY,
+        matches: Matches::default(),
+    };
+    let separate = request.search_type.fetches_every_page() || !request.rescore.is_empty();
+    let mut hits = Vec::new();
+    let mut top = TopDocs::new(&request.sort, limit);
+    let searched = std::mem::take(&mut outcome.searched);
+    for (number, shard) in searched.iter().enumerate() {
+        collection.shard(cluster, number, shard, &mut top, outcome)?;
+        if separate {
+            let mut own = std::mem::replace(&mut top, TopDocs::new(&request.sort, limit)).finish();
+            rescore(cluster, request, shard, &mut own)?;
+            hits.extend(own);
+        }
+    }
+    outcome.searched = searched;
+    outcome.max_score = match request.page() {
+        0 => Some(0.0),
+        _ if outcome.shards == 0 => Some(0.0),
+        _ => (collection.scores && (by_score || request.track_scores) && outcome.total > 0).then_some(collection.best),
+    };
+    outcome.hits = if separate {
+        let mut merged = TopDocs::new(&request.sort, hits.len());
+        hits.into_iter().for_each(|hit| merged.push(hit));
+        merged.finish()
+    } else {
+        top.finish()
+    };
+    if outcome.hits.len() > cluster.options.limits.window {
+        return Err(SearchError::new(
+            400,
+            "QueryPhaseExecutionException",
+            format!(
+                "Result window is too large, at most [{}] hits can be returned",
+                cluster.options.limits.window
+            ),
+        ));
+    }
+    if request.search_type.fetches_every_page() {
+        outcome.hits.truncate(limit.saturating_mul(outcome.searched.len()));
+    } else {
+        outcome.hits.truncate(limit);
+        outcome.hits.drain(..request.from.min(outcome.hits.len()));
+    }
+    let aggregated = match &request.aggregations {
+        Some(wanted) => aggs::aggregate(cluster, &outcome.searched, wanted, &collection.matches).map(Some),
+        None => Ok(None),
+    };
+    match aggregated {
+        Ok(aggregations) => outcome.aggregations = aggregations,
+        // What fails while documents are collected fails on every shard.
+        Err(error) => {
+            for searched in outcome.searched.drain(..) {
+                outcome.failures.push(Failure {
+                    index: searched.index.name.clone(),
+                    shard: searched.number,
+                    error: error.clone(),
+                });
+            }
+        }
+    }
+    if let Some(wanted) = &request.facets {
+        outcome.facets = Some(facets::facets(cluster, &outcome.searched, wanted, &collection.matches)?);
+    }
+    Ok(())
+}
+
+impl Collection<'_> {
+    /// Collects the hits of one shard.
+    fn shard(
+        &mut self,
+        cluster: &Cluster,
+        number: usize,
+        searched: &Searched,
+        top: &mut TopDocs,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let request = self.request;
         let mapping = searched.index.mapping.read();
-        let mut found_here = 0;
+        let unfiltered =
+            searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
+        let plain = unfiltered && !self.keeps;
+        let mut collected = 0;
         for (at, view) in searched.view.segments.iter().enumerate() {
-            if deadline.is_some_and(|deadline: Duration| (cluster.options.ticks)() > deadline) {
+            if self
+                .deadline
+                .is_some_and(|deadline| (cluster.options.ticks)() > deadline)
+            {
                 outcome.timed_out = true;
                 break;
             }
-            let plain = searched.post_filter.is_none()
-                && request.min_score.is_none()
-                && request.terminate_after.is_none()
-                && !keeps;
-            // Where all matches score the same and enough have been found, the others only count.
-            let settled =
-                |top: &Top| by_score && plain && searched.weight.constant().is_some_and(|score| !top.wants(score));
+            // Where all matches have the same score and enough are collected, the others are only counted.
+            let settled = |top: &TopDocs| {
+                self.by_score && plain && searched.weight.constant().is_some_and(|score| !top.wants(score))
+            };
             if plain
-                && (request.from + request.size == 0 || settled(&top))
+                && (self.limit == 0 || settled(top))
                 && let Some(count) = searched.weight.count(at, view)
             {
                 outcome.total += count;
@@ -228,73 +322,62 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
             let Some(mut scorer) = searched.weight.scorer(at, view)? else {
                 continue;
             };
-            if view.dead.is_none() && by_score && plain && tracks && searched.weight.constant().is_none() {
+            if view.deleted.is_none() && self.by_score && plain && self.scores && searched.weight.constant().is_none() {
+                let best = &mut self.best;
                 outcome.total += scorer.best(top.threshold(), &mut |doc, score| {
-                    best = best.max(score);
-                    top.push(Candidate {
-                        index: number,
-                        segment: at,
-                        doc,
-                        score,
-                        sort: vec![],
-                    });
+                    *best = best.max(score);
+                    top.push(Candidate::new(number, at, doc, score));
                     top.threshold()
                 });
                 continue;
             }
-            let unfiltered =
-                searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
-            if view.dead.is_none() && unfiltered && keeps && !bucket_scores && request.from + request.size == 0 {
+            if view.deleted.is_none() && unfiltered && self.keeps && !self.keeps_scores && self.limit == 0 {
                 let mut docs = Vec::new();
                 scorer.fill(&mut docs);
                 outcome.total += docs.len() as u64;
-                matches.push(number, at, docs, vec![]);
+                self.matches.push(number, at, docs, vec![]);
                 continue;
             }
             let mut filter = match &searched.post_filter {
                 None => None,
                 Some(weight) => Some(weight.scorer(at, view)?),
             };
-            let reader = SortReader::new(specs, &mapping, &searched.index.name, view)?;
-            let mut docs = Vec::new();
-            let mut scores = Vec::new();
+            let reader = SortReader::new(&request.sort, &mapping, view)?;
+            let (mut docs, mut scores) = (Vec::new(), Vec::new());
             let mut doc = scorer.doc();
             while doc != END {
-                if view.is_alive(doc) {
-                    let score = if tracks || request.min_score.is_some() {
+                if view.is_live(doc) {
+                    let score = if self.scores || request.min_score.is_some() {
                         scorer.score()
                     } else {
                         0.0
                     };
                     if request.min_score.is_none_or(|least| score >= least) {
-                        if keeps {
+                        if self.keeps {
                             docs.push(doc);
-                            if bucket_scores {
+                            if self.keeps_scores {
                                 scores.push(score);
                             }
                         }
                         if passes(&mut filter, doc) {
                             outcome.total += 1;
-                            found_here += 1;
-                            best = best.max(score);
-                            if !by_score || top.wants(score) {
+                            collected += 1;
+                            self.best = self.best.max(score);
+                            if !self.by_score || top.wants(score) {
                                 top.push(Candidate {
-                                    index: number,
-                                    segment: at,
-                                    doc,
-                                    score,
                                     sort: reader.read(doc, score),
+                                    ..Candidate::new(number, at, doc, score)
                                 });
                             }
-                            if request.terminate_after.is_some_and(|most| found_here >= most) {
+                            if request.terminate_after.is_some_and(|most| collected >= most) {
                                 outcome.terminated_early = true;
                                 break;
                             }
                         }
                     }
                 }
-                if view.dead.is_none()
-                    && settled(&top)
+                if view.deleted.is_none()
+                    && settled(top)
                     && let Some(rest) = scorer.remaining()
                 {
                     outcome.total += rest;
@@ -302,25 +385,15 @@ pub(crate) fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut 
                 }
                 doc = scorer.advance();
             }
-            if keeps && !docs.is_empty() {
-                matches.push(number, at, docs, scores);
+            if self.keeps && !docs.is_empty() {
+                self.matches.push(number, at, docs, scores);
             }
-            if request.terminate_after.is_some_and(|most| found_here >= most) {
+            if request.terminate_after.is_some_and(|most| collected >= most) {
                 break;
             }
         }
+        Ok(())
     }
-    outcome.max_score = match request.size {
-        0 => Some(0.0),
-        _ if outcome.shards == 0 => Some(0.0),
-        _ => (tracks && outcome.total > 0).then_some(best),
-    };
-    outcome.hits = top.finish();
-    outcome.hits.drain(..request.from.min(outcome.hits.len()));
-    if let Some(wanted) = &request.aggregations {
-        outcome.aggregations = Some(aggs::aggregate(cluster, &outcome.searched, wanted, matches)?);
-    }
-    Ok(())
 }
 
 fn passes(filter: &mut Option<Option<Box<dyn Scorer>>>, doc: u32) -> bool {
@@ -337,7 +410,7 @@ pub(crate) fn best_of(
     request: &SearchRequest,
     matches: &Matches,
 ) -> Result<(Vec<Candidate>, Option<f32>)> {
-    let mut top = Top::new(&request.sort, request.from + request.size);
+    let mut top = TopDocs::new(&request.sort, request.from.saturating_add(request.page()));
     let mut best: Option<f32> = None;
     for set in &matches.sets {
         let Some(own) = searched.get(set.index) else {
@@ -346,16 +419,13 @@ pub(crate) fn best_of(
         let Some(view) = own.view.segments.get(set.segment) else {
             continue;
         };
-        let reader = SortReader::new(&request.sort, &own.index.mapping.read(), &own.index.name, view)?;
+        let reader = SortReader::new(&request.sort, &own.index.mapping.read(), view)?;
         for (at, doc) in set.docs.iter().enumerate() {
-            let score = &set.score(at);
-            best = Some(best.map_or(*score, |best| best.max(*score)));
+            let score = set.score(at);
+            best = Some(best.map_or(score, |best| best.max(score)));
             top.push(Candidate {
-                index: set.index,
-                segment: set.segment,
-                doc: *doc,
-                score: *score,
-                sort: reader.read(*doc, *score),
+                sort: reader.read(*doc, score),
+                ..Candidate::new(set.index, set.segment, *doc, score)
             });
         }
     }

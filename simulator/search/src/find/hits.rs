@@ -2,27 +2,40 @@
 
 use serde_json::{Map, Value, json};
 
-use super::collect::Candidate;
-use super::execute::Searched;
-use super::request::SearchRequest;
-use super::source::{SourceFilter, extract};
+use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
+use crate::find::collect::Candidate;
+use crate::find::prepare::Searched;
+use crate::find::request::SearchRequest;
+use crate::find::source::{SourceFilter, extract};
 use crate::highlight;
 use crate::mapping::Kind;
 use crate::score::{explain, shown as shown_score};
 
-/// One hit of a search.
-pub(crate) fn render(request: &SearchRequest, searched: &[Searched], hit: &Candidate) -> Result<Value> {
+/// One hit of a search; with the node of its shard if scores are explained.
+pub(crate) fn render(
+    cluster: &Cluster,
+    request: &SearchRequest,
+    searched: &[Searched],
+    hit: &Candidate,
+    node: Option<String>,
+) -> Result<Value> {
     let gone = || SearchError::engine("a hit of no index");
     let searched = searched.get(hit.index).ok_or_else(gone)?;
     let by_field = !request.sort.is_empty();
     let scored = !by_field || request.track_scores || request.sort.iter().any(|spec| spec.field == "_score");
-    let mut shown = hit_json(request, searched, hit, scored)?;
+    let mut shown = hit_json(cluster, request, searched, hit, scored)?;
+    if request.explain {
+        shown.shift_insert(0, "_shard".to_owned(), json!(searched.number));
+        if let Some(node) = node {
+            shown.shift_insert(1, "_node".to_owned(), json!(node));
+        }
+    }
     if by_field {
         let values: Vec<Value> = if hit.sort.is_empty() {
             vec![shown_score(hit.score)]
         } else {
-            hit.sort.iter().map(super::sort::SortValue::json).collect()
+            hit.sort.iter().map(crate::find::sort::SortValue::json).collect()
         };
         shown.insert("sort".to_owned(), values.into());
     }
@@ -30,7 +43,13 @@ pub(crate) fn render(request: &SearchRequest, searched: &[Searched], hit: &Candi
 }
 
 /// One hit, without what orders it.
-fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, scored: bool) -> Result<Map<String, Value>> {
+fn hit_json(
+    cluster: &Cluster,
+    request: &SearchRequest,
+    searched: &Searched,
+    hit: &Candidate,
+    scored: bool,
+) -> Result<Map<String, Value>> {
     let view = searched
         .view
         .segments
@@ -44,17 +63,22 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
     if request.version {
         shown.insert(
             "_version".to_owned(),
-            json!(searched.index.shard.version(stored.type_name(), stored.id())),
+            json!(
+                searched
+                    .shard()
+                    .and_then(|shard| shard.version(stored.type_name(), stored.id()))
+            ),
         );
     }
     shown.insert(
         "_score".to_owned(),
         if scored { shown_score(hit.score) } else { Value::Null },
     );
-    let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let source: Value = crate::json::value(stored.source())?;
     let whole = SourceFilter::default();
     let filter = match (&request.source, &request.fields) {
         (Some(filter), _) => filter.enabled.then_some(filter),
+        (None, None) if !request.partial_fields.is_empty() => None,
         (None, None) => Some(&whole),
         (None, Some(fields)) => fields.iter().any(|field| field == "_source").then_some(&whole),
     };
@@ -64,8 +88,10 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
     let mut fields = Map::new();
     let mapping = searched.index.mapping.read();
     for wanted in request.fields.iter().flatten().filter(|field| *field != "_source") {
+        // A pattern means stored fields only.
         let names = if wanted.contains('*') {
-            mapping.field_names(wanted)
+            let stored = |name: &String| mapping.exact_field(name).is_some_and(|field| field.field_type.store);
+            mapping.field_names(wanted).into_iter().filter(stored).collect()
         } else {
             vec![wanted.clone()]
         };
@@ -79,6 +105,9 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
                 fields.insert(name, values.into());
             }
         }
+    }
+    for (name, filter) in &request.partial_fields {
+        fields.insert(name.clone(), json!([filter.apply(&source)]));
     }
     for name in &request.fielddata_fields {
         let Some(field) = mapping.field(name) else {
@@ -99,7 +128,7 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
                     })
                     .collect()
             }
-            Kind::Binary => vec![],
+            Kind::Binary | Kind::GeoPoint => vec![],
             _ => {
                 let terms = view.segment.ordinals(field.ordinal)?;
                 terms
@@ -117,12 +146,27 @@ fn hit_json(request: &SearchRequest, searched: &Searched, hit: &Candidate, score
         shown.insert("fields".to_owned(), fields.into());
     }
     if let Some(wanted) = &request.highlight {
-        let found = highlight::highlight(wanted, &searched.query, &mapping, &source)?;
+        let found = {
+            let context = searched.index.context(&mapping, cluster);
+            highlight::highlight(wanted, &searched.query, &context, &source)?
+        };
         if !found.is_empty() {
             shown.insert("highlight".to_owned(), found.into());
         }
     }
     drop(mapping);
+    let mut matched = Vec::new();
+    for (name, weight) in &searched.named {
+        if weight
+            .scorer(hit.segment, view)?
+            .is_some_and(|mut scorer| scorer.seek(hit.doc) == hit.doc)
+        {
+            matched.push(name);
+        }
+    }
+    if !matched.is_empty() {
+        shown.insert("matched_queries".to_owned(), json!(matched));
+    }
     if request.explain {
         shown.insert(
             "_explanation".to_owned(),

@@ -1,17 +1,21 @@
-//! Searching: a request over several indices, their hits in one order.
+//! Searching: a request over the shards of several indices, their hits in one order.
 //!
-//! Promises: statistics and refusals are those of each index; hits of equal rank are in the order of their indices and of their arrival.
-//! Limits: a window of hits, a number of buckets.
+//! Guarantees: statistics and errors are those of each shard, unless the search type says otherwise; hits of equal rank are in the order of their
+//! shards and of their arrival.
+//! Limits: a bounded number of hits and buckets.
 //! Source: Elasticsearch 1.5's query-then-fetch.
 
 mod collect;
 mod execute;
 mod hits;
+mod prepare;
 mod request;
+mod rescore;
 mod sort;
 mod source;
 
-pub(crate) use execute::{Outcome, Searched, best_of, prepare_query, search};
+pub(crate) use execute::{Failure, Outcome, best_of, search};
 pub(crate) use hits::render;
-pub(crate) use request::{QuerySource, SearchRequest, operator};
+pub(crate) use prepare::{Searched, prepare_query};
+pub(crate) use request::{QuerySource, SearchRequest, SearchType, operator, time};
 pub(crate) use source::{SourceFilter, extract, names};

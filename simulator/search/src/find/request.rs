@@ -1,35 +1,112 @@
 //! What a search asks for: from the parameters of its URI and from its body.
+//!
+//! Guarantees: the elements of a source are read in their order, so that an error shows what was read before it.
+//! Source: Elasticsearch 1.5's `RestSearchAction`, `SearchSourceBuilder` and search parse elements.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::sort::{SortSpec, parse_sort, parse_sort_text};
-use super::source::{SourceFilter, names};
+use crate::aggs::{self, Aggregation};
 use crate::cluster::duration;
 use crate::error::{Result, SearchError};
+use crate::find::sort::{SortSpec, parse_sort, parse_sort_text};
+use crate::find::source::{SourceFilter, names};
+use crate::json;
+use crate::mapping::truth;
 use crate::options::Limits;
 use crate::query::{Operator, StringSettings};
 
-/// Where the query stands.
+/// Where the query comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum QuerySource {
-    /// Nowhere: everything is meant.
+    /// No query: all documents match.
     All,
-    /// In a query string.
+    /// A query string.
     Text(String, Box<StringSettings>),
-    /// In a body.
+    /// A query of the DSL.
     Body(Value),
+    /// A body that has no query that could be parsed.
+    Invalid(SearchError),
 }
 
-/// What a search asks for.
+/// An element of a source, in the order of reading.
 #[derive(Clone, Debug)]
+pub(crate) enum Element {
+    From(i64),
+    Size(i64),
+    Query,
+    PostFilter,
+    Sort,
+    Facets,
+    Invalid(SearchError),
+}
+
+/// A source of a search: its text and its elements.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) text: String,
+    pub(crate) elements: Vec<Element>,
+}
+
+/// How the shards are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SearchType {
+    #[default]
+    QueryThenFetch,
+    QueryAndFetch,
+    DfsQueryThenFetch,
+    DfsQueryAndFetch,
+    Count,
+    Scan,
+}
+
+impl SearchType {
+    pub(crate) fn parse(text: &str) -> Result<SearchType> {
+        Ok(match text {
+            "query_then_fetch" | "queryThenFetch" => SearchType::QueryThenFetch,
+            "query_and_fetch" | "queryAndFetch" => SearchType::QueryAndFetch,
+            "dfs_query_then_fetch" | "dfsQueryThenFetch" => SearchType::DfsQueryThenFetch,
+            "dfs_query_and_fetch" | "dfsQueryAndFetch" => SearchType::DfsQueryAndFetch,
+            "count" => SearchType::Count,
+            "scan" => SearchType::Scan,
+            other => return Err(SearchError::illegal(format!("No search type for [{other}]"))),
+        })
+    }
+
+    /// Whether scores use the statistics of all shards.
+    pub(crate) fn is_dfs(self) -> bool {
+        matches!(self, SearchType::DfsQueryThenFetch | SearchType::DfsQueryAndFetch)
+    }
+
+    /// Whether every shard returns its own page.
+    pub(crate) fn fetches_every_page(self) -> bool {
+        matches!(self, SearchType::QueryAndFetch | SearchType::DfsQueryAndFetch)
+    }
+
+    /// Name of the first phase, as errors give it.
+    pub(crate) fn phase(self, shards: u32) -> &'static str {
+        match self {
+            SearchType::QueryThenFetch | SearchType::DfsQueryThenFetch if shards == 1 => "query_fetch",
+            SearchType::QueryThenFetch | SearchType::Count => "query",
+            SearchType::QueryAndFetch => "query_fetch",
+            SearchType::DfsQueryThenFetch | SearchType::DfsQueryAndFetch => "dfs",
+            SearchType::Scan => "init_scan",
+        }
+    }
+}
+
+/// A search request.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SearchRequest {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) search_type: SearchType,
     pub(crate) query: QuerySource,
     pub(crate) post_filter: Option<Value>,
     pub(crate) from: usize,
-    pub(crate) size: usize,
+    /// Number of hits. Default: 10.
+    pub(crate) size: Option<usize>,
     pub(crate) sort: Vec<SortSpec>,
     pub(crate) track_scores: bool,
     pub(crate) min_score: Option<f32>,
@@ -40,42 +117,30 @@ pub(crate) struct SearchRequest {
     pub(crate) source: Option<SourceFilter>,
     pub(crate) fields: Option<Vec<String>>,
     pub(crate) fielddata_fields: Vec<String>,
+    pub(crate) partial_fields: Vec<(String, SourceFilter)>,
     pub(crate) highlight: Option<Value>,
-    pub(crate) aggregations: Option<Value>,
+    pub(crate) aggregations: Option<Vec<Aggregation>>,
+    pub(crate) facets: Option<Value>,
+    pub(crate) suggest: Option<Value>,
+    pub(crate) rescore: Vec<Value>,
+    /// Factor of the scores by name of index or alias.
+    pub(crate) indices_boost: Vec<(String, f32)>,
     pub(crate) types: Vec<String>,
 }
 
-impl Default for SearchRequest {
-    fn default() -> SearchRequest {
-        SearchRequest {
-            query: QuerySource::All,
-            post_filter: None,
-            from: 0,
-            size: 10,
-            sort: vec![],
-            track_scores: false,
-            min_score: None,
-            terminate_after: None,
-            timeout: None,
-            explain: false,
-            version: false,
-            source: None,
-            fields: None,
-            fielddata_fields: vec![],
-            highlight: None,
-            aggregations: None,
-            types: vec![],
-        }
+impl Default for QuerySource {
+    fn default() -> QuerySource {
+        QuerySource::All
     }
 }
 
-/// What parameters take for true.
+/// Value of a boolean parameter.
 pub(crate) fn flag(text: &str) -> bool {
     !matches!(text, "false" | "0" | "off" | "no")
 }
 
 /// The settings that parameters give a query string.
-pub(crate) fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> {
+fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> {
     let mut settings = StringSettings::default();
     if let Some(field) = params.get("df") {
         settings.fields = vec![(field.clone(), 1.0)];
@@ -92,167 +157,371 @@ pub(crate) fn operator(text: Option<&str>) -> Result<Operator> {
     match text.map(str::to_ascii_lowercase).as_deref() {
         None | Some("or") => Ok(Operator::Or),
         Some("and") => Ok(Operator::And),
-        Some(other) => Err(SearchError::illegal(format!(
-            "Unsupported defaultOperator [{other}], can either be [OR] or [AND]"
+        Some(_) => Err(SearchError::illegal(format!(
+            "Unsupported defaultOperator [{}], can either be [OR] or [AND]",
+            text.unwrap_or("")
         ))),
     }
 }
 
-fn count(name: &str, text: &str) -> Result<usize> {
-    text.parse()
-        .map_err(|_| SearchError::illegal(format!("Failed to parse int parameter [{name}] with value [{text}]")))
+fn whole(name: &str, text: &str) -> Result<i64> {
+    text.parse::<i32>().map(i64::from).map_err(|_| {
+        SearchError::illegal(format!("Failed to parse int parameter [{name}] with value [{text}]"))
+            .caused_by(SearchError::number(text))
+    })
+}
+
+/// A length of time in a parameter or a body.
+pub(crate) fn time(text: &str) -> Result<Duration> {
+    duration(text).ok_or_else(|| {
+        let digits =
+            text.trim_end_matches(|c: char| c.is_ascii_alphabetic() && text.starts_with(|c: char| c.is_ascii_digit()));
+        SearchError::parse(format!("Failed to parse [{text}]")).caused_by(SearchError::number(digits))
+    })
+}
+
+impl QuerySource {
+    /// The query of the parameter `q` or of a body with nothing but a query.
+    ///
+    /// # Errors
+    /// Parameters that cannot be parsed.
+    pub(crate) fn parse(params: &BTreeMap<String, String>, body: &[u8], limits: &Limits) -> Result<QuerySource> {
+        if let Some(text) = params.get("q") {
+            return QuerySource::text(text, params, limits);
+        }
+        if body.iter().all(u8::is_ascii_whitespace) {
+            return Ok(QuerySource::All);
+        }
+        Ok(match json::object(body) {
+            Err(error) => QuerySource::Invalid(error),
+            Ok(body) => match body.iter().find(|(key, _)| *key != "query") {
+                Some((other, _)) => {
+                    QuerySource::Invalid(SearchError::query(format!("request does not support [{other}]")))
+                }
+                None => body
+                    .get("query")
+                    .map_or(QuerySource::All, |query| QuerySource::Body(query.clone())),
+            },
+        })
+    }
+
+    fn text(text: &str, params: &BTreeMap<String, String>, limits: &Limits) -> Result<QuerySource> {
+        if text.len() > limits.query {
+            return Err(SearchError::query(format!(
+                "the query is longer than {} bytes",
+                limits.query
+            )));
+        }
+        Ok(QuerySource::Text(text.to_owned(), Box::new(string_settings(params)?)))
+    }
 }
 
 impl SearchRequest {
-    /// The request that parameters and a body make; parameters win.
-    pub(crate) fn parse(
-        params: &BTreeMap<String, String>,
-        body: Option<&Value>,
-        limits: &Limits,
-    ) -> Result<SearchRequest> {
+    /// The request of parameters and a body; parameters take precedence.
+    ///
+    /// # Errors
+    /// Parameters that cannot be parsed. A body that cannot be parsed fails on every shard instead.
+    pub(crate) fn parse(params: &BTreeMap<String, String>, body: &[u8], limits: &Limits) -> Result<SearchRequest> {
         let mut request = SearchRequest::default();
-        if let Some(body) = body {
-            request.read_body(body)?;
+        if !body.iter().all(u8::is_ascii_whitespace) {
+            request.read_source(body, limits);
         }
         request.read_params(params, limits)?;
-        if request.from.saturating_add(request.size) > limits.window {
-            return Err(SearchError::new(
-                400,
-                "QueryPhaseExecutionException",
-                format!(
-                    "Result window is too large, from + size must be less than or equal to: [{}] but was [{}]",
-                    limits.window,
-                    request.from.saturating_add(request.size)
-                ),
-            ));
+        Ok(request)
+    }
+
+    /// The request of an object that has been parsed already, such as the settings of `top_hits`.
+    ///
+    /// # Errors
+    /// An element that cannot be parsed.
+    pub(crate) fn of_object(object: &Map<String, Value>, limits: &Limits) -> Result<SearchRequest> {
+        let mut request = SearchRequest::default();
+        for (key, value) in object {
+            request.read_element(key, value, limits)?;
         }
         Ok(request)
     }
 
-    fn read_params(&mut self, params: &BTreeMap<String, String>, limits: &Limits) -> Result<()> {
-        for (name, text) in params {
-            match name.as_str() {
-                "q" => {
-                    if text.len() > limits.query {
-                        return Err(SearchError::query(format!(
-                            "the query is longer than {} bytes",
-                            limits.query
-                        )));
+    /// Number of hits of a page.
+    pub(crate) fn page(&self) -> usize {
+        if self.search_type == SearchType::Count {
+            0
+        } else {
+            self.size.unwrap_or(10)
+        }
+    }
+
+    fn read_source(&mut self, body: &[u8], limits: &Limits) {
+        let text = String::from_utf8_lossy(body).trim_start().to_owned();
+        let mut source = Source {
+            // What does not look like JSON has no text that could be shown.
+            text: if text.starts_with('{') { text } else { "_na_".to_owned() },
+            elements: Vec::new(),
+        };
+        match json::object(body) {
+            Err(error) => source.elements.push(Element::Invalid(error)),
+            Ok(object) => {
+                for (key, value) in &object {
+                    match self.read_element(key, value, limits) {
+                        Ok(element) => {
+                            let is_query = matches!(element, Some(Element::Query));
+                            source.elements.extend(element);
+                            // A query is one key; another one is not the end of the object that is expected.
+                            if let Some((second, inner)) = value
+                                .as_object()
+                                .filter(|_| is_query)
+                                .and_then(|query| query.iter().nth(1))
+                                && inner.is_object()
+                            {
+                                let reason = format!("Expected field name but got START_OBJECT \"{second}\"");
+                                source.elements.push(Element::Invalid(SearchError::parse(reason)));
+                                break;
+                            }
+                        }
+                        Err(error) => {
+                            source.elements.push(Element::Invalid(error));
+                            break;
+                        }
                     }
-                    self.query = QuerySource::Text(text.clone(), Box::new(string_settings(params)?));
                 }
-                "from" => self.from = count(name, text)?,
-                "size" => self.size = count(name, text)?,
-                "sort" => self.sort = parse_sort_text(text)?,
-                "track_scores" => self.track_scores = flag(text),
-                "explain" => self.explain = flag(text),
-                "version" => self.version = flag(text),
-                "terminate_after" => self.terminate_after = Some(count(name, text)? as u64).filter(|after| *after > 0),
-                "timeout" => {
-                    self.timeout =
-                        Some(duration(text).ok_or_else(|| SearchError::parse(format!("Failed to parse [{text}]")))?)
-                }
-                "min_score" => self.min_score = Some(text.parse().map_err(|_| SearchError::number(text))?),
-                "fields" => {
-                    self.fields = Some(
-                        text.split(',')
-                            .map(|field| field.trim().to_owned())
-                            .filter(|field| !field.is_empty())
-                            .collect(),
-                    )
-                }
-                "fielddata_fields" => self.fielddata_fields = names(&Value::String(text.clone())),
-                "_source" => self.source = Some(SourceFilter::parse(&Value::String(text.clone()))),
-                "_source_include" | "_source_includes" => {
-                    self.source.get_or_insert_default().include = names(&Value::String(text.clone()))
-                }
-                "_source_exclude" | "_source_excludes" => {
-                    self.source.get_or_insert_default().exclude = names(&Value::String(text.clone()))
-                }
-                "search_type" => match text.as_str() {
-                    "count" => self.size = 0,
-                    "query_then_fetch"
-                    | "query_and_fetch"
-                    | "dfs_query_then_fetch"
-                    | "dfs_query_and_fetch"
-                    | "scan" => {}
-                    other => {
-                        return Err(SearchError::illegal(format!("No search type for [{other}]")));
-                    }
-                },
-                _ => {}
             }
+        }
+        self.sources.push(source);
+    }
+
+    fn read_params(&mut self, params: &BTreeMap<String, String>, limits: &Limits) -> Result<()> {
+        let mut shown = Map::new();
+        let mut elements = Vec::new();
+        let text = |name: &str| params.get(name);
+        for (name, first) in [("from", true), ("size", false)] {
+            let Some(number) = text(name)
+                .map(|text| whole(name, text))
+                .transpose()?
+                .filter(|number| *number != -1)
+            else {
+                continue;
+            };
+            shown.insert(name.to_owned(), json!(number));
+            elements.push(if first {
+                Element::From(number)
+            } else {
+                Element::Size(number)
+            });
+            let number = usize::try_from(number).unwrap_or(0);
+            if first {
+                self.from = number;
+            } else {
+                self.size = Some(number);
+            }
+        }
+        if let Some(length) = text("timeout") {
+            self.timeout = Some(time(length)?);
+            shown.insert("timeout".to_owned(), json!(length));
+        }
+        if let Some(number) = text("terminate_after") {
+            let number = whole("terminate_after", number)?;
+            self.terminate_after = u64::try_from(number).ok().filter(|number| *number > 0);
+            shown.insert("terminate_after".to_owned(), json!(number));
+        }
+        if let Some(query) = text("q") {
+            self.query = QuerySource::text(query, params, limits)?;
+            shown.insert("query".to_owned(), query_string_json(query, params));
+            elements.push(Element::Query);
+        }
+        if let Some(number) = text("min_score") {
+            self.min_score = Some(number.parse().map_err(|_| SearchError::number(number))?);
+        }
+        for (name, setting) in [
+            ("version", &mut self.version),
+            ("explain", &mut self.explain),
+            ("track_scores", &mut self.track_scores),
+        ] {
+            if let Some(value) = params.get(name) {
+                *setting = flag(value);
+                shown.insert(name.to_owned(), json!(flag(value)));
+            }
+        }
+        if let Some(fields) = text("fields") {
+            self.fields = Some(names(&json!(fields)));
+            shown.insert("fields".to_owned(), json!(self.fields));
+        }
+        if let Some(fields) = text("fielddata_fields") {
+            self.fielddata_fields = names(&json!(fields));
+        }
+        self.read_source_filter(params);
+        if let Some(order) = text("sort") {
+            let (specs, order) = parse_sort_text(order);
+            self.set_sort(specs);
+            shown.insert("sort".to_owned(), order);
+            elements.push(Element::Sort);
+        }
+        if let Some(field) = text("suggest_field") {
+            let typed = text("suggest_text").or(text("q")).map_or("", String::as_str);
+            let mode = text("suggest_mode").map_or("missing", String::as_str);
+            let size = text("suggest_size")
+                .and_then(|size| size.parse::<u64>().ok())
+                .unwrap_or(5);
+            self.suggest =
+                Some(json!({field: {"text": typed, "term": {"field": field, "suggest_mode": mode, "size": size}}}));
+        }
+        if let Some(kind) = text("search_type") {
+            self.search_type = SearchType::parse(kind)?;
+        }
+        if !shown.is_empty() {
+            self.sources.push(Source {
+                text: Value::Object(shown).to_string(),
+                elements,
+            });
         }
         Ok(())
     }
 
-    fn read_body(&mut self, body: &Value) -> Result<()> {
-        let Value::Object(body) = body else {
-            return Err(SearchError::new(
-                400,
-                "SearchParseException",
-                "Failed to parse source: expected an object",
-            ));
+    fn read_source_filter(&mut self, params: &BTreeMap<String, String>) {
+        if let Some(text) = params.get("_source") {
+            self.source = Some(SourceFilter::parse(&Value::String(text.clone())));
+        }
+        let list = |keys: [&str; 2]| {
+            keys.iter()
+                .find_map(|key| params.get(*key))
+                .map(|text| names(&json!(text)))
         };
-        for (key, value) in body {
-            let number = || {
-                value
-                    .as_u64()
-                    .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
-                    .and_then(|number| usize::try_from(number).ok())
-            };
-            let refuse = || {
-                SearchError::new(
-                    400,
-                    "SearchParseException",
-                    format!("Parse Failure [Failed to parse source [{key}: {value}]]"),
-                )
-            };
-            let yes = crate::mapping::truth(value);
-            match key.as_str() {
-                "query" => self.query = QuerySource::Body(value.clone()),
-                "filter" | "post_filter" => self.post_filter = Some(value.clone()),
-                "from" => self.from = number().ok_or_else(refuse)?,
-                "size" => self.size = number().ok_or_else(refuse)?,
-                "sort" => self.sort = parse_sort(value)?,
-                "track_scores" => self.track_scores = yes,
-                "explain" => self.explain = yes,
-                "version" => self.version = yes,
-                "min_score" => self.min_score = Some(value.as_f64().ok_or_else(refuse)? as f32),
-                "terminate_after" => {
-                    self.terminate_after = number().map(|after| after as u64).filter(|after| *after > 0)
-                }
-                "timeout" => {
-                    self.timeout = value
-                        .as_str()
-                        .and_then(duration)
-                        .or_else(|| value.as_u64().map(Duration::from_millis))
-                }
-                "_source" => self.source = Some(SourceFilter::parse(value)),
-                "fields" | "stored_fields" => self.fields = Some(names(value)),
-                "fielddata_fields" => self.fielddata_fields = names(value),
-                "highlight" => self.highlight = Some(value.clone()),
-                "aggs" | "aggregations" => self.aggregations = Some(value.clone()),
-                // A log viewer sends these empty.
-                "facets" | "suggest" | "script_fields" | "rescore"
-                    if value.as_object().is_some_and(|object| object.is_empty()) => {}
-                "facets" | "suggest" | "script_fields" | "rescore" => {
-                    return Err(SearchError::new(
-                        400,
-                        "SearchParseException",
-                        format!("Parse Failure [{key} are not part of this backend]"),
-                    ));
-                }
-                "stats" | "indices_boost" | "query_cache" | "preference" => {}
-                other => {
-                    return Err(SearchError::new(
-                        400,
-                        "SearchParseException",
-                        format!("Parse Failure [No parser for element [{other}]]"),
-                    ));
+        if let Some(include) = list(["_source_include", "_source_includes"]) {
+            self.source.get_or_insert_default().include = include;
+        }
+        if let Some(exclude) = list(["_source_exclude", "_source_excludes"]) {
+            self.source.get_or_insert_default().exclude = exclude;
+        }
+    }
+
+    /// Sets the order. An order by score alone is no order: hits come so by default.
+    fn set_sort(&mut self, specs: Vec<SortSpec>) {
+        let by_score = matches!(specs.as_slice(), [only] if only.field == "_score" && only.descending);
+        self.sort = if by_score { vec![] } else { specs };
+    }
+
+    /// Reads one element of a source.
+    fn read_element(&mut self, key: &str, value: &Value, limits: &Limits) -> Result<Option<Element>> {
+        let number = || {
+            value
+                .as_i64()
+                .or_else(|| value.as_f64().map(|number| number as i64))
+                .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
+                .ok_or_else(|| SearchError::number(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        };
+        let positive = |number: i64| {
+            usize::try_from(number).map_err(|_| {
+                SearchError::search(format!(
+                    "{key} is set to [{number}] and is expected to be higher or equal to 0"
+                ))
+            })
+        };
+        let yes = truth(value);
+        match key {
+            "query" => {
+                self.query = QuerySource::Body(value.clone());
+                return Ok(Some(Element::Query));
+            }
+            "filter" | "post_filter" | "postFilter" => {
+                self.post_filter = Some(value.clone());
+                return Ok(Some(Element::PostFilter));
+            }
+            "from" => {
+                let number = number()?;
+                self.from = positive(number)?;
+                return Ok(Some(Element::From(number)));
+            }
+            "size" => {
+                let number = number()?;
+                self.size = Some(positive(number)?);
+                return Ok(Some(Element::Size(number)));
+            }
+            "sort" => {
+                self.set_sort(parse_sort(value)?);
+                return Ok(Some(Element::Sort));
+            }
+            "facets" => {
+                self.facets = Some(value.clone());
+                return Ok(Some(Element::Facets));
+            }
+            "track_scores" | "trackScores" => self.track_scores = yes,
+            "explain" => self.explain = yes,
+            "version" => self.version = yes,
+            "min_score" | "minScore" => self.min_score = value.as_f64().map(|score| score as f32),
+            "terminate_after" => self.terminate_after = u64::try_from(number()?).ok().filter(|after| *after > 0),
+            "timeout" => {
+                self.timeout = match value {
+                    Value::String(text) => Some(time(text)?),
+                    other => other.as_u64().map(Duration::from_millis),
                 }
             }
+            "_source" => self.source = Some(SourceFilter::parse(value)),
+            "fields" => self.fields = Some(names(value)),
+            "fielddata_fields" | "fielddataFields" => self.fielddata_fields = names(value),
+            "partial_fields" | "partialFields" => {
+                self.partial_fields = value
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, filter)| (name.clone(), SourceFilter::parse(filter)))
+                    .collect()
+            }
+            "highlight" => self.highlight = Some(value.clone()),
+            "aggs" | "aggregations" => self.aggregations = Some(aggs::parse(value, limits.depth)?),
+            "suggest" => self.suggest = Some(value.clone()),
+            "rescore" => {
+                self.rescore = match value {
+                    Value::Array(items) => items.clone(),
+                    other => vec![other.clone()],
+                }
+            }
+            "indices_boost" | "indicesBoost" => {
+                self.indices_boost = value
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|(name, boost)| Some((name.clone(), boost.as_f64()? as f32)))
+                    .collect()
+            }
+            // A viewer sends these empty.
+            "script_fields" | "scriptFields" if value.as_object().is_some_and(Map::is_empty) => {}
+            "script_fields" | "scriptFields" => {
+                return Err(SearchError::illegal(
+                    "scripts are disabled: [script_fields] is not supported",
+                ));
+            }
+            "stats" => {}
+            other => return Err(SearchError::search(format!("No parser for element [{other}]"))),
         }
-        Ok(())
+        Ok(None)
     }
+}
+
+/// A query string as the search source that stands for it.
+fn query_string_json(query: &str, params: &BTreeMap<String, String>) -> Value {
+    let mut shown = Map::new();
+    shown.insert("query".to_owned(), json!(query));
+    for (name, key) in [
+        ("df", "default_field"),
+        ("default_operator", "default_operator"),
+        ("analyzer", "analyzer"),
+    ] {
+        if let Some(text) = params.get(name) {
+            let text = if name == "default_operator" {
+                text.to_ascii_lowercase()
+            } else {
+                text.clone()
+            };
+            shown.insert(key.to_owned(), json!(text));
+        }
+    }
+    let yes = |name: &str, default: bool| params.get(name).map_or(default, |text| flag(text));
+    shown.insert(
+        "lowercase_expanded_terms".to_owned(),
+        json!(yes("lowercase_expanded_terms", true)),
+    );
+    shown.insert("analyze_wildcard".to_owned(), json!(yes("analyze_wildcard", false)));
+    if params.contains_key("lenient") {
+        shown.insert("lenient".to_owned(), json!(yes("lenient", false)));
+    }
+    json!({"query_string": shown})
 }

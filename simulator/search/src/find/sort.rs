@@ -41,23 +41,36 @@ impl SortSpec {
     }
 }
 
-fn direction(text: &str) -> Result<bool> {
+fn direction(field: &str, text: &str) -> Result<bool> {
     match text {
         "asc" => Ok(false),
         "desc" => Ok(true),
-        other => Err(SearchError::illegal(format!("sort direction [{other}] not supported"))),
+        _ => Err(SearchError::illegal(format!("sort direction [{field}] not supported"))),
     }
 }
 
-/// The order that `sort=field:desc,other` says.
-pub(super) fn parse_sort_text(text: &str) -> Result<Vec<SortSpec>> {
-    text.split(',')
-        .filter(|part| !part.is_empty())
-        .map(|part| match part.rsplit_once(':') {
-            Some((field, order)) => Ok(SortSpec::of(field, Some(direction(order)?))),
-            None => Ok(SortSpec::of(part, None)),
-        })
-        .collect()
+/// The order of a parameter `sort=field:desc,other`, and the search source that stands for it.
+///
+/// A direction that is not known drops its field.
+pub(super) fn parse_sort_text(text: &str) -> (Vec<SortSpec>, Value) {
+    let (mut specs, mut shown) = (Vec::new(), Vec::new());
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let (field, order) = part
+            .rsplit_once(':')
+            .map_or((part, None), |(field, order)| (field, Some(order)));
+        match order {
+            None => {
+                specs.push(SortSpec::of(field, None));
+                shown.push(json!({field: {}}));
+            }
+            Some("asc" | "desc") => {
+                specs.push(SortSpec::of(field, Some(order == Some("desc"))));
+                shown.push(json!({field: {"order": order}}));
+            }
+            Some(_) => {}
+        }
+    }
+    (specs, shown.into())
 }
 
 /// The order that a body says.
@@ -73,22 +86,29 @@ pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
             .iter()
             .map(|(field, settings)| parse_one(field, settings))
             .collect(),
-        other => Err(SearchError::new(
-            400,
-            "SearchParseException",
-            format!("Parse Failure [malformed sort format [{other}]]"),
+        _ => Err(SearchError::illegal(
+            "malformed sort format, either start with array, object, or an actual string",
         )),
     }
 }
 
 fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
+    if let ("_geo_distance", Value::Object(settings)) = (field, settings) {
+        let pin = settings
+            .keys()
+            .find(|key| !matches!(key.as_str(), "order" | "unit" | "distance_type" | "mode" | "reverse"))
+            .map_or("", String::as_str);
+        return Err(SearchError::illegal(format!(
+            "failed to find mapper for [{pin}] for geo distance based sort"
+        )));
+    }
     match settings {
-        Value::String(order) => Ok(SortSpec::of(field, Some(direction(order)?))),
+        Value::String(order) => Ok(SortSpec::of(field, Some(direction(field, order)?))),
         Value::Object(settings) => {
             let mut spec = SortSpec::of(field, None);
             for (key, value) in settings {
                 match (key.as_str(), value.as_str()) {
-                    ("order", Some(order)) => spec.descending = direction(order)?,
+                    ("order", Some(order)) => spec.descending = direction(field, order)?,
                     ("reverse", _) => spec.descending = crate::mapping::truth(value),
                     ("missing", Some("_last")) => spec.missing = Missing::Last,
                     ("missing", Some("_first")) => spec.missing = Missing::First,
@@ -106,11 +126,9 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
             }
             Ok(spec)
         }
-        other => Err(SearchError::new(
-            400,
-            "SearchParseException",
-            format!("Parse Failure [malformed sort format [{other}]]"),
-        )),
+        other => Err(SearchError::illegal(format!(
+            "sort direction [{field}] not supported: {other}"
+        ))),
     }
 }
 
@@ -194,10 +212,10 @@ pub(super) struct SortReader {
 }
 
 impl SortReader {
-    pub(super) fn new(specs: &[SortSpec], mapping: &Mapping, index: &str, view: &SegmentView) -> Result<SortReader> {
+    pub(super) fn new(specs: &[SortSpec], mapping: &Mapping, view: &SegmentView) -> Result<SortReader> {
         let readers = specs
             .iter()
-            .map(|spec| Ok((reader(spec, mapping, index, view)?, spec.descending, spec.mode.clone())))
+            .map(|spec| Ok((reader(spec, mapping, view)?, spec.descending, spec.mode.clone())))
             .collect::<Result<Vec<_>>>()?;
         Ok(SortReader { readers })
     }
@@ -250,31 +268,38 @@ fn pick(values: &[i64], descending: bool, mode: Option<&str>, floating: bool) ->
         Some("min") => values.first().copied(),
         Some("max") => values.last().copied(),
         Some("sum") => Some(encode(sum())),
+        // Java rounds the average of whole numbers half up.
+        Some("avg") if !floating => Some((sum() / values.len() as f64 + 0.5).floor() as i64),
         Some("avg") => Some(encode(sum() / values.len() as f64)),
         _ if descending => values.last().copied(),
         _ => values.first().copied(),
     }
 }
 
-fn reader(spec: &SortSpec, mapping: &Mapping, index: &str, view: &SegmentView) -> Result<Reader> {
+fn unmapped(spec: &SortSpec) -> Result<Kind> {
+    spec.unmapped
+        .or(spec.ignore_unmapped.then_some(Kind::Long))
+        .ok_or_else(|| SearchError::search(format!("No mapping found for [{}] in order to sort on", spec.field)))
+}
+
+/// Fails if a field of an order is not mapped.
+pub(super) fn check_sort(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
+    for spec in specs {
+        if !matches!(spec.field.as_str(), "_score" | "_doc") && mapping.field(&spec.field).is_none() {
+            unmapped(spec)?;
+        }
+    }
+    Ok(())
+}
+
+fn reader(spec: &SortSpec, mapping: &Mapping, view: &SegmentView) -> Result<Reader> {
     match spec.field.as_str() {
         "_score" => return Ok(Reader::Score),
         "_doc" => return Ok(Reader::Document),
         _ => {}
     }
     let Some(field) = mapping.field(&spec.field) else {
-        let kind = spec.unmapped.or(spec.ignore_unmapped.then_some(Kind::Long));
-        let kind = kind.ok_or_else(|| {
-            SearchError::new(
-                400,
-                "SearchParseException",
-                format!(
-                    "[{index}]: Parse Failure [No mapping found for [{}] in order to sort on]",
-                    spec.field
-                ),
-            )
-        })?;
-        return Ok(Reader::Nothing(absent(spec, kind, None)));
+        return Ok(Reader::Nothing(absent(spec, unmapped(spec)?, None)));
     };
     let kind = field.field_type.kind;
     if !kind.is_numeric() {

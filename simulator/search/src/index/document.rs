@@ -8,14 +8,15 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::analysis::Analyzer;
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
+use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::mapping::{
     ALL, Dynamic, FIELD_NAMES, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, TYPE,
     TypeMapping, guess,
 };
+use crate::query::GeoPoint;
 use crate::score::norm_of_length;
 
 /// What came of reading a document.
@@ -27,9 +28,9 @@ pub(crate) enum Outcome {
 }
 
 /// Reads a document of a type. The type must be mapped.
-pub(crate) fn read(
-    mapping: &Mapping,
-    type_name: &str,
+pub(crate) fn read<'a>(
+    mapping: &'a Mapping,
+    type_name: &'a str,
     id: &str,
     source: &[u8],
     document: &Map<String, Value>,
@@ -39,6 +40,7 @@ pub(crate) fn read(
         .ok_or_else(|| SearchError::new(404, "TypeMissingException", format!("type[[{type_name}]] missing")))?;
     let mut reader = Reader {
         mapping,
+        type_name,
         type_mapping,
         encoded: Encoded::default(),
         states: HashMap::new(),
@@ -78,6 +80,7 @@ struct State {
 
 struct Reader<'a> {
     mapping: &'a Mapping,
+    type_name: &'a str,
     type_mapping: &'a TypeMapping,
     encoded: Encoded,
     states: HashMap<FieldOrdinal, State>,
@@ -131,7 +134,7 @@ impl<'a> Reader<'a> {
                     "StrictDynamicMappingException",
                     format!(
                         "mapping set to strict, dynamic introduction of [{key}] within [{}] is not allowed",
-                        path.split_last().map_or(String::new(), |(_, above)| above.join("."))
+                        path.iter().rev().nth(1).map_or(self.type_name, String::as_str)
                     ),
                 ));
             }
@@ -143,6 +146,9 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, path: &mut Vec<String>, known: Option<&'a Node>, value: &Value, dynamic: bool) -> Result<()> {
         match (value, known) {
+            (_, Some(Node::Field(field))) if field.field_type.kind == Kind::GeoPoint => {
+                self.points(&path.join("."), value)
+            }
             (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
             (Value::Object(object), Some(Node::Object(node))) => {
                 self.names.insert(path.join("."));
@@ -160,20 +166,24 @@ impl<'a> Reader<'a> {
             {
                 Ok(())
             }
-            (Value::Object(_), Some(Node::Field(_))) => Err(SearchError::mapping(format!(
-                "failed to parse [{}]: unknown property",
-                path.join(".")
-            ))),
+            (Value::Object(object), Some(Node::Field(_))) => {
+                let property = object.keys().next().map_or("", String::as_str);
+                Err(SearchError::mapping(format!("failed to parse [{}]", path.join(".")))
+                    .caused_by(SearchError::illegal(format!("unknown property [{property}]"))))
+            }
             (Value::Null, Some(Node::Field(field))) => match &field.field_type.null_value {
                 Some(value) => self.field(&path.join("."), field, value, true),
                 None => Ok(()),
             },
             (Value::Null, _) => Ok(()),
             (_, Some(Node::Field(field))) => self.field(&path.join("."), field, value, true),
-            (_, Some(Node::Object(_))) => Err(SearchError::mapping(format!(
-                "object mapping for [{}] tried to parse as object, but found a concrete value",
-                path.join(".")
-            ))),
+            (_, Some(Node::Object(_))) => {
+                let (name, above) = path.split_last().map_or(("", &[][..]), |(name, above)| (name, above));
+                let object = above.last().map_or(self.type_name, String::as_str);
+                Err(SearchError::mapping(format!(
+                    "object mapping for [{object}] tried to parse field [{name}] as object, but got EOF, has a concrete value been provided to it?"
+                )))
+            }
             (_, None) => {
                 // A field of that name in another type, or at a dotted path, says what it is.
                 if dynamic && !self.unmapped.iter().any(|(other, _)| other == path) {
@@ -185,6 +195,27 @@ impl<'a> Reader<'a> {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Indexes a point, or several.
+    fn points(&mut self, name: &str, value: &Value) -> Result<()> {
+        let Some(field) = self.mapping.exact_field(name) else {
+            return Ok(());
+        };
+        if value.is_null() {
+            return Ok(());
+        }
+        match (GeoPoint::parse(value), value) {
+            (Some(point), _) => {
+                self.names.insert(field.name.clone());
+                self.encoded
+                    .push_column(ColumnKind::Value, field.ordinal, point.encode());
+                Ok(())
+            }
+            (None, Value::Array(items)) => items.iter().try_for_each(|item| self.points(name, item)),
+            _ if field.field_type.ignore_malformed => Ok(()),
+            _ => Err(SearchError::mapping("failed to parse").caused_by(SearchError::parse("geo_point expected"))),
         }
     }
 
@@ -215,9 +246,7 @@ impl<'a> Reader<'a> {
             Ok(()) => {}
             Err(_) if field.field_type.ignore_malformed => return Ok(()),
             Err(error) => {
-                return Err(SearchError::mapping(format!(
-                    "failed to parse [{name}]; nested: {error}"
-                )));
+                return Err(SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error));
             }
         }
         if in_all && !shared {
@@ -278,11 +307,12 @@ impl<'a> Reader<'a> {
                         "failed to parse date field [{text}], tried both date format [{}], and timestamp number with locale []",
                         kind.format.as_str()
                     ))
+                    .caused_by(kind.format.invalid(text))
                 })?;
                 self.encoded.push_column(ColumnKind::Value, field.ordinal, millis);
                 Ok(())
             }
-            Kind::Binary => Ok(()),
+            Kind::Binary | Kind::GeoPoint => Ok(()),
             _ => {
                 let encoded = match value {
                     // A number with a fraction is cut where a whole one is wanted.

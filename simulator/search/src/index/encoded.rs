@@ -65,6 +65,8 @@ pub(crate) struct Encoded {
     stream: String,
     columns: Vec<(ColumnName, i64)>,
     stored: Vec<u8>,
+    #[cfg(test)]
+    pub(super) unfit: bool,
     pub(super) fields: Option<Fields>,
 }
 
@@ -83,6 +85,12 @@ impl Encoded {
 
     pub(crate) fn push_column(&mut self, kind: ColumnKind, field: FieldOrdinal, value: i64) {
         self.columns.push((ColumnName::new(kind, field), value));
+    }
+
+    /// Makes a segment fail to add the document.
+    #[cfg(test)]
+    pub(super) fn make_unfit(&mut self) {
+        self.unfit = true;
     }
 
     pub(crate) fn store(&mut self, type_name: &str, id: &str, source: &[u8]) {

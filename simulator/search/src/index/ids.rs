@@ -1,4 +1,4 @@
-//! Which document has which id, where it is, and its version.
+//! The version map: location and version of every document by type and id.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use super::bits::Bits;
 use super::segment::Segment;
 use crate::error::{Result, SearchError};
 
-/// The segment of a document that was deleted: its version is remembered.
-const NOWHERE: u32 = u32::MAX;
-/// Most deleted documents whose versions are remembered.
-const MOST_REMEMBERED: usize = 10_000;
+/// The segment number of a deleted document, whose version is kept.
+const TOMBSTONE: u32 = u32::MAX;
+/// Maximum number of tombstones.
+const MAX_TOMBSTONES: usize = 10_000;
 
-/// Where a document is.
+/// Location and version of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) segment: u32,
@@ -20,7 +20,7 @@ pub(super) struct Slot {
     pub(crate) version: u64,
 }
 
-/// What has to hold for a change to be made.
+/// Precondition of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Condition {
     /// The document must not exist.
@@ -31,35 +31,36 @@ pub(crate) struct Condition {
     pub(crate) external: bool,
 }
 
-/// What a change came to.
+/// Result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// The version that the document has now.
+    /// Version after the write.
     pub(crate) version: u64,
-    /// For a write: it was not there before. For a deletion: it was there.
+    /// For an index operation: the document is new. For a deletion: the document existed.
     pub(crate) fresh: bool,
 }
 
-/// The deaths in a segment since it was written.
-#[derive(Clone)]
-pub(super) struct Dead {
-    pub(super) docs: Bits,
-    /// The same as of the last refresh, if nothing died since.
+/// Deleted documents of one segment; every other document is live.
+#[derive(Clone, Default)]
+pub(super) struct LiveDocs {
+    pub(super) deleted: Bits,
+    /// Copy that the current view shares. `None` after a deletion.
     pub(super) published: Option<Arc<Bits>>,
 }
 
-/// The ids of an index, its finished segments and what has died in them.
+/// The version map of a shard, with its flushed segments and their live documents.
 #[derive(Default)]
 pub(super) struct Ids {
     slots: HashMap<Box<str>, Slot>,
     deleted: usize,
-    /// Deaths by segment, those of segments that are still written included.
-    pub(super) dead: HashMap<u32, Dead>,
-    pub(super) sealed: Vec<Arc<Segment>>,
+    /// Live documents by segment number, including segments that are still buffered.
+    pub(super) live_docs: HashMap<u32, LiveDocs>,
+    /// Flushed segments in the order of their numbers.
+    pub(super) segments: Vec<Arc<Segment>>,
     next_segment: u32,
 }
 
-/// The key of a document among the ids.
+/// Key of a document in the version map.
 pub(super) fn id_key(type_name: &str, id: &str) -> Box<str> {
     format!("{type_name}\u{0}{id}").into()
 }
@@ -71,13 +72,16 @@ impl Ids {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Slot> {
-        self.slots.get(key).copied().filter(|slot| slot.segment != NOWHERE)
+        self.slots.get(key).copied().filter(|slot| slot.segment != TOMBSTONE)
     }
 
-    /// The version that a change leads to, or the refusal that the condition asks for.
+    /// Version after a write, and the live document that it replaces.
+    ///
+    /// # Errors
+    /// A precondition that does not hold.
     fn next_version(&self, key: &str, condition: Condition) -> Result<(u64, Option<Slot>)> {
         let known = self.slots.get(key).copied();
-        let live = known.filter(|slot| slot.segment != NOWHERE);
+        let live = known.filter(|slot| slot.segment != TOMBSTONE);
         let name = || key.replace('\u{0}', "][");
         if condition.create && live.is_some() {
             return Err(SearchError::new(
@@ -117,16 +121,21 @@ impl Ids {
         Ok((current.saturating_add(1), live))
     }
 
-    /// Puts a document where it has been written to; what was there before dies.
+    /// Fails if the precondition of a write does not hold.
+    pub(super) fn check(&self, key: &str, condition: Condition) -> Result<()> {
+        self.next_version(key, condition).map(drop)
+    }
+
+    /// Records the location of a document that has been added, and deletes its predecessor.
     pub(super) fn put(&mut self, key: Box<str>, segment: u32, doc: u32, condition: Condition) -> Result<Written> {
         let (version, live) = self.next_version(&key, condition)?;
         if let Some(old) = live {
-            self.kill(old);
+            self.delete_doc(old.segment, old.doc);
         }
         if self
             .slots
             .insert(key, Slot { segment, doc, version })
-            .is_some_and(|slot| slot.segment == NOWHERE)
+            .is_some_and(|slot| slot.segment == TOMBSTONE)
         {
             self.deleted -= 1;
         }
@@ -139,24 +148,24 @@ impl Ids {
     pub(super) fn delete(&mut self, key: Box<str>, condition: Condition) -> Result<Written> {
         let (version, live) = self.next_version(&key, condition)?;
         if let Some(old) = live {
-            self.kill(old);
+            self.delete_doc(old.segment, old.doc);
         }
         if self
             .slots
             .insert(
                 key,
                 Slot {
-                    segment: NOWHERE,
+                    segment: TOMBSTONE,
                     doc: 0,
                     version,
                 },
             )
-            .is_none_or(|slot| slot.segment != NOWHERE)
+            .is_none_or(|slot| slot.segment != TOMBSTONE)
         {
             self.deleted += 1;
         }
-        if self.deleted > MOST_REMEMBERED {
-            self.slots.retain(|_, slot| slot.segment != NOWHERE);
+        if self.deleted > MAX_TOMBSTONES {
+            self.slots.retain(|_, slot| slot.segment != TOMBSTONE);
             self.deleted = 0;
         }
         Ok(Written {
@@ -165,21 +174,19 @@ impl Ids {
         })
     }
 
-    pub(super) fn kill(&mut self, slot: Slot) {
-        let dead = self.dead.entry(slot.segment).or_insert_with(|| Dead {
-            docs: Bits::default(),
-            published: None,
-        });
-        dead.docs.insert(slot.doc);
-        dead.published = None;
+    /// Marks a document of a segment as deleted.
+    pub(super) fn delete_doc(&mut self, segment: u32, doc: u32) {
+        let live_docs = self.live_docs.entry(segment).or_default();
+        live_docs.deleted.insert(doc);
+        live_docs.published = None;
     }
 
-    /// Deletes what `unwanted` picks, as deleting a type does; returns how many.
+    /// Deletes every document whose key matches; returns their number.
     pub(super) fn delete_where(&mut self, unwanted: impl Fn(&str) -> bool) -> usize {
         let keys: Vec<Box<str>> = self
             .slots
             .iter()
-            .filter(|(key, slot)| slot.segment != NOWHERE && unwanted(key))
+            .filter(|(key, slot)| slot.segment != TOMBSTONE && unwanted(key))
             .map(|(key, _)| key.clone())
             .collect();
         let count = keys.len();
@@ -190,15 +197,15 @@ impl Ids {
         count
     }
 
-    /// Moves every document of `merged` to where it is in the segment that took their place, and tells which documents of that one are alive.
+    /// Moves the documents of merged segments to the target segment; returns the documents of the target that are deleted.
     pub(super) fn relocate(&mut self, merged: &HashMap<u32, Vec<u32>>, target: u32, max_doc: u32) -> Bits {
-        let mut dead = Bits::full(max_doc);
+        let mut deleted = Bits::full(max_doc);
         for slot in self.slots.values_mut() {
             if let Some(new) = merged.get(&slot.segment).and_then(|moves| moves.get(slot.doc as usize)) {
                 (slot.segment, slot.doc) = (target, *new);
-                dead.remove(*new);
+                deleted.remove(*new);
             }
         }
-        dead
+        deleted
     }
 }

@@ -88,11 +88,21 @@ impl SegmentWriter {
         self.writer.mem_usage()
     }
 
+    /// Adds a document. If that fails, an empty document takes its number, which the caller has to delete.
     pub(super) fn add(&mut self, mut document: Encoded) -> Result<()> {
         document.fields = Some(self.fields);
-        self.writer.add_document(document)?;
+        #[cfg(test)]
+        if document.unfit {
+            self.writer.add_document(Encoded::default())?;
+            self.documents += 1;
+            return Err(crate::error::SearchError::engine("an unfit document"));
+        }
+        let added = self.writer.add_document(document);
+        if added.is_err() {
+            self.writer.add_document(Encoded::default())?;
+        }
         self.documents += 1;
-        Ok(())
+        Ok(added?)
     }
 
     pub(super) fn finish(self, number: u32) -> Result<Segment> {
@@ -139,17 +149,18 @@ impl Segment {
         })
     }
 
-    /// One segment of several, without the documents that are marked dead; numbered as told.
-    pub(super) fn merged(segments: &[Arc<Segment>], dead: &[Option<Bits>], number: u32) -> Result<Segment> {
+    /// Merges segments without their deleted documents.
+    pub(super) fn merged(segments: &[Arc<Segment>], deleted: &[Option<Bits>], number: u32) -> Result<Segment> {
         let sources: Vec<tantivy::Segment> = segments.iter().map(|segment| segment.source.clone()).collect();
         let filters = segments
             .iter()
-            .zip(dead)
-            .map(|(segment, dead)| match dead {
+            .zip(deleted)
+            .map(|(segment, deleted)| match deleted {
                 None => Ok(None),
-                Some(dead) => {
+                Some(deleted) => {
                     let mut alive = BitSet::with_max_value_and_full(segment.max_doc());
-                    dead.iter()
+                    deleted
+                        .iter()
                         .filter(|doc| *doc < segment.max_doc())
                         .for_each(|doc| alive.remove(doc));
                     let mut bytes = Vec::new();
@@ -162,7 +173,7 @@ impl Segment {
         Segment::open(number, &index)
     }
 
-    /// How many documents it has, dead ones included.
+    /// Number of documents, including deleted ones.
     pub(crate) fn max_doc(&self) -> u32 {
         self.reader.max_doc()
     }

@@ -1,77 +1,70 @@
-//! The data of one index: its writers, its ids, its segments.
+//! One shard of an index: its buffers, its version map, its segments.
 //!
-//! Promises: locks are taken in the order maintenance, lane, ids, view; none is held while a segment is merged but the one that keeps merges apart.
-//! Limits: a lane is closed at 16 MB; segments are merged ten at a time.
+//! Guarantees: locks are taken in the order maintenance, buffer, version map, view, unpublished; no buffer and no version map is locked
+//! while segments are merged.
+//! Limits: a buffer is flushed at 16 MB; segments are merged ten at a time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::bits::Bits;
-use super::encoded::{Encoded, Stored};
-use super::ids::{Condition, Dead, Ids, Written, id_key};
-use super::segment::{Segment, SegmentWriter};
-use super::view::{SegmentView, View};
 use crate::error::{Result, SearchError};
+use crate::index::bits::Bits;
+use crate::index::encoded::{Encoded, Stored};
+use crate::index::ids::{Condition, Ids, LiveDocs, Written, id_key};
+use crate::index::segment::{Segment, SegmentWriter};
+use crate::index::view::{SegmentView, View};
 
-/// At how many bytes a lane is closed.
-const LANE_BYTES: usize = 16_000_000;
-/// How many segments of like size are merged into one.
-const MERGE_AT: usize = 10;
-/// How many writers can be at work at once.
-const LANES: usize = 8;
+/// Size at which a buffer is flushed, in bytes.
+const BUFFER_BYTES: usize = 16_000_000;
+/// Number of segments of like size that are merged into one.
+const MERGE_FACTOR: usize = 10;
+/// Number of concurrent writers.
+const BUFFERS: usize = 8;
 
-/// One writer's buffer: the segment that it fills.
-struct Lane {
+/// Buffer of one writer: the segment that it fills.
+#[derive(Default)]
+struct IndexBuffer {
     number: u32,
     writer: Option<SegmentWriter>,
 }
 
-/// The data of one index.
+/// One shard of an index.
 pub(crate) struct Shard {
-    lanes: Vec<Mutex<Lane>>,
+    buffers: Vec<Mutex<IndexBuffer>>,
     ids: Mutex<Ids>,
     maintenance: Mutex<()>,
     view: RwLock<Arc<View>>,
-    /// The moment of the oldest change that no search sees yet.
-    dirty: Mutex<Option<Duration>>,
-    is_dirty: AtomicBool,
+    /// Time of the oldest change that the view does not show.
+    unpublished: Mutex<Option<Duration>>,
 }
 
 impl Shard {
     pub(crate) fn new() -> Shard {
         Shard {
-            lanes: (0..LANES)
-                .map(|_| {
-                    Mutex::new(Lane {
-                        number: 0,
-                        writer: None,
-                    })
-                })
-                .collect(),
+            buffers: (0..BUFFERS).map(|_| Mutex::default()).collect(),
             ids: Mutex::default(),
             maintenance: Mutex::default(),
             view: RwLock::default(),
-            dirty: Mutex::default(),
-            is_dirty: AtomicBool::new(false),
+            unpublished: Mutex::default(),
         }
     }
 
-    fn touch(&self, now: Duration) {
-        if !self.is_dirty.swap(true, Ordering::AcqRel) {
-            *self.dirty.lock() = Some(now);
-        }
+    fn mark_unpublished(&self, now: Duration) {
+        self.unpublished.lock().get_or_insert(now);
     }
 
-    /// The moment of the oldest change that no search sees yet.
-    pub(crate) fn dirty_since(&self) -> Option<Duration> {
-        *self.dirty.lock()
+    /// Time of the oldest change that no search sees yet.
+    pub(crate) fn unpublished_since(&self) -> Option<Duration> {
+        *self.unpublished.lock()
     }
 
-    /// Writes a document; `now` is the moment, for refreshing in time.
+    /// Writes a document at time `now`.
+    ///
+    /// # Errors
+    /// A precondition that does not hold, or a document that the index cannot take; the id then keeps its document.
     pub(crate) fn write(
         &self,
         type_name: &str,
@@ -80,29 +73,42 @@ impl Shard {
         condition: Condition,
         now: Duration,
     ) -> Result<Written> {
-        let free = self.lanes.iter().find_map(|lane| lane.try_lock());
-        let mut lane = match (free, self.lanes.first()) {
-            (Some(lane), _) => lane,
+        let free = self.buffers.iter().find_map(|buffer| buffer.try_lock());
+        let mut buffer = match (free, self.buffers.first()) {
+            (Some(buffer), _) => buffer,
             (None, Some(first)) => first.lock(),
-            (None, None) => return Err(SearchError::engine("an index without writers")),
+            (None, None) => return Err(SearchError::engine("a shard without buffers")),
         };
-        let lane = &mut *lane;
-        let writer = match &mut lane.writer {
-            Some(writer) => writer,
+        let buffer = &mut *buffer;
+        let key = id_key(type_name, id);
+        let writer = match &mut buffer.writer {
+            Some(writer) => {
+                self.ids.lock().check(&key, condition)?;
+                writer
+            }
             none => {
-                lane.number = self.ids.lock().new_segment();
+                let mut ids = self.ids.lock();
+                ids.check(&key, condition)?;
+                buffer.number = ids.new_segment();
+                drop(ids);
                 none.insert(SegmentWriter::new()?)
             }
         };
         let doc = writer.documents();
-        let written = self
-            .ids
-            .lock()
-            .put(id_key(type_name, id), lane.number, doc, condition)?;
-        writer.add(document)?;
-        self.touch(now);
-        if writer.memory() > LANE_BYTES {
-            self.seal(lane)?;
+        let added = writer.add(document);
+        let memory = writer.memory();
+        let written = {
+            let mut ids = self.ids.lock();
+            // Another buffer may have taken the id since the check.
+            let written = added.and_then(|()| ids.put(key, buffer.number, doc, condition));
+            if written.is_err() {
+                ids.delete_doc(buffer.number, doc);
+            }
+            written?
+        };
+        self.mark_unpublished(now);
+        if memory > BUFFER_BYTES {
+            self.flush(buffer)?;
         }
         Ok(written)
     }
@@ -110,21 +116,21 @@ impl Shard {
     /// Deletes a document.
     pub(crate) fn delete(&self, type_name: &str, id: &str, condition: Condition, now: Duration) -> Result<Written> {
         let written = self.ids.lock().delete(id_key(type_name, id), condition)?;
-        self.touch(now);
+        self.mark_unpublished(now);
         Ok(written)
     }
 
-    /// Deletes every document whose type and id `unwanted` picks; returns how many.
+    /// Deletes every document whose type and id match; returns their number.
     pub(crate) fn delete_where(&self, unwanted: impl Fn(&str, &str) -> bool, now: Duration) -> usize {
         let count = self.ids.lock().delete_where(|key| {
             key.split_once('\u{0}')
                 .is_some_and(|(type_name, id)| unwanted(type_name, id))
         });
-        self.touch(now);
+        self.mark_unpublished(now);
         count
     }
 
-    /// What is stored of a document, and its version, whether or not a search would see it.
+    /// Version and stored fields of a document, published or not.
     pub(crate) fn get(&self, type_name: &str, id: &str) -> Result<Option<(u64, Stored)>> {
         let key = id_key(type_name, id);
         for _ in 0..3 {
@@ -135,7 +141,7 @@ impl Shard {
                 };
                 (
                     slot,
-                    ids.sealed
+                    ids.segments
                         .iter()
                         .find(|segment| segment.number == slot.segment)
                         .cloned(),
@@ -143,19 +149,19 @@ impl Shard {
             };
             match segment {
                 Some(segment) => return Ok(Some((slot.version, segment.stored(slot.doc)?))),
-                // Still in a writer's buffer.
-                None => self.seal_all()?,
+                // The document is still in a buffer.
+                None => self.flush_all()?,
             }
         }
         Err(SearchError::engine("a document moved faster than it could be read"))
     }
 
-    /// The version of a document, if it exists.
+    /// Version of a document, if it exists.
     pub(crate) fn version(&self, type_name: &str, id: &str) -> Option<u64> {
         self.ids.lock().get(&id_key(type_name, id)).map(|slot| slot.version)
     }
 
-    /// Where the documents with these ids are: segment and number.
+    /// Segment number and document number of a document.
     pub(crate) fn locate(&self, type_name: &str, id: &str) -> Option<(u32, u32)> {
         self.ids
             .lock()
@@ -163,46 +169,47 @@ impl Shard {
             .map(|slot| (slot.segment, slot.doc))
     }
 
-    /// What searches see now.
+    /// The view that searches use.
     pub(crate) fn view(&self) -> Arc<View> {
         self.view.read().clone()
     }
 
-    fn seal(&self, lane: &mut Lane) -> Result<()> {
-        if let Some(writer) = lane.writer.take_if(|writer| writer.documents() > 0) {
-            let segment = Arc::new(writer.finish(lane.number)?);
+    fn flush(&self, buffer: &mut IndexBuffer) -> Result<()> {
+        if let Some(writer) = buffer.writer.take_if(|writer| writer.documents() > 0) {
+            let segment = Arc::new(writer.finish(buffer.number)?);
             let mut ids = self.ids.lock();
-            ids.sealed.push(segment);
-            ids.sealed.sort_by_key(|segment| segment.number);
+            ids.segments.push(segment);
+            ids.segments.sort_by_key(|segment| segment.number);
         }
         Ok(())
     }
 
-    fn seal_all(&self) -> Result<()> {
-        self.lanes.iter().try_for_each(|lane| self.seal(&mut lane.lock()))
+    fn flush_all(&self) -> Result<()> {
+        self.buffers
+            .iter()
+            .try_for_each(|buffer| self.flush(&mut buffer.lock()))
     }
 
-    /// Makes everything that was written so far visible to searches.
+    /// Makes all changes so far visible to searches.
     pub(crate) fn refresh(&self) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
-        if !self.is_dirty.swap(false, Ordering::AcqRel) {
+        // The mark goes first: a change that comes from here on sets it again.
+        if self.unpublished.lock().take().is_none() {
             return Ok(());
         }
-        *self.dirty.lock() = None;
-        self.seal_all()?;
+        self.flush_all()?;
         while self.merge_once()? {}
         self.publish();
         Ok(())
     }
 
-    /// Merges everything into one segment, without what has died.
+    /// Merges all segments into one, without deleted documents.
     pub(crate) fn optimize(&self) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
-        self.is_dirty.store(false, Ordering::Release);
-        *self.dirty.lock() = None;
-        self.seal_all()?;
-        let all = self.ids.lock().sealed.clone();
-        if all.len() > 1 || !self.ids.lock().dead.is_empty() {
+        self.unpublished.lock().take();
+        self.flush_all()?;
+        let all = self.ids.lock().segments.clone();
+        if all.len() > 1 || !self.ids.lock().live_docs.is_empty() {
             self.merge(&all)?;
         }
         self.publish();
@@ -211,33 +218,34 @@ impl Shard {
 
     fn publish(&self) {
         let mut ids = self.ids.lock();
-        let sealed = ids.sealed.clone();
-        let segments = sealed
+        let segments = ids.segments.clone();
+        let segments = segments
             .into_iter()
             .map(|segment| {
-                let dead = ids.dead.get_mut(&segment.number).map(|dead| {
-                    dead.published
-                        .get_or_insert_with(|| Arc::new(dead.docs.clone()))
+                let deleted = ids.live_docs.get_mut(&segment.number).map(|live_docs| {
+                    live_docs
+                        .published
+                        .get_or_insert_with(|| Arc::new(live_docs.deleted.clone()))
                         .clone()
                 });
-                SegmentView { segment, dead }
+                SegmentView { segment, deleted }
             })
             .collect();
         *self.view.write() = Arc::new(View { segments });
     }
 
-    /// Merges ten segments of like size, if there are; true if it did.
+    /// Merges ten segments of like size, if there are ten; returns whether it did.
     fn merge_once(&self) -> Result<bool> {
-        let sealed = self.ids.lock().sealed.clone();
+        let segments = self.ids.lock().segments.clone();
         let level = |segment: &Segment| (segment.max_doc() / 100).checked_ilog10().unwrap_or(0);
         for wanted in 0..8 {
-            let alike: Vec<Arc<Segment>> = sealed
+            let alike: Vec<Arc<Segment>> = segments
                 .iter()
                 .filter(|segment| level(segment) == wanted)
-                .take(MERGE_AT)
+                .take(MERGE_FACTOR)
                 .cloned()
                 .collect();
-            if alike.len() == MERGE_AT {
+            if alike.len() == MERGE_FACTOR {
                 self.merge(&alike)?;
                 return Ok(true);
             }
@@ -249,49 +257,114 @@ impl Shard {
         let Some(first) = segments.first() else {
             return Ok(());
         };
-        let dead: Vec<Option<Bits>> = {
+        let deleted: Vec<Option<Bits>> = {
             let ids = self.ids.lock();
             segments
                 .iter()
-                .map(|segment| ids.dead.get(&segment.number).map(|dead| dead.docs.clone()))
+                .map(|segment| {
+                    ids.live_docs
+                        .get(&segment.number)
+                        .map(|live_docs| live_docs.deleted.clone())
+                })
                 .collect()
         };
-        // Where each document goes: the living ones close ranks.
+        // New number of each document; live documents keep their order.
         let mut moves: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut next = 0;
-        for (segment, dead) in segments.iter().zip(&dead) {
-            let places = (0..segment.max_doc()).map(|doc| {
-                if dead.as_ref().is_some_and(|dead| dead.contains(doc)) {
+        for (segment, deleted) in segments.iter().zip(&deleted) {
+            let numbers = (0..segment.max_doc()).map(|doc| {
+                if deleted.as_ref().is_some_and(|deleted| deleted.contains(doc)) {
                     return u32::MAX;
                 }
                 next += 1;
                 next - 1
             });
-            moves.insert(segment.number, places.collect());
+            moves.insert(segment.number, numbers.collect());
         }
-        // The merged segment takes the number, and so the place, of the first.
+        // The merged segment takes the number, and with it the position, of the first.
         let merged = if next == 0 {
             None
         } else {
-            Some(Arc::new(Segment::merged(segments, &dead, first.number)?))
+            Some(Arc::new(Segment::merged(segments, &deleted, first.number)?))
         };
         let mut ids = self.ids.lock();
-        let died_since = ids.relocate(&moves, first.number, next);
-        ids.sealed.retain(|segment| !moves.contains_key(&segment.number));
-        ids.dead.retain(|number, _| !moves.contains_key(number));
+        let deleted_since = ids.relocate(&moves, first.number, next);
+        ids.segments.retain(|segment| !moves.contains_key(&segment.number));
+        ids.live_docs.retain(|number, _| !moves.contains_key(number));
         if let Some(merged) = merged {
-            if died_since.len() > 0 {
-                ids.dead.insert(
+            if deleted_since.len() > 0 {
+                ids.live_docs.insert(
                     first.number,
-                    Dead {
-                        docs: died_since,
+                    LiveDocs {
+                        deleted: deleted_since,
                         published: None,
                     },
                 );
             }
-            ids.sealed.push(merged);
-            ids.sealed.sort_by_key(|segment| segment.number);
+            ids.segments.push(merged);
+            ids.segments.sort_by_key(|segment| segment.number);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(1);
+
+    fn document(id: &str) -> Encoded {
+        let mut encoded = Encoded::default();
+        encoded.store("t", id, id.as_bytes());
+        encoded
+    }
+
+    #[test]
+    fn a_change_during_a_refresh_is_marked_for_the_next() {
+        for _ in 0..200 {
+            let shard = Shard::new();
+            std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    for _ in 0..50 {
+                        shard.delete("t", "absent", Condition::default(), NOW).unwrap();
+                    }
+                });
+                while !writer.is_finished() {
+                    shard.refresh().unwrap();
+                }
+            });
+            shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
+            assert_eq!(shard.unpublished_since(), Some(NOW));
+        }
+    }
+
+    #[test]
+    fn a_document_that_cannot_be_added_leaves_its_id_alone() {
+        let shard = Shard::new();
+        shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
+        let mut unfit = document("2");
+        unfit.make_unfit();
+        let refused = shard.write("t", "1", unfit, Condition::default(), NOW);
+        assert!(refused.is_err(), "{refused:?}");
+        shard.write("t", "3", document("3"), Condition::default(), NOW).unwrap();
+        shard.refresh().unwrap();
+        let (version, stored) = shard.get("t", "1").unwrap().unwrap();
+        assert_eq!((version, stored.id()), (1, "1"));
+        assert_eq!(shard.get("t", "3").unwrap().unwrap().1.id(), "3");
+        assert_eq!(shard.view().live_docs(), 2);
+    }
+
+    #[test]
+    fn a_refused_version_adds_no_document() {
+        let shard = Shard::new();
+        shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
+        let condition = Condition {
+            version: Some(7),
+            ..Condition::default()
+        };
+        assert!(shard.write("t", "1", document("1"), condition, NOW).is_err());
+        shard.refresh().unwrap();
+        assert_eq!(shard.view().max_doc(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What a search sees: the segments of an index at one refresh.
+//! The segments of a shard as of one refresh, which is what a search sees.
 
 use std::sync::Arc;
 
@@ -7,44 +7,49 @@ use super::segment::{Segment, term_key};
 use crate::error::Result;
 use crate::mapping::FieldOrdinal;
 
-/// A segment and which of its documents were dead at the refresh.
+/// A segment and its deleted documents at one refresh.
 #[derive(Clone)]
 pub(crate) struct SegmentView {
     pub(crate) segment: Arc<Segment>,
-    pub(crate) dead: Option<Arc<Bits>>,
+    pub(crate) deleted: Option<Arc<Bits>>,
 }
 
 impl SegmentView {
-    /// True if the document is there to be found.
+    /// Returns whether a document is not deleted.
     #[inline]
-    pub(crate) fn is_alive(&self, doc: u32) -> bool {
-        self.dead.as_ref().is_none_or(|dead| !dead.contains(doc))
+    pub(crate) fn is_live(&self, doc: u32) -> bool {
+        self.deleted.as_ref().is_none_or(|deleted| !deleted.contains(doc))
     }
 
-    /// How many documents are there to be found.
-    pub(crate) fn alive(&self) -> u32 {
-        self.segment.max_doc() - self.dead.as_ref().map_or(0, |dead| dead.len())
+    /// Number of live documents.
+    pub(crate) fn live_docs(&self) -> u32 {
+        self.segment.max_doc() - self.deleted.as_ref().map_or(0, |deleted| deleted.len())
     }
 }
 
-/// The segments of an index at one refresh.
+/// The segments of a shard as of one refresh.
 #[derive(Clone, Default)]
 pub(crate) struct View {
     pub(crate) segments: Vec<SegmentView>,
 }
 
 impl View {
-    /// How many documents the statistics count: dead ones are counted until they are merged away.
+    /// Size of the segments, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.segments.iter().map(|view| view.segment.bytes()).sum()
+    }
+
+    /// Number of documents that the statistics count; deleted documents count until they are merged away.
     pub(crate) fn max_doc(&self) -> u32 {
         self.segments.iter().map(|view| view.segment.max_doc()).sum()
     }
 
-    /// How many documents there are to be found.
-    pub(crate) fn alive(&self) -> u32 {
-        self.segments.iter().map(SegmentView::alive).sum()
+    /// Number of live documents.
+    pub(crate) fn live_docs(&self) -> u32 {
+        self.segments.iter().map(SegmentView::live_docs).sum()
     }
 
-    /// How many documents have a term.
+    /// Number of documents that have a term.
     pub(crate) fn doc_freq(&self, field: FieldOrdinal, text: &str) -> Result<u32> {
         let key = term_key(field, text);
         self.segments

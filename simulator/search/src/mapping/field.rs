@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     Ip,
     /// Bytes, stored and never indexed.
     Binary,
+    /// A point on the earth.
+    GeoPoint,
 }
 
 impl Kind {
@@ -47,6 +49,7 @@ impl Kind {
             "boolean" => Kind::Boolean,
             "ip" => Kind::Ip,
             "binary" => Kind::Binary,
+            "geo_point" => Kind::GeoPoint,
             _ => return None,
         })
     }
@@ -65,12 +68,13 @@ impl Kind {
             Kind::Boolean => "boolean",
             Kind::Ip => "ip",
             Kind::Binary => "binary",
+            Kind::GeoPoint => "geo_point",
         }
     }
 
     /// True for what is compared as a number.
     pub(crate) fn is_numeric(self) -> bool {
-        !matches!(self, Kind::String | Kind::Boolean | Kind::Binary)
+        !matches!(self, Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint)
     }
 
     /// True for what has a fractional part.
@@ -135,7 +139,7 @@ impl FieldType {
             analyzer: None,
             search_analyzer: None,
             format: DateFormat::default(),
-            include_in_all: kind != Kind::Binary,
+            include_in_all: !matches!(kind, Kind::Binary | Kind::GeoPoint),
             norms: kind == Kind::String,
             null_value: None,
             ignore_above: None,
@@ -205,11 +209,31 @@ impl FieldType {
         Ok(field)
     }
 
+    /// Returns whether term vectors with positions and offsets are kept.
+    pub(crate) fn has_offsets_in_vectors(&self) -> bool {
+        self.settings
+            .get("term_vector")
+            .and_then(Value::as_str)
+            .is_some_and(|kept| kept.starts_with("with_positions_offsets"))
+    }
+
+    /// Returns whether postings have offsets.
+    pub(crate) fn has_offsets_in_postings(&self) -> bool {
+        self.settings.get("index_options").and_then(Value::as_str) == Some("offsets")
+    }
+
     /// The field as a mapping shows it.
     pub(crate) fn describe(&self) -> Map<String, Value> {
         let mut shown = Map::new();
         shown.insert("type".to_owned(), json!(self.kind.name()));
-        shown.extend(self.settings.iter().map(|(key, value)| (key.clone(), value.clone())));
+        for (key, value) in &self.settings {
+            match key.as_str() {
+                "omit_norms" if truth(value) => drop(shown.insert("norms".to_owned(), json!({"enabled": false}))),
+                "omit_norms" => {}
+                "index" if *value == "analyzed" && self.kind == Kind::String => {}
+                _ => drop(shown.insert(key.clone(), value.clone())),
+            }
+        }
         if self.kind == Kind::Date && !shown.contains_key("format") {
             shown.insert("format".to_owned(), json!(self.format.as_str()));
         }

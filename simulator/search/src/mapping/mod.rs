@@ -51,6 +51,8 @@ pub(crate) struct Field {
 pub(crate) struct Mapping {
     types: IndexMap<String, TypeMapping>,
     fields: HashMap<String, Field>,
+    /// Full names by the last part of the path. The first field of a short name has it.
+    short_names: HashMap<String, String>,
     analysis: Option<Map<String, Value>>,
     all: Field,
     most_fields: usize,
@@ -73,25 +75,29 @@ impl Mapping {
         Ok(Mapping {
             types: IndexMap::new(),
             fields: HashMap::new(),
+            short_names: HashMap::new(),
             analysis,
             all,
             most_fields,
         })
     }
 
-    /// The field of that name, in full or after a type's name.
+    /// The field of that name: in full, after a type's name, or the last part of its path.
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         if name == "_all" {
             return Some(&self.all);
         }
-        self.fields.get(name).or_else(|| {
-            let (type_name, rest) = name.split_once('.')?;
-            self.types
-                .get(type_name)?
-                .root
-                .field(rest)
-                .and_then(|_| self.fields.get(rest))
-        })
+        self.fields
+            .get(name)
+            .or_else(|| {
+                let (type_name, rest) = name.split_once('.')?;
+                self.types
+                    .get(type_name)?
+                    .root
+                    .field(rest)
+                    .and_then(|_| self.fields.get(rest))
+            })
+            .or_else(|| self.fields.get(self.short_names.get(name)?))
     }
 
     /// The field whose name is `name` in full.
@@ -220,6 +226,11 @@ impl Mapping {
         }
         for mut field in added {
             field.ordinal = FIELD_NAMES + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
+            if let Some((_, short)) = field.name.rsplit_once('.') {
+                self.short_names
+                    .entry(short.to_owned())
+                    .or_insert_with(|| field.name.clone());
+            }
             self.fields.insert(field.name.clone(), field);
         }
         self.types.insert(type_name.to_owned(), fresh);

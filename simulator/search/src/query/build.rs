@@ -1,10 +1,10 @@
 //! From the tree of a query string to a query against one index.
 
 use crate::analysis::{Analyzer, lowercase};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::query::text::{Style, analyzed, exact, range, too_many_clauses};
 use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings};
-use crate::syntax::{Clause, Conjunction, Modifier, Node, Term, TermKind, parse};
+use crate::syntax::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
 
 /// The query that `text` is against the index of `context`.
 ///
@@ -14,12 +14,24 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
     if text.trim().is_empty() {
         return Ok(QueryKind::Nothing.into());
     }
-    let clauses = parse(text)?;
+    let failed = |error: SyntaxError| {
+        SearchError::query(format!("[{}] Failed to parse query [{text}]", context.index))
+            .caused_by(SearchError::new(
+                400,
+                "ParseException",
+                format!("Cannot parse '{text}': {}", error.message),
+            ))
+            .caused_by(SearchError::new(400, error.kind, error.message))
+    };
+    let clauses = parse(text).map_err(failed)?;
     let forced = match &settings.analyzer {
         None => None,
-        Some(name) => {
-            Some(Analyzer::configured(name, context.mapping.analysis()).map_err(crate::error::SearchError::query)?)
-        }
+        Some(name) => Some(Analyzer::configured(name, context.mapping.analysis()).map_err(|_| {
+            SearchError::query(format!(
+                "[{}] [query_string] analyzer [{name}] not found",
+                context.index
+            ))
+        })?),
     };
     let builder = Builder {
         context,
@@ -33,9 +45,19 @@ pub(crate) fn parse_string(context: &Context<'_>, text: &str, settings: &StringS
                 node,
                 ..
             },
-        ] => builder.node(node)?,
-        _ => builder.clauses(&clauses)?,
+        ] => builder.node(node),
+        _ => builder.clauses(&clauses),
     };
+    let query = query.map_err(|error| {
+        if error.kind == "ParseException" {
+            failed(SyntaxError {
+                kind: error.kind,
+                message: error.reason,
+            })
+        } else {
+            error
+        }
+    })?;
     Ok(query.map_or_else(|| QueryKind::Nothing.into(), Query::fix_negative))
 }
 
@@ -144,7 +166,7 @@ impl Builder<'_> {
             return Ok(None);
         }
         Ok(Some(if self.settings.use_dis_max {
-            QueryKind::Best {
+            QueryKind::DisjunctionMax {
                 queries,
                 tie: self.settings.tie_breaker,
             }
@@ -152,7 +174,7 @@ impl Builder<'_> {
         } else {
             QueryKind::Bool {
                 clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
-                at_least: 0,
+                minimum_should_match: 0,
                 coord: false,
             }
             .into()
@@ -169,7 +191,7 @@ impl Builder<'_> {
 
     fn term(&self, name: &str, term: &Term) -> Result<Option<Query>> {
         let multi = |matcher: Matcher| {
-            Ok(Some(Query::from(QueryKind::Multi {
+            Ok(Some(Query::from(QueryKind::MultiTerm {
                 field: self.context.field(name),
                 matcher,
             })))
@@ -186,8 +208,10 @@ impl Builder<'_> {
             (TermKind::Wildcard | TermKind::Prefix, _)
                 if !self.settings.allow_leading_wildcard && term.text.starts_with(['*', '?']) =>
             {
-                Err(crate::error::SearchError::query(
-                    "ParseException['*' or '?' not allowed as first character in WildcardQuery]",
+                Err(SearchError::new(
+                    400,
+                    "ParseException",
+                    "'*' or '?' not allowed as first character in WildcardQuery",
                 ))
             }
             (TermKind::Wildcard, _) => {
@@ -212,7 +236,7 @@ impl Builder<'_> {
                     .map(|(_, text)| {
                         (
                             Occur::Should,
-                            QueryKind::Multi {
+                            QueryKind::MultiTerm {
                                 field: self.context.field(name),
                                 matcher: Matcher::Prefix(text),
                             }
@@ -223,7 +247,7 @@ impl Builder<'_> {
                 Ok((!clauses.is_empty()).then(|| {
                     QueryKind::Bool {
                         clauses,
-                        at_least: 0,
+                        minimum_should_match: 0,
                         coord: false,
                     }
                     .into()
@@ -257,7 +281,7 @@ impl Builder<'_> {
             transpositions: false,
         };
         Ok(Some(
-            QueryKind::Multi {
+            QueryKind::MultiTerm {
                 field: self.context.field(name),
                 matcher,
             }
@@ -268,10 +292,7 @@ impl Builder<'_> {
     fn analyzer(&self, name: &str) -> Analyzer {
         match &self.forced {
             Some(forced) => forced.clone(),
-            None => self.context.mapped(name).map_or_else(
-                || self.context.mapping.all().search_analyzer.clone(),
-                |field| field.search_analyzer.clone(),
-            ),
+            None => self.context.search_analyzer(name),
         }
     }
 

@@ -1,186 +1,265 @@
-//! The query DSL of request bodies: the queries and filters that are made of others.
+//! The query DSL of request bodies: the queries that are made of others.
 //!
-//! Promises: one answer or one refusal for every body; queries and filters share their names and their meaning, but for scores.
-//! Limits: so many levels, so many clauses.
-//! Source: Elasticsearch 1.5's query DSL.
+//! Guarantees: every body is a query or an error; queries nest to a bounded depth, with a bounded number of clauses.
+//! Source: the query parsers of Elasticsearch 1.5.
 
+use base64::Engine;
 use serde_json::{Map, Value};
 
-use super::dsl_leaf::leaf;
-use super::text::too_many_clauses;
 use crate::error::{Result, SearchError};
+use crate::mapping::truth;
+use crate::query::dsl_filter::{nested_error, parse_filter};
+use crate::query::dsl_function::function_score;
+use crate::query::dsl_leaf::leaf;
+use crate::query::dsl_similar::similar;
+use crate::query::dsl_span::span;
+use crate::query::text::too_many_clauses;
 use crate::query::{Context, Occur, Query, QueryKind};
 
-/// The query that `body` says.
+/// Parses a query of the DSL.
 ///
 /// # Errors
-/// A body that is no query, nests too deep, or asks a field for what it cannot hold.
-pub(crate) fn parse_body(context: &Context<'_>, body: &Value, depth: usize) -> Result<Query> {
-    if depth == 0 {
-        return Err(SearchError::query(format!(
-            "[{}] queries are nested too deeply",
-            context.index
-        )));
-    }
-    let object = match body {
-        Value::Object(object) => object,
-        Value::Array(items) => return all_of(context, items, depth).map(Query::every),
-        _ => {
-            return Err(refuse(context, "[_na] query malformed, must start with start_object"));
-        }
+/// A body that is no query, or that nests too deep.
+pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
+    let context = &context.nested()?;
+    let Value::Object(object) = body else {
+        return Err(refuse(context, "[_na] query malformed, must start with start_object"));
     };
-    // Settings beside the query's name belong to the request, not to the query.
-    let mut named = object
-        .iter()
-        .filter(|(key, _)| !matches!(key.as_str(), "_cache" | "_cache_key" | "_name"));
-    let Some((name, inner)) = named.next() else {
-        return Ok(QueryKind::All.into());
+    let Some((name, inner)) = object.iter().next() else {
+        return Err(refuse(context, "[_na] query malformed, no field after start_object"));
     };
-    if named.next().is_some() {
+    if !matches!(inner, Value::Object(_) | Value::Array(_)) {
         return Err(refuse(
             context,
-            &format!("[{name}] query malformed, no end object after the query"),
+            "[_na] query malformed, no start_object after query name",
         ));
     }
-    compound(context, name, inner, depth - 1)?.map_or_else(|| leaf(context, name, inner), Ok)
+    let empty = Map::new();
+    let object = inner.as_object().unwrap_or(&empty);
+    let query = match compound(context, name, object)? {
+        Some(query) => query,
+        None => leaf(context, name, inner)?,
+    };
+    context.name(object.get("_name"), &query);
+    Ok(query)
 }
 
 pub(super) fn refuse(context: &Context<'_>, reason: &str) -> SearchError {
     SearchError::query(format!("[{}] {reason}", context.index))
 }
 
-fn all_of(context: &Context<'_>, items: &[Value], depth: usize) -> Result<Vec<Query>> {
-    if items.len() > context.most_clauses {
-        return Err(too_many_clauses(context.most_clauses));
-    }
-    items.iter().map(|item| parse_body(context, item, depth)).collect()
+pub(super) fn unsupported(context: &Context<'_>, name: &str, key: &str) -> SearchError {
+    refuse(context, &format!("[{name}] query does not support [{key}]"))
 }
 
-/// One query or several, in an object, an array, or an object with an array under `key`.
-fn several(context: &Context<'_>, value: &Value, key: &str, depth: usize) -> Result<Vec<Query>> {
+/// Fails for the first key of an object that a query does not have.
+pub(super) fn only(context: &Context<'_>, name: &str, object: &Map<String, Value>, keys: &[&str]) -> Result<()> {
+    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+        Some(key) => Err(unsupported(context, name, key)),
+        None => Ok(()),
+    }
+}
+
+/// One query, or the queries of a list.
+pub(super) fn several(
+    context: &Context<'_>,
+    value: &Value,
+    parse: fn(&Context<'_>, &Value) -> Result<Query>,
+) -> Result<Vec<Query>> {
     match value {
-        Value::Array(items) => all_of(context, items, depth),
-        Value::Object(object) => match object.get(key) {
-            Some(Value::Array(items)) => all_of(context, items, depth),
-            Some(other) => several(context, other, key, depth),
-            None => Ok(vec![parse_body(context, value, depth)?]),
-        },
-        _ => Err(refuse(context, &format!("[{key}] query malformed"))),
+        Value::Array(items) if items.len() > context.most_clauses => Err(too_many_clauses(context.most_clauses)),
+        Value::Array(items) => items.iter().map(|item| parse(context, item)).collect(),
+        other => Ok(vec![parse(context, other)?]),
     }
 }
 
-fn boost_of(object: &Map<String, Value>) -> f32 {
-    object
-        .get("boost")
-        .and_then(Value::as_f64)
-        .map_or(1.0, |boost| boost as f32)
+pub(super) fn number(value: Option<&Value>) -> Option<f32> {
+    let value = value?;
+    value
+        .as_f64()
+        .or_else(|| value.as_str()?.parse().ok())
+        .map(|number| number as f32)
 }
 
-/// The query if `name` is of one that is made of others.
-fn compound(context: &Context<'_>, name: &str, inner: &Value, depth: usize) -> Result<Option<Query>> {
-    let empty = Map::new();
-    let object = inner.as_object().unwrap_or(&empty);
-    let part = |keys: &[&str]| {
-        keys.iter()
-            .find_map(|key| object.get(*key))
+pub(super) fn boost_of(object: &Map<String, Value>) -> f32 {
+    number(object.get("boost")).unwrap_or(1.0)
+}
+
+/// The query of that name, if it is one that is made of others.
+fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
+    let part = |key: &str| {
+        object
+            .get(key)
             .filter(|part| !part.is_null())
-            .map(|part| parse_body(context, part, depth))
+            .map(|part| parse_body(context, part))
+            .transpose()
+    };
+    let filter = |key: &str| {
+        object
+            .get(key)
+            .filter(|part| part.as_object().is_none_or(|part| !part.is_empty()) && !part.is_null())
+            .map(|part| parse_filter(context, part))
             .transpose()
     };
     let query = match name {
-        "match_all" => Query::from(QueryKind::All).boosted(boost_of(object)),
-        "bool" => boolean(context, object, depth)?,
+        "match_all" => {
+            only(context, name, object, &["boost", "_name"])?;
+            Query::from(QueryKind::All).boosted(boost_of(object))
+        }
+        "bool" => boolean(context, object, parse_body, "bool query does not support")?,
         "filtered" => {
-            let query = part(&["query"])?.unwrap_or_else(|| QueryKind::All.into());
-            let query = match part(&["filter"])? {
-                Some(filter) => query.filtered(filter),
-                None => query,
-            };
+            let known = ["query", "filter", "strategy", "_name", "boost", "_cache", "_cache_key"];
+            only(context, name, object, &known)?;
+            let query = part("query")?.unwrap_or_else(|| QueryKind::All.into());
             let boost = boost_of(object);
-            if boost == 1.0 { query } else { query.boosted(boost) }
-        }
-        "constant_score" => part(&["filter", "query"])?
-            .ok_or_else(|| refuse(context, "[constant_score] requires either 'filter' or 'query' element"))?
-            .constant()
-            .boosted(boost_of(object)),
-        "and" => Query::every(several(context, inner, "filters", depth)?).constant(),
-        "or" => Query::any(several(context, inner, "filters", depth)?).constant(),
-        "not" => {
-            let inner = object.get("filter").or_else(|| object.get("query")).unwrap_or(inner);
-            Query::not(parse_body(context, inner, depth)?).constant()
-        }
-        "query" => parse_body(context, inner, depth)?.constant(),
-        "fquery" => part(&["query"])?
-            .ok_or_else(|| refuse(context, "[fquery] requires 'query'"))?
-            .constant(),
-        "dis_max" => {
-            let queries = several(
-                context,
-                object
-                    .get("queries")
-                    .ok_or_else(|| refuse(context, "[dis_max] requires 'queries' field"))?,
-                "queries",
-                depth,
-            )?;
-            let tie = object.get("tie_breaker").and_then(Value::as_f64).unwrap_or(0.0) as f32;
-            Query::from(QueryKind::Best { queries, tie }).boosted(boost_of(object))
-        }
-        "nested" | "has_child" | "has_parent" => {
-            return Err(refuse(
-                context,
-                &format!("[{name}] queries are not part of this backend"),
-            ));
-        }
-        "indices" => {
-            let names = ["indices", "index"]
-                .iter()
-                .find_map(|key| object.get(*key))
-                .map(crate::find::names)
-                .unwrap_or_default();
-            if names.iter().any(|name| crate::pattern::matches(name, context.index)) {
-                part(&["query", "filter"])?.ok_or_else(|| refuse(context, "[indices] requires 'query' element"))?
-            } else {
-                match object.get("no_match_query").or_else(|| object.get("no_match_filter")) {
-                    None => QueryKind::All.into(),
-                    Some(Value::String(text)) if text == "none" => QueryKind::Nothing.into(),
-                    Some(Value::String(_)) => QueryKind::All.into(),
-                    Some(other) => parse_body(context, other, depth)?,
-                }
+            match filter("filter")? {
+                // All documents that pass a filter have the same score.
+                Some(filter) if query.kind == QueryKind::All => filter.constant().boosted(query.boost * boost),
+                Some(filter) => with_boost(query.filtered(filter), boost),
+                None => with_boost(query, boost),
             }
         }
-        "limit" => QueryKind::All.into(),
-        _ => return Ok(None),
+        "constant_score" => {
+            only(
+                context,
+                name,
+                object,
+                &["query", "filter", "boost", "_name", "_cache", "_cache_key"],
+            )?;
+            let inner = match filter("filter")? {
+                Some(filter) => Some(filter),
+                None => part("query")?,
+            };
+            inner
+                .ok_or_else(|| refuse(context, "[constant_score] requires either 'filter' or 'query' element"))?
+                .constant()
+                .boosted(boost_of(object))
+        }
+        "dis_max" | "disMax" => {
+            only(
+                context,
+                "dis_max",
+                object,
+                &["queries", "boost", "tie_breaker", "tieBreaker", "_name"],
+            )?;
+            let queries = object
+                .get("queries")
+                .ok_or_else(|| refuse(context, "[dis_max] requires 'queries' field"))?;
+            let queries = several(context, queries, parse_body)?;
+            let tie = number(object.get("tie_breaker").or_else(|| object.get("tieBreaker"))).unwrap_or(0.0);
+            Query::from(QueryKind::DisjunctionMax { queries, tie }).boosted(boost_of(object))
+        }
+        "boosting" => {
+            only(
+                context,
+                name,
+                object,
+                &["positive", "negative", "negative_boost", "negativeBoost", "boost"],
+            )?;
+            let missing = |what: &str| refuse(context, &format!("[boosting] query requires '{what}' query to be set'"));
+            let negative_boost = object.get("negative_boost").or_else(|| object.get("negativeBoost"));
+            Query::from(QueryKind::Boosting {
+                positive: Box::new(part("positive")?.ok_or_else(|| missing("positive"))?),
+                negative: Box::new(part("negative")?.ok_or_else(|| missing("negative"))?),
+                factor: number(negative_boost).ok_or_else(|| {
+                    refuse(
+                        context,
+                        "[boosting] query requires 'negative_boost' to be set to be a positive value'",
+                    )
+                })?,
+            })
+            .boosted(boost_of(object))
+        }
+        "function_score" | "functionScore" => function_score(context, object)?,
+        "wrapper" => parse_body(context, &unwrap(context, object)?)?,
+        "nested" | "has_child" | "hasChild" | "has_parent" | "hasParent" | "top_children" | "topChildren" => {
+            return Err(nested_error(context, name, object));
+        }
+        "indices" => indices(context, object, parse_body, "query")?,
+        name if name.starts_with("span_") || name.starts_with("span") && name.len() > 4 => {
+            match span(context, name, object)? {
+                Some(query) => query,
+                None => return Ok(None),
+            }
+        }
+        _ => return similar(context, name, object),
     };
     Ok(Some(query))
 }
 
-fn boolean(context: &Context<'_>, object: &Map<String, Value>, depth: usize) -> Result<Query> {
+pub(super) fn with_boost(query: Query, boost: f32) -> Query {
+    if boost == 1.0 { query } else { query.boosted(boost) }
+}
+
+/// The body that a `wrapper` holds, in base 64 or as text.
+pub(super) fn unwrap(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value> {
+    let text = ["query", "filter"]
+        .iter()
+        .find_map(|key| object.get(*key))
+        .and_then(Value::as_str)
+        .ok_or_else(|| refuse(context, "[wrapper] query malformed"))?;
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(text)
+        .unwrap_or_else(|_| text.as_bytes().to_vec());
+    crate::json::object(&bytes).map(Value::Object)
+}
+
+/// `indices`: one query for the indices that are named, another for the rest.
+pub(super) fn indices(
+    context: &Context<'_>,
+    object: &Map<String, Value>,
+    parse: fn(&Context<'_>, &Value) -> Result<Query>,
+    kind: &str,
+) -> Result<Query> {
+    let names = ["indices", "index"]
+        .iter()
+        .find_map(|key| object.get(*key))
+        .map(crate::find::names)
+        .ok_or_else(|| refuse(context, "[indices] requires 'indices' or 'index' element"))?;
+    let inner = object
+        .get(kind)
+        .ok_or_else(|| refuse(context, &format!("[indices] requires '{kind}' element")))?;
+    if names.iter().any(|name| crate::pattern::matches(name, context.index)) {
+        return parse(context, inner);
+    }
+    match object.get(&format!("no_match_{kind}")) {
+        None => Ok(QueryKind::All.into()),
+        Some(Value::String(text)) if text == "none" => Ok(QueryKind::Nothing.into()),
+        Some(Value::String(_)) => Ok(QueryKind::All.into()),
+        Some(other) => parse(context, other),
+    }
+}
+
+/// `bool`, of queries or of filters.
+pub(super) fn boolean(
+    context: &Context<'_>,
+    object: &Map<String, Value>,
+    parse: fn(&Context<'_>, &Value) -> Result<Query>,
+    refusal: &str,
+) -> Result<Query> {
     let mut clauses = Vec::new();
-    let mut at_least = None;
+    let mut minimum_should_match = None;
     let mut coord = true;
     for (key, value) in object {
         let occur = match key.as_str() {
             "must" => Occur::Must,
             "should" => Occur::Should,
             "must_not" | "mustNot" => Occur::MustNot,
-            "minimum_should_match" | "minimum_number_should_match" => {
-                at_least = Some(value.clone());
+            "minimum_should_match" | "minimumShouldMatch" | "minimum_number_should_match" => {
+                minimum_should_match = Some(value.clone());
                 continue;
             }
-            "disable_coord" => {
-                coord = !crate::mapping::truth(value);
+            "disable_coord" | "disableCoord" => {
+                coord = !truth(value);
                 continue;
             }
-            "boost" | "_name" | "_cache" | "_cache_key" | "adjust_pure_negative" => continue,
-            other => {
-                return Err(refuse(context, &format!("[bool] query does not support [{other}]")));
-            }
+            "boost" | "_name" | "_cache" | "_cache_key" | "_cacheKey" | "adjust_pure_negative" => continue,
+            other => return Err(refuse(context, &format!("{refusal} [{other}]"))),
         };
-        clauses.extend(
-            several(context, value, key, depth)?
-                .into_iter()
-                .map(|query| (occur, query)),
-        );
+        if !matches!(value, Value::Object(_) | Value::Array(_)) {
+            return Err(refuse(context, &format!("{refusal} [{key}]")));
+        }
+        clauses.extend(several(context, value, parse)?.into_iter().map(|query| (occur, query)));
     }
     if clauses.len() > context.most_clauses {
         return Err(too_many_clauses(context.most_clauses));
@@ -189,15 +268,14 @@ fn boolean(context: &Context<'_>, object: &Map<String, Value>, depth: usize) -> 
         return Ok(QueryKind::All.into());
     }
     let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-    let at_least = at_least.map_or(0, |wanted| minimum(&wanted, optional));
-    let boost = boost_of(object);
+    let minimum_should_match = minimum_should_match.map_or(0, |wanted| minimum(&wanted, optional));
     Ok(Query::from(QueryKind::Bool {
         clauses,
-        at_least,
+        minimum_should_match,
         coord,
     })
     .fix_negative()
-    .boosted(boost))
+    .boosted(boost_of(object)))
 }
 
 /// How many of `optional` clauses have to match: `2`, `-1`, `75%`, `-25%`, `2<75%`.

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::dsl::refuse;
-use super::dsl_match::{matching, multi_match, query_string};
-use super::levenshtein;
-use super::text::{exact, range};
-use crate::dates::{Fill, parse_math};
+use crate::dates::{Fill, TimeZone, parse_math};
 use crate::error::{Result, SearchError};
 use crate::mapping::{Field, Kind, sortable, unsortable};
+use crate::query::dsl::{boost_of, number, only, refuse, unsupported};
+use crate::query::dsl_match::{matching, multi_match, query_string, simple_query_string};
+use crate::query::levenshtein;
+use crate::query::text::{exact, range};
 use crate::query::{Context, Matcher, Query, QueryField, QueryKind};
 
 /// A value as text.
@@ -16,11 +16,10 @@ pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The one field of an object, and what is said of it; settings of the filter beside it do not count.
+/// The field of an object, and its settings. Settings of the query beside the field are skipped.
 pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value) -> Result<(&'a str, &'a Value)> {
-    let object = inner
-        .as_object()
-        .ok_or_else(|| refuse(context, &format!("[{name}] query malformed, no field")))?;
+    let malformed = || refuse(context, &format!("[{name}] query malformed, no field"));
+    let object = inner.as_object().ok_or_else(malformed)?;
     object
         .iter()
         .find(|(key, _)| {
@@ -30,21 +29,48 @@ pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value)
             )
         })
         .map(|(key, value)| (key.as_str(), value))
-        .ok_or_else(|| refuse(context, &format!("[{name}] query malformed, no field")))
+        .ok_or_else(malformed)
 }
 
 /// The value and the boost of a field: bare, or in an object under one of `keys`.
-fn value_and_boost(settings: &Value, keys: &[&str]) -> (Value, f32) {
+pub(super) fn value_and_boost(
+    context: &Context<'_>,
+    name: &str,
+    settings: &Value,
+    keys: &[&str],
+) -> Result<(Value, f32)> {
+    const OTHERS: [&str; 14] = [
+        "boost",
+        "_name",
+        "rewrite",
+        "flags",
+        "flags_value",
+        "max_determinized_states",
+        "fuzziness",
+        "min_similarity",
+        "prefix_length",
+        "prefixLength",
+        "max_expansions",
+        "maxExpansions",
+        "transpositions",
+        "_cache",
+    ];
     match settings {
         Value::Object(object) => {
+            if let Some(key) = object
+                .keys()
+                .find(|key| !keys.contains(&key.as_str()) && !OTHERS.contains(&key.as_str()))
+            {
+                return Err(unsupported(context, name, key));
+            }
             let value = keys
                 .iter()
                 .find_map(|key| object.get(*key))
                 .cloned()
-                .unwrap_or(Value::Null);
-            (value, object.get("boost").and_then(Value::as_f64).unwrap_or(1.0) as f32)
+                .ok_or_else(|| refuse(context, &format!("No value specified for {name} query")))?;
+            Ok((value, number(object.get("boost")).unwrap_or(1.0)))
         }
-        other => (other.clone(), 1.0),
+        other => Ok((other.clone(), 1.0)),
     }
 }
 
@@ -54,11 +80,12 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     match name {
         "_type" => return Ok(context.of_type(&text)),
         "_id" | "_uid" => {
-            return Ok(ids(
-                context,
-                &[],
-                &[text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned()],
-            ));
+            let id = text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned();
+            return Ok(ids_of_type(context, &[], &[id]));
+        }
+        "_index" => {
+            let fits = crate::pattern::matches(&text, context.index);
+            return Ok(Query::from(if fits { QueryKind::All } else { QueryKind::Nothing }).constant());
         }
         _ => {}
     }
@@ -72,7 +99,8 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     }
 }
 
-fn ids(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
+/// The documents with these ids, of these types or of any.
+pub(super) fn ids_of_type(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
     let types = if types.is_empty() {
         context.mapping.type_names().map(str::to_owned).collect()
     } else {
@@ -85,72 +113,77 @@ fn ids(context: &Context<'_>, types: &[String], ids: &[String]) -> Query {
     .constant()
 }
 
-/// The query of that name.
+/// `ids`.
+pub(super) fn ids_of(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    let list = |keys: [&str; 2]| {
+        keys.iter().find_map(|key| object.get(*key)).map(|value| match value {
+            Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>(),
+            other => vec![text_of(other)],
+        })
+    };
+    only(
+        context,
+        "ids",
+        object,
+        &["type", "types", "values", "ids", "boost", "_name"],
+    )?;
+    let ids = list(["values", "ids"]).ok_or_else(|| refuse(context, "[ids] query, no ids values provided"))?;
+    Ok(boosted(
+        ids_of_type(context, &list(["type", "types"]).unwrap_or_default(), &ids),
+        boost_of(object),
+    ))
+}
+
+/// The multi-term query of that name, if it is one.
+pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Result<Option<Query>> {
+    if !matches!(name, "prefix" | "wildcard" | "regexp" | "fuzzy" | "range") {
+        return Ok(None);
+    }
+    let (field, settings) = one_field(context, name, inner)?;
+    if name == "range" {
+        return ranged(context, name, field, settings).map(Some);
+    }
+    let (value, boost) = value_and_boost(context, name, settings, &["value", name, "term"])?;
+    if name == "fuzzy" {
+        return fuzzy(context, field, &value, settings, boost).map(Some);
+    }
+    let text = text_of(&value);
+    let matcher = match name {
+        "prefix" => Matcher::Prefix(text),
+        "wildcard" => Matcher::Wildcard(text),
+        _ => Matcher::Regexp(text),
+    };
+    Ok(Some(multi(context, field, matcher).boosted(boost)))
+}
+
+/// The leaf query of that name.
 pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Query> {
     let empty = Map::new();
     let object = inner.as_object().unwrap_or(&empty);
-    let list = |keys: [&str; 2]| {
-        keys.iter()
-            .find_map(|key| object.get(*key))
-            .map(|value| {
-                if let Value::Array(items) = value {
-                    items.iter().map(text_of).collect()
-                } else {
-                    vec![text_of(value)]
-                }
-            })
-            .unwrap_or_default()
-    };
+    if let Some(query) = multi_term(context, name, inner)? {
+        return Ok(query);
+    }
     match name {
-        "query_string" | "simple_query_string" => query_string(context, object),
-        "match" | "match_phrase" | "match_phrase_prefix" | "text" | "text_phrase" => {
+        "query_string" | "queryString" => query_string(context, object),
+        "simple_query_string" | "simpleQueryString" => simple_query_string(context, object),
+        "match"
+        | "match_phrase"
+        | "matchPhrase"
+        | "match_phrase_prefix"
+        | "matchPhrasePrefix"
+        | "match_fuzzy"
+        | "fuzzy_match" => {
             let (field, settings) = one_field(context, name, inner)?;
             matching(context, name, field, settings)
         }
-        "multi_match" => multi_match(context, object),
+        "multi_match" | "multiMatch" => multi_match(context, object),
         "term" => {
             let (field, settings) = one_field(context, name, inner)?;
-            let (value, boost) = value_and_boost(settings, &["value", "term"]);
+            let (value, boost) = value_and_boost(context, name, settings, &["value", "term"])?;
             Ok(boosted(term(context, field, &value)?, boost))
         }
         "terms" | "in" => terms(context, name, inner, object),
-        "range" | "numeric_range" => {
-            let (field, settings) = one_field(context, name, inner)?;
-            ranged(context, field, settings)
-        }
-        "prefix" => {
-            let (field, settings) = one_field(context, name, inner)?;
-            let (value, boost) = value_and_boost(settings, &["value", "prefix"]);
-            Ok(multi(context, field, Matcher::Prefix(text_of(&value))).boosted(boost))
-        }
-        "wildcard" => {
-            let (field, settings) = one_field(context, name, inner)?;
-            let (value, boost) = value_and_boost(settings, &["value", "wildcard"]);
-            Ok(multi(context, field, Matcher::Wildcard(text_of(&value))).boosted(boost))
-        }
-        "regexp" => {
-            let (field, settings) = one_field(context, name, inner)?;
-            let (value, boost) = value_and_boost(settings, &["value", "regexp"]);
-            Ok(multi(context, field, Matcher::Regexp(text_of(&value))).boosted(boost))
-        }
-        "fuzzy" => {
-            let (field, settings) = one_field(context, name, inner)?;
-            fuzzy(context, field, settings)
-        }
-        "ids" => Ok(ids(context, &list(["type", "types"]), &list(["values", "ids"]))),
-        "type" => Ok(context.of_type(object.get("value").and_then(Value::as_str).unwrap_or(""))),
-        "exists" => Ok(context.exists(
-            object
-                .get("field")
-                .and_then(Value::as_str)
-                .ok_or_else(|| refuse(context, "exists must be provided with a [field]"))?,
-        )),
-        "missing" => Ok(context.missing(
-            object
-                .get("field")
-                .and_then(Value::as_str)
-                .ok_or_else(|| refuse(context, "missing must be provided with a [field]"))?,
-        )),
+        "ids" => ids_of(context, object),
         other => Err(refuse(context, &format!("No query registered for [{other}]"))),
     }
 }
@@ -160,7 +193,7 @@ fn boosted(query: Query, boost: f32) -> Query {
 }
 
 fn multi(context: &Context<'_>, field: &str, matcher: Matcher) -> Query {
-    QueryKind::Multi {
+    QueryKind::MultiTerm {
         field: context.field(field),
         matcher,
     }
@@ -169,26 +202,27 @@ fn multi(context: &Context<'_>, field: &str, matcher: Matcher) -> Query {
 
 fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
     let (field, values) = one_field(context, name, inner)?;
-    let values = values
-        .as_array()
-        .ok_or_else(|| refuse(context, "[terms] query requires an array of terms"))?;
+    let values = values.as_array().ok_or_else(|| unsupported(context, "terms", field))?;
     if values.len() > context.most_clauses * 64 {
-        return Err(super::text::too_many_clauses(context.most_clauses * 64));
+        return Err(crate::query::text::too_many_clauses(context.most_clauses * 64));
     }
     let queries = values
         .iter()
         .map(|value| term(context, field, value))
         .collect::<Result<Vec<_>>>()?;
-    let at_least = object
+    let minimum_should_match = object
         .get("minimum_should_match")
-        .map_or(0, |wanted| super::dsl::minimum(wanted, queries.len()));
+        .map_or(0, |wanted| crate::query::dsl::minimum(wanted, queries.len()));
     let coord = !object.get("disable_coord").is_some_and(crate::mapping::truth);
-    let clauses = queries.into_iter().map(|query| (super::Occur::Should, query)).collect();
+    let clauses = queries
+        .into_iter()
+        .map(|query| (crate::query::Occur::Should, query))
+        .collect();
     let boost = object.get("boost").and_then(Value::as_f64).unwrap_or(1.0) as f32;
     Ok(boosted(
         QueryKind::Bool {
             clauses,
-            at_least,
+            minimum_should_match,
             coord,
         }
         .into(),
@@ -196,11 +230,12 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
     ))
 }
 
-fn ranged(context: &Context<'_>, field: &str, settings: &Value) -> Result<Query> {
+/// `range`, as a query or as a filter.
+pub(super) fn ranged(context: &Context<'_>, name: &str, field: &str, settings: &Value) -> Result<Query> {
     let object = settings.as_object().ok_or_else(|| {
         refuse(
             context,
-            "[range] query malformed, no start_object after the field's name",
+            &format!("[{name}] query malformed, no field to indicate field name"),
         )
     })?;
     let (mut lower, mut upper) = (None, None);
@@ -218,14 +253,13 @@ fn ranged(context: &Context<'_>, field: &str, settings: &Value) -> Result<Query>
             "include_lower" => include_lower = crate::mapping::truth(value),
             "include_upper" => include_upper = crate::mapping::truth(value),
             "time_zone" => {
-                offset = zone(&text_of(value))
-                    .ok_or_else(|| refuse(context, &format!("time zone [{value}] is not understood")))?
+                offset = TimeZone::parse(&text_of(value))?.offset_at(context.now);
             }
             "format" => own_format = value.as_str().map(crate::dates::DateFormat::new),
             "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
-            "_name" | "_cache" | "execution" => {}
+            "_name" | "_cache" | "_cache_key" | "execution" => {}
             other => {
-                return Err(refuse(context, &format!("[range] query does not support [{other}]")));
+                return Err(unsupported(context, name, other));
             }
         }
     }
@@ -269,32 +303,8 @@ fn ranged(context: &Context<'_>, field: &str, settings: &Value) -> Result<Query>
     Ok(boosted(range(context, field, lower, upper, offset)?, boost))
 }
 
-/// An offset from UTC (`+02:00`, `-5`, `UTC`) in milliseconds.
-pub(crate) fn zone(text: &str) -> Option<i64> {
-    if matches!(text, "Z" | "UTC" | "GMT" | "") {
-        return Some(0);
-    }
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if rest.starts_with(|c: char| c.is_ascii_digit()) {
-        let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "0"));
-        return Some(
-            sign * (hours.parse::<i64>().ok().filter(|hours| (0..24).contains(hours))? * 60
-                + minutes
-                    .parse::<i64>()
-                    .ok()
-                    .filter(|minutes| (0..60).contains(minutes))?)
-                * 60_000,
-        );
-    }
-    None
-}
-
-fn fuzzy(context: &Context<'_>, name: &str, settings: &Value) -> Result<Query> {
-    let (value, boost) = value_and_boost(settings, &["value", "term"]);
-    let text = text_of(&value);
+fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boost: f32) -> Result<Query> {
+    let text = text_of(value);
     let get = |keys: [&str; 2]| keys.iter().find_map(|key| settings.get(*key));
     let fuzziness = get(["fuzziness", "min_similarity"]).map_or_else(|| "AUTO".to_owned(), text_of);
     if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {

@@ -2,14 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::dsl::{minimum, refuse};
-use super::dsl_leaf::{auto_edits, text_of, zone};
-use super::text::{Style, analyzed, exact};
-use super::{Operator, StringSettings, parse_string};
 use crate::analysis::Analyzer;
-use crate::error::{Result, SearchError};
+use crate::dates::TimeZone;
+use crate::error::Result;
 use crate::mapping::truth;
-use crate::query::{Context, Matcher, Occur, Query, QueryKind};
+use crate::query::dsl::{boost_of, minimum, only, refuse, unsupported, with_boost};
+use crate::query::dsl_leaf::{auto_edits, text_of};
+use crate::query::simple::{self, Flags, SimpleSettings};
+use crate::query::text::{Style, analyzed, exact};
+use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings, parse_string};
 
 /// The settings of a match query.
 struct MatchSettings {
@@ -24,8 +25,33 @@ struct MatchSettings {
     max_expansions: usize,
     minimum_should_match: Option<Value>,
     lenient: bool,
+    transpositions: bool,
     zero_terms_all: bool,
 }
+
+const MATCH_KEYS: [&str; 21] = [
+    "query",
+    "type",
+    "analyzer",
+    "boost",
+    "slop",
+    "phrase_slop",
+    "fuzziness",
+    "prefix_length",
+    "prefixLength",
+    "max_expansions",
+    "maxExpansions",
+    "operator",
+    "minimum_should_match",
+    "minimumShouldMatch",
+    "rewrite",
+    "fuzzy_rewrite",
+    "fuzzy_transpositions",
+    "lenient",
+    "cutoff_frequency",
+    "zero_terms_query",
+    "_name",
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -44,10 +70,16 @@ impl MatchSettings {
                 .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
                 .map_or(default, |number| usize::try_from(number).unwrap_or(default))
         };
+        if let Some(key) = object.keys().find(|key| !MATCH_KEYS.contains(&key.as_str())) {
+            return Err(unsupported(context, "match", key));
+        }
         let kind = match (name, object.get("type").and_then(Value::as_str)) {
-            ("match_phrase" | "text_phrase", _) | (_, Some("phrase")) => Form::Phrase,
-            ("match_phrase_prefix", _) | (_, Some("phrase_prefix" | "phrasePrefix")) => Form::PhrasePrefix,
-            _ => Form::Boolean,
+            ("match_phrase" | "matchPhrase", _) | (_, Some("phrase")) => Form::Phrase,
+            ("match_phrase_prefix" | "matchPhrasePrefix", _) | (_, Some("phrase_prefix" | "phrasePrefix")) => {
+                Form::PhrasePrefix
+            }
+            (_, None | Some("boolean")) => Form::Boolean,
+            (_, Some(other)) => return Err(unsupported(context, "match", other)),
         };
         let text = if value.is_object() {
             object
@@ -60,7 +92,8 @@ impl MatchSettings {
             .get("analyzer")
             .and_then(Value::as_str)
             .map(|name| {
-                Analyzer::configured(name, context.mapping.analysis()).map_err(|reason| refuse(context, &reason))
+                Analyzer::configured(name, context.mapping.analysis())
+                    .map_err(|_| refuse(context, &format!("[match] analyzer [{name}] not found")))
             })
             .transpose()?;
         Ok(MatchSettings {
@@ -68,13 +101,14 @@ impl MatchSettings {
             kind,
             operator: crate::find::operator(object.get("operator").and_then(Value::as_str))?,
             analyzer,
-            slop: u32::try_from(number("slop", 0)).unwrap_or(u32::MAX),
-            boost: object.get("boost").and_then(Value::as_f64).unwrap_or(1.0) as f32,
+            slop: u32::try_from(number("slop", number("phrase_slop", 0))).unwrap_or(u32::MAX),
+            boost: boost_of(object),
             fuzziness: object.get("fuzziness").map(text_of),
             prefix_length: number("prefix_length", 0),
             max_expansions: number("max_expansions", 50).min(context.most_clauses),
             minimum_should_match: object.get("minimum_should_match").cloned(),
             lenient: object.get("lenient").is_some_and(truth),
+            transpositions: object.get("fuzzy_transpositions").is_some_and(truth),
             zero_terms_all: object.get("zero_terms_query").and_then(Value::as_str) == Some("all"),
         })
     }
@@ -93,12 +127,7 @@ impl MatchSettings {
         if name == "_type" {
             return Ok(Some(context.of_type(&self.text)));
         }
-        let analyzer = self.analyzer.clone().unwrap_or_else(|| {
-            context.mapped(name).map_or_else(
-                || context.mapping.all().search_analyzer.clone(),
-                |field| field.search_analyzer.clone(),
-            )
-        });
+        let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
         let style = Style {
             phrase: self.kind != Form::Boolean,
             slop: self.slop,
@@ -113,11 +142,17 @@ impl MatchSettings {
                 if let Some(fuzziness) = &self.fuzziness {
                     self.make_fuzzy(&mut query, fuzziness);
                 }
-                if let (QueryKind::Bool { clauses, at_least, .. }, Some(wanted)) =
-                    (&mut query.kind, &self.minimum_should_match)
+                if let (
+                    QueryKind::Bool {
+                        clauses,
+                        minimum_should_match,
+                        ..
+                    },
+                    Some(wanted),
+                ) = (&mut query.kind, &self.minimum_should_match)
                 {
                     let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-                    *at_least = minimum(wanted, optional);
+                    *minimum_should_match = minimum(wanted, optional);
                 }
             }
             Form::Phrase => {}
@@ -128,9 +163,12 @@ impl MatchSettings {
     /// The last term of a phrase stands for all that start with it. The terms are found where the phrase is weighed.
     fn with_prefix(&self, query: Query) -> Query {
         match query.kind {
-            QueryKind::Term { field, text } => QueryKind::Multi {
+            QueryKind::Term { field, text } => QueryKind::PhrasePrefix {
                 field,
-                matcher: Matcher::Prefix(text),
+                slots: vec![],
+                slop: 0,
+                last: Some((0, text)),
+                expansions: self.max_expansions,
             }
             .into(),
             QueryKind::Phrase { field, mut slots, slop } => {
@@ -158,9 +196,9 @@ impl MatchSettings {
                     term: std::mem::take(text),
                     prefix: self.prefix_length,
                     expansions: self.max_expansions,
-                    transpositions: true,
+                    transpositions: self.transpositions,
                 };
-                query.kind = QueryKind::Multi {
+                query.kind = QueryKind::MultiTerm {
                     field: field.clone(),
                     matcher,
                 };
@@ -185,15 +223,11 @@ impl MatchSettings {
 pub(super) fn matching(context: &Context<'_>, name: &str, field: &str, value: &Value) -> Result<Query> {
     let settings = MatchSettings::parse(context, name, value)?;
     let query = settings.build(context, field)?.unwrap_or_else(|| settings.empty());
-    Ok(if settings.boost == 1.0 {
-        query
-    } else {
-        query.boosted(settings.boost)
-    })
+    Ok(with_boost(query, settings.boost))
 }
 
 /// `field^2` as a name and a boost.
-fn with_boost(text: &str) -> (String, f32) {
+fn name_and_boost(text: &str) -> (String, f32) {
     match text.rsplit_once('^') {
         Some((name, boost)) => (name.to_owned(), boost.parse().unwrap_or(1.0)),
         None => (text.to_owned(), 1.0),
@@ -204,7 +238,7 @@ fn with_boost(text: &str) -> (String, f32) {
 fn fields_of(context: &Context<'_>, value: &Value) -> Vec<(String, f32)> {
     crate::find::names(value)
         .iter()
-        .map(|text| with_boost(text))
+        .map(|text| name_and_boost(text))
         .flat_map(|(pattern, boost)| context.names(&pattern).into_iter().map(move |name| (name, boost)))
         .collect()
 }
@@ -214,11 +248,20 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
     let kind = object.get("type").and_then(Value::as_str).unwrap_or("best_fields");
     let name = match kind {
         "phrase" => "match_phrase",
-        "phrase_prefix" => "match_phrase_prefix",
+        "phrase_prefix" | "phrasePrefix" => "match_phrase_prefix",
         _ => "match",
     };
     let mut inner = object.clone();
-    inner.remove("type");
+    for own in [
+        "type",
+        "fields",
+        "use_dis_max",
+        "useDisMax",
+        "tie_breaker",
+        "tieBreaker",
+    ] {
+        inner.shift_remove(own);
+    }
     let settings = MatchSettings::parse(context, name, &Value::Object(inner))?;
     let fields = fields_of(
         context,
@@ -226,34 +269,155 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
             .get("fields")
             .ok_or_else(|| refuse(context, "No fields specified for multi_match query"))?,
     );
+    let tie = ["tie_breaker", "tieBreaker"]
+        .iter()
+        .find_map(|key| object.get(*key))
+        .and_then(Value::as_f64)
+        .map(|tie| tie as f32);
+    let dis_max = ["use_dis_max", "useDisMax"]
+        .iter()
+        .find_map(|key| object.get(*key))
+        .is_none_or(truth);
+    if kind == "cross_fields" || kind == "crossFields" {
+        let query = settings.across(context, &fields, tie.unwrap_or(0.0))?;
+        return Ok(with_boost(query.unwrap_or_else(|| settings.empty()), settings.boost));
+    }
     let mut queries = Vec::new();
     for (field, boost) in &fields {
-        queries.extend(
-            settings
-                .build(context, field)?
-                .map(|query| if *boost == 1.0 { query } else { query.boosted(*boost) }),
-        );
+        queries.extend(settings.build(context, field)?.map(|query| with_boost(query, *boost)));
     }
-    let query = match (queries.len(), kind) {
-        (0, _) => settings.empty(),
-        (1, _) => queries.pop().unwrap_or_else(|| settings.empty()),
-        (_, "most_fields") => QueryKind::Bool {
-            clauses: queries.into_iter().map(|query| (Occur::Should, query)).collect(),
-            at_least: 0,
-            coord: false,
-        }
-        .into(),
-        _ => QueryKind::Best {
-            queries,
-            tie: object.get("tie_breaker").and_then(Value::as_f64).unwrap_or(0.0) as f32,
-        }
-        .into(),
-    };
-    Ok(if settings.boost == 1.0 {
-        query
+    let tie = tie.unwrap_or(if matches!(kind, "most_fields" | "mostFields") || !dis_max {
+        1.0
     } else {
-        query.boosted(settings.boost)
-    })
+        0.0
+    });
+    let query = match queries.len() {
+        0 => settings.empty(),
+        1 => queries.pop().unwrap_or_else(|| settings.empty()),
+        _ if tie == 1.0 => Query::any(queries),
+        _ => QueryKind::DisjunctionMax { queries, tie }.into(),
+    };
+    Ok(with_boost(query, settings.boost))
+}
+
+impl MatchSettings {
+    /// The query for terms that may each be in another field: fields with the same analyzer are one field.
+    fn across(&self, context: &Context<'_>, fields: &[(String, f32)], tie: f32) -> Result<Option<Query>> {
+        let mut groups: Vec<(Vec<(u32, String)>, Vec<(String, f32)>)> = Vec::new();
+        for (name, boost) in fields {
+            let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
+            let terms = analyzer.terms(&self.text);
+            match groups.iter_mut().find(|(known, _)| *known == terms) {
+                Some((_, members)) => members.push((name.clone(), *boost)),
+                None => groups.push((terms, vec![(name.clone(), *boost)])),
+            }
+        }
+        let mut queries = Vec::new();
+        for (terms, members) in groups {
+            let clauses: Vec<(Occur, Query)> = terms
+                .into_iter()
+                .map(|(_, text)| {
+                    let fields = members
+                        .iter()
+                        .map(|(name, boost)| (context.field(name), *boost))
+                        .collect();
+                    (self.operator.occur(), QueryKind::Blended { fields, text, tie }.into())
+                })
+                .collect();
+            let optional = if self.operator == Operator::Or {
+                clauses.len()
+            } else {
+                0
+            };
+            let wanted = self
+                .minimum_should_match
+                .as_ref()
+                .map_or(0, |wanted| minimum(wanted, optional));
+            match clauses.len() {
+                0 => {}
+                1 => queries.extend(clauses.into_iter().map(|(_, query)| query)),
+                _ => queries.push(
+                    QueryKind::Bool {
+                        clauses,
+                        minimum_should_match: wanted,
+                        coord: true,
+                    }
+                    .into(),
+                ),
+            }
+        }
+        Ok(match queries.len() {
+            0 | 1 => queries.pop(),
+            _ => Some(QueryKind::DisjunctionMax { queries, tie }.into()),
+        })
+    }
+}
+
+/// `simple_query_string`.
+pub(super) fn simple_query_string(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    const KNOWN: [&str; 12] = [
+        "query",
+        "fields",
+        "default_operator",
+        "analyzer",
+        "flags",
+        "locale",
+        "lowercase_expanded_terms",
+        "lenient",
+        "analyze_wildcard",
+        "minimum_should_match",
+        "boost",
+        "_name",
+    ];
+    only(context, "simple_query_string", object, &KNOWN)?;
+    let text = object
+        .get("query")
+        .map(text_of)
+        .ok_or_else(|| refuse(context, "[simple_query_string] query text missing"))?;
+    let fields = object
+        .get("fields")
+        .map(|fields| fields_of(context, fields))
+        .unwrap_or_default();
+    let flags = match object.get("flags") {
+        None => Flags::ALL,
+        Some(Value::String(text)) => Flags::parse(text)
+            .ok_or_else(|| crate::error::SearchError::illegal(format!("Unknown simple_query_string flag [{text}]")))?,
+        Some(_) => Flags::ALL,
+    };
+    let analyzer = object
+        .get("analyzer")
+        .and_then(Value::as_str)
+        .map(|name| {
+            Analyzer::configured(name, context.mapping.analysis())
+                .map_err(|_| refuse(context, &format!("[simple_query_string] analyzer [{name}] not found")))
+        })
+        .transpose()?;
+    let settings = SimpleSettings {
+        fields: if fields.is_empty() {
+            vec![("_all".to_owned(), 1.0)]
+        } else {
+            fields
+        },
+        operator: crate::find::operator(object.get("default_operator").and_then(Value::as_str))?.occur(),
+        flags,
+        analyzer,
+        lowercase: object.get("lowercase_expanded_terms").is_none_or(truth),
+        lenient: object.get("lenient").is_some_and(truth),
+    };
+    let mut query = simple::parse(context, &text, &settings)?.unwrap_or_else(|| QueryKind::Nothing.into());
+    if let (
+        QueryKind::Bool {
+            clauses,
+            minimum_should_match,
+            ..
+        },
+        Some(wanted),
+    ) = (&mut query.kind, object.get("minimum_should_match"))
+    {
+        let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
+        *minimum_should_match = minimum(wanted, optional);
+    }
+    Ok(with_boost(query, boost_of(object)))
 }
 
 /// `query_string`.
@@ -292,8 +456,7 @@ pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -
             "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
             "minimum_should_match" => minimum_should_match = Some(value.clone()),
             "time_zone" => {
-                settings.time_zone = zone(&text_of(value))
-                    .ok_or_else(|| SearchError::query(format!("time zone [{value}] is not understood")))?
+                settings.time_zone = TimeZone::parse(&text_of(value))?.offset_at(context.now);
             }
             "query"
             | "enable_position_increments"
@@ -309,17 +472,22 @@ pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -
             | "flags"
             | "max_determinized_states" => {}
             other => {
-                return Err(refuse(
-                    context,
-                    &format!("[query_string] query does not support [{other}]"),
-                ));
+                return Err(unsupported(context, "query_string", other));
             }
         }
     }
     let mut query = parse_string(context, &text, &settings)?;
-    if let (QueryKind::Bool { clauses, at_least, .. }, Some(wanted)) = (&mut query.kind, minimum_should_match) {
+    if let (
+        QueryKind::Bool {
+            clauses,
+            minimum_should_match,
+            ..
+        },
+        Some(wanted),
+    ) = (&mut query.kind, minimum_should_match)
+    {
         let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-        *at_least = minimum(&wanted, optional);
+        *minimum_should_match = minimum(&wanted, optional);
     }
-    Ok(if boost == 1.0 { query } else { query.boosted(boost) })
+    Ok(with_boost(query, boost))
 }

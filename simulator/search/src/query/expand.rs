@@ -131,8 +131,10 @@ fn by_regexp(view: &View, prefix: &str, regexp: &Regexp) -> Result<Expansion> {
         Ok(found)
     })?;
     if regexp.overflown() {
-        Err(SearchError::query(
-            "TooComplexToDeterminizeException[Determinizing automaton would result in more than 10000 states.]",
+        Err(SearchError::new(
+            400,
+            "TooComplexToDeterminizeException",
+            "Determinizing automaton would result in more than 10000 states.",
         ))
     } else {
         Ok(found)
@@ -237,6 +239,24 @@ fn fuzzy(
         best.sort_by(|a, b| a.text.cmp(&b.text));
     }
     Ok(best)
+}
+
+/// The terms of a field that a matcher accepts.
+pub(crate) fn terms_of(view: &View, field: &QueryField, matcher: &Matcher) -> Result<Vec<String>> {
+    if let Expansion::Scored(near) = expand(view, field, matcher)? {
+        return Ok(near.into_iter().map(|near| near.text).collect());
+    }
+    let Some(ordinal) = field.ordinal else {
+        return Ok(vec![]);
+    };
+    let test = crate::query::TermTest::new(matcher)?;
+    let mut found = std::collections::BTreeSet::new();
+    for view in &view.segments {
+        let ordinals = view.segment.ordinals(ordinal)?;
+        let terms = (0..u32::try_from(ordinals.len()).unwrap_or(u32::MAX)).map(|ordinal| ordinals.term(ordinal));
+        found.extend(terms.filter(|term| test.accepts(term)).map(str::to_owned));
+    }
+    Ok(found.into_iter().collect())
 }
 
 /// The first terms of a field, in the order of the dictionary, that start with `text`.

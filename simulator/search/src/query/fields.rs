@@ -1,17 +1,34 @@
-//! What queries have to know of the index that they are for.
+//! The index that a query is parsed for.
 
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use crate::analysis::Analyzer;
+use crate::error::Result;
 use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, TYPE};
 use crate::query::{Query, QueryField, QueryKind};
 
-/// An index as queries see it.
+/// Reads documents that a query refers to.
+pub(crate) trait Documents {
+    /// Source of a document, if it exists.
+    fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>>;
+}
+
+/// The index that a query is parsed for.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) index: &'a str,
     pub(crate) mapping: &'a Mapping,
     /// Milliseconds since 1970.
     pub(crate) now: i64,
-    /// Most clauses of a boolean query.
+    /// Maximum number of clauses of a boolean query.
     pub(crate) most_clauses: usize,
+    /// Number of levels that queries may nest.
+    pub(crate) depth: usize,
+    pub(crate) documents: Option<&'a dyn Documents>,
+    /// Takes the queries that have a name.
+    pub(crate) names: Option<&'a RefCell<Vec<(String, Query)>>>,
 }
 
 impl<'a> Context<'a> {
@@ -37,7 +54,36 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The documents that have a value in a field that `pattern` names (or in an object of that name).
+    /// This context one level down.
+    ///
+    /// # Errors
+    /// Queries that nest too deep.
+    pub(crate) fn nested(&self) -> Result<Context<'a>> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => Ok(Context { depth, ..*self }),
+            None => Err(crate::error::SearchError::query(format!(
+                "[{}] queries are nested too deeply",
+                self.index
+            ))),
+        }
+    }
+
+    /// The analyzer of the texts that a field is searched with.
+    pub(crate) fn search_analyzer(&self, name: &str) -> Analyzer {
+        self.mapped(name).map_or_else(
+            || self.mapping.all().search_analyzer.clone(),
+            |field| field.search_analyzer.clone(),
+        )
+    }
+
+    /// Records a query under a name.
+    pub(crate) fn name(&self, name: Option<&Value>, query: &Query) {
+        if let (Some(Value::String(name)), Some(names)) = (name, self.names) {
+            names.borrow_mut().push((name.clone(), query.clone()));
+        }
+    }
+
+    /// The documents that have a value in a field that `pattern` names, or in an object of that name.
     pub(crate) fn exists(&self, pattern: &str) -> Query {
         let named = |name: &str| {
             Query::from(QueryKind::Term {
@@ -46,9 +92,14 @@ impl<'a> Context<'a> {
             })
         };
         if !pattern.contains('*') {
+            let below = self.mapping.field_names(&format!("{pattern}.*"));
             return match pattern {
                 "_all" | "_id" | "_type" | "_uid" | "_source" | "_index" => Query::from(QueryKind::All),
-                _ => named(pattern),
+                // An object exists where one of its fields does.
+                _ if self.mapping.exact_field(pattern).is_none() && !below.is_empty() => {
+                    Query::any(below.iter().map(|name| named(name)).collect())
+                }
+                _ => named(self.mapped(pattern).map_or(pattern, |field| field.name.as_str())),
             }
             .constant();
         }

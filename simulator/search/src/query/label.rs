@@ -1,6 +1,6 @@
 //! A query as text, as Lucene writes it: for explanations and validation.
 
-use super::{Matcher, Occur, Query, QueryField, QueryKind};
+use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind};
 
 /// The query as text.
 pub(crate) fn label(query: &Query) -> String {
@@ -47,7 +47,7 @@ pub(crate) fn label(query: &Query) -> String {
                 .chain(last.iter().map(|(_, text)| text));
             named(field, &format!("\"{}*\"", texts.cloned().collect::<Vec<_>>().join(" ")))
         }
-        QueryKind::Multi { field, matcher } => named(field, &matcher_label(matcher)),
+        QueryKind::MultiTerm { field, matcher } => named(field, &matcher_label(matcher)),
         QueryKind::Range { field, lower, upper } => {
             let bound = |value: i64, open: i64| {
                 if value == open {
@@ -61,7 +61,29 @@ pub(crate) fn label(query: &Query) -> String {
                 &format!("[{} TO {}]", bound(*lower, i64::MIN), bound(*upper, i64::MAX)),
             )
         }
-        QueryKind::Ids { ids, .. } => format!("_uid:{}", ids.join(" ")),
+        QueryKind::Ids { types, ids } => types
+            .iter()
+            .flat_map(|type_name| ids.iter().map(move |id| format!("_uid:{type_name}#{id}")))
+            .collect::<Vec<_>>()
+            .join(" "),
+        QueryKind::Blended { fields, text, .. } => {
+            let terms: Vec<String> = fields.iter().map(|(field, _)| named(field, text)).collect();
+            format!("blended(terms: [{}])", terms.join(", "))
+        }
+        QueryKind::Span(span) => span.label(),
+        QueryKind::Boosting { positive, negative, .. } => format!("{}/{}", label(positive), label(negative)),
+        QueryKind::Functions { query, .. } => format!("function score ({}, functions: [])", label(query)),
+        QueryKind::ByFrequency(FrequencyQuery::Similar { terms, .. }) => {
+            let texts: Vec<&str> = terms.iter().map(|(_, text, _)| text.as_str()).collect();
+            format!("like:[{}]", texts.join(", "))
+        }
+        QueryKind::ByFrequency(FrequencyQuery::Common { field, terms, .. }) => terms
+            .iter()
+            .map(|text| named(field, text))
+            .collect::<Vec<_>>()
+            .join(" "),
+        QueryKind::Limit(limit) => format!("limit(limit={limit})"),
+        QueryKind::Geo { field, shape } => format!("{}({})", shape.name(), field.name),
         QueryKind::Bool { clauses, .. } => {
             let parts: Vec<String> = clauses
                 .iter()
@@ -81,7 +103,7 @@ pub(crate) fn label(query: &Query) -> String {
             let text = parts.join(" ");
             if boost.is_empty() { text } else { format!("({text})") }
         }
-        QueryKind::Best { queries, tie } => {
+        QueryKind::DisjunctionMax { queries, tie } => {
             let share = if *tie == 0.0 {
                 String::new()
             } else {

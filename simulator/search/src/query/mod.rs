@@ -1,21 +1,29 @@
-//! Queries against one index: what a query string or a request body comes to once fields are known.
+//! Queries against one index: query strings and request bodies with their fields resolved.
 //!
-//! Promises: fields are resolved to their places; dates and numbers are numbers.
+//! Guarantees: fields are resolved to their ordinals; dates and numbers are numbers.
 //! Source: the query tree of Lucene 4.10.
 
 mod automaton;
 mod build;
 mod dsl;
+mod dsl_filter;
+mod dsl_function;
 mod dsl_leaf;
 mod dsl_match;
+mod dsl_similar;
+mod dsl_span;
 mod expand;
 mod expression;
 mod fields;
+mod function;
+mod geo;
 mod label;
 mod levenshtein;
 mod regexp;
 mod regexp_parser;
 mod settings;
+mod simple;
+mod span;
 mod term_test;
 mod text;
 
@@ -25,14 +33,18 @@ use crate::mapping::{Field, FieldOrdinal};
 
 pub(crate) use build::parse_string;
 pub(crate) use dsl::parse_body;
-pub(crate) use dsl_leaf::zone;
-pub(crate) use expand::{Expansion, expand, starting_with};
-pub(crate) use fields::Context;
+pub(crate) use dsl_filter::parse_filter;
+pub(crate) use dsl_similar::FrequencyQuery;
+pub(crate) use expand::{Expansion, Near, expand, starting_with, terms_of};
+pub(crate) use fields::{Context, Documents};
+pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, ScoreFunction};
+pub(crate) use geo::{GeoPoint, GeoShape};
 pub(crate) use label::label;
 pub(crate) use settings::{Operator, StringSettings};
+pub(crate) use span::SpanQuery;
 pub(crate) use term_test::TermTest;
 
-/// A field as a query names it; unmapped fields have no place, and no document.
+/// A field of a query. An unmapped field has no ordinal and no documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueryField {
     pub(crate) name: Arc<str>,
@@ -58,7 +70,7 @@ impl QueryField {
     }
 }
 
-/// How a clause takes part in a boolean query.
+/// Occurrence of a clause in a boolean query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occur {
     Must,
@@ -66,7 +78,7 @@ pub(crate) enum Occur {
     MustNot,
 }
 
-/// Which terms of a field are meant.
+/// Which terms of a field match.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Matcher {
     Prefix(String),
@@ -93,11 +105,11 @@ pub(crate) struct Query {
     pub(crate) boost: f32,
 }
 
-/// What a query asks for.
+/// Kinds of queries.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum QueryKind {
     All,
-    /// Nothing, and it weighs nothing.
+    /// Nothing; adds nothing to the query norm.
     Nothing,
     Term {
         field: QueryField,
@@ -109,7 +121,7 @@ pub(crate) enum QueryKind {
         slots: Vec<(u32, Vec<String>)>,
         slop: u32,
     },
-    /// A phrase whose last term stands for all that start with it.
+    /// A phrase whose last term is a prefix.
     PhrasePrefix {
         field: QueryField,
         slots: Vec<(u32, Vec<String>)>,
@@ -117,7 +129,8 @@ pub(crate) enum QueryKind {
         last: Option<(u32, String)>,
         expansions: usize,
     },
-    Multi {
+    /// All terms that a matcher accepts.
+    MultiTerm {
         field: QueryField,
         matcher: Matcher,
     },
@@ -133,13 +146,40 @@ pub(crate) enum QueryKind {
     },
     Bool {
         clauses: Vec<(Occur, Query)>,
-        at_least: usize,
+        minimum_should_match: usize,
         coord: bool,
     },
     /// The best of several, and a share of the others.
-    Best {
+    DisjunctionMax {
         queries: Vec<Query>,
         tie: f32,
+    },
+    /// One term in several fields, scored as if they were one field.
+    Blended {
+        fields: Vec<(QueryField, f32)>,
+        text: String,
+        tie: f32,
+    },
+    Span(SpanQuery),
+    /// The positive query; documents of the negative one have their scores lowered.
+    Boosting {
+        positive: Box<Query>,
+        negative: Box<Query>,
+        factor: f32,
+    },
+    Functions {
+        query: Box<Query>,
+        functions: Vec<ScoreFunction>,
+        settings: FunctionSettings,
+    },
+    /// A query that depends on how frequent its terms are.
+    ByFrequency(FrequencyQuery),
+    /// The first documents of each segment.
+    Limit(u32),
+    /// Documents with a point in a shape.
+    Geo {
+        field: QueryField,
+        shape: GeoShape,
     },
     Constant(Box<Query>),
     Filtered {
@@ -176,7 +216,7 @@ impl Query {
     pub(crate) fn bool(clauses: Vec<(Occur, Query)>) -> Query {
         QueryKind::Bool {
             clauses,
-            at_least: 0,
+            minimum_should_match: 0,
             coord: true,
         }
         .into()

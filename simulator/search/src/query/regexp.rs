@@ -45,8 +45,7 @@ impl Regexp {
     /// The automaton of a regular expression.
     pub(super) fn parse(pattern: &str) -> Result<Regexp> {
         let mut engine = Engine::new();
-        let start = super::regexp_parser::parse(&mut engine, pattern)
-            .map_err(|reason| SearchError::query(format!("IllegalArgumentException[{reason}]")))?;
+        let start = super::regexp_parser::parse(&mut engine, pattern).map_err(SearchError::argument)?;
         Regexp::new(engine, start)
     }
 

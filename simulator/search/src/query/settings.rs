@@ -13,7 +13,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    pub(super) fn occur(self) -> Occur {
+    pub(crate) fn occur(self) -> Occur {
         if self == Operator::And {
             Occur::Must
         } else {

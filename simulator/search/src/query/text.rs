@@ -13,7 +13,7 @@ pub(super) type Bound = Option<(String, bool)>;
 pub(super) fn exact(context: &Context<'_>, field: &Field, text: &str) -> Result<Query> {
     let name = QueryField::of(field);
     match field.field_type.kind {
-        Kind::String | Kind::Binary => Ok(QueryKind::Term {
+        Kind::String | Kind::Binary | Kind::GeoPoint => Ok(QueryKind::Term {
             field: name,
             text: text.to_owned(),
         }
@@ -53,7 +53,7 @@ fn encode(context: &Context<'_>, field: &Field, text: &str, fill: Fill, offset: 
 /// The query for the values of a field between two bounds; `offset` is the zone of dates that name none.
 pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Bound, offset: i64) -> Result<Query> {
     let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) else {
-        return Ok(QueryKind::Multi {
+        return Ok(QueryKind::MultiTerm {
             field: context.field(name),
             matcher: super::Matcher::Range { lower, upper },
         }
@@ -143,7 +143,7 @@ pub(super) fn analyzed(
             Some(
                 QueryKind::Bool {
                     clauses,
-                    at_least: 0,
+                    minimum_should_match: 0,
                     coord: positions > 1,
                 }
                 .into(),
@@ -153,5 +153,5 @@ pub(super) fn analyzed(
 }
 
 pub(super) fn too_many_clauses(most: usize) -> SearchError {
-    SearchError::query(format!("TooManyClauses[maxClauseCount is set to {most}]"))
+    SearchError::new(400, "TooManyClauses", format!("maxClauseCount is set to {most}"))
 }

@@ -80,6 +80,8 @@ impl Answer {
                 serde_json::to_vec(&value).unwrap_or_default(),
             ),
         };
+        // A HEAD is answered without a body, as text.
+        let mime = if head { "text/plain; charset=UTF-8" } else { mime };
         let length = body.len();
         let mut response = Response::new(Full::new(Bytes::from(if head { Vec::new() } else { body })));
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -185,7 +187,9 @@ fn write_yaml_below(value: &Value, level: usize, text: &mut String) {
 /// What a request asks of the format of its answer.
 pub(super) fn format_of(request: &RestRequest) -> (bool, bool) {
     let yaml = request.params.get("format").is_some_and(|format| format == "yaml");
-    (request.flag("pretty"), yaml)
+    // The status page is always for people.
+    let pretty = request.flag_or("pretty", request.path.is_empty() && request.method == http::Method::GET);
+    (pretty, yaml)
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ use crate::error::{Result, SearchError};
 #[derive(Clone, Debug)]
 pub(crate) struct RestRequest {
     pub(crate) method: Method,
+    /// Path and query as they were sent.
+    pub(crate) uri: String,
     pub(crate) path: Vec<String>,
     pub(crate) params: BTreeMap<String, String>,
     pub(crate) body: Bytes,
@@ -32,6 +34,9 @@ impl RestRequest {
             .collect();
         RestRequest {
             method,
+            uri: uri
+                .path_and_query()
+                .map_or_else(|| uri.path().to_owned(), ToString::to_string),
             path,
             params,
             body,

@@ -53,12 +53,17 @@ pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer>
     match answered {
         Some(answer) => Ok(answer),
         None => document(shared, request, &path)?.map_or_else(
-            || {
-                Err(SearchError::illegal(format!(
-                    "No handler found for uri [/{}] and method [{}]",
-                    path.join("/"),
-                    request.method
-                )))
+            || match path.as_slice() {
+                [feature] | [_, feature] if request.method == Method::GET => {
+                    Err(SearchError::illegal(format!("No feature for name [{feature}]")))
+                }
+                _ => Ok(Answer {
+                    status: 400,
+                    ..Answer::text(format!(
+                        "No handler found for uri [{}] and method [{}]",
+                        request.uri, request.method
+                    ))
+                }),
             },
             Ok,
         ),
@@ -93,7 +98,6 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         (_, ["_refresh" | "_flush" | "_optimize"]) if reads => {
             indices::maintain(shared, request, names, action.first().unwrap_or(&""))?
         }
-        (&Method::POST | &Method::GET, ["_flush", "synced"]) => indices::maintain(shared, request, names, "_flush")?,
         (_, ["_cache", "clear"]) if reads => indices::maintain(shared, request, names, "_cache")?,
         (&Method::GET, ["_stats"]) => stats::stats(shared, request, names, None)?,
         (&Method::GET, ["_stats", metrics]) => stats::stats(shared, request, names, Some(metrics))?,
@@ -233,7 +237,9 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         (&Method::PUT | &Method::POST, [index]) => indices::create(shared, request, index)?,
         (&Method::DELETE, [indices]) => indices::delete(shared, request, indices)?,
         (&Method::HEAD, [indices]) => indices::exists(shared, request, indices),
-        (&Method::GET, [indices]) => indices::get(shared, request, indices, &[])?,
+        (&Method::GET, [indices]) if !indices.starts_with('_') || *indices == "_all" => {
+            indices::get(shared, request, indices, &[])?
+        }
         (&Method::HEAD, [indices, types]) => mappings::type_exists(shared, request, indices, types),
         (&Method::POST, [index, type_name]) => documents::index(shared, request, index, type_name, None, false)?,
         (&Method::DELETE, [indices, types]) => mappings::delete(shared, request, indices, types)?,

@@ -157,7 +157,7 @@ impl SearchServer {
     /// # Errors
     /// A document that is no JSON object, or that its index refuses.
     pub fn index(&self, index: &str, type_name: &str, id: Option<&str>, source: &[u8]) -> Result<()> {
-        crate::write::index_document(&self.shared, index, type_name, id, source, Default::default()).map(drop)
+        crate::write::index_document(&self.shared, index, type_name, id, None, source, Default::default()).map(drop)
     }
 
     /// Makes everything that was written so far visible to searches.
@@ -169,6 +169,6 @@ impl SearchServer {
             .cluster
             .indices()
             .iter()
-            .try_for_each(|index| index.shard.refresh())
+            .try_for_each(|index| index.refresh())
     }
 }

@@ -8,7 +8,7 @@ pub(super) struct BooleanScorer {
     should: Vec<Box<dyn Scorer>>,
     must_not: Vec<Box<dyn Scorer>>,
     /// How many of `should` have to match.
-    at_least: usize,
+    minimum_should_match: usize,
     /// The factor by the number of matching clauses.
     coord: Vec<f32>,
     doc: u32,
@@ -21,15 +21,19 @@ impl BooleanScorer {
         must: Vec<Box<dyn Scorer>>,
         should: Vec<Box<dyn Scorer>>,
         must_not: Vec<Box<dyn Scorer>>,
-        at_least: usize,
+        minimum_should_match: usize,
         coord: Vec<f32>,
     ) -> BooleanScorer {
-        let at_least = if must.is_empty() { at_least.max(1) } else { at_least };
+        let minimum_should_match = if must.is_empty() {
+            minimum_should_match.max(1)
+        } else {
+            minimum_should_match
+        };
         let mut scorer = BooleanScorer {
             must,
             should,
             must_not,
-            at_least,
+            minimum_should_match,
             coord,
             doc: 0,
             met: 0,
@@ -57,7 +61,7 @@ impl BooleanScorer {
             for scorer in &mut self.should {
                 self.met += usize::from(scorer.seek(target) == target);
             }
-            if self.met >= self.at_least {
+            if self.met >= self.minimum_should_match {
                 return target;
             }
             target += 1;
@@ -125,20 +129,20 @@ impl Scorer for BooleanScorer {
 }
 
 /// What any of several find; the best score counts, and a share of the others.
-pub(super) struct BestScorer {
+pub(super) struct DisjunctionMaxScorer {
     scorers: Vec<Box<dyn Scorer>>,
     tie: f32,
     doc: u32,
 }
 
-impl BestScorer {
-    pub(super) fn new(scorers: Vec<Box<dyn Scorer>>, tie: f32) -> BestScorer {
+impl DisjunctionMaxScorer {
+    pub(super) fn new(scorers: Vec<Box<dyn Scorer>>, tie: f32) -> DisjunctionMaxScorer {
         let doc = scorers.iter().map(|scorer| scorer.doc()).min().unwrap_or(END);
-        BestScorer { scorers, tie, doc }
+        DisjunctionMaxScorer { scorers, tie, doc }
     }
 }
 
-impl Scorer for BestScorer {
+impl Scorer for DisjunctionMaxScorer {
     fn doc(&self) -> u32 {
         self.doc
     }

@@ -4,11 +4,11 @@
 
 use serde_json::{Value, json};
 
-use super::weight::{Weight, WeightKind};
-use super::{Scorer, norm_value};
 use crate::error::Result;
 use crate::index::SegmentView;
 use crate::query::Occur;
+use crate::score::weight::{Weight, WeightKind};
+use crate::score::{Scorer, norm_value};
 use tantivy::DocSet;
 use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
@@ -51,13 +51,21 @@ impl Explanation {
     }
 }
 
+/// Why a query does not match.
+fn missing(weight: &Weight) -> &'static str {
+    match &weight.kind {
+        WeightKind::Term { .. } => "no matching term",
+        _ => "no matching clause",
+    }
+}
+
 /// How `weight` scores a document of segment number `at`.
 pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) -> Result<Explanation> {
-    let Some(mut scorer) = weight.scorer(at, view)?.filter(|_| true) else {
-        return Ok(Explanation::missed("no matching clauses"));
+    let Some(mut scorer) = weight.scorer(at, view)? else {
+        return Ok(Explanation::missed(missing(weight)));
     };
     if scorer.seek(doc) != doc {
-        return Ok(Explanation::missed("no matching clause"));
+        return Ok(Explanation::missed(missing(weight)));
     }
     let score = scorer.score();
     let product = |value: f32, what: &str, details: Vec<Explanation>| Explanation::new(value, what, details);
@@ -150,7 +158,7 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
                 sum
             }
         }
-        WeightKind::Best { weights, tie } => {
+        WeightKind::DisjunctionMax { weights, tie } => {
             let details = weights
                 .iter()
                 .map(|weight| explain(weight, at, view, doc))
@@ -168,12 +176,22 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
         kind => {
             let name = match kind {
                 WeightKind::All => "MatchAllDocsQuery, product of:".to_owned(),
-                WeightKind::Multi { label, .. } | WeightKind::Docs { label, .. } => {
+                WeightKind::MultiTerm { label, .. } | WeightKind::Docs { label, .. } => {
                     format!("ConstantScore({label}), product of:")
                 }
                 WeightKind::Range {
                     field, lower, upper, ..
                 } => format!("ConstantScore({}:[{lower} TO {upper}]), product of:", field.name),
+                WeightKind::Constant(inner) => match &inner.kind {
+                    WeightKind::Docs { label, .. } | WeightKind::MultiTerm { label, .. } => {
+                        format!("ConstantScore({label}), product of:")
+                    }
+                    WeightKind::Term { field, text, .. } => {
+                        format!("ConstantScore({}:{text}), product of:", field.name)
+                    }
+                    WeightKind::All => "ConstantScore(*:*), product of:".to_owned(),
+                    _ => "ConstantScore, product of:".to_owned(),
+                },
                 _ => "ConstantScore, product of:".to_owned(),
             };
             let query_norm = if weight.boost == 0.0 { 0.0 } else { score / weight.boost };

@@ -1,17 +1,20 @@
 //! Scores: classic TF-IDF as Lucene 4.10 computes it, in single precision.
 //!
 //! Promises: term frequency, inverse document frequency, length norms as bytes, coord, query norm and boosts give the numbers that Lucene gives.
-//! Source: Lucene 4.10's DefaultSimilarity and the weights of its queries; statistics are those of one index.
+//! Source: Lucene 4.10's DefaultSimilarity and the weights of its queries; statistics are those of one shard, unless others are given.
 
 mod boolean;
 mod explain;
+mod function;
 mod leaf;
 mod phrase;
 mod sloppy;
+mod span;
 mod weigh;
 mod weight;
 
 pub(crate) use explain::explain;
+pub(crate) use weigh::Statistics;
 pub(crate) use weight::Weight;
 
 /// After the last document.

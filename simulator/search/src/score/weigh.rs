@@ -1,12 +1,15 @@
-//! From a query to its weight: the terms that it means, and how rare they are.
+//! From a query to its weight: its terms and their frequencies.
 
 use tantivy::postings::TermInfo;
 
-use super::idf;
-use super::weight::{PhraseSlot, Weight, WeightKind};
 use crate::error::Result;
 use crate::index::{Bits, Shard, View, Within, term_key};
-use crate::query::{Expansion, Occur, Query, QueryField, QueryKind, expand, label, starting_with};
+use crate::query::{
+    Expansion, GeoPoint, Near, Occur, Query, QueryField, QueryKind, SpanQuery, expand, label, starting_with, terms_of,
+};
+use crate::score::idf;
+use crate::score::span::SpanWeight;
+use crate::score::weight::{PhraseSlot, Weight, WeightKind};
 
 fn term_infos(view: &View, field: &QueryField, text: &str) -> Result<Vec<Option<TermInfo>>> {
     let Some(ordinal) = field.ordinal else {
@@ -20,10 +23,368 @@ fn doc_freq(infos: &[Option<TermInfo>]) -> u32 {
     infos.iter().flatten().map(|info| info.doc_freq).sum()
 }
 
-fn term(view: &View, field: &QueryField, text: &str, boost: f32) -> Result<Weight> {
-    let infos = term_infos(view, field, text)?;
-    let (doc_freq, max_doc) = (doc_freq(&infos), view.max_doc());
-    let kind = WeightKind::Term {
+/// Document frequency of a term, and number of documents, where they are not those of the shard.
+pub(crate) type Statistics<'a> = dyn Fn(&QueryField, &str) -> Result<(u32, u32)> + 'a;
+
+/// What queries are weighed against.
+pub(super) struct Weigher<'a> {
+    pub(super) view: &'a View,
+    pub(super) shard: &'a Shard,
+    pub(super) statistics: Option<&'a Statistics<'a>>,
+}
+
+impl Weigher<'_> {
+    fn frequency(&self, field: &QueryField, text: &str, infos: &[Option<TermInfo>]) -> Result<(u32, u32)> {
+        match self.statistics {
+            Some(statistics) => statistics(field, text),
+            None => Ok((doc_freq(infos), self.view.max_doc())),
+        }
+    }
+
+    fn term(&self, field: &QueryField, text: &str, boost: f32) -> Result<Weight> {
+        let infos = term_infos(self.view, field, text)?;
+        let (doc_freq, max_doc) = self.frequency(field, text, &infos)?;
+        Ok(Weight {
+            kind: term_kind(field, text, doc_freq, max_doc, infos),
+            boost,
+            value: 0.0,
+        })
+    }
+
+    /// The weight of a query, not yet normalized.
+    pub(super) fn build(&self, query: &Query) -> Result<Weight> {
+        let view = self.view;
+        let kind = match &query.kind {
+            QueryKind::Nothing => WeightKind::Nothing,
+            QueryKind::All => WeightKind::All,
+            QueryKind::Term { field, text } => return self.term(field, text, query.boost),
+            QueryKind::Phrase { field, slots, slop } => self.phrase(field, slots, *slop)?,
+            QueryKind::PhrasePrefix {
+                field,
+                slots,
+                slop,
+                last,
+                expansions,
+            } => {
+                let mut slots = slots.clone();
+                let Some((position, prefix)) = last else {
+                    return self.build(&Query {
+                        kind: QueryKind::Phrase {
+                            field: field.clone(),
+                            slots,
+                            slop: *slop,
+                        },
+                        boost: query.boost,
+                    });
+                };
+                let expanded = starting_with(view, field, prefix, *expansions)?;
+                if slots.is_empty() {
+                    let near = expanded
+                        .into_iter()
+                        .map(|text| Near { text, boost: 1.0 })
+                        .collect::<Vec<_>>();
+                    return self.any_term(field, &near, query.boost);
+                }
+                slots.push((*position, expanded));
+                self.phrase(field, &slots, *slop)?
+            }
+            QueryKind::MultiTerm { field, matcher } => match expand(view, field, matcher)? {
+                Expansion::Constant(infos) => WeightKind::MultiTerm {
+                    label: label(query),
+                    infos,
+                },
+                Expansion::Scored(near) => return self.any_term(field, &near, query.boost),
+            },
+            QueryKind::Range { field, lower, upper } => range(view, field, *lower, *upper)?,
+            QueryKind::Ids { types, ids } => ids_weight(view, self.shard, types, ids),
+            QueryKind::Bool {
+                clauses,
+                minimum_should_match,
+                coord,
+            } => {
+                let clauses = clauses
+                    .iter()
+                    .map(|(occur, query)| Ok((*occur, self.build(query)?)))
+                    .collect::<Result<Vec<_>>>()?;
+                WeightKind::Bool {
+                    clauses,
+                    minimum_should_match: *minimum_should_match,
+                    coord: *coord,
+                }
+            }
+            QueryKind::DisjunctionMax { queries, tie } => WeightKind::DisjunctionMax {
+                weights: queries
+                    .iter()
+                    .map(|query| self.build(query))
+                    .collect::<Result<Vec<_>>>()?,
+                tie: *tie,
+            },
+            QueryKind::Blended { fields, text, tie } => self.blended(fields, text, *tie)?,
+            QueryKind::Span(span) => self.span(span)?,
+            QueryKind::Boosting {
+                positive,
+                negative,
+                factor,
+            } => WeightKind::Boosting {
+                positive: Box::new(self.build(positive)?),
+                negative: Box::new(self.build(negative)?),
+                factor: *factor,
+            },
+            QueryKind::Functions {
+                query,
+                functions,
+                settings,
+            } => WeightKind::Functions {
+                query: Box::new(self.build(query)?),
+                functions: functions
+                    .iter()
+                    .map(|function| {
+                        let filter = function.filter.as_ref().map(|filter| self.build(filter)).transpose()?;
+                        Ok((filter, function.clone()))
+                    })
+                    .collect::<Result<Vec<_>>>()?,
+                settings: settings.clone(),
+            },
+            QueryKind::ByFrequency(by_frequency) => {
+                let mut resolved = by_frequency.resolve(view)?;
+                resolved.boost *= query.boost;
+                return self.build(&resolved);
+            }
+            QueryKind::Limit(limit) => WeightKind::Docs {
+                label: label(query),
+                docs: view
+                    .segments
+                    .iter()
+                    .map(|view| {
+                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        (0..view.segment.max_doc().min(*limit)).for_each(|doc| docs.insert(doc));
+                        docs
+                    })
+                    .collect(),
+            },
+            QueryKind::Geo { field, shape } => WeightKind::Docs {
+                label: label(query),
+                docs: view
+                    .segments
+                    .iter()
+                    .map(|view| {
+                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        if let Some(ordinal) = field.ordinal {
+                            let values = view.segment.values(ordinal)?;
+                            (0..view.segment.max_doc())
+                                .filter(|doc| {
+                                    values
+                                        .of(*doc)
+                                        .iter()
+                                        .any(|encoded| shape.contains(GeoPoint::decode(*encoded)))
+                                })
+                                .for_each(|doc| docs.insert(doc));
+                        }
+                        Ok(docs)
+                    })
+                    .collect::<Result<Vec<_>>>()?,
+            },
+            QueryKind::Constant(inner) => WeightKind::Constant(Box::new(self.build(inner)?)),
+            QueryKind::Filtered { query, filter } => WeightKind::Filtered {
+                query: Box::new(self.build(query)?),
+                filter: Box::new(self.build(filter)?),
+            },
+        };
+        Ok(Weight {
+            kind,
+            boost: query.boost,
+            value: 0.0,
+        })
+    }
+
+    /// Any of several terms, each with a boost of its own.
+    fn any_term(&self, field: &QueryField, near: &[Near], boost: f32) -> Result<Weight> {
+        let clauses = near
+            .iter()
+            .map(|near| Ok((Occur::Should, self.term(field, &near.text, boost * near.boost)?)))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Weight {
+            kind: WeightKind::Bool {
+                clauses,
+                minimum_should_match: 0,
+                coord: false,
+            },
+            boost: 1.0,
+            value: 0.0,
+        })
+    }
+
+    /// A term in several fields, with frequencies as if they were one field: the most frequent field counts, the others a little more.
+    fn blended(&self, fields: &[(QueryField, f32)], text: &str, tie: f32) -> Result<WeightKind> {
+        let mut terms = Vec::new();
+        for (field, boost) in fields {
+            let infos = term_infos(self.view, field, text)?;
+            let (doc_freq, max_doc) = self.frequency(field, text, &infos)?;
+            terms.push((field, *boost, infos, doc_freq, max_doc));
+        }
+        let mut order: Vec<usize> = (0..terms.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(terms.get(*at).map_or(0, |term| term.3)));
+        let most = terms.iter().map(|term| term.3).max().unwrap_or(0);
+        let (mut actual, mut previous) = (most, most);
+        let mut blended = vec![0u32; terms.len()];
+        for at in order {
+            let (Some(term), Some(slot)) = (terms.get(at), blended.get_mut(at)) else {
+                continue;
+            };
+            if term.3 == 0 {
+                break;
+            }
+            if previous > term.3 {
+                actual += 1;
+            }
+            previous = term.3;
+            *slot = actual.min(term.4);
+        }
+        let weights = terms
+            .into_iter()
+            .zip(blended)
+            .map(|((field, boost, infos, _, max_doc), doc_freq)| Weight {
+                kind: term_kind(field, text, doc_freq, max_doc, infos),
+                boost,
+                value: 0.0,
+            })
+            .collect();
+        Ok(WeightKind::DisjunctionMax { weights, tie })
+    }
+
+    fn span(&self, span: &SpanQuery) -> Result<WeightKind> {
+        let Some(field) = span.field() else {
+            return Ok(WeightKind::Nothing);
+        };
+        Ok(WeightKind::Span {
+            field: field.clone(),
+            idf: self.span_idf(span)?,
+            query_norm: 1.0,
+            span: self.span_weight(span)?,
+        })
+    }
+
+    fn span_terms(&self, span: &SpanQuery) -> Result<Vec<(QueryField, String)>> {
+        match span {
+            SpanQuery::Term { field, text } => Ok(vec![(field.clone(), text.clone())]),
+            SpanQuery::MultiTerm { field, matcher } => Ok(terms_of(self.view, field, matcher)?
+                .into_iter()
+                .map(|text| (field.clone(), text))
+                .collect()),
+            _ => Ok(vec![]),
+        }
+    }
+
+    /// Sum of the inverse document frequencies of all terms, each once.
+    fn span_idf(&self, span: &SpanQuery) -> Result<f32> {
+        let mut terms = std::collections::BTreeSet::new();
+        let mut open = vec![span];
+        let mut sum = 0.0;
+        while let Some(span) = open.pop() {
+            for (field, text) in self.span_terms(span)? {
+                if terms.insert((field.name.clone(), text.clone())) {
+                    let infos = term_infos(self.view, &field, &text)?;
+                    let (doc_freq, max_doc) = self.frequency(&field, &text, &infos)?;
+                    sum += idf(doc_freq, max_doc);
+                }
+            }
+            open.extend(span.clauses());
+        }
+        Ok(sum)
+    }
+
+    fn span_weight(&self, span: &SpanQuery) -> Result<SpanWeight> {
+        let all = |clauses: &[SpanQuery]| {
+            clauses
+                .iter()
+                .map(|clause| self.span_weight(clause))
+                .collect::<Result<Vec<_>>>()
+        };
+        Ok(match span {
+            SpanQuery::Term { .. } | SpanQuery::MultiTerm { .. } => SpanWeight::Terms(
+                self.span_terms(span)?
+                    .iter()
+                    .map(|(field, text)| term_infos(self.view, field, text))
+                    .collect::<Result<_>>()?,
+            ),
+            SpanQuery::Or(clauses) => SpanWeight::Or(all(clauses)?),
+            SpanQuery::Near {
+                clauses,
+                slop,
+                in_order,
+            } => SpanWeight::Near {
+                clauses: all(clauses)?,
+                slop: *slop,
+                in_order: *in_order,
+            },
+            SpanQuery::First { inner, end } => SpanWeight::First {
+                inner: Box::new(self.span_weight(inner)?),
+                end: *end,
+            },
+            SpanQuery::Not {
+                include,
+                exclude,
+                before,
+                after,
+            } => SpanWeight::Not {
+                include: Box::new(self.span_weight(include)?),
+                exclude: Box::new(self.span_weight(exclude)?),
+                before: *before,
+                after: *after,
+            },
+        })
+    }
+
+    fn phrase(&self, field: &QueryField, slots: &[(u32, Vec<String>)], slop: u32) -> Result<WeightKind> {
+        let first = slots.first().map_or(0, |(position, _)| *position);
+        let mut numbers: Vec<&str> = Vec::new();
+        let mut sum = 0.0;
+        let mut places = Vec::new();
+        for (position, texts) in slots {
+            let mut terms = Vec::new();
+            for text in texts {
+                let infos = term_infos(self.view, field, text)?;
+                let (doc_freq, max_doc) = self.frequency(field, text, &infos)?;
+                sum += idf(doc_freq, max_doc);
+                let number = numbers.iter().position(|known| known == text).unwrap_or_else(|| {
+                    numbers.push(text);
+                    numbers.len() - 1
+                });
+                terms.push((number, infos));
+            }
+            places.push(PhraseSlot {
+                offset: position - first,
+                terms,
+            });
+        }
+        let texts: Vec<String> = slots
+            .iter()
+            .map(|(_, texts)| {
+                if let [only] = texts.as_slice() {
+                    only.clone()
+                } else {
+                    format!("({})", texts.join(" "))
+                }
+            })
+            .collect();
+        let text = format!(
+            "\"{}\"{}",
+            texts.join(" "),
+            if slop > 0 { format!("~{slop}") } else { String::new() }
+        );
+        Ok(WeightKind::Phrase {
+            field: field.clone(),
+            text,
+            idf: sum,
+            query_norm: 1.0,
+            slop,
+            slots: places,
+        })
+    }
+}
+
+fn term_kind(field: &QueryField, text: &str, doc_freq: u32, max_doc: u32, infos: Vec<Option<TermInfo>>) -> WeightKind {
+    WeightKind::Term {
         field: field.clone(),
         text: text.to_owned(),
         idf: idf(doc_freq, max_doc),
@@ -31,90 +392,7 @@ fn term(view: &View, field: &QueryField, text: &str, boost: f32) -> Result<Weigh
         max_doc,
         query_norm: 1.0,
         infos,
-    };
-    Ok(Weight {
-        kind,
-        boost,
-        value: 0.0,
-    })
-}
-
-/// The weight of a query over a view, not yet normalized.
-pub(super) fn build(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
-    let kind = match &query.kind {
-        QueryKind::Nothing => WeightKind::Nothing,
-        QueryKind::All => WeightKind::All,
-        QueryKind::Term { field, text } => return term(view, field, text, query.boost),
-        QueryKind::Phrase { field, slots, slop } => phrase(view, field, slots, *slop)?,
-        QueryKind::PhrasePrefix {
-            field,
-            slots,
-            slop,
-            last,
-            expansions,
-        } => {
-            let mut slots = slots.clone();
-            if let Some((position, prefix)) = last {
-                slots.push((*position, starting_with(view, field, prefix, *expansions)?));
-            }
-            phrase(view, field, &slots, *slop)?
-        }
-        QueryKind::Multi { field, matcher } => match expand(view, field, matcher)? {
-            Expansion::Constant(infos) => WeightKind::Multi {
-                label: label(query),
-                infos,
-            },
-            Expansion::Scored(near) => {
-                let clauses = near
-                    .iter()
-                    .map(|near| Ok((Occur::Should, term(view, field, &near.text, query.boost * near.boost)?)))
-                    .collect::<Result<Vec<_>>>()?;
-                return Ok(Weight {
-                    kind: WeightKind::Bool {
-                        clauses,
-                        at_least: 0,
-                        coord: false,
-                    },
-                    boost: 1.0,
-                    value: 0.0,
-                });
-            }
-        },
-        QueryKind::Range { field, lower, upper } => range(view, field, *lower, *upper)?,
-        QueryKind::Ids { types, ids } => ids_weight(view, shard, types, ids),
-        QueryKind::Bool {
-            clauses,
-            at_least,
-            coord,
-        } => {
-            let clauses = clauses
-                .iter()
-                .map(|(occur, query)| Ok((*occur, build(query, view, shard)?)))
-                .collect::<Result<Vec<_>>>()?;
-            WeightKind::Bool {
-                clauses,
-                at_least: *at_least,
-                coord: *coord,
-            }
-        }
-        QueryKind::Best { queries, tie } => WeightKind::Best {
-            weights: queries
-                .iter()
-                .map(|query| build(query, view, shard))
-                .collect::<Result<Vec<_>>>()?,
-            tie: *tie,
-        },
-        QueryKind::Constant(inner) => WeightKind::Constant(Box::new(build(inner, view, shard)?)),
-        QueryKind::Filtered { query, filter } => WeightKind::Filtered {
-            query: Box::new(build(query, view, shard)?),
-            filter: Box::new(build(filter, view, shard)?),
-        },
-    };
-    Ok(Weight {
-        kind,
-        boost: query.boost,
-        value: 0.0,
-    })
+    }
 }
 
 /// The weight of a range of numbers. If no document, dead ones included, has one, the query has no terms, and weighs nothing.
@@ -164,54 +442,11 @@ fn ids_weight(view: &View, shard: &Shard, types: &[String], ids: &[String]) -> W
         }
     }
     WeightKind::Docs {
-        label: format!("_uid:{}", ids.join(" ")),
+        label: types
+            .iter()
+            .flat_map(|type_name| ids.iter().map(move |id| format!("_uid:{type_name}#{id}")))
+            .collect::<Vec<_>>()
+            .join(" "),
         docs,
     }
-}
-
-fn phrase(view: &View, field: &QueryField, slots: &[(u32, Vec<String>)], slop: u32) -> Result<WeightKind> {
-    let max_doc = view.max_doc();
-    let first = slots.first().map_or(0, |(position, _)| *position);
-    let mut numbers: Vec<&str> = Vec::new();
-    let mut sum = 0.0;
-    let mut places = Vec::new();
-    for (position, texts) in slots {
-        let mut terms = Vec::new();
-        for text in texts {
-            let infos = term_infos(view, field, text)?;
-            sum += idf(doc_freq(&infos), max_doc);
-            let number = numbers.iter().position(|known| known == text).unwrap_or_else(|| {
-                numbers.push(text);
-                numbers.len() - 1
-            });
-            terms.push((number, infos));
-        }
-        places.push(PhraseSlot {
-            offset: position - first,
-            terms,
-        });
-    }
-    let texts: Vec<String> = slots
-        .iter()
-        .map(|(_, texts)| {
-            if let [only] = texts.as_slice() {
-                only.clone()
-            } else {
-                format!("({})", texts.join(" "))
-            }
-        })
-        .collect();
-    let text = format!(
-        "\"{}\"{}",
-        texts.join(" "),
-        if slop > 0 { format!("~{slop}") } else { String::new() }
-    );
-    Ok(WeightKind::Phrase {
-        field: field.clone(),
-        text,
-        idf: sum,
-        query_norm: 1.0,
-        slop,
-        slots: places,
-    })
 }

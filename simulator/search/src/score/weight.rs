@@ -1,17 +1,19 @@
-//! A query with the statistics of one index: ready to score its segments.
+//! A query with the statistics of one shard: ready to score its segments.
 
 use tantivy::DocSet;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
-use super::boolean::{BestScorer, BooleanScorer, FilteredScorer};
-use super::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
-use super::phrase::{PhraseScorer, Slot};
-use super::weigh::build;
-use super::{END, Scorer, query_norm};
 use crate::error::Result;
 use crate::index::{Bits, Segment, SegmentView, Shard, View, Within};
-use crate::query::{Occur, Query, QueryField};
+use crate::query::{Function, FunctionSettings, Occur, Query, QueryField, ScoreFunction};
+use crate::score::boolean::{BooleanScorer, DisjunctionMaxScorer, FilteredScorer};
+use crate::score::function::{BoostingScorer, FunctionScorer, SegmentFunction};
+use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
+use crate::score::phrase::{PhraseScorer, Slot};
+use crate::score::span::{SpanScorer, SpanWeight};
+use crate::score::weigh::{Statistics, Weigher};
+use crate::score::{END, Scorer, query_norm};
 
 /// A query's part with what it weighs.
 pub(crate) struct Weight {
@@ -41,7 +43,7 @@ pub(super) enum WeightKind {
         slop: u32,
         slots: Vec<PhraseSlot>,
     },
-    Multi {
+    MultiTerm {
         label: String,
         infos: Vec<Vec<TermInfo>>,
     },
@@ -57,12 +59,28 @@ pub(super) enum WeightKind {
     },
     Bool {
         clauses: Vec<(Occur, Weight)>,
-        at_least: usize,
+        minimum_should_match: usize,
         coord: bool,
     },
-    Best {
+    DisjunctionMax {
         weights: Vec<Weight>,
         tie: f32,
+    },
+    Span {
+        field: QueryField,
+        idf: f32,
+        query_norm: f32,
+        span: SpanWeight,
+    },
+    Boosting {
+        positive: Box<Weight>,
+        negative: Box<Weight>,
+        factor: f32,
+    },
+    Functions {
+        query: Box<Weight>,
+        functions: Vec<(Option<Weight>, ScoreFunction)>,
+        settings: FunctionSettings,
     },
     Constant(Box<Weight>),
     Filtered {
@@ -78,9 +96,14 @@ pub(super) struct PhraseSlot {
 }
 
 impl Weight {
-    /// The weight of `query` over `view`, normalized.
-    pub(crate) fn of(query: &Query, view: &View, shard: &Shard) -> Result<Weight> {
-        let mut weight = build(query, view, shard)?;
+    /// The weight of a query on a shard, normalized. Without statistics, those of the shard count.
+    pub(crate) fn of(query: &Query, view: &View, shard: &Shard, statistics: Option<&Statistics<'_>>) -> Result<Weight> {
+        let weigher = Weigher {
+            view,
+            shard,
+            statistics,
+        };
+        let mut weight = weigher.build(query)?;
         let norm = query_norm(weight.sum_of_squares());
         weight.normalize(norm, 1.0);
         Ok(weight)
@@ -90,10 +113,14 @@ impl Weight {
         let square = self.boost * self.boost;
         match &self.kind {
             WeightKind::Nothing => 0.0,
-            WeightKind::Multi { infos, .. } if infos.iter().all(Vec::is_empty) => 0.0,
-            WeightKind::Term { idf, .. } | WeightKind::Phrase { idf, .. } => square * idf * idf,
+            WeightKind::MultiTerm { infos, .. } if infos.iter().all(Vec::is_empty) => 0.0,
+            WeightKind::Term { idf, .. } | WeightKind::Phrase { idf, .. } | WeightKind::Span { idf, .. } => {
+                square * idf * idf
+            }
+            WeightKind::Boosting { positive, .. } => square * positive.sum_of_squares(),
+            WeightKind::Functions { query, .. } => square * query.sum_of_squares(),
             WeightKind::All
-            | WeightKind::Multi { .. }
+            | WeightKind::MultiTerm { .. }
             | WeightKind::Range { .. }
             | WeightKind::Docs { .. }
             | WeightKind::Constant(_) => square,
@@ -105,7 +132,7 @@ impl Weight {
                         .map(|(_, weight)| weight.sum_of_squares())
                         .sum::<f32>()
             }
-            WeightKind::Best { weights, tie } => {
+            WeightKind::DisjunctionMax { weights, tie } => {
                 let sums: Vec<f32> = weights.iter().map(Weight::sum_of_squares).collect();
                 let (sum, best) = (sums.iter().sum::<f32>(), sums.iter().copied().fold(0.0, f32::max));
                 ((sum - best) * tie * tie + best) * square
@@ -117,14 +144,25 @@ impl Weight {
     fn normalize(&mut self, norm: f32, top_boost: f32) {
         let boost = self.boost;
         match &mut self.kind {
-            WeightKind::Term { idf, query_norm, .. } | WeightKind::Phrase { idf, query_norm, .. } => {
+            WeightKind::Boosting { positive, .. } => positive.normalize(norm, top_boost * boost),
+            WeightKind::Functions { query, functions, .. } => {
+                query.normalize(norm, top_boost * boost);
+                functions
+                    .iter_mut()
+                    .filter_map(|(filter, _)| filter.as_mut())
+                    .for_each(|filter| filter.normalize(norm, 1.0));
+                self.value = boost;
+            }
+            WeightKind::Term { idf, query_norm, .. }
+            | WeightKind::Phrase { idf, query_norm, .. }
+            | WeightKind::Span { idf, query_norm, .. } => {
                 *query_norm = norm * top_boost;
                 self.value = *idf * boost * *query_norm * *idf;
             }
             WeightKind::Bool { clauses, .. } => clauses
                 .iter_mut()
                 .for_each(|(_, weight)| weight.normalize(norm, top_boost * boost)),
-            WeightKind::Best { weights, .. } => weights
+            WeightKind::DisjunctionMax { weights, .. } => weights
                 .iter_mut()
                 .for_each(|weight| weight.normalize(norm, top_boost * boost)),
             WeightKind::Filtered { query, .. } => query.normalize(norm, top_boost * boost),
@@ -152,7 +190,7 @@ impl Weight {
                 Some(scorer) => Box::new(scorer),
                 None => return Ok(None),
             },
-            WeightKind::Multi { infos, .. } => match infos.get(at).map(Vec::as_slice) {
+            WeightKind::MultiTerm { infos, .. } => match infos.get(at).map(Vec::as_slice) {
                 None | Some([]) => return Ok(None),
                 Some([only]) => {
                     let postings = segment.postings(only, IndexRecordOption::Basic)?;
@@ -175,6 +213,35 @@ impl Weight {
                 Some(docs) => Box::new(BitsScorer::new(docs.clone(), self.value)),
                 None => return Ok(None),
             },
+            WeightKind::Span { field, span, .. } => {
+                Box::new(SpanScorer::new(span, at, segment, self.term_score(field, segment)?)?)
+            }
+            WeightKind::Boosting {
+                positive,
+                negative,
+                factor,
+            } => match positive.scorer(at, view)? {
+                Some(positive) => Box::new(BoostingScorer {
+                    positive,
+                    negative: negative.scorer(at, view)?,
+                    factor: *factor,
+                }),
+                None => return Ok(None),
+            },
+            WeightKind::Functions {
+                query,
+                functions,
+                settings,
+            } => match query.scorer(at, view)? {
+                Some(inner) => {
+                    let functions = functions
+                        .iter()
+                        .map(|(filter, function)| segment_function(filter.as_ref(), function, at, view))
+                        .collect::<Result<Vec<_>>>()?;
+                    Box::new(FunctionScorer::new(inner, functions, settings.clone(), self.boost))
+                }
+                None => return Ok(None),
+            },
             WeightKind::Constant(inner) => match inner.scorer(at, view)? {
                 Some(inner) => Box::new(ConstantScorer {
                     inner,
@@ -186,7 +253,7 @@ impl Weight {
                 (Some(query), Some(filter)) => Box::new(FilteredScorer::new(query, filter)),
                 _ => return Ok(None),
             },
-            WeightKind::Best { weights, tie } => {
+            WeightKind::DisjunctionMax { weights, tie } => {
                 let scorers = weights
                     .iter()
                     .filter_map(|weight| weight.scorer(at, view).transpose())
@@ -194,13 +261,13 @@ impl Weight {
                 if scorers.is_empty() {
                     return Ok(None);
                 }
-                Box::new(BestScorer::new(scorers, *tie))
+                Box::new(DisjunctionMaxScorer::new(scorers, *tie))
             }
             WeightKind::Bool {
                 clauses,
-                at_least,
+                minimum_should_match,
                 coord,
-            } => return boolean_scorer(clauses, *at_least, *coord, at, view),
+            } => return boolean_scorer(clauses, *minimum_should_match, *coord, at, view),
         };
         Ok((scorer.doc() != END).then_some(scorer))
     }
@@ -238,7 +305,7 @@ impl Weight {
     pub(crate) fn constant(&self) -> Option<f32> {
         match &self.kind {
             WeightKind::All
-            | WeightKind::Multi { .. }
+            | WeightKind::MultiTerm { .. }
             | WeightKind::Range { .. }
             | WeightKind::Docs { .. }
             | WeightKind::Constant(_) => Some(self.value),
@@ -248,7 +315,7 @@ impl Weight {
 
     /// How many documents a segment holds for it, if that takes no counting.
     pub(crate) fn count(&self, at: usize, view: &SegmentView) -> Option<u64> {
-        if view.dead.is_some() {
+        if view.deleted.is_some() {
             return None;
         }
         match &self.kind {
@@ -263,7 +330,7 @@ impl Weight {
                 Some(Within::Everything) => Some(u64::from(view.segment.max_doc())),
                 _ => Some(0),
             },
-            WeightKind::Multi { infos, .. } => match infos.get(at).map(Vec::as_slice) {
+            WeightKind::MultiTerm { infos, .. } => match infos.get(at).map(Vec::as_slice) {
                 None | Some([]) => Some(0),
                 Some([only]) => Some(u64::from(only.doc_freq)),
                 _ => None,
@@ -271,6 +338,26 @@ impl Weight {
             _ => None,
         }
     }
+}
+
+/// A function with what it reads of a segment.
+fn segment_function(
+    filter: Option<&Weight>,
+    function: &ScoreFunction,
+    at: usize,
+    view: &SegmentView,
+) -> Result<SegmentFunction> {
+    let field = match &function.function {
+        Function::FieldValue { field, .. } | Function::Decay { field, .. } => field.ordinal,
+        _ => None,
+    };
+    Ok(SegmentFunction {
+        filter: filter.map(|filter| filter.scorer(at, view)).transpose()?,
+        weight: function.weight,
+        function: function.function.clone(),
+        values: field.map(|ordinal| view.segment.values(ordinal)).transpose()?,
+        salt: i64::from(view.segment.number),
+    })
 }
 
 fn union(segment: &Segment, infos: &[TermInfo]) -> Result<Bits> {
@@ -288,7 +375,7 @@ fn union(segment: &Segment, infos: &[TermInfo]) -> Result<Bits> {
 
 fn boolean_scorer(
     clauses: &[(Occur, Weight)],
-    at_least: usize,
+    minimum_should_match: usize,
     coord: bool,
     at: usize,
     view: &SegmentView,
@@ -306,7 +393,7 @@ fn boolean_scorer(
             (_, None) => {}
         }
     }
-    if should.len() < at_least || must.is_empty() && should.is_empty() {
+    if should.len() < minimum_should_match || must.is_empty() && should.is_empty() {
         return Ok(None);
     }
     let factor = |overlap: usize| {
@@ -316,10 +403,10 @@ fn boolean_scorer(
             1.0
         }
     };
-    if must_not.is_empty() && at_least <= 1 && must.len() + should.len() == 1 && factor(1) == 1.0 {
+    if must_not.is_empty() && minimum_should_match <= 1 && must.len() + should.len() == 1 && factor(1) == 1.0 {
         return Ok(must.pop().or_else(|| should.pop()));
     }
     let factors = (0..=scoring).map(factor).collect();
-    let scorer = BooleanScorer::new(must, should, must_not, at_least, factors);
+    let scorer = BooleanScorer::new(must, should, must_not, minimum_should_match, factors);
     Ok((scorer.doc() != END).then(|| Box::new(scorer) as Box<dyn Scorer>))
 }

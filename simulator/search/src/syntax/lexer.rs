@@ -1,8 +1,9 @@
 //! Cuts a query string into tokens: the longest wins, and of equally long ones the first in the list.
 
-/// What a token is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Kind of a token, in the order in which error messages list them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TokenKind {
+    End,
     And,
     Or,
     Not,
@@ -28,7 +29,89 @@ pub(super) enum TokenKind {
     RangeExEnd,
     RangeQuoted,
     RangeGoop,
-    End,
+}
+
+impl TokenKind {
+    /// Name of the kind in error messages.
+    pub(super) fn image(self) -> &'static str {
+        match self {
+            TokenKind::End => "<EOF>",
+            TokenKind::And => "<AND>",
+            TokenKind::Or => "<OR>",
+            TokenKind::Not => "<NOT>",
+            TokenKind::Plus => "\"+\"",
+            TokenKind::Minus => "\"-\"",
+            TokenKind::BareOperator => "<BAREOPER>",
+            TokenKind::OpenParen => "\"(\"",
+            TokenKind::CloseParen => "\")\"",
+            TokenKind::Colon => "\":\"",
+            TokenKind::Star => "\"*\"",
+            TokenKind::Caret => "\"^\"",
+            TokenKind::Quoted => "<QUOTED>",
+            TokenKind::Term => "<TERM>",
+            TokenKind::FuzzySlop => "<FUZZY_SLOP>",
+            TokenKind::PrefixTerm => "<PREFIXTERM>",
+            TokenKind::WildTerm => "<WILDTERM>",
+            TokenKind::RegexpTerm => "<REGEXPTERM>",
+            TokenKind::RangeIn => "\"[\"",
+            TokenKind::RangeEx => "\"{\"",
+            TokenKind::Number => "<NUMBER>",
+            TokenKind::RangeTo => "\"TO\"",
+            TokenKind::RangeInEnd => "\"]\"",
+            TokenKind::RangeExEnd => "\"}\"",
+            TokenKind::RangeQuoted => "<RANGE_QUOTED>",
+            TokenKind::RangeGoop => "<RANGE_GOOP>",
+        }
+    }
+}
+
+/// A place at which no token can be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LexicalError {
+    at: usize,
+    /// Whether more characters could have completed a token.
+    open: bool,
+}
+
+impl LexicalError {
+    /// The message of Lucene's token manager.
+    pub(super) fn message(&self, text: &str) -> String {
+        let rest = text.get(self.at..).unwrap_or("");
+        let units = |text: &str| text.encode_utf16().count();
+        if self.open {
+            let after = if units(rest) <= 1 { "" } else { rest };
+            return format!(
+                "Lexical error at line 1, column {}.  Encountered: <EOF> after : \"{}\"",
+                units(text) + 1,
+                escaped(after)
+            );
+        }
+        let first = rest.chars().next().unwrap_or(' ');
+        format!(
+            "Lexical error at line 1, column {}.  Encountered: \"{}\" ({}), after : \"\"",
+            units(text.get(..self.at).unwrap_or("")) + 1,
+            escaped(&first.to_string()),
+            u32::from(first)
+        )
+    }
+}
+
+/// A text with the escapes of Java.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for unit in text.encode_utf16() {
+        match char::from_u32(u32::from(unit)) {
+            Some('"') => escaped.push_str("\\\""),
+            Some('\'') => escaped.push_str("\\'"),
+            Some('\\') => escaped.push_str("\\\\"),
+            Some('\n') => escaped.push_str("\\n"),
+            Some('\r') => escaped.push_str("\\r"),
+            Some('\t') => escaped.push_str("\\t"),
+            Some(c @ ' '..='~') => escaped.push(c),
+            _ => escaped.push_str(&format!("\\u{unit:04x}")),
+        }
+    }
+    escaped
 }
 
 /// A token and its text.
@@ -60,8 +143,8 @@ fn starts_term(c: char) -> bool {
         )
 }
 
-/// The tokens of `text`, with an end token after the last; or the byte at which there is none.
-pub(super) fn tokens(text: &str) -> Result<Vec<Lexeme<'_>>, usize> {
+/// The tokens of `text`, with an end token after the last; if no token can be cut somewhere, the tokens before that place.
+pub(super) fn tokens(text: &str) -> (Vec<Lexeme<'_>>, Option<LexicalError>) {
     let mut tokens = Vec::new();
     let mut state = State::Default;
     let mut at = 0;
@@ -73,12 +156,22 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Lexeme<'_>>, usize> {
             at += space.len_utf8();
             continue;
         }
-        let (kind, length) = match state {
+        let token = match state {
             State::Default => default_token(rest),
             State::Boost => number(rest),
             State::Range => range_token(rest),
-        }
-        .ok_or(at)?;
+        };
+        let Some((kind, length)) = token else {
+            let open = state == State::Default && rest.starts_with(['"', '/', '\\', '&', '|'])
+                || state == State::Range && rest.starts_with('"');
+            let end = Lexeme {
+                kind: TokenKind::End,
+                text: "",
+                at,
+            };
+            tokens.push(end);
+            return (tokens, Some(LexicalError { at, open }));
+        };
         state = match kind {
             TokenKind::Caret => State::Boost,
             TokenKind::RangeIn | TokenKind::RangeEx => State::Range,
@@ -97,7 +190,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Lexeme<'_>>, usize> {
         text: "",
         at,
     });
-    Ok(tokens)
+    (tokens, None)
 }
 
 fn default_token(rest: &str) -> Option<(TokenKind, usize)> {
@@ -297,7 +390,7 @@ mod tests {
     #[case("\"a \\\" b\"~2", &[Quoted, FuzzySlop])]
     fn text_is_cut_by_the_longest_token(#[case] text: &str, #[case] expected: &[TokenKind]) {
         let kinds: Vec<TokenKind> = tokens(text)
-            .unwrap()
+            .0
             .into_iter()
             .map(|token| token.kind)
             .filter(|kind| *kind != End)
@@ -312,6 +405,6 @@ mod tests {
     #[case("\\")]
     #[case("]")]
     fn what_is_no_token_is_refused(#[case] text: &str) {
-        assert!(tokens(text).is_err());
+        assert!(tokens(text).1.is_some());
     }
 }

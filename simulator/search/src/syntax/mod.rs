@@ -1,4 +1,4 @@
-//! The query language of a query string: from text to a tree that knows nothing of indices.
+//! The syntax of query strings: from text to a tree that is independent of any index.
 //!
 //! Promises: whatever the text, an answer in linear time (but for regular expressions, whose end may be looked for twice); no panic.
 //! Limits: groups nest 100 deep; a bounded length.
@@ -7,4 +7,4 @@
 mod lexer;
 mod parser;
 
-pub(crate) use parser::{Clause, Conjunction, Modifier, Node, Term, TermKind, parse};
+pub(crate) use parser::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};

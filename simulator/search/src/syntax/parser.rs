@@ -1,7 +1,6 @@
 //! From tokens to the tree of clauses.
 
-use super::lexer::{Lexeme, TokenKind, tokens};
-use crate::error::{Result, SearchError};
+use crate::syntax::lexer::{Lexeme, LexicalError, TokenKind, escaped, tokens};
 
 /// How deep groups may nest.
 const DEEPEST: usize = 100;
@@ -77,44 +76,77 @@ pub(crate) enum Node {
     },
 }
 
-/// The clauses of a query string.
+/// Why a text is no query string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SyntaxError {
+    /// Lucene's exception: `ParseException` or `TokenMgrError`.
+    pub(crate) kind: &'static str,
+    /// Its message.
+    pub(crate) message: String,
+}
+
+impl SyntaxError {
+    fn parse(message: impl Into<String>) -> SyntaxError {
+        SyntaxError {
+            kind: "ParseException",
+            message: message.into(),
+        }
+    }
+}
+
+/// Parses a query string into its clauses.
 ///
 /// # Errors
-/// A string that is no query, with what was met where.
-pub(crate) fn parse(text: &str) -> Result<Vec<Clause>> {
-    let failed = |reason: String| {
-        SearchError::query(format!(
-            "Failed to parse query [{text}]; nested: ParseException[Cannot parse '{text}': {reason}]"
-        ))
+/// The message that Lucene's parser gives for a text that is no query string.
+pub(crate) fn parse(text: &str) -> Parsed<Vec<Clause>> {
+    let (tokens, lexical) = tokens(text);
+    let mut parser = Parser {
+        text,
+        tokens,
+        lexical,
+        at: 0,
+        expected: Vec::new(),
+        looked_ahead: false,
     };
-    let tokens = tokens(text).map_err(|at| {
-        failed(format!(
-            "Lexical error at line 1, column {}.  Encountered: {}",
-            column(text, at),
-            text.get(at..)
-                .and_then(|rest| rest.chars().next())
-                .map_or_else(|| "<EOF>".to_owned(), |c| format!("\"{c}\""))
-        ))
-    })?;
-    let mut parser = Parser { text, tokens, at: 0 };
-    let clauses = parser.query(None, 0).map_err(failed)?;
-    if parser.kind() != TokenKind::End {
-        return Err(failed(parser.unexpected()));
+    let clauses = parser.query(None, 0)?;
+    parser.expect(&[TokenKind::End]);
+    if parser.kind() != TokenKind::End || parser.lexical.is_some() {
+        return Err(parser.unexpected());
     }
     Ok(clauses)
 }
 
 fn column(text: &str, at: usize) -> usize {
-    text.get(..at).map_or(0, |before| before.encode_utf16().count()) + 1
+    text.get(..at).map_or(0, |before| before.encode_utf16().count())
 }
+
+/// The kinds of token that can start a term.
+const TERM_STARTS: [TokenKind; 10] = [
+    TokenKind::BareOperator,
+    TokenKind::Star,
+    TokenKind::Quoted,
+    TokenKind::Term,
+    TokenKind::PrefixTerm,
+    TokenKind::WildTerm,
+    TokenKind::RegexpTerm,
+    TokenKind::RangeIn,
+    TokenKind::RangeEx,
+    TokenKind::Number,
+];
 
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Lexeme<'a>>,
+    /// The byte from which no token could be cut.
+    lexical: Option<LexicalError>,
     at: usize,
+    /// The kinds of token that could follow the last one.
+    expected: Vec<TokenKind>,
+    /// Whether a field name was looked for after the last token.
+    looked_ahead: bool,
 }
 
-type Parsed<T> = std::result::Result<T, String>;
+type Parsed<T> = std::result::Result<T, SyntaxError>;
 
 impl<'a> Parser<'a> {
     fn peek(&self, ahead: usize) -> Lexeme<'a> {
@@ -132,29 +164,61 @@ impl<'a> Parser<'a> {
     fn next(&mut self) -> Lexeme<'a> {
         let token = self.peek(0);
         self.at += 1;
+        self.expected.clear();
+        self.looked_ahead = false;
         token
     }
 
+    fn expect(&mut self, kinds: &[TokenKind]) {
+        self.expected.extend_from_slice(kinds);
+    }
+
     fn take(&mut self, kind: TokenKind) -> Option<Lexeme<'a>> {
+        self.expect(&[kind]);
         (self.kind() == kind).then(|| self.next())
     }
 
-    fn unexpected(&self) -> String {
+    /// The error for the token at hand, in the words of the parser generator that Lucene uses.
+    fn unexpected(&self) -> SyntaxError {
         let token = self.peek(0);
+        if let (TokenKind::End, Some(lexical)) = (token.kind, &self.lexical) {
+            return SyntaxError {
+                kind: "TokenMgrError",
+                message: lexical.message(self.text),
+            };
+        }
         let met = if token.kind == TokenKind::End {
-            "<EOF>"
+            "<EOF>".to_owned()
         } else {
-            token.text
+            format!(" {} \"{} \"", token.kind.image(), escaped(token.text))
         };
-        format!(
-            "Encountered \"{met}\" at line 1, column {}.",
-            column(self.text, token.at) - 1
-        )
+        let mut kinds = self.expected.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        if self.looked_ahead {
+            kinds.extend([TokenKind::Term, TokenKind::Star]);
+        }
+        let was = if kinds.len() == 1 {
+            "Was expecting:"
+        } else {
+            "Was expecting one of:"
+        };
+        let lines: String = kinds
+            .iter()
+            .map(|kind| {
+                let dots = if *kind == TokenKind::End { "" } else { "..." };
+                format!("\n    {} {dots}", kind.image())
+            })
+            .collect();
+        SyntaxError::parse(format!(
+            "Encountered \"{met}\" at line 1, column {}.\n{was}{lines}\n    ",
+            column(self.text, token.at)
+        ))
     }
 
     fn query(&mut self, field: Option<&str>, depth: usize) -> Parsed<Vec<Clause>> {
         if depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} groups within one another"));
+            return Err(SyntaxError::parse(format!("more than {DEEPEST} nested groups")));
         }
         let modifier = self.modifier();
         let mut clauses = vec![Clause {
@@ -162,7 +226,28 @@ impl<'a> Parser<'a> {
             modifier,
             node: self.clause(field, depth)?,
         }];
-        while !matches!(self.kind(), TokenKind::End | TokenKind::CloseParen) {
+        loop {
+            self.expect(&[
+                TokenKind::And,
+                TokenKind::Or,
+                TokenKind::Not,
+                TokenKind::Plus,
+                TokenKind::Minus,
+                TokenKind::OpenParen,
+            ]);
+            self.expect(&TERM_STARTS);
+            if !matches!(
+                self.kind(),
+                TokenKind::And
+                    | TokenKind::Or
+                    | TokenKind::Not
+                    | TokenKind::Plus
+                    | TokenKind::Minus
+                    | TokenKind::OpenParen
+            ) && !TERM_STARTS.contains(&self.kind())
+            {
+                break;
+            }
             let conjunction = match self.kind() {
                 TokenKind::And => Conjunction::And,
                 TokenKind::Or => Conjunction::Or,
@@ -182,6 +267,7 @@ impl<'a> Parser<'a> {
     }
 
     fn modifier(&mut self) -> Modifier {
+        self.expect(&[TokenKind::Not, TokenKind::Plus, TokenKind::Minus]);
         let modifier = match self.kind() {
             TokenKind::Plus => Modifier::Required,
             TokenKind::Minus | TokenKind::Not => Modifier::Prohibited,
@@ -202,9 +288,11 @@ impl<'a> Parser<'a> {
                 unescape(name.text)?
             })
         } else {
+            self.looked_ahead = true;
             None
         };
         let field = named.as_deref().or(field);
+        self.expect(&TERM_STARTS);
         if self.take(TokenKind::OpenParen).is_some() {
             let mut clauses = self.query(field, depth + 1)?;
             self.take(TokenKind::CloseParen).ok_or_else(|| self.unexpected())?;
@@ -291,7 +379,10 @@ impl<'a> Parser<'a> {
         let include_upper = match self.kind() {
             TokenKind::RangeInEnd => true,
             TokenKind::RangeExEnd => false,
-            _ => return Err(self.unexpected()),
+            _ => {
+                self.expect(&[TokenKind::RangeInEnd, TokenKind::RangeExEnd]);
+                return Err(self.unexpected());
+            }
         };
         self.next();
         let boost = self.boost()?;
@@ -310,7 +401,10 @@ impl<'a> Parser<'a> {
         let text = match token.kind {
             TokenKind::RangeQuoted => token.text.get(1..token.text.len().saturating_sub(1)).unwrap_or(""),
             TokenKind::RangeGoop => token.text,
-            _ => return Err(self.unexpected()),
+            _ => {
+                self.expect(&[TokenKind::RangeQuoted, TokenKind::RangeGoop]);
+                return Err(self.unexpected());
+            }
         };
         self.next();
         // A quoted star is open too: the mapping-aware parser looks at the text only.
@@ -345,15 +439,17 @@ fn unescape(text: &str) -> Parsed<String> {
     while let Some(c) = chars.next() {
         let c = if c == '\\' {
             match chars.next() {
-                None => return Err("Term can not end with escape character.".to_owned()),
+                None => return Err(SyntaxError::parse("Term can not end with escape character.")),
                 Some('u') => {
                     let mut code = 0;
                     for _ in 0..4 {
-                        let digit = chars.next().ok_or("Truncated unicode escape sequence.")?;
+                        let digit = chars
+                            .next()
+                            .ok_or_else(|| SyntaxError::parse("Truncated unicode escape sequence."))?;
                         code = code * 16
-                            + digit
-                                .to_digit(16)
-                                .ok_or_else(|| format!("Non-hex character in Unicode escape sequence: {digit}"))?;
+                            + digit.to_digit(16).ok_or_else(|| {
+                                SyntaxError::parse(format!("Non-hex character in Unicode escape sequence: {digit}"))
+                            })?;
                     }
                     units.push(u16::try_from(code).unwrap_or(0xFFFD));
                     continue;
@@ -387,7 +483,37 @@ mod tests {
     #[case("a\\u00zz")]
     #[case("[TO TO b]")]
     fn what_is_no_query_is_refused(#[case] text: &str) {
-        assert_eq!(parse(text).unwrap_err().status, 400);
+        assert!(parse(text).is_err());
+    }
+
+    #[rstest]
+    #[case(
+        "log:",
+        "Encountered \"<EOF>\" at line 1, column 4.\nWas expecting one of:\n    <BAREOPER> ...\n    \"(\" ...\n    \"*\" ...\n    <QUOTED> ...\n    <TERM> ...\n    <PREFIXTERM> ...\n    <WILDTERM> ...\n    <REGEXPTERM> ...\n    \"[\" ...\n    \"{\" ...\n    <NUMBER> ...\n    "
+    )]
+    #[case(
+        "[a TO",
+        "Encountered \"<EOF>\" at line 1, column 5.\nWas expecting one of:\n    <RANGE_QUOTED> ...\n    <RANGE_GOOP> ...\n    "
+    )]
+    #[case(
+        "a:[1 TO 2",
+        "Encountered \"<EOF>\" at line 1, column 9.\nWas expecting one of:\n    \"]\" ...\n    \"}\" ...\n    "
+    )]
+    #[case(
+        "AND",
+        "Encountered \" <AND> \"AND \"\" at line 1, column 0.\nWas expecting one of:\n    <NOT> ...\n    \"+\" ...\n    \"-\" ...\n    <BAREOPER> ...\n    \"(\" ...\n    \"*\" ...\n    <QUOTED> ...\n    <TERM> ...\n    <PREFIXTERM> ...\n    <WILDTERM> ...\n    <REGEXPTERM> ...\n    \"[\" ...\n    \"{\" ...\n    <NUMBER> ...\n    <TERM> ...\n    \"*\" ...\n    "
+    )]
+    #[case(
+        "\"open quote",
+        "Lexical error at line 1, column 12.  Encountered: <EOF> after : \"\\\"open quote\""
+    )]
+    #[case("\\", "Lexical error at line 1, column 2.  Encountered: <EOF> after : \"\"")]
+    #[case(
+        "retry/queue",
+        "Lexical error at line 1, column 12.  Encountered: <EOF> after : \"/queue\""
+    )]
+    fn an_error_names_the_token_and_what_was_expected(#[case] text: &str, #[case] message: &str) {
+        assert_eq!(parse(text).unwrap_err().message, message);
     }
 
     #[test]

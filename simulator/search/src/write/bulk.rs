@@ -5,13 +5,14 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserializer, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Indexed, delete_document, index_document, update};
 use crate::error::{Result, SearchError};
 use crate::index::Condition;
+use crate::json;
 use crate::rest::Shared;
 
 /// A text, which may be written as a number.
@@ -52,6 +53,10 @@ struct Meta<'a> {
     type_name: Option<Text<'a>>,
     #[serde(borrow, rename = "_id", alias = "id")]
     id: Option<Text<'a>>,
+    #[serde(borrow, rename = "_routing", alias = "routing")]
+    routing: Option<Text<'a>>,
+    #[serde(borrow, rename = "_parent", alias = "parent")]
+    parent: Option<Text<'a>>,
     #[serde(rename = "_version", alias = "version")]
     version: Option<u64>,
     #[serde(borrow, rename = "_version_type", alias = "version_type")]
@@ -62,18 +67,31 @@ struct Meta<'a> {
     retries: Option<u64>,
 }
 
-/// An action line: one of these.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Action<'a> {
-    #[serde(borrow)]
-    Index(Meta<'a>),
-    #[serde(borrow)]
-    Create(Meta<'a>),
-    #[serde(borrow)]
-    Delete(Meta<'a>),
-    #[serde(borrow)]
-    Update(Meta<'a>),
+/// An action line: its first entry. Others are ignored.
+struct Line<'a> {
+    name: Cow<'a, str>,
+    meta: Meta<'a>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Line<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Line<'a>, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Line<'de>;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an action")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Line<'de>, A::Error> {
+                let Some(name) = map.next_key::<Text<'de>>()? else {
+                    return Err(A::Error::custom("an action without a name"));
+                };
+                let meta = map.next_value()?;
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Line { name: name.0, meta })
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 /// What is answered for one action.
@@ -119,20 +137,17 @@ impl Bulk {
     }
 }
 
-fn invalid(reason: &str) -> SearchError {
-    SearchError::new(
-        400,
-        "ActionRequestValidationException",
-        format!("Validation Failed: 1: {reason};"),
-    )
-}
-
 /// Does what `body` says, line by line.
 ///
 /// # Errors
 /// A body whose actions cannot be told from its documents.
 pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
+    json::derivable(body)?;
+    // A line without an end is not read.
+    let end = body.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let mut lines = body
+        .get(..end)
+        .unwrap_or(&[])
         .split(|byte| *byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let mut done = Bulk::default();
@@ -142,38 +157,35 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let action: Action<'_> = serde_json::from_slice(line).map_err(|error| {
-            SearchError::illegal(format!(
-                "Malformed action/metadata line [{number}], expected one of [create, delete, index, update]: {error}"
-            ))
+        let line: Line<'_> = serde_json::from_slice(line).map_err(|_| {
+            let found = json::value(line).err();
+            found.unwrap_or_else(|| SearchError::illegal(format!("Malformed action/metadata line [{number}]")))
         })?;
-        let (name, meta) = match &action {
-            Action::Index(meta) => ("index", meta),
-            Action::Create(meta) => ("create", meta),
-            Action::Delete(meta) => ("delete", meta),
-            Action::Update(meta) => ("update", meta),
-        };
+        let (name, meta) = (&*line.name, &line.meta);
         let source = if name == "delete" {
             &[][..]
         } else {
             number += 1;
-            lines
-                .next()
-                .filter(|line| !line.is_empty())
-                .ok_or_else(|| invalid("no requests added"))?
+            match lines.next() {
+                Some(source) => source,
+                None => break,
+            }
         };
+        if !matches!(name, "index" | "create" | "delete" | "update") {
+            continue;
+        }
         let index = meta
             .index
             .as_ref()
             .map(|text| &*text.0)
             .or(index)
-            .ok_or_else(|| invalid("index is missing"))?;
+            .ok_or_else(|| SearchError::validation("index is missing"))?;
         let type_name = meta
             .type_name
             .as_ref()
             .map(|text| &*text.0)
             .or(type_name)
-            .ok_or_else(|| invalid("type is missing"))?;
+            .ok_or_else(|| SearchError::validation("type is missing"))?;
         let id = meta.id.as_ref().map(|text| &*text.0);
         let changed = change(shared, name, meta, index, type_name, id, source);
         // A document without an id can only be created, and is reported so.
@@ -198,8 +210,14 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
                     done.touched.push(changed.index);
                 }
             }
-            Err(error) => {
+            Err(mut error) => {
                 done.failed = true;
+                if name == "update" && error.kind == "DocumentMissingException" {
+                    // The shard is not known where updates of a bulk are prepared.
+                    error.reason = format!("[{index}][-1] [{type_name}][{}]: document missing", id.unwrap_or(""));
+                }
+                // No id is given for an index that cannot be written to.
+                let shown = if error.kind.contains("Index") { name } else { shown };
                 done.push(
                     shown,
                     &Item {
@@ -216,7 +234,7 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
         }
     }
     if done.items.is_empty() {
-        Err(invalid("no requests added"))
+        Err(SearchError::validation("no requests added"))
     } else {
         Ok(done)
     }
@@ -242,10 +260,11 @@ fn change(
         version: meta.version,
         external,
     };
-    let needed = || id.ok_or_else(|| invalid("id is missing"));
+    let routing = meta.routing.as_ref().or(meta.parent.as_ref()).map(|text| &*text.0);
+    let needed = || id.ok_or_else(|| SearchError::validation("id is missing"));
     match name {
         "delete" => {
-            let done = delete_document(shared, index, type_name, needed()?, condition)?;
+            let done = delete_document(shared, index, type_name, needed()?, routing, condition)?;
             let found = done.written.fresh;
             Ok((done, if found { 200 } else { 404 }, Some(found)))
         }
@@ -256,6 +275,7 @@ fn change(
                 index,
                 type_name,
                 needed()?,
+                routing,
                 &body,
                 meta.version,
                 meta.retries.unwrap_or(0),
@@ -265,7 +285,7 @@ fn change(
             Ok((done, status, None))
         }
         _ => {
-            let done = index_document(shared, index, type_name, id, source, condition)?;
+            let done = index_document(shared, index, type_name, id, routing, source, condition)?;
             let status = if done.written.fresh { 201 } else { 200 };
             Ok((done, status, None))
         }

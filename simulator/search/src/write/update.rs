@@ -17,11 +17,13 @@ pub(crate) struct Updated {
 }
 
 /// Lays `doc` of `body` on a document; makes it of `upsert` if it is not there. Tries again, as often as told, when another change comes between.
+#[expect(clippy::too_many_arguments, reason = "the parts of one update operation")]
 pub(crate) fn update(
     shared: &Shared,
     index: &str,
     type_name: &str,
     id: &str,
+    routing: Option<&str>,
     body: &Value,
     version: Option<u64>,
     retries: u64,
@@ -36,21 +38,19 @@ pub(crate) fn update(
         .get("upsert")
         .or_else(|| doc.filter(|_| body.get("doc_as_upsert").is_some_and(crate::mapping::truth)));
     if doc.is_none() && upsert.is_none() {
-        return Err(SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: script or doc is missing;",
-        ));
+        return Err(SearchError::validation("script or doc is missing"));
     }
     let mut tries = 0;
     loop {
-        let known = shared.cluster.index_for_write(index)?.shard.get(type_name, id)?;
+        let own = shared.cluster.index_for_write(index)?;
+        let (number, shard) = own.shard_of(id, routing)?;
+        let known = shard.get(type_name, id)?;
         let (source, condition, unchanged) = match (&known, upsert) {
             (None, None) => {
                 return Err(SearchError::new(
                     404,
                     "DocumentMissingException",
-                    format!("[{index}][0] [{type_name}][{id}]: document missing"),
+                    format!("[{}][{number}] [{type_name}][{id}]: document missing", own.name),
                 ));
             }
             (None, Some(upsert)) => (
@@ -94,6 +94,7 @@ pub(crate) fn update(
             index,
             type_name,
             Some(id),
+            routing,
             source.to_string().as_bytes(),
             condition,
         ) {

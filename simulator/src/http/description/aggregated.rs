@@ -9,44 +9,6 @@ use crate::{
     scheme::Resource,
 };
 
-/// The short names of a resource.
-fn short_names(plural: &str) -> &'static [&'static str] {
-    match plural {
-        "componentstatuses" => &["cs"],
-        "configmaps" => &["cm"],
-        "daemonsets" => &["ds"],
-        "deployments" => &["deploy"],
-        "endpoints" => &["ep"],
-        "events" => &["ev"],
-        "horizontalpodautoscalers" => &["hpa"],
-        "ingresses" => &["ing"],
-        "limitranges" => &["limits"],
-        "namespaces" => &["ns"],
-        "nodes" => &["no"],
-        "persistentvolumeclaims" => &["pvc"],
-        "persistentvolumes" => &["pv"],
-        "pods" => &["po"],
-        "replicasets" => &["rs"],
-        "replicationcontrollers" => &["rc"],
-        "resourcequotas" => &["quota"],
-        "serviceaccounts" => &["sa"],
-        "services" => &["svc"],
-        _ => &[],
-    }
-}
-
-/// What `all` stands for.
-const ALL: [&str; 8] = [
-    "pods",
-    "replicationcontrollers",
-    "services",
-    "daemonsets",
-    "deployments",
-    "replicasets",
-    "jobs",
-    "horizontalpodautoscalers",
-];
-
 /// The document of `/api` (`core`) or `/apis`.
 pub(super) fn document(table: &Table, core: bool) -> Value {
     let mut groups: Vec<&str> = if core {
@@ -89,11 +51,11 @@ fn resource_of(version: &GroupVersion, resource: &Resource) -> Value {
         "singularResource": resource.kind.to_ascii_lowercase(),
         "verbs": resource.verbs,
     });
-    if !short_names(&resource.plural).is_empty() {
-        out["shortNames"] = json!(short_names(&resource.plural));
+    if !resource.short_names.is_empty() {
+        out["shortNames"] = json!(resource.short_names);
     }
-    if ALL.contains(&resource.plural.as_str()) {
-        out["categories"] = json!(["all"]);
+    if !resource.categories.is_empty() {
+        out["categories"] = json!(resource.categories);
     }
     let parts: Vec<Value> = resource
         .subresources

@@ -8,7 +8,8 @@ use futures::{Stream, StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::{container::Line, options::flag};
+use super::options::flag;
+use crate::cluster::container::Line;
 use crate::{
     api::{FieldError, Path, Status},
     http::query::Query,
@@ -131,7 +132,8 @@ pub(crate) fn text(
 mod tests {
     use rstest::rstest;
 
-    use super::{super::container::Output, *};
+    use super::*;
+    use crate::cluster::container::Output;
 
     const NOW: &str = "2016-03-17T00:00:10Z";
 

@@ -2,30 +2,23 @@
 //!
 //! - Spoken over WebSocket (`channel.k8s.io` and its kin) and over SPDY/3.1; the client says which, and which version.
 //! - Where a peer is slow the container waits for it; nothing piles up.
-//! - Limits: [`websocket::MESSAGE`] bytes a message, [`QUEUE`] pieces under way.
+//! - Limits: [`websocket::MESSAGE`] bytes a message, [`QUEUE`](crate::cluster::container::QUEUE) pieces under way.
 //!
 //! Source: Kubernetes v1.2 (`pkg/kubelet/server`, `pkg/util/wsstream`, `remotecommand`), and the newer versions of its protocols, which clients of
 //! today speak.
 
-mod container;
 mod log;
 mod options;
 mod outcome;
 mod portforward;
 mod protocol;
 mod remote;
-mod ticker;
 mod websocket;
 
-pub use self::container::{Attachment, Container, Containers, Exit, Line, Output, Process, Size};
 pub(crate) use self::{
     log::{LogOptions, text},
     options::{Ask, container},
     portforward::{Connect, Duplex, forward_ports},
     protocol::Upgrade,
     remote::run,
-    ticker::Tickers,
 };
-
-/// How many pieces of a stream are under way at most.
-const QUEUE: usize = 16;

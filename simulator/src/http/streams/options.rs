@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::container::Attachment;
+use crate::cluster::container::Attachment;
 use crate::{api::Status, http::query::Query, profile::Profile};
 
 /// What a request asks of a container.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::json;
 
-use super::container::Exit;
+use crate::cluster::container::Exit;
 
 /// The message of the error channel; `None` where there is nothing to tell.
 ///

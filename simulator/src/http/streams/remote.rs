@@ -8,12 +8,8 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::{
-    container::{Attachment, Exit, Process, Size},
-    outcome,
-    protocol::Upgrade,
-    websocket,
-};
+use super::{outcome, protocol::Upgrade, websocket};
+use crate::cluster::container::{Attachment, Exit, Process, Size};
 use crate::http::spdy::{Reader, Session, Stream, Writer};
 
 /// How long a client may take to open its streams.

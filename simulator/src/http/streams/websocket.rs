@@ -21,10 +21,8 @@ use tokio_tungstenite::{
     },
 };
 
-use super::{
-    container::{Attachment, Exit, Process, Size},
-    outcome,
-};
+use super::outcome;
+use crate::cluster::container::{Attachment, Exit, Process, Size};
 
 /// How long a message of the client may be, in bytes.
 pub(super) const MESSAGE: usize = 1 << 20;

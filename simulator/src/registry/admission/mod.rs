@@ -5,6 +5,8 @@
 mod limits;
 mod quota;
 
+pub(crate) use quota::total as quota_total;
+
 use std::sync::{Arc, LazyLock};
 
 use super::{Registry, RequestInfo, get::parse};

@@ -218,6 +218,24 @@ fn containers(pod: &Object) -> impl Iterator<Item = &Value> + Clone {
         .flatten()
 }
 
+/// What the objects of a namespace, by the plural of their kind, use of what a quota limits, each written as the quota's status has it.
+pub(crate) fn total<'a>(quota: &Object, objects: impl Iterator<Item = (&'a str, &'a Object)>) -> Object {
+    let hard = listed(quota, "spec.hard");
+    let mut used: Usage = hard
+        .keys()
+        .map(|name| (name.clone(), Quantity::new(0, Format::DecimalSi)))
+        .collect();
+    let scoped = meta::lookup(quota, "spec.scopes").is_some();
+    for (plural, object) in objects.filter(|(plural, object)| !scoped || in_scope(quota, plural, object)) {
+        for (name, amount) in usage(plural, object) {
+            used.entry(name).and_modify(|sum| *sum = sum.plus(amount));
+        }
+    }
+    used.into_iter()
+        .map(|(name, amount)| (name, amount.to_string().into()))
+        .collect()
+}
+
 /// What an object of a kind uses. A pod that has ended uses nothing.
 fn usage(plural: &str, object: &Object) -> Usage {
     if plural == "pods" {

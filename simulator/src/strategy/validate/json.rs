@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::api::quantity::Quantity;
-use crate::scheme::scan;
+use crate::compat::json_scan;
 
 /// A type that JSON is decoded into.
 pub(crate) enum Type {
@@ -30,7 +30,7 @@ pub(crate) const OBJECT: Type = Type::Map(&Type::Any);
 
 /// `text` as a value of type `of`, or why it is none.
 pub(crate) fn decode(of: &Type, text: &[u8]) -> Result<Value, String> {
-    scan::check(text)?;
+    json_scan::check(text)?;
     let value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     of.fit(value)
 }

@@ -1,0 +1,291 @@
+//! Appending to a cassette while a session is recorded, by many at once.
+//!
+//! Promises: when a call returns, what it was given is in the file (the system's, not the disk's); calls from many
+//! threads leave whole documents and whole frames; memory is bounded by what one call is given.
+
+use super::FormatError;
+use super::document::{came, frame, header, message, opening, piece, tail};
+use crate::interaction::{Cassette, Frame, Header, Interaction, Marks, Message, Outcome, Payload, Request};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+const BEGIN: &str = "---\n";
+const ENDED: &str = "...\n";
+
+/// How many buffers are kept.
+const SPARE: usize = 4;
+
+/// A cassette that is being recorded.
+#[derive(Debug)]
+pub(crate) struct CassetteWriter {
+    path: PathBuf,
+    state: Mutex<State>,
+    /// Buffers for pieces, which are long, so that the system need not find memory for each.
+    spare: Mutex<Vec<Vec<u8>>>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    /// The stream whose document is the last of the file, and not ended.
+    open: Option<u64>,
+    stopped: bool,
+}
+
+/// How a stream ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct End {
+    /// From the request to the end.
+    pub took: Duration,
+    /// What cut it short, if something did.
+    pub cut: Option<String>,
+}
+
+impl CassetteWriter {
+    /// Begins a cassette in a new file, which only its owner can read. A file that exists is an error unless
+    /// `overwrite` says that it is replaced.
+    ///
+    /// # Errors
+    /// If the file exists, or cannot be written.
+    pub(crate) fn create(path: &Path, of: &Header, overwrite: bool) -> Result<Self, FormatError> {
+        let mut text = String::from(BEGIN);
+        header(&mut text, of);
+        text.push_str(ENDED);
+        let fail = |source| FormatError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = created(path, overwrite).map_err(fail)?;
+        file.write_all(text.as_bytes()).map_err(fail)?;
+        Ok(Self {
+            path: path.to_owned(),
+            state: Mutex::new(State {
+                file,
+                open: None,
+                stopped: false,
+            }),
+            spare: Mutex::default(),
+        })
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends an interaction. One whose payload is a stream or messages, and which did not end, stays open for
+    /// [`CassetteWriter::frame`], [`CassetteWriter::message`] and [`CassetteWriter::end`].
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn append(
+        &self,
+        opening: Opening,
+        wait: Duration,
+        took: Option<Duration>,
+        outcome: &Outcome,
+    ) -> Result<(), FormatError> {
+        let Opening { id, mut text } = opening;
+        let open = close(&mut text, wait, took, outcome);
+        self.write(&text, None, open.then_some(id))
+    }
+
+    /// Appends a frame to the stream of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn frame(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
+        let mut text = String::new();
+        frame(&mut text, of);
+        self.write(&text, Some((id, "stream:\n")), Some(id))
+    }
+
+    /// Appends an interaction whose body is too long to be held whole, and comes in pieces: none is there yet. It stays
+    /// open for [`CassetteWriter::piece`] and [`CassetteWriter::end`].
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn begin(&self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
+        let Opening { id, mut text } = opening;
+        came(&mut text, wait, None, outcome);
+        text.push_str("pieces:\n");
+        self.write(&text, None, Some(id))
+    }
+
+    /// Appends a piece to the body of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn piece(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
+        let mut text = self.spare.lock().pop().unwrap_or_default();
+        piece(&mut text, of);
+        let result = self.write(&text, Some((id, "pieces:\n")), Some(id));
+        text.clear();
+        let mut spare = self.spare.lock();
+        if spare.len() < SPARE {
+            spare.push(text);
+        }
+        result
+    }
+
+    /// Appends a message to an upgraded connection of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn message(&self, id: u64, of: &Message) -> Result<(), FormatError> {
+        let mut text = String::new();
+        message(&mut text, of);
+        self.write(&text, Some((id, "messages:\n")), Some(id))
+    }
+
+    /// Ends the stream, or the upgraded connection, of an interaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn end(&self, id: u64, end: &End) -> Result<(), FormatError> {
+        let mut text = String::new();
+        tail(&mut text, Some(end.took), end.cut.as_deref());
+        text.push_str(ENDED);
+        self.write(&text, Some((id, "")), None)
+    }
+
+    /// Writes `text` in the document of `within`, or where no document is open; `open` is what it leaves open.
+    fn write(&self, text: impl AsRef<[u8]>, within: Option<(u64, &str)>, open: Option<u64>) -> Result<(), FormatError> {
+        let mut state = self.state.lock();
+        if state.stopped {
+            return Err(FormatError::Stopped);
+        }
+        let mut lead = String::new();
+        if state.open.is_some() && state.open != within.map(|(id, _)| id) {
+            lead.push_str(ENDED);
+            state.open = None;
+        }
+        if let (Some((id, key)), None) = (within, state.open) {
+            lead.push_str(BEGIN);
+            lead.push_str(&format!("stream_of: {id}\n{key}"));
+        }
+        state.open = open;
+        let result = if lead.is_empty() {
+            state.file.write_all(text.as_ref())
+        } else {
+            let mut all = lead.into_bytes();
+            all.extend_from_slice(text.as_ref());
+            state.file.write_all(&all)
+        };
+        result.map_err(|source| {
+            // What follows half a document could not be told from it.
+            state.stopped = true;
+            FormatError::File {
+                path: self.path.clone(),
+                source,
+            }
+        })
+    }
+}
+
+/// The beginning of an interaction's document: what is known before there is an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    id: u64,
+    text: String,
+}
+
+impl Opening {
+    /// That of a request which is being recorded.
+    pub(crate) fn new(id: u64, started: Timestamp, request: &Request) -> Self {
+        let mut text = String::with_capacity(1024);
+        text.push_str(BEGIN);
+        opening(&mut text, id, started, None, &Marks::default(), request);
+        Self { id, text }
+    }
+}
+
+/// Appends what came of a request, as far as it is known; says whether the document is still open.
+fn close(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> bool {
+    came(text, wait, took, outcome);
+    let (payload, cut) = match outcome {
+        Outcome::Answer(answer) => (Some(&answer.payload), answer.cut.as_deref()),
+        Outcome::Failure(_) => (None, None),
+    };
+    match payload {
+        Some(Payload::Stream(frames)) => frames.iter().for_each(|each| frame(text, each)),
+        Some(Payload::Messages(messages)) => messages.iter().for_each(|each| message(text, each)),
+        Some(Payload::Body(_)) | None => {}
+    }
+    let open = took.is_none() && !matches!(payload, Some(Payload::Body(_)) | None);
+    if !open {
+        tail(text, took, cut);
+        text.push_str(ENDED);
+    }
+    open
+}
+
+/// The text of a cassette.
+pub(crate) fn to_string(cassette: &Cassette) -> String {
+    let mut text = String::from(BEGIN);
+    header(&mut text, &cassette.header);
+    text.push_str(ENDED);
+    for interaction in &cassette.interactions {
+        text.push_str(BEGIN);
+        let Interaction {
+            id,
+            note,
+            started,
+            wait,
+            took,
+            request,
+            outcome,
+            marks,
+        } = interaction;
+        opening(&mut text, *id, *started, note.as_deref(), marks, request);
+        if close(&mut text, *wait, *took, outcome) {
+            tail(
+                &mut text,
+                None,
+                interaction.answer().and_then(|answer| answer.cut.as_deref()),
+            );
+            text.push_str(ENDED);
+        }
+    }
+    text
+}
+
+/// A new file that only its owner can read.
+fn created(path: &Path, overwrite: bool) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if !overwrite {
+        return options.create_new(true).open(path);
+    }
+    let file = options.create(true).truncate(true).open(path)?;
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    Ok(file)
+}
+
+/// Writes a cassette to a file, a document for each interaction. The file has all of it or is as it was before; only
+/// its owner can read it.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let written = || {
+        let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        file.write_all(to_string(cassette).as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        Ok(())
+    };
+    written().map_err(|source| FormatError::File {
+        path: path.to_owned(),
+        source,
+    })
+}

@@ -1,0 +1,156 @@
+//! What is secret.
+
+use regex::Regex;
+
+/// The reasons why a rule cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedactionError {
+    /// A pattern is no regular expression.
+    #[error("the pattern {pattern:?}: {source}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        source: Box<regex::Error>,
+    },
+}
+
+/// Rules for what is secret.
+///
+/// The default finds credentials in headers, queries and bodies, and the data of Secrets. Own rules are added to it, or
+/// to [`Redaction::none`].
+///
+/// ```
+/// use stuntdouble_cassettes::{Cassette, Redaction};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut cassette = Cassette::parse(concat!(
+///     "cassette: 1\nrecorded: 2026-11-21T11:45:16Z\n---\nid: 1\nstarted: 2026-11-21T11:45:16Z\n",
+///     "request: {method: GET, url: /pin?pin=4711, headers: [Authorization: Bearer abcdefgh]}\n",
+///     "response: {status: 200}\n...\n",
+/// ))?;
+/// cassette.redact(Redaction::default().query("pin").pattern("card-[0-9]+")?);
+/// assert!(cassette.to_yaml().contains("/pin?pin=redacted-"));
+/// assert!(!cassette.to_yaml().contains("abcdefgh"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Redaction {
+    headers: Vec<String>,
+    query: Vec<String>,
+    pub(super) paths: Vec<Vec<String>>,
+    pub(super) patterns: Vec<Regex>,
+    pub(super) literals: Vec<String>,
+    pub(super) defaults: bool,
+}
+
+impl Default for Redaction {
+    /// Credentials in headers, queries and bodies, and the data of Secrets.
+    fn default() -> Self {
+        Self {
+            headers: Vec::new(),
+            query: Vec::new(),
+            paths: Vec::new(),
+            patterns: Vec::new(),
+            literals: Vec::new(),
+            defaults: true,
+        }
+    }
+}
+
+impl Redaction {
+    /// Nothing is secret.
+    pub fn none() -> Self {
+        Self {
+            headers: Vec::new(),
+            query: Vec::new(),
+            paths: Vec::new(),
+            patterns: Vec::new(),
+            literals: Vec::new(),
+            defaults: false,
+        }
+    }
+
+    /// The values of this header are secret too.
+    #[must_use]
+    pub fn header(mut self, name: &str) -> Self {
+        self.headers.push(name.to_ascii_lowercase());
+        self
+    }
+
+    /// The values of this query parameter are secret too.
+    #[must_use]
+    pub fn query(mut self, name: &str) -> Self {
+        self.query.push(name.to_owned());
+        self
+    }
+
+    /// The values at this path of JSON or YAML bodies are secret too: keys and numbers between dots, `*` for any one,
+    /// `**` for any number of them, such as `spec.**.apiToken`.
+    #[must_use]
+    pub fn path(mut self, path: &str) -> Self {
+        self.paths.push(path.split('.').map(str::to_owned).collect());
+        self
+    }
+
+    /// What this pattern matches, or its first group, is secret too.
+    ///
+    /// # Errors
+    /// If it is no regular expression.
+    pub fn pattern(mut self, pattern: &str) -> Result<Self, RedactionError> {
+        let wrong = |source| RedactionError::Pattern {
+            pattern: pattern.to_owned(),
+            source: Box::new(source),
+        };
+        self.patterns.push(Regex::new(pattern).map_err(wrong)?);
+        Ok(self)
+    }
+
+    /// This very text is secret.
+    #[must_use]
+    pub fn literal(mut self, secret: &str) -> Self {
+        if !secret.is_empty() {
+            self.literals.push(secret.to_owned());
+        }
+        self
+    }
+
+    /// Whether nothing is secret.
+    pub fn is_none(&self) -> bool {
+        let own = [
+            self.headers.is_empty(),
+            self.query.is_empty(),
+            self.paths.is_empty(),
+            self.patterns.is_empty(),
+        ];
+        !self.defaults && self.literals.is_empty() && own.into_iter().all(|empty| empty)
+    }
+
+    pub(super) fn describe(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.defaults {
+            out.push("credentials".to_owned());
+            out.push("data of Secrets".to_owned());
+        }
+        out.extend(self.headers.iter().map(|name| format!("header {name}")));
+        out.extend(self.query.iter().map(|name| format!("query {name}")));
+        out.extend(self.paths.iter().map(|path| format!("path {}", path.join("."))));
+        out.extend(self.patterns.iter().map(|pattern| format!("pattern {pattern}")));
+        if !self.literals.is_empty() {
+            out.push(format!("{} given secrets", self.literals.len()));
+        }
+        out
+    }
+
+    /// Whether the values of a header are secret by a rule of the user's.
+    pub(super) fn has_header(&self, name: &str) -> bool {
+        self.headers.iter().any(|own| own.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the values of a query parameter are secret by a rule of the user's.
+    pub(super) fn has_query(&self, name: &str) -> bool {
+        self.query.iter().any(|own| own == name)
+    }
+}

@@ -1,0 +1,434 @@
+//! Facets: the forerunners of aggregations, which older viewers use.
+//!
+//! Source: Elasticsearch 1.5's facets.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::aggs::buckets::{everything, filtered};
+use crate::aggs::histogram::Rounding;
+use crate::aggs::values::Source;
+use crate::aggs::{DocSet, Matches, Scope};
+use crate::cluster::Cluster;
+use crate::error::{Result, SearchError};
+use crate::find::{Searched, names};
+use crate::mapping::truth;
+use crate::query::Context;
+
+/// Numbers about values.
+#[derive(Clone, Copy)]
+struct Stats {
+    count: u64,
+    min: f64,
+    max: f64,
+    total: f64,
+    squares: f64,
+}
+
+impl Default for Stats {
+    fn default() -> Stats {
+        Stats {
+            count: 0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            total: 0.0,
+            squares: 0.0,
+        }
+    }
+}
+
+impl Stats {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.total += value;
+        self.squares += value * value;
+    }
+
+    fn mean(&self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            self.total / self.count as f64
+        }
+    }
+
+    fn show(&self, shown: &mut Map<String, Value>) {
+        let number = |value: f64| {
+            if value.is_finite() {
+                json!(value)
+            } else {
+                json!(if value > 0.0 { "Infinity" } else { "-Infinity" })
+            }
+        };
+        shown.insert("min".to_owned(), number(self.min));
+        shown.insert("max".to_owned(), number(self.max));
+        shown.insert("total".to_owned(), json!(self.total));
+        shown.insert("total_count".to_owned(), json!(self.count));
+        shown.insert("mean".to_owned(), json!(self.mean()));
+    }
+}
+
+/// One facet: its kind, its settings.
+struct Facet<'a> {
+    name: &'a str,
+    kind: &'a str,
+    settings: &'a Value,
+}
+
+fn parse<'a>(name: &'a str, definition: &'a Value) -> Result<Facet<'a>> {
+    let (kind, settings) = definition
+        .as_object()
+        .into_iter()
+        .flatten()
+        .find(|(key, _)| {
+            !matches!(
+                key.as_str(),
+                "facet_filter"
+                    | "facetFilter"
+                    | "global"
+                    | "mode"
+                    | "scope"
+                    | "nested"
+                    | "cache_filter"
+                    | "cacheFilter"
+            )
+        })
+        .ok_or_else(|| SearchError::search(format!("no facet type found for facet named [{name}]")))?;
+    if !matches!(
+        kind.as_str(),
+        "terms" | "date_histogram" | "histogram" | "query" | "filter" | "statistical" | "terms_stats" | "range"
+    ) {
+        return Err(SearchError::search(format!("No facet type found for [{kind}]")));
+    }
+    Ok(Facet { name, kind, settings })
+}
+
+impl Facet<'_> {
+    fn text(&self, keys: &[&str]) -> Option<&str> {
+        keys.iter()
+            .find_map(|key| self.settings.get(*key))
+            .and_then(Value::as_str)
+    }
+
+    fn key_field(&self) -> Option<&str> {
+        self.text(&["key_field", "keyField", "field"])
+    }
+
+    fn value_field(&self) -> Option<&str> {
+        self.text(&["value_field", "valueField"])
+    }
+}
+
+/// Fails for facets that cannot be parsed, or whose fields an index does not have.
+pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()> {
+    for (name, definition) in wanted.and_then(Value::as_object).into_iter().flatten() {
+        let facet = parse(name, definition)?;
+        let fields: Vec<&str> = match facet.kind {
+            "date_histogram" | "histogram" | "range" => {
+                facet.key_field().into_iter().chain(facet.value_field()).collect()
+            }
+            "terms_stats" => facet.value_field().into_iter().collect(),
+            _ => vec![],
+        };
+        for field in fields {
+            if context.mapped(field).is_none() {
+                return Err(SearchError::new(
+                    400,
+                    "FacetPhaseExecutionException",
+                    format!("Facet [{}]: (key) field [{field}] not found", facet.name),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The facets of the documents that a search matched.
+///
+/// # Errors
+/// A facet that cannot be parsed.
+pub(crate) fn facets(cluster: &Cluster, searched: &[Searched], wanted: &Value, matches: &Matches) -> Result<Value> {
+    let scope = Scope::new(cluster, searched);
+    let mut shown = Map::new();
+    for (name, definition) in wanted.as_object().into_iter().flatten() {
+        let facet = parse(name, definition)?;
+        let all;
+        let mut own = if definition.get("global").is_some_and(truth) {
+            all = everything(&scope);
+            &all
+        } else {
+            matches
+        };
+        let narrowed;
+        if let Some(filter) = definition.get("facet_filter").or_else(|| definition.get("facetFilter")) {
+            narrowed = filtered(&scope, filter, own, true)?;
+            own = &narrowed;
+        }
+        let mut answer = one(&scope, &facet, own)?;
+        answer.shift_insert(0, "_type".to_owned(), json!(facet.kind));
+        shown.insert(name.clone(), answer.into());
+    }
+    Ok(shown.into())
+}
+
+fn one(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches) -> Result<Map<String, Value>> {
+    let mut shown = Map::new();
+    match facet.kind {
+        "query" | "filter" => {
+            let count = filtered(scope, facet.settings, matches, facet.kind == "filter")?.count();
+            shown.insert("count".to_owned(), json!(count));
+        }
+        "terms" => terms(scope, facet, matches, &mut shown)?,
+        "terms_stats" => terms_stats(scope, facet, matches, &mut shown)?,
+        "statistical" => statistical(scope, facet, matches, &mut shown)?,
+        "range" => ranges(scope, facet, matches, &mut shown)?,
+        _ => histogram(scope, facet, matches, &mut shown)?,
+    }
+    Ok(shown)
+}
+
+/// The values of a document as texts.
+fn texts(source: &Source, doc: u32) -> Vec<Value> {
+    match source {
+        Source::Terms(terms) => terms
+            .of(doc)
+            .iter()
+            .map(|ordinal| json!(terms.term(*ordinal)))
+            .collect(),
+        Source::Numbers { kind, .. } if kind.is_floating() => source.numbers(doc).map(|number| json!(number)).collect(),
+        Source::Numbers { values, .. } => values.of(doc).iter().map(|number| json!(number)).collect(),
+        _ => vec![],
+    }
+}
+
+fn each(
+    scope: &Scope<'_>,
+    matches: &Matches,
+    field: &str,
+    mut visit: impl FnMut(&DocSet, &Source, u32) -> Result<()>,
+) -> Result<()> {
+    for set in &matches.sets {
+        let source = Source::of(scope, set, field)?;
+        set.docs.iter().try_for_each(|doc| visit(set, &source, *doc))?;
+    }
+    Ok(())
+}
+
+/// Orders terms by their counts; terms with the same count come in descending order.
+fn by_count(order: &str) -> impl Fn(&(String, u64), &(String, u64)) -> std::cmp::Ordering + '_ {
+    move |a, b| match order {
+        "term" => a.0.cmp(&b.0),
+        "reverse_term" | "reverseTerm" => b.0.cmp(&a.0),
+        "reverse_count" | "reverseCount" => a.1.cmp(&b.1).then_with(|| a.0.cmp(&b.0)),
+        _ => b.1.cmp(&a.1).then_with(|| b.0.cmp(&a.0)),
+    }
+}
+
+fn size(facet: &Facet<'_>) -> usize {
+    facet
+        .settings
+        .get("size")
+        .and_then(Value::as_u64)
+        .and_then(|size| usize::try_from(size).ok())
+        .map_or(10, |size| if size == 0 { usize::MAX } else { size })
+}
+
+fn terms(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+    let fields = match facet.settings.get("fields") {
+        Some(fields) => names(fields),
+        None => facet.key_field().map(str::to_owned).into_iter().collect(),
+    };
+    let excluded = facet.settings.get("exclude").map(names).unwrap_or_default();
+    let pattern = facet
+        .text(&["regex"])
+        .map(|pattern| regex::Regex::new(&format!("^(?:{pattern})$")))
+        .transpose()
+        .map_err(|error| SearchError::argument(error.to_string()))?;
+    let mut counts: BTreeMap<String, (Value, u64)> = BTreeMap::new();
+    let (mut missing, mut total) = (0u64, 0u64);
+    for field in &fields {
+        each(scope, matches, field, |_, source, doc| {
+            let values = texts(source, doc);
+            missing += u64::from(values.is_empty());
+            for value in values {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                total += 1;
+                if !excluded.contains(&text) && pattern.as_ref().is_none_or(|pattern| pattern.is_match(&text)) {
+                    counts.entry(text).or_insert((value, 0)).1 += 1;
+                }
+            }
+            Ok(())
+        })?;
+    }
+    let mut order: Vec<(String, u64)> = counts.iter().map(|(text, (_, count))| (text.clone(), *count)).collect();
+    order.sort_by(by_count(facet.text(&["order"]).unwrap_or("count")));
+    order.truncate(size(facet));
+    let kept: u64 = order.iter().map(|(_, count)| *count).sum();
+    let list: Vec<Value> = order
+        .iter()
+        .filter_map(|(text, count)| Some(json!({"term": counts.get(text)?.0, "count": count})))
+        .collect();
+    shown.insert("missing".to_owned(), json!(missing));
+    shown.insert("total".to_owned(), json!(total));
+    shown.insert("other".to_owned(), json!(total - kept));
+    shown.insert("terms".to_owned(), list.into());
+    Ok(())
+}
+
+fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+    let (Some(key), Some(value)) = (facet.key_field(), facet.value_field()) else {
+        return Err(SearchError::search(format!(
+            "[key_field] and [value_field] are required for facet [{}]",
+            facet.name
+        )));
+    };
+    let mut counts: BTreeMap<String, (Value, u64, Stats)> = BTreeMap::new();
+    each(scope, matches, key, |set, source, doc| {
+        let numbers = Source::of(scope, set, value)?;
+        for term in texts(source, doc) {
+            let text = term.as_str().map_or_else(|| term.to_string(), str::to_owned);
+            let (_, count, stats) = counts.entry(text).or_insert((term, 0, Stats::default()));
+            *count += 1;
+            numbers.numbers(doc).for_each(|number| stats.add(number));
+        }
+        Ok(())
+    })?;
+    let mut order: Vec<(String, u64)> = counts
+        .iter()
+        .map(|(text, (_, count, _))| (text.clone(), *count))
+        .collect();
+    order.sort_by(by_count(facet.text(&["order"]).unwrap_or("count")));
+    order.truncate(size(facet));
+    let list: Vec<Value> = order
+        .iter()
+        .filter_map(|(text, _)| counts.get(text))
+        .map(|(term, count, stats)| {
+            json!({"term": term, "count": count, "total_count": stats.count, "min": stats.min, "max": stats.max, "total": stats.total, "mean": stats.mean()})
+        })
+        .collect();
+    shown.insert("missing".to_owned(), json!(0));
+    shown.insert("terms".to_owned(), list.into());
+    Ok(())
+}
+
+fn statistical(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+    let fields = match facet.settings.get("fields") {
+        Some(fields) => names(fields),
+        None => facet.key_field().map(str::to_owned).into_iter().collect(),
+    };
+    let mut stats = Stats::default();
+    for field in &fields {
+        each(scope, matches, field, |_, source, doc| {
+            source.numbers(doc).for_each(|number| stats.add(number));
+            Ok(())
+        })?;
+    }
+    let mean = stats.mean();
+    let variance = if stats.count == 0 {
+        0.0
+    } else {
+        stats.squares / stats.count as f64 - mean * mean
+    };
+    shown.insert("count".to_owned(), json!(stats.count));
+    stats.show(shown);
+    shown.shift_remove("total_count");
+    shown.insert("sum_of_squares".to_owned(), json!(stats.squares));
+    shown.insert("variance".to_owned(), json!(variance));
+    shown.insert("std_deviation".to_owned(), json!(variance.max(0.0).sqrt()));
+    Ok(())
+}
+
+fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+    let settings = facet.settings;
+    let (field, ranges) = match settings.get("ranges").and_then(Value::as_array) {
+        Some(ranges) => (facet.key_field().unwrap_or("").to_owned(), ranges.clone()),
+        // The short form: a field with its ranges.
+        None => settings
+            .as_object()
+            .into_iter()
+            .flatten()
+            .find_map(|(key, value)| Some((key.clone(), value.as_array()?.clone())))
+            .unwrap_or_default(),
+    };
+    let values = facet.value_field().unwrap_or(&field).to_owned();
+    let mut list = Vec::new();
+    for range in ranges {
+        let bound = |key: &str| {
+            range
+                .get(key)
+                .and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()))
+        };
+        let (from, to) = (bound("from"), bound("to"));
+        let (mut count, mut stats) = (0u64, Stats::default());
+        each(scope, matches, &field, |set, source, doc| {
+            let inside = source
+                .numbers(doc)
+                .any(|number| from.is_none_or(|from| number >= from) && to.is_none_or(|to| number < to));
+            if inside {
+                count += 1;
+                Source::of(scope, set, &values)?
+                    .numbers(doc)
+                    .for_each(|number| stats.add(number));
+            }
+            Ok(())
+        })?;
+        let mut one = Map::new();
+        for (name, value) in [("from", from), ("to", to)] {
+            if let Some(value) = value {
+                one.insert(name.to_owned(), json!(value));
+            }
+        }
+        one.insert("count".to_owned(), json!(count));
+        if stats.count == 0 {
+            one.insert("total_count".to_owned(), json!(0));
+            one.insert("total".to_owned(), json!(0.0));
+            one.insert("mean".to_owned(), json!(0.0));
+        } else {
+            stats.show(&mut one);
+        }
+        list.push(Value::Object(one));
+    }
+    shown.insert("ranges".to_owned(), list.into());
+    Ok(())
+}
+
+fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut Map<String, Value>) -> Result<()> {
+    let dates = facet.kind == "date_histogram";
+    let rounding = Rounding::parse(facet.settings, dates, facet.name)?;
+    let field = facet.key_field().ok_or_else(|| {
+        SearchError::search(format!(
+            "key field is required to be set for histogram facet [{}]",
+            facet.name
+        ))
+    })?;
+    let mut entries: BTreeMap<i64, (u64, Stats)> = BTreeMap::new();
+    each(scope, matches, field, |set, source, doc| {
+        for number in source.numbers(doc) {
+            let (count, stats) = entries.entry(rounding.key(number.floor() as i64)).or_default();
+            *count += 1;
+            if let Some(values) = facet.value_field() {
+                Source::of(scope, set, values)?
+                    .numbers(doc)
+                    .for_each(|number| stats.add(number));
+            }
+        }
+        Ok(())
+    })?;
+    let list: Vec<Value> = entries
+        .into_iter()
+        .map(|(key, (count, stats))| {
+            let mut one = Map::new();
+            one.insert(if dates { "time" } else { "key" }.to_owned(), json!(key));
+            one.insert("count".to_owned(), json!(count));
+            if facet.value_field().is_some() {
+                stats.show(&mut one);
+            }
+            Value::Object(one)
+        })
+        .collect();
+    shown.insert("entries".to_owned(), list.into());
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! Aggregations of points.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::aggs::values::{Source, field_of};
+use crate::aggs::{Aggregation, Matches, Scope, bucket};
+use crate::error::Result;
+use crate::query::GeoPoint;
+
+fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
+    match source {
+        Source::Numbers { values, .. } => values
+            .of(doc)
+            .iter()
+            .map(|encoded| GeoPoint::decode(*encoded))
+            .collect(),
+        _ => vec![],
+    }
+}
+
+/// `geohash_grid`: a bucket for every cell that has points.
+pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    let field = field_of(aggregation)?;
+    let number = |key: &str, default: u64| aggregation.settings.get(key).and_then(Value::as_u64).unwrap_or(default);
+    let length = usize::try_from(number("precision", 5)).unwrap_or(5).clamp(1, 12);
+    let mut cells: BTreeMap<String, Matches> = BTreeMap::new();
+    for set in &matches.sets {
+        let source = Source::of(scope, set, field)?;
+        for (at, doc) in set.docs.iter().enumerate() {
+            let mut hashes: Vec<String> = points(&source, *doc)
+                .iter()
+                .map(|point| point.geohash(length))
+                .collect();
+            hashes.sort();
+            hashes.dedup();
+            for hash in hashes {
+                cells.entry(hash).or_default().push_doc(set, at);
+            }
+        }
+    }
+    let mut order: Vec<(String, Matches)> = cells.into_iter().collect();
+    order.sort_by(|a, b| b.1.count().cmp(&a.1.count()).then_with(|| b.0.cmp(&a.0)));
+    order.truncate(usize::try_from(number("size", 10_000)).unwrap_or(usize::MAX));
+    scope.spend(order.len())?;
+    let buckets = order
+        .iter()
+        .map(|(hash, inside)| {
+            let mut head = Map::new();
+            head.insert("key".to_owned(), json!(hash));
+            bucket(scope, &aggregation.sub_aggregations, head, inside)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(json!({"buckets": buckets}))
+}
+
+/// `geo_bounds`: the least box around all points.
+pub(super) fn geo_bounds(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    let field = field_of(aggregation)?;
+    let mut bounds: Option<[f64; 4]> = None;
+    for set in &matches.sets {
+        let source = Source::of(scope, set, field)?;
+        for point in set.docs.iter().flat_map(|doc| points(&source, *doc)) {
+            let [top, left, bottom, right] = bounds.unwrap_or([point.lat, point.lon, point.lat, point.lon]);
+            bounds = Some([
+                top.max(point.lat),
+                left.min(point.lon),
+                bottom.min(point.lat),
+                right.max(point.lon),
+            ]);
+        }
+    }
+    Ok(match bounds {
+        None => json!({}),
+        Some([top, left, bottom, right]) => {
+            json!({"bounds": {"top_left": {"lat": top, "lon": left}, "bottom_right": {"lat": bottom, "lon": right}}})
+        }
+    })
+}

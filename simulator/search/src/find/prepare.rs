@@ -1,0 +1,232 @@
+//! The parse phase of a search on one shard: its query, its filters, the check of its order.
+//!
+//! Source: Elasticsearch 1.5's `SearchService.parseSource` and the texts of `SearchParseException`.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::aggs::facets;
+use crate::cluster::{Cluster, Index};
+use crate::error::{Result, SearchError};
+use crate::find::request::{Element, QuerySource, SearchRequest};
+use crate::find::sort::check_sort;
+use crate::index::{Condition, Shard, View};
+use crate::mapping::Mapping;
+use crate::query::{Context, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_string};
+use crate::score::{Statistics, Weight};
+
+/// A shard with the query that it is searched with.
+pub(crate) struct Searched {
+    pub(crate) index: Arc<Index>,
+    /// Number of the shard.
+    pub(crate) number: u32,
+    pub(crate) view: Arc<View>,
+    pub(crate) weight: Weight,
+    pub(crate) query: Query,
+    pub(crate) post_filter: Option<Weight>,
+    /// Queries that have a name.
+    pub(crate) named: Vec<(String, Weight)>,
+}
+
+impl Searched {
+    /// The shard.
+    pub(crate) fn shard(&self) -> Option<&Shard> {
+        self.index.shards.get(self.number as usize)
+    }
+
+    /// Deletes a document of the shard.
+    pub(crate) fn delete(&self, type_name: &str, id: &str, now: Duration) -> Result<()> {
+        let shard = self.shard().ok_or_else(|| SearchError::engine("a hit of no shard"))?;
+        if shard.delete(type_name, id, Condition::default(), now)?.fresh {
+            self.index.counters.deleted.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// The query of a request against one index, with the types and the alias filters that narrow it.
+pub(crate) fn prepare_query(
+    context: &Context<'_>,
+    source: &QuerySource,
+    types: &[String],
+    filters: &[Value],
+) -> Result<Query> {
+    let query = match source {
+        QuerySource::All => crate::query::QueryKind::All.into(),
+        QuerySource::Text(text, settings) => parse_string(context, text, settings)?,
+        QuerySource::Body(body) => parse_body(context, body)?,
+        QuerySource::Invalid(error) if error.kind == "QueryParsingException" => {
+            return Err(SearchError {
+                reason: format!("[{}] {}", context.index, error.reason),
+                ..error.clone()
+            });
+        }
+        QuerySource::Invalid(error) => return Err(error.clone()),
+    };
+    narrow(context, query, types, filters)
+}
+
+fn narrow(context: &Context<'_>, query: Query, types: &[String], filters: &[Value]) -> Result<Query> {
+    let mut narrowing = Vec::new();
+    if !types.is_empty() {
+        let named: Vec<&str> = context
+            .mapping
+            .type_names()
+            .filter(|name| types.iter().any(|wanted| crate::pattern::matches(wanted, name)))
+            .collect();
+        narrowing.push(Query::any(
+            named.into_iter().map(|name| context.of_type(name)).collect(),
+        ));
+    }
+    if !filters.is_empty() {
+        narrowing.push(Query::any(
+            filters
+                .iter()
+                .map(|filter| parse_filter(context, filter))
+                .collect::<Result<Vec<_>>>()?,
+        ));
+    }
+    Ok(if narrowing.is_empty() {
+        query
+    } else {
+        query.filtered(Query::every(narrowing))
+    })
+}
+
+/// What has been read of a source when an element fails.
+struct Progress<'a> {
+    index: &'a str,
+    shard: u32,
+    query: Option<String>,
+    from: i64,
+    size: i64,
+}
+
+impl Progress<'_> {
+    fn reason(&self, what: &str) -> String {
+        let query = self
+            .query
+            .as_ref()
+            .map(|query| format!("query[{query}],"))
+            .unwrap_or_default();
+        format!(
+            "[{}][{}]: {query}from[{}],size[{}]: Parse Failure [{what}]",
+            self.index, self.shard, self.from, self.size
+        )
+    }
+
+    fn failure(&self, source: &str, error: SearchError) -> SearchError {
+        let inner = if error.kind == "SearchParseException" {
+            SearchError {
+                reason: self.reason(&error.reason),
+                ..error
+            }
+        } else {
+            error
+        };
+        SearchError::search(self.reason(&format!("Failed to parse source [{source}]"))).caused_by(inner)
+    }
+}
+
+/// A shard to be searched.
+pub(crate) struct Target<'a> {
+    pub(crate) index: &'a Arc<Index>,
+    pub(crate) number: u32,
+    pub(crate) shard: &'a Shard,
+    pub(crate) filters: &'a [Value],
+    /// Factor of the scores.
+    pub(crate) boost: f32,
+}
+
+/// Parses a request for one shard.
+///
+/// # Errors
+/// The failure of the shard, as the response shows it.
+pub(crate) fn prepare(
+    cluster: &Cluster,
+    request: &SearchRequest,
+    target: &Target<'_>,
+    statistics: Option<&Statistics<'_>>,
+) -> Result<Searched> {
+    let names = RefCell::default();
+    let mapping: &Mapping = &target.index.mapping.read();
+    let context = Context {
+        names: Some(&names),
+        ..target.index.context(mapping, cluster)
+    };
+    let view = target.shard.view();
+    let weigh = |query: &Query| Weight::of(query, &view, target.shard, statistics);
+    let mut progress = Progress {
+        index: &target.index.name,
+        shard: target.number,
+        query: None,
+        from: -1,
+        size: -1,
+    };
+    let mut query: Option<(Query, Weight)> = None;
+    let mut post_filter = None;
+    for source in &request.sources {
+        for element in &source.elements {
+            let read = match element {
+                Element::From(from) => {
+                    progress.from = *from;
+                    Ok(())
+                }
+                Element::Size(size) => {
+                    progress.size = *size;
+                    Ok(())
+                }
+                Element::Query => prepare_query(&context, &request.query, &[], &[]).and_then(|parsed| {
+                    let weight = weigh(&parsed)?;
+                    progress.query = Some(label(&parsed));
+                    query = Some((parsed, weight));
+                    Ok(())
+                }),
+                Element::PostFilter => request
+                    .post_filter
+                    .as_ref()
+                    .map(|filter| weigh(&parse_filter(&context, filter)?))
+                    .transpose()
+                    .map(|filter| post_filter = filter),
+                Element::Sort => check_sort(&request.sort, mapping),
+                Element::Facets => facets::check(request.facets.as_ref(), &context),
+                Element::Invalid(error) => Err(error.clone()),
+            };
+            read.map_err(|error| progress.failure(&source.text, error))?;
+        }
+    }
+    let plain = target.boost == 1.0 && request.types.is_empty() && target.filters.is_empty();
+    let (query, weight) = match query {
+        Some(parsed) if plain => parsed,
+        parsed => {
+            let query = match parsed {
+                Some((query, _)) => query,
+                None => prepare_query(&context, &request.query, &[], &[])?,
+            };
+            let mut query = narrow(&context, query, &request.types, target.filters)?;
+            if target.boost != 1.0 {
+                query = QueryKind::functions(query, vec![ScoreFunction::factor(target.boost)]).into();
+            }
+            let weight = weigh(&query)?;
+            (query, weight)
+        }
+    };
+    let named = names
+        .into_inner()
+        .into_iter()
+        .map(|(name, query): (String, Query)| Ok((name, weigh(&query)?)))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Searched {
+        index: target.index.clone(),
+        number: target.number,
+        view,
+        weight,
+        query,
+        post_filter,
+        named,
+    })
+}

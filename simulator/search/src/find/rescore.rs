@@ -1,0 +1,59 @@
+//! Rescoring: the best documents of a shard get the score of a second query on top.
+//!
+//! Source: Elasticsearch 1.5's `QueryRescorer`.
+
+use serde_json::Value;
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::find::collect::Candidate;
+use crate::find::prepare::Searched;
+use crate::find::request::SearchRequest;
+use crate::query::parse_body;
+use crate::score::Weight;
+
+/// Rescores the best hits of a shard, and orders them anew.
+pub(super) fn rescore(
+    cluster: &Cluster,
+    request: &SearchRequest,
+    searched: &Searched,
+    hits: &mut [Candidate],
+) -> Result<()> {
+    for settings in &request.rescore {
+        let Some(query) = settings.get("query") else { continue };
+        let Some(rescore_query) = query.get("rescore_query") else {
+            continue;
+        };
+        let window = settings.get("window_size").and_then(Value::as_u64).unwrap_or(10);
+        let factor = |key: &str| query.get(key).and_then(Value::as_f64).unwrap_or(1.0) as f32;
+        let (first, second) = (factor("query_weight"), factor("rescore_query_weight"));
+        let mode = query.get("score_mode").and_then(Value::as_str).unwrap_or("total");
+        let Some(shard) = searched.shard() else { continue };
+        let weight = {
+            let mapping = searched.index.mapping.read();
+            let parsed = parse_body(&searched.index.context(&mapping, cluster), rescore_query)?;
+            Weight::of(&parsed, &searched.view, shard, None)?
+        };
+        let end = usize::try_from(window).unwrap_or(usize::MAX).min(hits.len());
+        let Some(best) = hits.get_mut(..end) else { continue };
+        for hit in best.iter_mut() {
+            let own = match searched.view.segments.get(hit.segment) {
+                Some(view) => weight
+                    .scorer(hit.segment, view)?
+                    .and_then(|mut scorer| (scorer.seek(hit.doc) == hit.doc).then(|| scorer.score() * second)),
+                None => None,
+            };
+            let score = hit.score * first;
+            hit.score = match (own, mode) {
+                (None, _) => score,
+                (Some(own), "multiply") => score * own,
+                (Some(own), "avg") => (score + own) / 2.0,
+                (Some(own), "max") => score.max(own),
+                (Some(own), "min") => score.min(own),
+                (Some(own), _) => score + own,
+            };
+        }
+        best.sort_by(|a, b| b.score.total_cmp(&a.score));
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! JSON as Elasticsearch reads it, with the error messages of its parser.
+//!
+//! Guarantees: what follows the first value is ignored.
+//! Source: Jackson 2.5's `JsonParseException`, `XContentFactory` of Elasticsearch 1.5.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::{Result, SearchError};
+
+/// Parses the JSON value at the start of `bytes`.
+///
+/// # Errors
+/// A `JsonParseException`.
+pub(crate) fn value(bytes: &[u8]) -> Result<Value> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    Value::deserialize(&mut deserializer).map_err(|error| syntax_error(bytes, &error))
+}
+
+/// Parses the JSON object at the start of `bytes`.
+///
+/// # Errors
+/// An `ElasticsearchParseException` for what does not start as an object, else a `JsonParseException`.
+pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>> {
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(underivable());
+    }
+    match value(bytes)? {
+        Value::Object(object) => Ok(object),
+        _ => Err(underivable()),
+    }
+}
+
+/// The error of a body whose content type cannot be told from its first bytes.
+pub(crate) fn underivable() -> SearchError {
+    SearchError::parse("Failed to derive xcontent from org.elasticsearch.common.bytes.ChannelBufferBytesReference@1")
+}
+
+/// Checks that the content type of a body can be told.
+///
+/// # Errors
+/// A body that does not look like JSON.
+pub(crate) fn derivable(bytes: &[u8]) -> Result<()> {
+    if bytes.is_empty() {
+        return Err(SearchError::parse(
+            "Failed to derive xcontent from org.elasticsearch.common.bytes.BytesArray@1",
+        ));
+    }
+    if bytes.iter().take(20).any(|byte| *byte == b'{') {
+        Ok(())
+    } else {
+        Err(underivable())
+    }
+}
+
+/// Where a text stops.
+enum Open {
+    Name,
+    Text,
+    Container(&'static str),
+}
+
+/// What is open at the end of a text.
+fn open_at_end(bytes: &[u8]) -> Open {
+    let mut containers = Vec::new();
+    let mut chars = bytes.iter().copied();
+    let mut names_next = false;
+    while let Some(byte) = chars.next() {
+        match byte {
+            b'{' | b'[' => {
+                containers.push(byte);
+                names_next = byte == b'{';
+            }
+            b'}' | b']' => drop(containers.pop()),
+            b',' => names_next = containers.last() == Some(&b'{'),
+            b':' => names_next = false,
+            b'"' => {
+                let mut closed = false;
+                while let Some(inner) = chars.next() {
+                    match inner {
+                        b'\\' => drop(chars.next()),
+                        b'"' => {
+                            closed = true;
+                            break;
+                        }
+                        _ => {}
+                    }
+                }
+                if !closed {
+                    return if names_next { Open::Name } else { Open::Text };
+                }
+            }
+            other if names_next && !other.is_ascii_whitespace() => {
+                // A name without quotes, which is allowed, up to its end.
+                if !chars.clone().any(|byte| byte == b':') {
+                    return Open::Name;
+                }
+            }
+            _ => {}
+        }
+    }
+    Open::Container(match containers.last() {
+        Some(b'[') => "ARRAY",
+        Some(_) => "OBJECT",
+        None => "ROOT",
+    })
+}
+
+fn syntax_error(bytes: &[u8], error: &serde_json::Error) -> SearchError {
+    let at = format!(
+        "\n at [Source: [B@1; line: {}, column: {}]",
+        error.line(),
+        error.column()
+    );
+    let position = bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .take(error.line().saturating_sub(1))
+        .map(<[u8]>::len)
+        .sum::<usize>()
+        + error.column().saturating_sub(1);
+    let open = open_at_end(bytes);
+    let message = match (error.is_eof(), open) {
+        (_, Open::Name) => "Unexpected end-of-input in field name".to_owned(),
+        (true, Open::Text) => "Unexpected end-of-input in VALUE_STRING".to_owned(),
+        (true, Open::Container("ROOT")) => "Unexpected end-of-input".to_owned(),
+        (true, Open::Container(kind)) => format!("Unexpected end-of-input within/between {kind} entries"),
+        _ => {
+            // The position of a word that is no value is inside of the word.
+            let back = bytes.get(..position).unwrap_or(&[]).iter().rev();
+            let start = position - back.take_while(|byte| byte.is_ascii_alphabetic()).count();
+            let rest = String::from_utf8_lossy(bytes.get(start..).unwrap_or(&[])).into_owned();
+            let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            match rest.chars().next() {
+                Some(c) if c.is_alphabetic() => {
+                    format!("Unrecognized token '{word}': was expecting ('true', 'false' or 'null')")
+                }
+                Some(c) => format!(
+                    "Unexpected character ('{c}' (code {})): expected a valid value (number, String, array, object, 'true', 'false' or 'null')",
+                    u32::from(c)
+                ),
+                None => "Unexpected end-of-input".to_owned(),
+            }
+        }
+    };
+    SearchError::new(400, "JsonParseException", message + &at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("{\"a\":", "Unexpected end-of-input within/between OBJECT entries")]
+    #[case("{bad", "Unexpected end-of-input in field name")]
+    #[case("{\"a\":\"b", "Unexpected end-of-input in VALUE_STRING")]
+    #[case("{\"a\":[1,", "Unexpected end-of-input within/between ARRAY entries")]
+    #[case(
+        "{\"a\":nope}",
+        "Unrecognized token 'nope': was expecting ('true', 'false' or 'null')"
+    )]
+    fn a_syntax_error_says_what_is_open(#[case] text: &str, #[case] message: &str) {
+        let error = object(text.as_bytes()).unwrap_err();
+        assert_eq!(error.reason.lines().next(), Some(message));
+    }
+
+    #[test]
+    fn what_follows_the_object_is_ignored() {
+        assert_eq!(object(b"{\"a\":1} trailing").unwrap().len(), 1);
+        assert_eq!(object(b"[1]").unwrap_err().kind, "ElasticsearchParseException");
+    }
+}

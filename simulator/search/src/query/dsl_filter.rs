@@ -1,0 +1,278 @@
+//! The filters of the DSL, which have names of their own and no scores.
+//!
+//! Source: the filter parsers of Elasticsearch 1.5.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Result, SearchError};
+use crate::find::extract;
+use crate::mapping::{Field, Kind};
+use crate::query::dsl::{boolean, indices, parse_body, refuse, several, unwrap};
+use crate::query::dsl_leaf::{ids_of, one_field, ranged, term, text_of};
+use crate::query::geo::metres;
+use crate::query::text::too_many_clauses;
+use crate::query::{Context, GeoPoint, GeoShape, Matcher, Occur, Query, QueryField, QueryKind};
+
+/// Parses a filter of the DSL.
+///
+/// # Errors
+/// A body that is no filter, or that nests too deep.
+pub(crate) fn parse_filter(context: &Context<'_>, body: &Value) -> Result<Query> {
+    let context = &context.nested()?;
+    let object = match body {
+        Value::Object(object) => object,
+        Value::Array(_) => return several(context, body, parse_filter).map(Query::every),
+        _ => return Err(refuse(context, "[_na] filter malformed, must start with start_object")),
+    };
+    let Some((name, inner)) = object.iter().next() else {
+        return Ok(QueryKind::All.into());
+    };
+    let empty = Map::new();
+    let settings = inner.as_object().unwrap_or(&empty);
+    let filter = filter(context, name, inner, settings)?;
+    // Settings beside the filter's name are its own, too.
+    context.name(settings.get("_name").or_else(|| object.get("_name")), &filter);
+    Ok(filter)
+}
+
+fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
+    let list = |value: &Value| several(context, value.get("filters").unwrap_or(value), parse_filter);
+    Ok(match name {
+        "match_all" => QueryKind::All.into(),
+        "bool" => boolean(context, object, parse_filter, "[bool] filter does not support")?,
+        "and" => Query::every(list(inner)?).constant(),
+        "or" => Query::any(list(inner)?).constant(),
+        "not" => {
+            let inner = object.get("filter").or_else(|| object.get("query")).unwrap_or(inner);
+            Query::not(parse_filter(context, inner)?).constant()
+        }
+        "query" => parse_body(context, inner)?.constant(),
+        "fquery" => {
+            let query = object
+                .get("query")
+                .ok_or_else(|| refuse(context, "[fquery] requires 'query'"))?;
+            parse_body(context, query)?.constant()
+        }
+        "term" => {
+            let (field, value) = one_field(context, name, inner)?;
+            let value = value.get("value").unwrap_or(value);
+            term(context, field, value)?.constant()
+        }
+        "terms" | "in" => terms(context, inner, object)?,
+        "range" | "numeric_range" => {
+            let (field, settings) = one_field(context, name, inner)?;
+            ranged(context, name, field, settings)?.constant()
+        }
+        "prefix" | "regexp" => {
+            let (field, value) = one_field(context, name, inner)?;
+            let text = text_of(value.get("value").unwrap_or(value));
+            let matcher = if name == "prefix" {
+                Matcher::Prefix(text)
+            } else {
+                Matcher::Regexp(text)
+            };
+            let field = context.field(field);
+            Query::from(QueryKind::MultiTerm { field, matcher }).constant()
+        }
+        "ids" => ids_of(context, object)?,
+        "type" => context.of_type(object.get("value").and_then(Value::as_str).unwrap_or("")),
+        "exists" | "missing" => {
+            let fields = object.get("field").map(crate::find::names).unwrap_or_default();
+            // Of several fields the last one counts.
+            let field = fields
+                .last()
+                .ok_or_else(|| refuse(context, &format!("{name} must be provided with a [field]")))?;
+            if name == "exists" {
+                context.exists(field)
+            } else {
+                context.missing(field)
+            }
+        }
+        "limit" => {
+            let limit = object.get("value").and_then(Value::as_u64).unwrap_or(u64::MAX);
+            Query::from(QueryKind::Limit(u32::try_from(limit).unwrap_or(u32::MAX))).constant()
+        }
+        "indices" => indices(context, object, parse_filter, "filter")?,
+        "wrapper" => parse_filter(context, &unwrap(context, object)?)?,
+        "geo_distance" | "geo_distance_range" | "geo_bounding_box" | "geo_bbox" | "geo_polygon" => {
+            geo(context, name, object)?
+        }
+        "nested" | "has_child" | "has_parent" => return Err(nested_error(context, name, object)),
+        "script" => return Err(SearchError::query(format!("[{}] scripts are disabled", context.index))),
+        other => return Err(refuse(context, &format!("No filter registered for [{other}]"))),
+    })
+}
+
+/// The error of a query about nested objects or related documents, which no mapping can have.
+pub(super) fn nested_error(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> SearchError {
+    let text = |keys: [&str; 3]| {
+        keys.iter()
+            .find_map(|key| object.get(*key))
+            .map(text_of)
+            .unwrap_or_default()
+    };
+    let kind = text(["type", "child_type", "childType"]);
+    refuse(
+        context,
+        &match name {
+            "nested" => {
+                let path = text(["path", "path", "path"]);
+                if context.mapping.field_names(&format!("{path}.*")).is_empty() {
+                    format!("[nested] failed to find nested object under path [{path}]")
+                } else {
+                    format!("[nested] nested object under path [{path}] is not of nested type")
+                }
+            }
+            "has_parent" | "hasParent" => format!(
+                "[has_parent] query configured 'parent_type' [{}] is not a valid type",
+                text(["type", "parent_type", "parentType"])
+            ),
+            "top_children" | "topChildren" => format!("No mapping for for type [{kind}]"),
+            _ => format!("[has_child] No mapping for for type [{kind}]"),
+        },
+    )
+}
+
+/// `terms`: any of several values, listed or read from a document.
+fn terms(context: &Context<'_>, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
+    let (field, values) = one_field(context, "terms", inner)?;
+    let values: Vec<Value> = match values {
+        Value::Array(values) => values.clone(),
+        Value::Object(lookup) => looked_up(context, lookup)?,
+        _ => {
+            return Err(refuse(context, &format!("[terms] filter does not support [{field}]")));
+        }
+    };
+    if values.len() > context.most_clauses * 64 {
+        return Err(too_many_clauses(context.most_clauses * 64));
+    }
+    let queries = values
+        .iter()
+        .map(|value| term(context, field, value))
+        .collect::<Result<Vec<_>>>()?;
+    let every = object
+        .get("execution")
+        .and_then(Value::as_str)
+        .is_some_and(|execution| execution.starts_with("and"));
+    let occur = if every { Occur::Must } else { Occur::Should };
+    if queries.is_empty() {
+        return Ok(QueryKind::Nothing.into());
+    }
+    Ok(Query::bool(queries.into_iter().map(|query| (occur, query)).collect()).constant())
+}
+
+/// The values at a path of a document.
+fn looked_up(context: &Context<'_>, lookup: &Map<String, Value>) -> Result<Vec<Value>> {
+    let text = |key: &str| lookup.get(key).map(text_of);
+    let missing = || {
+        refuse(
+            context,
+            "[terms] filter lookup element requires specifying the type, id and path",
+        )
+    };
+    let (type_name, id, path) = (
+        text("type").ok_or_else(missing)?,
+        text("id").ok_or_else(missing)?,
+        text("path").ok_or_else(missing)?,
+    );
+    let index = text("index").unwrap_or_else(|| context.index.to_owned());
+    let source = match context.documents {
+        Some(documents) => documents.source(&index, &type_name, &id, text("routing").as_deref())?,
+        None => None,
+    };
+    Ok(source
+        .map(|source| extract(&source, &path).into_iter().cloned().collect())
+        .unwrap_or_default())
+}
+
+fn geo(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
+    const SETTINGS: [&str; 22] = [
+        "distance",
+        "unit",
+        "distance_type",
+        "distanceType",
+        "optimize_bbox",
+        "optimizeBbox",
+        "_name",
+        "_cache",
+        "_cache_key",
+        "normalize",
+        "from",
+        "to",
+        "gt",
+        "gte",
+        "lt",
+        "lte",
+        "include_lower",
+        "include_upper",
+        "type",
+        "ignore_malformed",
+        "coerce",
+        "validation_method",
+    ];
+    let field = object.iter().find(|(key, _)| !SETTINGS.contains(&key.as_str()));
+    let (path, value) = field.ok_or_else(|| refuse(context, &format!("[{name}] filter malformed, no field")))?;
+    // The point may be in fields below that of its name.
+    let path = path
+        .trim_end_matches(".lat")
+        .trim_end_matches(".lon")
+        .trim_end_matches(".geohash");
+    let field: &Field = context
+        .mapped(path)
+        .filter(|field| field.field_type.kind == Kind::GeoPoint)
+        .ok_or_else(|| refuse(context, &format!("failed to find geo_point field [{path}]")))?;
+    let unit = object.get("unit").and_then(Value::as_str);
+    let length = |keys: &[&str]| {
+        keys.iter()
+            .find_map(|key| object.get(*key))
+            .map(|value| {
+                metres(value, unit).ok_or_else(|| refuse(context, &format!("[{name}] distance not understood")))
+            })
+            .transpose()
+    };
+    let point = |value: Option<&Value>| {
+        value
+            .and_then(GeoPoint::parse)
+            .ok_or_else(|| SearchError::parse("geo_point expected"))
+    };
+    let shape = match name {
+        "geo_distance" => GeoShape::Distance {
+            center: point(Some(value))?,
+            from: 0.0,
+            to: length(&["distance"])?
+                .ok_or_else(|| refuse(context, "geo_distance filter requires 'distance' to be specified"))?,
+        },
+        "geo_distance_range" => GeoShape::Distance {
+            center: point(Some(value))?,
+            from: length(&["from", "gte", "gt"])?.unwrap_or(0.0),
+            to: length(&["to", "lte", "lt"])?.unwrap_or(f64::INFINITY),
+        },
+        "geo_polygon" => GeoShape::Polygon(
+            value
+                .get("points")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .map(|corner| point(Some(corner)))
+                .collect::<Result<_>>()?,
+        ),
+        _ => {
+            let side = |key: &str| value.get(key).and_then(Value::as_f64);
+            let corner = |keys: [&str; 2]| {
+                keys.iter()
+                    .find_map(|key| value.get(*key))
+                    .map(|value| point(Some(value)))
+            };
+            let first = corner(["top_left", "topLeft"]).transpose()?;
+            let second = corner(["bottom_right", "bottomRight"]).transpose()?;
+            GeoShape::Box {
+                top: first.map(|point| point.lat).or(side("top")).unwrap_or(90.0),
+                left: first.map(|point| point.lon).or(side("left")).unwrap_or(-180.0),
+                bottom: second.map(|point| point.lat).or(side("bottom")).unwrap_or(-90.0),
+                right: second.map(|point| point.lon).or(side("right")).unwrap_or(180.0),
+            }
+        }
+    };
+    let field = QueryField::of(field);
+    Ok(Query::from(QueryKind::Geo { field, shape }).constant())
+}

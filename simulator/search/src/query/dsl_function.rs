@@ -1,0 +1,224 @@
+//! `function_score` of the DSL.
+//!
+//! Source: Elasticsearch 1.5's `FunctionScoreQueryParser` and decay function parsers.
+
+use serde_json::{Map, Value};
+
+use crate::cluster::duration;
+use crate::dates::{Fill, parse_math};
+use crate::error::{Result, SearchError};
+use crate::mapping::Kind;
+use crate::query::dsl::{boost_of, number, parse_body, refuse};
+use crate::query::dsl_filter::parse_filter;
+use crate::query::dsl_leaf::text_of;
+use crate::query::function::Decay;
+use crate::query::{Context, Function, FunctionSettings, Modifier, Query, QueryField, QueryKind, ScoreFunction};
+
+const FUNCTIONS: [&str; 9] = [
+    "field_value_factor",
+    "fieldValueFactor",
+    "gauss",
+    "exp",
+    "linear",
+    "random_score",
+    "randomScore",
+    "script_score",
+    "scriptScore",
+];
+
+/// `function_score`: a query whose scores functions change.
+pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    let mut query = None;
+    let mut filter = None;
+    let mut settings = FunctionSettings::default();
+    let mut functions = Vec::new();
+    let mut weight = None;
+    for (key, value) in object {
+        match key.as_str() {
+            "query" => query = Some(parse_body(context, value)?),
+            "filter" => filter = Some(parse_filter(context, value)?),
+            "score_mode" | "scoreMode" => settings.score_mode = text_of(value),
+            "boost_mode" | "boostMode" => settings.boost_mode = text_of(value),
+            "max_boost" | "maxBoost" => settings.max_boost = number(Some(value)).unwrap_or(f32::MAX),
+            "min_score" | "minScore" => settings.min_score = number(Some(value)),
+            "boost" | "_name" => {}
+            "weight" => weight = number(Some(value)),
+            "boost_factor" | "boostFactor" => {
+                functions.push(ScoreFunction::factor(number(Some(value)).unwrap_or(1.0)));
+            }
+            "functions" => {
+                for item in value.as_array().into_iter().flatten() {
+                    functions.push(element(context, item)?);
+                }
+            }
+            name if FUNCTIONS.contains(&name) => functions.push(ScoreFunction {
+                filter: None,
+                weight: 1.0,
+                function: function(context, name, value)?,
+            }),
+            other => {
+                return Err(refuse(
+                    context,
+                    &format!("No function with the name [{other}] is registered."),
+                ));
+            }
+        }
+    }
+    if let Some(weight) = weight {
+        match functions.first_mut() {
+            Some(function) => function.weight *= weight,
+            None => functions.push(ScoreFunction::factor(weight)),
+        }
+    }
+    let query = match (query, filter) {
+        (Some(query), _) => query,
+        (None, Some(filter)) => filter.constant(),
+        (None, None) => QueryKind::All.into(),
+    };
+    Ok(Query::from(QueryKind::Functions {
+        query: Box::new(query),
+        functions,
+        settings,
+    })
+    .boosted(boost_of(object)))
+}
+
+/// One element of `functions`.
+fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
+    let mut parsed = ScoreFunction::factor(1.0);
+    let mut found = false;
+    for (key, value) in item.as_object().into_iter().flatten() {
+        match key.as_str() {
+            "filter" => parsed.filter = Some(parse_filter(context, value)?),
+            "weight" | "boost_factor" | "boostFactor" => {
+                parsed.weight = number(Some(value)).unwrap_or(1.0);
+                found = true;
+            }
+            name if FUNCTIONS.contains(&name) => {
+                parsed.function = function(context, name, value)?;
+                found = true;
+            }
+            other => {
+                return Err(refuse(
+                    context,
+                    &format!("No function with the name [{other}] is registered."),
+                ));
+            }
+        }
+    }
+    if found {
+        Ok(parsed)
+    } else {
+        Err(SearchError::parse("an entry in functions list is missing a function."))
+    }
+}
+
+fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function> {
+    match name {
+        "random_score" | "randomScore" => {
+            let seed = value.get("seed");
+            Ok(Function::Random {
+                seed: seed
+                    .and_then(|seed| seed.as_i64().or_else(|| seed.as_str()?.parse().ok()))
+                    .unwrap_or(context.now),
+            })
+        }
+        "field_value_factor" | "fieldValueFactor" => {
+            let name = value
+                .get("field")
+                .map(text_of)
+                .ok_or_else(|| refuse(context, "[field_value_factor] required field 'field' missing"))?;
+            let field = context.mapped(&name).ok_or_else(|| {
+                SearchError::new(
+                    500,
+                    "ElasticsearchException",
+                    format!("Unable to find a field mapper for field [{name}]"),
+                )
+            })?;
+            let modifier = value.get("modifier").and_then(Value::as_str).unwrap_or("none");
+            Ok(Function::FieldValue {
+                field: QueryField::of(field),
+                floating: field.field_type.kind.is_floating(),
+                factor: number(value.get("factor")).unwrap_or(1.0),
+                modifier: Modifier::parse(modifier)
+                    .ok_or_else(|| SearchError::argument(format!("No enum constant {modifier}")))?,
+            })
+        }
+        "script_score" | "scriptScore" => Err(refuse(context, "scripts are disabled: [script_score] is not supported")),
+        shape => decay(context, shape, value),
+    }
+}
+
+fn decay(context: &Context<'_>, shape: &str, value: &Value) -> Result<Function> {
+    let malformed = || refuse(context, &format!("malformed score function score parameters [{shape}]"));
+    let (name, settings) = value
+        .as_object()
+        .and_then(|object| object.iter().find(|(key, _)| *key != "multi_value_mode"))
+        .ok_or_else(malformed)?;
+    let field = context
+        .mapped(name)
+        .ok_or_else(|| refuse(context, &format!("Unknown field [{name}]")))?;
+    let kind = field.field_type.kind;
+    if !kind.is_numeric() || kind == Kind::GeoPoint {
+        return Err(refuse(
+            context,
+            &format!(
+                "Field [{name}] is of type [{}], but only numeric types are supported.",
+                kind.name()
+            ),
+        ));
+    }
+    let dates = kind == Kind::Date;
+    let length = |key: &str| -> Result<Option<f64>> {
+        settings
+            .get(key)
+            .map(|value| match value {
+                Value::String(text) if dates => duration(text)
+                    .map(|length| length.as_millis() as f64)
+                    .ok_or_else(malformed),
+                other => other
+                    .as_f64()
+                    .or_else(|| other.as_str()?.parse().ok())
+                    .ok_or_else(malformed),
+            })
+            .transpose()
+    };
+    let origin = match settings.get("origin") {
+        Some(Value::String(text)) if dates => {
+            parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)? as f64
+        }
+        None if dates => context.now as f64,
+        Some(value) => value
+            .as_f64()
+            .or_else(|| value.as_str()?.parse().ok())
+            .ok_or_else(malformed)?,
+        None => {
+            return Err(SearchError::parse(
+                "Both origin and scale must be set for numeric fields.",
+            ));
+        }
+    };
+    let scale =
+        length("scale")?.ok_or_else(|| SearchError::parse("Both origin and scale must be set for numeric fields."))?;
+    let share = number(settings.get("decay")).map_or(0.5, f64::from);
+    if scale <= 0.0 || share <= 0.0 || share >= 1.0 {
+        return Err(SearchError::new(
+            400,
+            "ElasticsearchIllegalStateException",
+            "scale must be > 0.0 and decay must be > 0.0 and < 1.0.",
+        ));
+    }
+    let (shape, scale) = match shape {
+        "gauss" => (Decay::Gauss, 0.5 * scale * scale / share.ln()),
+        "exp" => (Decay::Exp, share.ln() / scale),
+        _ => (Decay::Linear, scale / (1.0 - share)),
+    };
+    Ok(Function::Decay {
+        field: QueryField::of(field),
+        floating: kind.is_floating(),
+        shape,
+        origin,
+        offset: length("offset")?.unwrap_or(0.0),
+        scale,
+    })
+}

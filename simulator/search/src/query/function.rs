@@ -1,0 +1,168 @@
+//! Functions of documents that change scores.
+//!
+//! Source: Elasticsearch 1.5's function score query.
+
+use crate::query::{Query, QueryField, QueryKind};
+
+/// Change of a field's value before it is a factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Modifier {
+    None,
+    Log,
+    Log1p,
+    Log2p,
+    Ln,
+    Ln1p,
+    Ln2p,
+    Square,
+    Sqrt,
+    Reciprocal,
+}
+
+impl Modifier {
+    pub(crate) fn parse(text: &str) -> Option<Modifier> {
+        Some(match text.to_ascii_lowercase().as_str() {
+            "none" => Modifier::None,
+            "log" => Modifier::Log,
+            "log1p" => Modifier::Log1p,
+            "log2p" => Modifier::Log2p,
+            "ln" => Modifier::Ln,
+            "ln1p" => Modifier::Ln1p,
+            "ln2p" => Modifier::Ln2p,
+            "square" => Modifier::Square,
+            "sqrt" => Modifier::Sqrt,
+            "reciprocal" => Modifier::Reciprocal,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn apply(self, value: f64) -> f64 {
+        match self {
+            Modifier::None => value,
+            Modifier::Log => value.log10(),
+            Modifier::Log1p => (value + 1.0).log10(),
+            Modifier::Log2p => (value + 2.0).log10(),
+            Modifier::Ln => value.ln(),
+            Modifier::Ln1p => value.ln_1p(),
+            Modifier::Ln2p => (value + 1.0).ln_1p(),
+            Modifier::Square => value * value,
+            Modifier::Sqrt => value.sqrt(),
+            Modifier::Reciprocal => 1.0 / value,
+        }
+    }
+}
+
+/// Shape of a decay function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decay {
+    Gauss,
+    Exp,
+    Linear,
+}
+
+/// A function of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Function {
+    /// 1 for every document.
+    One,
+    FieldValue {
+        field: QueryField,
+        floating: bool,
+        factor: f32,
+        modifier: Modifier,
+    },
+    Decay {
+        field: QueryField,
+        floating: bool,
+        shape: Decay,
+        origin: f64,
+        offset: f64,
+        /// Parameter of the shape, from scale and decay.
+        scale: f64,
+    },
+    Random {
+        seed: i64,
+    },
+}
+
+/// A function with its weight and the documents that it is for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScoreFunction {
+    pub(crate) filter: Option<Query>,
+    pub(crate) weight: f32,
+    pub(crate) function: Function,
+}
+
+impl ScoreFunction {
+    /// A constant factor.
+    pub(crate) fn factor(weight: f32) -> ScoreFunction {
+        ScoreFunction {
+            filter: None,
+            weight,
+            function: Function::One,
+        }
+    }
+}
+
+/// How the values of several functions become one, and how that one changes the score.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FunctionSettings {
+    pub(crate) score_mode: String,
+    pub(crate) boost_mode: String,
+    pub(crate) max_boost: f32,
+    pub(crate) min_score: Option<f32>,
+}
+
+impl Default for FunctionSettings {
+    fn default() -> FunctionSettings {
+        FunctionSettings {
+            score_mode: "multiply".to_owned(),
+            boost_mode: "multiply".to_owned(),
+            max_boost: f32::MAX,
+            min_score: None,
+        }
+    }
+}
+
+impl FunctionSettings {
+    /// The value of all functions that apply; 1 if none does.
+    pub(crate) fn combine(&self, values: &[(f64, f32)]) -> f64 {
+        let all = || values.iter().map(|(value, _)| *value);
+        if values.is_empty() {
+            return 1.0;
+        }
+        match self.score_mode.as_str() {
+            "first" => all().next().unwrap_or(1.0),
+            "max" => all().fold(f64::NEG_INFINITY, f64::max),
+            "min" => all().fold(f64::INFINITY, f64::min),
+            "sum" | "total" => all().sum(),
+            "avg" => all().sum::<f64>() / values.iter().map(|(_, weight)| f64::from(*weight)).sum::<f64>(),
+            _ => all().product(),
+        }
+    }
+
+    /// The score of a document from the score of its query and the value of its functions.
+    pub(crate) fn score(&self, score: f32, value: f64) -> f32 {
+        let factor = value.min(f64::from(self.max_boost));
+        let score = f64::from(score);
+        (match self.boost_mode.as_str() {
+            "replace" => factor,
+            "sum" => score + factor,
+            "avg" => (score + factor) / 2.0,
+            "max" => score.max(factor),
+            "min" => score.min(factor),
+            _ => score * factor,
+        }) as f32
+    }
+}
+
+impl QueryKind {
+    /// A query whose scores are multiplied by functions.
+    pub(crate) fn functions(query: Query, functions: Vec<ScoreFunction>) -> QueryKind {
+        QueryKind::Functions {
+            query: Box::new(query),
+            functions,
+            settings: FunctionSettings::default(),
+        }
+    }
+}

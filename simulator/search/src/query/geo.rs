@@ -1,0 +1,255 @@
+//! Points on the earth and shapes that contain them.
+//!
+//! Source: Elasticsearch 1.5's geo filters; distances on a sphere of the earth's equatorial radius.
+
+use serde_json::Value;
+
+/// Radius of the earth, in metres.
+const EARTH: f64 = 6_378_137.0;
+
+/// A point: degrees north and east.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct GeoPoint {
+    pub(crate) lat: f64,
+    pub(crate) lon: f64,
+}
+
+impl GeoPoint {
+    /// The point of `[lon, lat]`, `"lat,lon"`, `{"lat": .., "lon": ..}` or a geohash.
+    pub(crate) fn parse(value: &Value) -> Option<GeoPoint> {
+        let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+        match value {
+            Value::Array(parts) => match parts.as_slice() {
+                [lon, lat, ..] => Some(GeoPoint {
+                    lat: number(lat)?,
+                    lon: number(lon)?,
+                }),
+                _ => None,
+            },
+            Value::String(text) => match text.split_once(',') {
+                Some((lat, lon)) => Some(GeoPoint {
+                    lat: lat.trim().parse().ok()?,
+                    lon: lon.trim().parse().ok()?,
+                }),
+                None => GeoPoint::of_geohash(text),
+            },
+            Value::Object(parts) => match parts.get("geohash") {
+                Some(hash) => GeoPoint::of_geohash(hash.as_str()?),
+                None => Some(GeoPoint {
+                    lat: number(parts.get("lat")?)?,
+                    lon: number(parts.get("lon")?)?,
+                }),
+            },
+            _ => None,
+        }
+    }
+
+    /// The point as a number of 64 bits: latitude above, longitude below, to 1e-7 degrees.
+    pub(crate) fn encode(self) -> i64 {
+        let part = |degrees: f64| (degrees * 1e7).round() as i32;
+        i64::from(part(self.lat)) << 32 | i64::from(part(self.lon) as u32)
+    }
+
+    /// The inverse of [`GeoPoint::encode`].
+    pub(crate) fn decode(encoded: i64) -> GeoPoint {
+        GeoPoint {
+            lat: f64::from((encoded >> 32) as i32) / 1e7,
+            lon: f64::from(encoded as i32) / 1e7,
+        }
+    }
+
+    /// Distance to another point, in metres.
+    pub(crate) fn distance(self, other: GeoPoint) -> f64 {
+        let (a, b) = (self.lat.to_radians(), other.lat.to_radians());
+        let half = ((b - a) / 2.0).sin().powi(2)
+            + a.cos() * b.cos() * ((other.lon - self.lon).to_radians() / 2.0).sin().powi(2);
+        2.0 * EARTH * half.sqrt().min(1.0).asin()
+    }
+
+    /// Geohash of the point, of so many letters.
+    pub(crate) fn geohash(self, length: usize) -> String {
+        let (mut lat, mut lon) = ((-90.0, 90.0), (-180.0, 180.0));
+        let mut hash = String::new();
+        let mut even = true;
+        for _ in 0..length {
+            let mut index = 0usize;
+            for _ in 0..5 {
+                let (range, value) = if even {
+                    (&mut lon, self.lon)
+                } else {
+                    (&mut lat, self.lat)
+                };
+                let middle = (range.0 + range.1) / 2.0;
+                index <<= 1;
+                if value >= middle {
+                    index |= 1;
+                    range.0 = middle;
+                } else {
+                    range.1 = middle;
+                }
+                even = !even;
+            }
+            hash.extend(GEOHASH.get(index).map(|byte| char::from(*byte)));
+        }
+        hash
+    }
+
+    /// The middle of a geohash's cell.
+    fn of_geohash(hash: &str) -> Option<GeoPoint> {
+        let (mut lat, mut lon) = ((-90.0f64, 90.0f64), (-180.0f64, 180.0f64));
+        let mut even = true;
+        for byte in hash.bytes() {
+            let index = GEOHASH.iter().position(|letter| *letter == byte.to_ascii_lowercase())?;
+            for bit in (0..5).rev() {
+                let range = if even { &mut lon } else { &mut lat };
+                let middle = (range.0 + range.1) / 2.0;
+                if index >> bit & 1 == 1 {
+                    range.0 = middle;
+                } else {
+                    range.1 = middle;
+                }
+                even = !even;
+            }
+        }
+        (!hash.is_empty()).then_some(GeoPoint {
+            lat: (lat.0 + lat.1) / 2.0,
+            lon: (lon.0 + lon.1) / 2.0,
+        })
+    }
+}
+
+const GEOHASH: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
+
+/// A distance such as `1km` or a number of metres, in metres.
+pub(crate) fn metres(value: &Value, unit: Option<&str>) -> Option<f64> {
+    let factor = |unit: &str| {
+        Some(match unit {
+            "" | "m" | "meters" => 1.0,
+            "km" | "kilometers" => 1_000.0,
+            "mi" | "miles" => 1_609.344,
+            "yd" | "yards" => 0.9144,
+            "ft" | "feet" => 0.3048,
+            "in" | "inch" => 0.0254,
+            "cm" | "centimeters" => 0.01,
+            "mm" | "millimeters" => 0.001,
+            "NM" | "nmi" | "nauticalmiles" => 1_852.0,
+            _ => return None,
+        })
+    };
+    match value {
+        Value::Number(number) => Some(number.as_f64()? * factor(unit.unwrap_or("m"))?),
+        Value::String(text) => {
+            let at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+            let (number, own) = text.split_at_checked(at)?;
+            let own = if own.is_empty() { unit.unwrap_or("m") } else { own };
+            Some(number.trim().parse::<f64>().ok()? * factor(own)?)
+        }
+        _ => None,
+    }
+}
+
+/// A shape that contains points.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum GeoShape {
+    /// Points at a distance between two bounds, in metres.
+    Distance {
+        center: GeoPoint,
+        from: f64,
+        to: f64,
+    },
+    Box {
+        top: f64,
+        left: f64,
+        bottom: f64,
+        right: f64,
+    },
+    Polygon(Vec<GeoPoint>),
+}
+
+impl GeoShape {
+    /// Name of the filter.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            GeoShape::Distance { .. } => "GeoDistanceFilter",
+            GeoShape::Box { .. } => "GeoBoundingBoxFilter",
+            GeoShape::Polygon(_) => "GeoPolygonFilter",
+        }
+    }
+
+    /// Returns whether the shape contains a point.
+    pub(crate) fn contains(&self, point: GeoPoint) -> bool {
+        match self {
+            GeoShape::Distance { center, from, to } => (*from..=*to).contains(&center.distance(point)),
+            GeoShape::Box {
+                top,
+                left,
+                bottom,
+                right,
+            } => {
+                let inside = if left <= right {
+                    (*left..=*right).contains(&point.lon)
+                } else {
+                    point.lon >= *left || point.lon <= *right
+                };
+                inside && (*bottom..=*top).contains(&point.lat)
+            }
+            GeoShape::Polygon(corners) => {
+                let next = corners.iter().cycle().skip(1);
+                corners
+                    .iter()
+                    .zip(next)
+                    .filter(|(a, b)| {
+                        (a.lat > point.lat) != (b.lat > point.lat)
+                            && point.lon < (b.lon - a.lon) * (point.lat - a.lat) / (b.lat - a.lat) + a.lon
+                    })
+                    .count()
+                    % 2
+                    == 1
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_point_is_read_in_every_form() {
+        let berlin = GeoPoint { lat: 52.5, lon: 13.4 };
+        for value in [
+            json!([13.4, 52.5]),
+            json!("52.5,13.4"),
+            json!({"lat": 52.5, "lon": "13.4"}),
+        ] {
+            assert_eq!(GeoPoint::parse(&value), Some(berlin), "{value}");
+        }
+        let decoded = GeoPoint::decode(berlin.encode());
+        assert!((decoded.lat - 52.5).abs() < 1e-6 && (decoded.lon - 13.4).abs() < 1e-6);
+        assert_eq!(berlin.geohash(5), "u33d8");
+        assert!(GeoPoint::parse(&json!("u33d8")).is_some_and(|point| point.distance(berlin) < 5_000.0));
+    }
+
+    #[test]
+    fn a_shape_contains_the_points_inside() {
+        let (near, far) = (GeoPoint { lat: 1.0, lon: 1.0 }, GeoPoint { lat: 20.0, lon: 20.0 });
+        let polygon = [[0.0, 0.0], [0.0, 5.0], [5.0, 5.0], [5.0, 0.0]].map(|[lat, lon]| GeoPoint { lat, lon });
+        for shape in [
+            GeoShape::Distance {
+                center: GeoPoint { lat: 1.0, lon: 1.1 },
+                from: 0.0,
+                to: metres(&json!("20km"), None).unwrap_or(0.0),
+            },
+            GeoShape::Box {
+                top: 5.0,
+                left: 0.0,
+                bottom: 0.0,
+                right: 5.0,
+            },
+            GeoShape::Polygon(polygon.to_vec()),
+        ] {
+            assert!(shape.contains(near) && !shape.contains(far), "{shape:?}");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Simple query strings: a syntax in which every text is a query.
+//!
+//! Source: Lucene 4.10's `SimpleQueryParser`, Elasticsearch 1.5's `SimpleQueryStringParser`.
+
+use crate::analysis::{Analyzer, lowercase};
+use crate::error::Result;
+use crate::query::text::{Style, analyzed};
+use crate::query::{Context, Matcher, Occur, Query, QueryKind};
+
+/// Operators of the syntax, a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flags(u16);
+
+impl Flags {
+    const AND: u16 = 1;
+    const NOT: u16 = 2;
+    const OR: u16 = 4;
+    const PREFIX: u16 = 8;
+    const PHRASE: u16 = 16;
+    const PRECEDENCE: u16 = 32;
+    const ESCAPE: u16 = 64;
+    const WHITESPACE: u16 = 128;
+    const FUZZY: u16 = 256;
+    const NEAR: u16 = 512;
+
+    /// All operators.
+    pub(super) const ALL: Flags = Flags(1023);
+
+    /// The operators of a list such as `OR|AND|PREFIX`.
+    pub(super) fn parse(text: &str) -> Option<Flags> {
+        text.split('|').try_fold(Flags(0), |flags, name| {
+            let flag = match name.trim().to_ascii_uppercase().as_str() {
+                "" | "NONE" => 0,
+                "ALL" => Flags::ALL.0,
+                "AND" => Flags::AND,
+                "NOT" => Flags::NOT,
+                "OR" => Flags::OR,
+                "PREFIX" => Flags::PREFIX,
+                "PHRASE" => Flags::PHRASE,
+                "PRECEDENCE" => Flags::PRECEDENCE,
+                "ESCAPE" => Flags::ESCAPE,
+                "WHITESPACE" => Flags::WHITESPACE,
+                "FUZZY" => Flags::FUZZY,
+                "NEAR" | "SLOP" => Flags::NEAR,
+                _ => return None,
+            };
+            Some(Flags(flags.0 | flag))
+        })
+    }
+
+    fn has(self, flag: u16) -> bool {
+        self.0 & flag != 0
+    }
+}
+
+/// How a simple query string is read.
+pub(super) struct SimpleSettings {
+    pub(super) fields: Vec<(String, f32)>,
+    pub(super) operator: Occur,
+    pub(super) flags: Flags,
+    pub(super) analyzer: Option<Analyzer>,
+    pub(super) lowercase: bool,
+    pub(super) lenient: bool,
+}
+
+/// The query tree under construction.
+#[derive(Default)]
+struct State {
+    top: Option<Query>,
+    previous: Option<Occur>,
+    current: Option<Occur>,
+    negations: usize,
+}
+
+struct Parser<'a> {
+    context: &'a Context<'a>,
+    settings: &'a SimpleSettings,
+}
+
+/// Parses a simple query string; none if it has no terms.
+///
+/// # Errors
+/// A term that a field cannot hold.
+pub(super) fn parse(context: &Context<'_>, text: &str, settings: &SimpleSettings) -> Result<Option<Query>> {
+    let chars: Vec<char> = text.chars().collect();
+    Parser { context, settings }.query(&chars, 0)
+}
+
+impl Parser<'_> {
+    fn has(&self, flag: u16) -> bool {
+        self.settings.flags.has(flag)
+    }
+
+    /// Returns whether a term ends before `c`.
+    fn ends_term(&self, c: char) -> bool {
+        match c {
+            '"' => self.has(Flags::PHRASE),
+            '|' => self.has(Flags::OR),
+            '+' => self.has(Flags::AND),
+            '(' | ')' => self.has(Flags::PRECEDENCE),
+            ' ' | '\t' | '\n' | '\r' => self.has(Flags::WHITESPACE),
+            _ => false,
+        }
+    }
+
+    fn query(&self, text: &[char], depth: usize) -> Result<Option<Query>> {
+        let mut state = State::default();
+        let mut at = 0;
+        while let Some(c) = text.get(at) {
+            match c {
+                '(' if self.has(Flags::PRECEDENCE) => at = self.group(text, at + 1, depth, &mut state)?,
+                ')' if self.has(Flags::PRECEDENCE) => at += 1,
+                '"' if self.has(Flags::PHRASE) => at = self.phrase(text, at + 1, &mut state)?,
+                '+' | '|' if self.has(if *c == '+' { Flags::AND } else { Flags::OR }) => {
+                    if state.current.is_none() && state.top.is_some() {
+                        state.current = Some(if *c == '+' { Occur::Must } else { Occur::Should });
+                    }
+                    at += 1;
+                }
+                '-' if self.has(Flags::NOT) => {
+                    state.negations += 1;
+                    at += 1;
+                    continue;
+                }
+                ' ' | '\t' | '\n' | '\r' if self.has(Flags::WHITESPACE) => at += 1,
+                _ => at = self.term(text, at, &mut state)?,
+            }
+            // A negation applies to what follows it directly.
+            state.negations = 0;
+        }
+        Ok(state.top)
+    }
+
+    fn group(&self, text: &[char], start: usize, depth: usize, state: &mut State) -> Result<usize> {
+        let (mut at, mut level, mut escaped) = (start, 1, false);
+        while let Some(c) = text.get(at) {
+            match c {
+                '\\' if !escaped && self.has(Flags::ESCAPE) => {
+                    escaped = true;
+                    at += 1;
+                    continue;
+                }
+                '(' if !escaped => level += 1,
+                ')' if !escaped => {
+                    level -= 1;
+                    if level == 0 {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+            escaped = false;
+            at += 1;
+        }
+        if at >= text.len() || depth > 100 {
+            // A parenthesis that is not closed means nothing.
+            return Ok(start);
+        }
+        if at == start {
+            state.current = None;
+        } else {
+            let inner = self.query(text.get(start..at).unwrap_or(&[]), depth + 1)?;
+            self.add(state, inner);
+        }
+        Ok(at + 1)
+    }
+
+    fn phrase(&self, text: &[char], start: usize, state: &mut State) -> Result<usize> {
+        let (mut at, mut escaped) = (start, false);
+        let mut phrase = String::new();
+        while let Some(c) = text.get(at) {
+            if !escaped && *c == '\\' && self.has(Flags::ESCAPE) {
+                escaped = true;
+                at += 1;
+                continue;
+            }
+            if !escaped && *c == '"' {
+                break;
+            }
+            escaped = false;
+            phrase.push(*c);
+            at += 1;
+        }
+        if at >= text.len() {
+            return Ok(start);
+        }
+        if at == start {
+            state.current = None;
+            return Ok(at + 1);
+        }
+        at += 1;
+        let mut slop = 0;
+        if text.get(at) == Some(&'~') && self.has(Flags::NEAR) {
+            (slop, at) = self.edits(text, at);
+        }
+        let query = self.over_fields(|field| self.analyzed(field, &phrase, true, slop))?;
+        self.add(state, query);
+        Ok(at)
+    }
+
+    /// The number after a tilde, and where it ends.
+    fn edits(&self, text: &[char], tilde: usize) -> (u32, usize) {
+        let mut at = tilde + 1;
+        let mut digits = String::new();
+        while let Some(c) = text.get(at).filter(|c| !self.ends_term(**c)) {
+            digits.push(*c);
+            at += 1;
+        }
+        (digits.parse().unwrap_or(0), at)
+    }
+
+    fn term(&self, text: &[char], start: usize, state: &mut State) -> Result<usize> {
+        let (mut at, mut escaped, mut prefix, mut fuzzy) = (start, false, false, false);
+        let mut term = String::new();
+        while let Some(c) = text.get(at) {
+            if !escaped {
+                if *c == '\\' && self.has(Flags::ESCAPE) {
+                    (escaped, prefix) = (true, false);
+                    at += 1;
+                    continue;
+                }
+                if self.ends_term(*c) {
+                    break;
+                }
+                if !term.is_empty() && *c == '~' && self.has(Flags::FUZZY) {
+                    fuzzy = true;
+                    break;
+                }
+                prefix = !term.is_empty() && *c == '*' && self.has(Flags::PREFIX);
+            }
+            escaped = false;
+            term.push(*c);
+            at += 1;
+        }
+        if term.is_empty() {
+            return Ok(at.max(start + 1));
+        }
+        let expanded = |term: &str| {
+            if self.settings.lowercase {
+                lowercase(term)
+            } else {
+                term.to_owned()
+            }
+        };
+        let matching = |matcher: Matcher| {
+            self.over_fields(|field| {
+                Ok(Some(
+                    QueryKind::MultiTerm {
+                        field: self.context.field(field),
+                        matcher: matcher.clone(),
+                    }
+                    .into(),
+                ))
+            })
+        };
+        let mut edits = 0;
+        if fuzzy {
+            (edits, at) = self.edits(text, at);
+        }
+        let query = if fuzzy && edits > 0 {
+            matching(Matcher::Fuzzy {
+                term: expanded(&term),
+                edits: edits.min(2) as u8,
+                prefix: 0,
+                expansions: 50,
+                transpositions: true,
+            })?
+        } else if prefix {
+            term.pop();
+            matching(Matcher::Prefix(expanded(&term)))?
+        } else {
+            self.over_fields(|field| self.analyzed(field, &term, false, 0))?
+        };
+        self.add(state, query);
+        Ok(at)
+    }
+
+    fn analyzed(&self, name: &str, text: &str, phrase: bool, slop: u32) -> Result<Option<Query>> {
+        let analyzer = match &self.settings.analyzer {
+            Some(analyzer) => analyzer.clone(),
+            None => self.context.search_analyzer(name),
+        };
+        let style = Style {
+            phrase,
+            slop,
+            occur: self.settings.operator,
+        };
+        analyzed(self.context, &self.context.field(name), &analyzer, text, style)
+    }
+
+    fn over_fields(&self, build: impl Fn(&str) -> Result<Option<Query>>) -> Result<Option<Query>> {
+        let mut clauses = Vec::new();
+        for (field, boost) in &self.settings.fields {
+            match build(field) {
+                Ok(query) => clauses.extend(query.map(|query| (Occur::Should, query.boosted(*boost)))),
+                Err(_) if self.settings.lenient => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(match clauses.len() {
+            0 => None,
+            1 => clauses.pop().map(|(_, query)| query),
+            _ => Some(
+                QueryKind::Bool {
+                    clauses,
+                    minimum_should_match: 0,
+                    coord: false,
+                }
+                .into(),
+            ),
+        })
+    }
+
+    /// Adds a branch to the tree. A change of operator starts a new root.
+    fn add(&self, state: &mut State, branch: Option<Query>) {
+        let Some(mut branch) = branch else { return };
+        if state.negations % 2 == 1 {
+            branch = Query::bool(vec![(Occur::MustNot, branch), (Occur::Should, QueryKind::All.into())]);
+        }
+        state.top = Some(match state.top.take() {
+            None => branch,
+            Some(top) => {
+                let occur = state.current.unwrap_or(self.settings.operator);
+                let mut root = if state.previous == Some(occur) {
+                    top
+                } else {
+                    Query::bool(vec![(occur, top)])
+                };
+                if let QueryKind::Bool { clauses, .. } = &mut root.kind {
+                    clauses.push((occur, branch));
+                }
+                state.previous = Some(occur);
+                root
+            }
+        });
+        state.current = None;
+    }
+}

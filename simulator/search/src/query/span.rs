@@ -1,0 +1,78 @@
+//! Span queries: terms by position, whose matches are ranges of positions.
+//!
+//! Source: Lucene 4.10's span queries.
+
+use crate::query::{Matcher, QueryField};
+
+/// A span query over one field.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SpanQuery {
+    Term {
+        field: QueryField,
+        text: String,
+    },
+    MultiTerm {
+        field: QueryField,
+        matcher: Matcher,
+    },
+    Or(Vec<SpanQuery>),
+    Near {
+        clauses: Vec<SpanQuery>,
+        slop: i64,
+        in_order: bool,
+    },
+    First {
+        inner: Box<SpanQuery>,
+        end: u32,
+    },
+    Not {
+        include: Box<SpanQuery>,
+        exclude: Box<SpanQuery>,
+        before: u32,
+        after: u32,
+    },
+}
+
+impl SpanQuery {
+    /// The field whose positions are matched.
+    pub(crate) fn field(&self) -> Option<&QueryField> {
+        match self {
+            SpanQuery::Term { field, .. } | SpanQuery::MultiTerm { field, .. } => Some(field),
+            SpanQuery::Or(clauses) | SpanQuery::Near { clauses, .. } => clauses.first()?.field(),
+            SpanQuery::First { inner, .. } => inner.field(),
+            SpanQuery::Not { include, .. } => include.field(),
+        }
+    }
+
+    /// The parts of the query whose terms count.
+    pub(crate) fn clauses(&self) -> Vec<&SpanQuery> {
+        match self {
+            SpanQuery::Term { .. } | SpanQuery::MultiTerm { .. } => vec![],
+            SpanQuery::Or(clauses) | SpanQuery::Near { clauses, .. } => clauses.iter().collect(),
+            SpanQuery::First { inner, .. } => vec![inner],
+            SpanQuery::Not { include, .. } => vec![include],
+        }
+    }
+
+    /// The query as Lucene prints it.
+    pub(crate) fn label(&self) -> String {
+        let all = |clauses: &[SpanQuery]| clauses.iter().map(SpanQuery::label).collect::<Vec<_>>().join(", ");
+        match self {
+            SpanQuery::Term { field, text } => format!("{}:{text}", field.name),
+            SpanQuery::MultiTerm { field, .. } => format!("SpanMultiTermQueryWrapper({}:)", field.name),
+            SpanQuery::Or(clauses) => format!("spanOr([{}])", all(clauses)),
+            SpanQuery::Near {
+                clauses,
+                slop,
+                in_order,
+            } => format!("spanNear([{}], {slop}, {in_order})", all(clauses)),
+            SpanQuery::First { inner, end } => format!("spanFirst({}, {end})", inner.label()),
+            SpanQuery::Not {
+                include,
+                exclude,
+                before,
+                after,
+            } => format!("spanNot({}, {}, {before}, {after})", include.label(), exclude.label()),
+        }
+    }
+}

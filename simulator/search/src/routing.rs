@@ -1,0 +1,33 @@
+//! Which shard of an index holds a document.
+//!
+//! Source: Elasticsearch 1.5's `DjbHashFunction` and plain operation routing.
+
+/// Hash of a routing value, over its UTF-16 code units.
+fn djb2(text: &str) -> i32 {
+    // The hash is computed in 64 bits and cut to 32 at the end, which is the same as wrapping.
+    text.encode_utf16().fold(5381, |hash: i32, unit| {
+        hash.wrapping_shl(5).wrapping_add(hash).wrapping_add(i32::from(unit))
+    })
+}
+
+/// Number of the shard, of `shards`, that a routing value selects.
+pub(crate) fn shard_of(routing: &str, shards: u32) -> u32 {
+    let shards = i32::try_from(shards.max(1)).unwrap_or(i32::MAX);
+    (djb2(routing) % shards).unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("1", 2)]
+    #[case("2", 3)]
+    #[case("3", 4)]
+    #[case("4", 0)]
+    #[case("8", 4)]
+    fn ids_are_spread_as_elasticsearch_spreads_them(#[case] id: &str, #[case] shard: u32) {
+        assert_eq!(shard_of(id, 5), shard);
+    }
+}

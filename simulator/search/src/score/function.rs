@@ -1,0 +1,172 @@
+//! Scorers that change the scores of another: function score and boosting.
+
+use std::sync::Arc;
+
+use crate::index::Values;
+use crate::mapping::unsortable;
+use crate::query::Decay;
+use crate::query::{Function, FunctionSettings};
+use crate::score::Scorer;
+
+/// A function ready for one segment.
+pub(super) struct SegmentFunction {
+    /// The documents that it applies to. `None`: all.
+    pub(super) filter: Option<Option<Box<dyn Scorer>>>,
+    pub(super) weight: f32,
+    pub(super) function: Function,
+    pub(super) values: Option<Arc<Values>>,
+    /// Salt of random scores.
+    pub(super) salt: i64,
+}
+
+impl SegmentFunction {
+    /// The value for a document, if the function applies to it.
+    fn value(&mut self, doc: u32) -> Option<f64> {
+        match &mut self.filter {
+            None => {}
+            Some(None) => return None,
+            Some(Some(filter)) => {
+                if filter.seek(doc) != doc {
+                    return None;
+                }
+            }
+        }
+        let number = |floating: bool| {
+            let encoded = self.values.as_ref()?.of(doc).first().copied()?;
+            Some(if floating { unsortable(encoded) } else { encoded as f64 })
+        };
+        let value = match &self.function {
+            Function::One => 1.0,
+            Function::FieldValue {
+                floating,
+                factor,
+                modifier,
+                ..
+            } => {
+                // A document without a value counts as 0.
+                modifier.apply(number(*floating).unwrap_or(0.0) * f64::from(*factor))
+            }
+            Function::Decay {
+                floating,
+                shape,
+                origin,
+                offset,
+                scale,
+                ..
+            } => match number(*floating) {
+                None => 1.0,
+                Some(number) => {
+                    let distance = ((number - origin).abs() - offset).max(0.0);
+                    match shape {
+                        Decay::Gauss => (0.5 * distance * distance / scale).exp(),
+                        Decay::Exp => (scale * distance).exp(),
+                        Decay::Linear => ((scale - distance) / scale).max(0.0),
+                    }
+                }
+            },
+            Function::Random { seed } => random(*seed, self.salt, doc),
+        };
+        Some(value * f64::from(self.weight))
+    }
+}
+
+/// A number from 0 to 1 that depends on nothing but the seed and the document.
+fn random(seed: i64, salt: i64, doc: u32) -> f64 {
+    let mut hash = (seed ^ salt) as u64 ^ u64::from(doc).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    hash = (hash ^ hash >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((hash ^ hash >> 31) >> 40) as f64 / f64::from(1u32 << 24)
+}
+
+/// Documents of a query, with scores that functions change.
+pub(super) struct FunctionScorer {
+    pub(super) inner: Box<dyn Scorer>,
+    pub(super) functions: Vec<SegmentFunction>,
+    pub(super) settings: FunctionSettings,
+    pub(super) boost: f32,
+}
+
+impl FunctionScorer {
+    pub(super) fn new(
+        inner: Box<dyn Scorer>,
+        functions: Vec<SegmentFunction>,
+        settings: FunctionSettings,
+        boost: f32,
+    ) -> FunctionScorer {
+        let mut scorer = FunctionScorer {
+            inner,
+            functions,
+            settings,
+            boost,
+        };
+        scorer.skip();
+        scorer
+    }
+
+    fn value(&mut self) -> f32 {
+        let doc = self.inner.doc();
+        let values: Vec<(f64, f32)> = self
+            .functions
+            .iter_mut()
+            .filter_map(|function| function.value(doc).map(|value| (value, function.weight)))
+            .collect();
+        self.boost * self.settings.score(self.inner.score(), self.settings.combine(&values))
+    }
+
+    /// Goes on to the first document that scores enough.
+    fn skip(&mut self) -> u32 {
+        if let Some(least) = self.settings.min_score {
+            while self.inner.doc() != crate::score::END && self.value() < least {
+                self.inner.advance();
+            }
+        }
+        self.inner.doc()
+    }
+}
+
+impl Scorer for FunctionScorer {
+    fn doc(&self) -> u32 {
+        self.inner.doc()
+    }
+
+    fn advance(&mut self) -> u32 {
+        self.inner.advance();
+        self.skip()
+    }
+
+    fn seek(&mut self, target: u32) -> u32 {
+        self.inner.seek(target);
+        self.skip()
+    }
+
+    fn score(&mut self) -> f32 {
+        self.value()
+    }
+}
+
+/// Documents of a query; those of another have their scores lowered.
+pub(super) struct BoostingScorer {
+    pub(super) positive: Box<dyn Scorer>,
+    pub(super) negative: Option<Box<dyn Scorer>>,
+    pub(super) factor: f32,
+}
+
+impl Scorer for BoostingScorer {
+    fn doc(&self) -> u32 {
+        self.positive.doc()
+    }
+
+    fn advance(&mut self) -> u32 {
+        self.positive.advance()
+    }
+
+    fn seek(&mut self, target: u32) -> u32 {
+        self.positive.seek(target)
+    }
+
+    fn score(&mut self) -> f32 {
+        let doc = self.positive.doc();
+        let lowered = self.negative.as_mut().is_some_and(|negative| negative.seek(doc) == doc);
+        self.positive.score() * if lowered { self.factor } else { 1.0 }
+    }
+}

@@ -1,0 +1,340 @@
+//! Spans: ranges of positions in which a span query matches.
+//!
+//! Source: Lucene 4.10's `SpanScorer` and spans.
+
+use tantivy::DocSet;
+use tantivy::postings::{Postings, SegmentPostings, TermInfo};
+use tantivy::schema::IndexRecordOption;
+
+use crate::error::Result;
+use crate::index::Segment;
+use crate::score::leaf::TermScore;
+use crate::score::{END, Scorer};
+
+/// A span query with the postings of its terms, segment by segment.
+pub(super) enum SpanWeight {
+    /// Any of these terms.
+    Terms(Vec<Vec<Option<TermInfo>>>),
+    Or(Vec<SpanWeight>),
+    Near {
+        clauses: Vec<SpanWeight>,
+        slop: i64,
+        in_order: bool,
+    },
+    First {
+        inner: Box<SpanWeight>,
+        end: u32,
+    },
+    Not {
+        include: Box<SpanWeight>,
+        exclude: Box<SpanWeight>,
+        before: u32,
+        after: u32,
+    },
+}
+
+type Span = (u32, u32);
+
+/// A span query on one segment.
+enum Matcher {
+    Terms(Vec<SegmentPostings>),
+    Or(Vec<Matcher>),
+    Near {
+        clauses: Vec<Matcher>,
+        slop: i64,
+        in_order: bool,
+    },
+    First {
+        inner: Box<Matcher>,
+        end: u32,
+    },
+    Not {
+        include: Box<Matcher>,
+        exclude: Box<Matcher>,
+        before: u32,
+        after: u32,
+    },
+}
+
+impl SpanWeight {
+    fn matcher(&self, at: usize, segment: &Segment) -> Result<Matcher> {
+        let all = |weights: &[SpanWeight]| {
+            weights
+                .iter()
+                .map(|weight| weight.matcher(at, segment))
+                .collect::<Result<Vec<_>>>()
+        };
+        Ok(match self {
+            SpanWeight::Terms(terms) => Matcher::Terms(
+                terms
+                    .iter()
+                    .filter_map(|infos| infos.get(at).and_then(Option::as_ref))
+                    .map(|info| segment.postings(info, IndexRecordOption::WithFreqsAndPositions))
+                    .collect::<Result<_>>()?,
+            ),
+            SpanWeight::Or(weights) => Matcher::Or(all(weights)?),
+            SpanWeight::Near {
+                clauses,
+                slop,
+                in_order,
+            } => Matcher::Near {
+                clauses: all(clauses)?,
+                slop: *slop,
+                in_order: *in_order,
+            },
+            SpanWeight::First { inner, end } => Matcher::First {
+                inner: Box::new(inner.matcher(at, segment)?),
+                end: *end,
+            },
+            SpanWeight::Not {
+                include,
+                exclude,
+                before,
+                after,
+            } => Matcher::Not {
+                include: Box::new(include.matcher(at, segment)?),
+                exclude: Box::new(exclude.matcher(at, segment)?),
+                before: *before,
+                after: *after,
+            },
+        })
+    }
+}
+
+impl Matcher {
+    /// The first document from `target` on that could match.
+    fn candidate(&mut self, target: u32) -> u32 {
+        match self {
+            Matcher::Terms(terms) => terms
+                .iter_mut()
+                .map(|postings| {
+                    if postings.doc() < target {
+                        postings.seek(target)
+                    } else {
+                        postings.doc()
+                    }
+                })
+                .min()
+                .unwrap_or(END),
+            Matcher::Or(clauses) => clauses
+                .iter_mut()
+                .map(|clause| clause.candidate(target))
+                .min()
+                .unwrap_or(END),
+            Matcher::Near { clauses, .. } => {
+                let mut doc = target;
+                loop {
+                    let next = clauses
+                        .iter_mut()
+                        .map(|clause| clause.candidate(doc))
+                        .max()
+                        .unwrap_or(END);
+                    if next == doc || next == END {
+                        return next;
+                    }
+                    doc = next;
+                }
+            }
+            Matcher::First { inner, .. } => inner.candidate(target),
+            Matcher::Not { include, .. } => include.candidate(target),
+        }
+    }
+
+    /// The matches in a document, by start and end.
+    fn spans(&mut self, doc: u32) -> Vec<Span> {
+        let mut spans: Vec<Span> = match self {
+            Matcher::Terms(terms) => {
+                let mut positions = Vec::new();
+                for postings in terms {
+                    if postings.doc() < doc {
+                        postings.seek(doc);
+                    }
+                    if postings.doc() == doc {
+                        postings.append_positions_with_offset(0, &mut positions);
+                    }
+                }
+                positions.into_iter().map(|position| (position, position + 1)).collect()
+            }
+            Matcher::Or(clauses) => clauses.iter_mut().flat_map(|clause| clause.spans(doc)).collect(),
+            Matcher::Near {
+                clauses,
+                slop,
+                in_order,
+            } => {
+                let all: Vec<Vec<Span>> = clauses.iter_mut().map(|clause| clause.spans(doc)).collect();
+                if *in_order {
+                    ordered(&all, *slop)
+                } else {
+                    unordered(&all, *slop)
+                }
+            }
+            Matcher::First { inner, end } => {
+                let mut spans = inner.spans(doc);
+                spans.retain(|span| span.1 <= *end);
+                spans
+            }
+            Matcher::Not {
+                include,
+                exclude,
+                before,
+                after,
+            } => {
+                let excluded = exclude.candidate(doc) == doc;
+                let excluded = if excluded { exclude.spans(doc) } else { vec![] };
+                let mut spans = include.spans(doc);
+                spans.retain(|span| {
+                    !excluded.iter().any(|other| {
+                        span.0.saturating_sub(*before) < other.1 && other.0 < span.1.saturating_add(*after)
+                    })
+                });
+                spans
+            }
+        };
+        spans.sort_unstable();
+        spans
+    }
+}
+
+/// Matches in which the clauses follow one another, each as close to the next as it can be.
+fn ordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
+    let Some((first, rest)) = all.split_first() else {
+        return vec![];
+    };
+    let mut found: Vec<Span> = Vec::new();
+    for start in first {
+        let mut chain = vec![*start];
+        for spans in rest {
+            let end = chain.last().map_or(0, |span| span.1);
+            match spans.iter().find(|span| span.0 >= end) {
+                Some(span) => chain.push(*span),
+                None => return found,
+            }
+        }
+        // From the last one back, every clause moves as far on as it can.
+        let mut limit = chain.last().map_or(0, |span| span.0);
+        for (span, spans) in chain.iter_mut().rev().skip(1).zip(all.iter().rev().skip(1)) {
+            if let Some(later) = spans.iter().rev().find(|other| other.1 <= limit) {
+                *span = *later;
+            }
+            limit = span.0;
+        }
+        let (Some(begin), Some(end)) = (chain.first(), chain.last()) else {
+            continue;
+        };
+        let covered: i64 = chain.iter().map(|span| i64::from(span.1 - span.0)).sum();
+        let whole = (begin.0, end.1);
+        if i64::from(whole.1 - whole.0) - covered <= slop && found.last() != Some(&whole) {
+            found.push(whole);
+        }
+    }
+    found
+}
+
+/// Matches in which the clauses are near one another in any order.
+fn unordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
+    let mut at = vec![0usize; all.len()];
+    let mut found = Vec::new();
+    loop {
+        let current: Option<Vec<Span>> = at.iter().zip(all).map(|(at, spans)| spans.get(*at).copied()).collect();
+        let Some(current) = current else { return found };
+        let (Some(start), Some(end)) = (
+            current.iter().map(|span| span.0).min(),
+            current.iter().map(|span| span.1).max(),
+        ) else {
+            return found;
+        };
+        let covered: i64 = current.iter().map(|span| i64::from(span.1 - span.0)).sum();
+        if i64::from(end - start) - covered <= slop {
+            found.push((start, end));
+        }
+        let least = current
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, span)| **span)
+            .map_or(0, |(at, _)| at);
+        match at.get_mut(least) {
+            Some(at) => *at += 1,
+            None => return found,
+        }
+    }
+}
+
+/// The documents of a span query.
+pub(super) struct SpanScorer {
+    matcher: Matcher,
+    score: TermScore,
+    doc: u32,
+    frequency: f32,
+}
+
+impl SpanScorer {
+    pub(super) fn new(weight: &SpanWeight, at: usize, segment: &Segment, score: TermScore) -> Result<SpanScorer> {
+        let mut scorer = SpanScorer {
+            matcher: weight.matcher(at, segment)?,
+            score,
+            doc: 0,
+            frequency: 0.0,
+        };
+        scorer.doc = scorer.settle(0);
+        Ok(scorer)
+    }
+
+    fn settle(&mut self, mut target: u32) -> u32 {
+        loop {
+            let doc = self.matcher.candidate(target);
+            if doc == END {
+                return END;
+            }
+            let spans = self.matcher.spans(doc);
+            if !spans.is_empty() {
+                self.frequency = spans.iter().map(|(start, end)| 1.0 / (end - start + 1) as f32).sum();
+                return doc;
+            }
+            target = doc + 1;
+        }
+    }
+}
+
+impl Scorer for SpanScorer {
+    fn doc(&self) -> u32 {
+        self.doc
+    }
+
+    fn advance(&mut self) -> u32 {
+        if self.doc != END {
+            self.doc = self.settle(self.doc + 1);
+        }
+        self.doc
+    }
+
+    fn seek(&mut self, target: u32) -> u32 {
+        if self.doc < target {
+            self.doc = self.settle(target);
+        }
+        self.doc
+    }
+
+    fn score(&mut self) -> f32 {
+        self.score.of_share(self.doc, self.frequency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clauses_in_order_may_have_gaps_up_to_the_slop() {
+        let all = [vec![(1, 2), (5, 6)], vec![(3, 4), (9, 10)]];
+        assert_eq!(ordered(&all, 0), []);
+        assert_eq!(ordered(&all, 1), [(1, 4)]);
+        assert_eq!(ordered(&all, 3), [(1, 4), (5, 10)]);
+    }
+
+    #[test]
+    fn clauses_out_of_order_match_where_order_does_not_count() {
+        let all = [vec![(5, 6)], vec![(3, 4)]];
+        assert_eq!(ordered(&all, 5), []);
+        assert_eq!(unordered(&all, 1), [(3, 6)]);
+    }
+}

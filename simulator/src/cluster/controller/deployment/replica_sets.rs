@@ -1,0 +1,170 @@
+//! The replica sets of a deployment.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{Deployments, REVISION, pods, replicas, revision, rollout};
+use crate::{
+    api::{Object, Status, meta},
+    client::EventType,
+};
+
+/// The label that tells the pods of one template from those of another.
+const HASH: &str = "pod-template-hash";
+
+/// The replica sets of a deployment: the one with its template, if it is there, and the others, oldest first.
+pub(super) struct ReplicaSets {
+    pub(super) new: Option<Arc<Object>>,
+    pub(super) old: Vec<Arc<Object>>,
+}
+
+impl ReplicaSets {
+    pub(super) fn all(&self) -> Vec<&Arc<Object>> {
+        self.old.iter().chain(&self.new).collect()
+    }
+
+    /// How many pods they are to have.
+    pub(super) fn replicas(&self) -> i64 {
+        self.all().iter().map(|set| replicas(set)).sum()
+    }
+}
+
+/// The template of a replica set without the label that its deployment has given it.
+pub(super) fn without_hash(set: &Object) -> Value {
+    let mut template = meta::lookup(set, "spec.template").cloned().unwrap_or_default();
+    if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
+        labels.shift_remove(HASH);
+    }
+    template
+}
+
+/// A number for a template: that of its text by FNV-1a.
+fn hash(template: &Value) -> u32 {
+    template.to_string().bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+impl Deployments {
+    /// The replica sets that a deployment's selector matches.
+    pub(super) fn replica_sets(&self, deployment: &Object) -> ReplicaSets {
+        let namespace = meta::text(deployment, "metadata.namespace");
+        let selector = pods::selector(deployment);
+        let mut sets = self.sets.list_in(namespace);
+        sets.retain(|set| selector.as_ref().is_some_and(|selector| pods::matches(selector, set)));
+        sets.sort_by_key(|set| (meta::text(set, "metadata.creationTimestamp").to_owned(), revision(set)));
+        let template = meta::lookup(deployment, "spec.template");
+        let new = sets.iter().position(|set| template == Some(&without_hash(set)));
+        let new = new.map(|at| sets.remove(at));
+        ReplicaSets { new, old: sets }
+    }
+
+    /// Sees to it that there is a replica set with the deployment's template, and that it has the highest number; whether it was made just now.
+    pub(super) async fn ensure_new(&self, deployment: &Object, sets: &mut ReplicaSets) -> Result<bool, Status> {
+        let next = sets.old.iter().map(|set| revision(set)).max().unwrap_or_default() + 1;
+        let namespace = meta::text(deployment, "metadata.namespace");
+        let Some(new) = &sets.new else {
+            let set = self.create(deployment, sets, next).await?;
+            sets.new = Some(set);
+            self.set_revision(deployment, next).await?;
+            return Ok(true);
+        };
+        let annotations = annotations(deployment, new, next.max(revision(new)));
+        if meta::lookup(new, "metadata.annotations").and_then(Value::as_object) != Some(&annotations) {
+            let mut changed = new.as_ref().clone();
+            meta::metadata(&mut changed).insert("annotations".to_owned(), Value::Object(annotations));
+            sets.new = Some(self.set_api.in_namespace(namespace).update(changed).await?);
+        }
+        let number = sets.new.as_ref().map(|set| revision(set)).unwrap_or_default();
+        if number != revision(deployment) {
+            self.set_revision(deployment, number).await?;
+        }
+        Ok(false)
+    }
+
+    async fn create(&self, deployment: &Object, sets: &ReplicaSets, number: i64) -> Result<Arc<Object>, Status> {
+        let mut template = meta::lookup(deployment, "spec.template").cloned().unwrap_or_default();
+        let hash = hash(&template).to_string();
+        let name = format!("{}-{hash}", meta::text(deployment, "metadata.name"));
+        template["metadata"]["labels"][HASH] = hash.as_str().into();
+        let mut selector = meta::lookup(deployment, "spec.selector").cloned().unwrap_or_default();
+        selector["matchLabels"][HASH] = hash.into();
+        let count = rollout::new_replicas(deployment, sets, 0);
+        let set = json!({
+            "metadata": {
+                "name": name,
+                "labels": template["metadata"]["labels"],
+                "annotations": annotations(deployment, &Map::new(), number),
+            },
+            "spec": {"replicas": count, "selector": selector, "template": template},
+        });
+        let api = self.set_api.in_namespace(meta::text(deployment, "metadata.namespace"));
+        let set = api.create(set).await?;
+        if count > 0 {
+            let message = format!("Scaled up replica set {name} to {count}");
+            self.event(deployment, EventType::Normal, "ScalingReplicaSet", &message)
+                .await;
+        }
+        Ok(set)
+    }
+
+    /// Scales a replica set; whether that is a change.
+    pub(super) async fn scale(&self, deployment: &Object, set: &mut Arc<Object>, to: i64) -> Result<bool, Status> {
+        let from = replicas(set);
+        if from == to {
+            return Ok(false);
+        }
+        let mut changed = set.as_ref().clone();
+        meta::child(&mut changed, "spec").insert("replicas".to_owned(), to.into());
+        let api = self.set_api.in_namespace(meta::text(deployment, "metadata.namespace"));
+        *set = api.update(changed).await?;
+        let direction = if to > from { "up" } else { "down" };
+        let message = format!(
+            "Scaled {direction} replica set {} to {to}",
+            meta::text(set, "metadata.name")
+        );
+        self.event(deployment, EventType::Normal, "ScalingReplicaSet", &message)
+            .await;
+        Ok(true)
+    }
+
+    /// Deletes the oldest replica sets without pods, so that no more are left than the deployment keeps.
+    pub(super) async fn clean_up(&self, deployment: &Object, sets: &ReplicaSets) -> Result<(), Status> {
+        let Some(kept) = meta::lookup(deployment, "spec.revisionHistoryLimit").and_then(Value::as_u64) else {
+            return Ok(());
+        };
+        let surplus = sets
+            .old
+            .len()
+            .saturating_sub(usize::try_from(kept).unwrap_or(usize::MAX));
+        let api = self.set_api.in_namespace(meta::text(deployment, "metadata.namespace"));
+        for set in sets.old.iter().take(surplus) {
+            let number = |path: &str| pods::number(set, path);
+            let observed = number("metadata.generation") <= number("status.observedGeneration");
+            if number("status.replicas") == 0 && replicas(set) == 0 && observed {
+                match api.delete(meta::text(set, "metadata.name"), None).await {
+                    Err(gone) if gone.code == 404 => {}
+                    other => other?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The annotations of a replica set: its own, those of the deployment, and its number.
+fn annotations(deployment: &Object, set: &Object, number: i64) -> Map<String, Value> {
+    let of = |object: &Object| match meta::lookup(object, "metadata.annotations") {
+        Some(Value::Object(annotations)) => annotations.clone(),
+        _ => Map::new(),
+    };
+    let mut annotations = of(set);
+    for (name, value) in of(deployment) {
+        if name != REVISION && name != "kubectl.kubernetes.io/last-applied-configuration" {
+            annotations.insert(name, value);
+        }
+    }
+    annotations.insert(REVISION.to_owned(), number.to_string().into());
+    annotations
+}

@@ -1,0 +1,146 @@
+//! The endpoints of a service are the addresses of the pods that it selects.
+//!
+//! Source: `pkg/controller/endpoint` of Kubernetes v1.2.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::pods;
+use crate::{
+    api::{Object, Status, labels::Selector, meta},
+    client::{Api, Informer, ObjectKey},
+    cluster::runtime::{Reconcile, Runtime},
+    strategy::subsets::repack,
+};
+
+/// Adds the controller to the runtime.
+pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
+    let (queue, services) = (runtime.queue(), runtime.informer("v1", "services").await?);
+    let pods = runtime.informer("v1", "pods").await?;
+    let keys = queue.clone();
+    services.on_change(move |change| keys.extend(change.object().map(|service| ObjectKey::of(service))));
+    let (keys, cache) = (queue.clone(), services.clone());
+    pods.on_change(move |change| {
+        for pod in change.old.iter().chain(&change.new) {
+            let services = cache.list_in(meta::text(pod, "metadata.namespace"));
+            let selecting = services.iter().filter(|service| selects(service, pod));
+            keys.extend(selecting.map(|service| ObjectKey::of(service)));
+        }
+    });
+    let component = Endpoints {
+        api: runtime.api("v1", "endpoints")?,
+        endpoints: runtime.informer("v1", "endpoints").await?,
+        services,
+        pods,
+    };
+    runtime.work(queue, component);
+    Ok(())
+}
+
+fn selector(service: &Object) -> Option<Selector> {
+    let map = pods::labels(service, "spec.selector").filter(|map| !map.is_empty())?;
+    Some(Selector::from_map(map))
+}
+
+fn selects(service: &Object, pod: &Object) -> bool {
+    selector(service).is_some_and(|selector| pods::matches(&selector, pod))
+}
+
+struct Endpoints {
+    api: Api,
+    endpoints: Arc<Informer>,
+    services: Arc<Informer>,
+    pods: Arc<Informer>,
+}
+
+impl Reconcile for Endpoints {
+    async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
+        let api = self.api.in_namespace(&key.namespace);
+        let Some(service) = self.services.get(key) else {
+            return match api.delete(&key.name, None).await {
+                Err(gone) if gone.code == 404 => Ok(()),
+                other => other,
+            };
+        };
+        let Some(selector) = selector(&service) else {
+            return Ok(());
+        };
+        let pods = pods::selected(&self.pods, &key.namespace, &selector);
+        let mut wanted = Object::new();
+        wanted.insert("subsets".to_owned(), Value::Array(subsets(&service, &pods)));
+        repack(&mut wanted);
+        let subsets = wanted.remove("subsets").unwrap_or_default();
+        let labels = meta::lookup(&service, "metadata.labels");
+        let Some(current) = self.endpoints.get(key) else {
+            let mut metadata = json!({"name": key.name});
+            if let Some(labels) = labels {
+                metadata["labels"] = labels.clone();
+            }
+            return api
+                .create(json!({"metadata": metadata, "subsets": subsets}))
+                .await
+                .map(drop);
+        };
+        if current.get("subsets") == Some(&subsets) && meta::lookup(&current, "metadata.labels") == labels {
+            return Ok(());
+        }
+        let mut changed = current.as_ref().clone();
+        changed.insert("subsets".to_owned(), subsets);
+        match labels {
+            Some(labels) => drop(meta::metadata(&mut changed).insert("labels".to_owned(), labels.clone())),
+            None => drop(meta::metadata(&mut changed).shift_remove("labels")),
+        }
+        api.update(changed).await.map(drop)
+    }
+}
+
+/// A subset for each port of each pod that has an address.
+fn subsets(service: &Object, pods: &[Arc<Object>]) -> Vec<Value> {
+    let ports = meta::lookup(service, "spec.ports").and_then(Value::as_array);
+    let mut subsets = Vec::new();
+    for pod in pods {
+        let text = |path: &str| meta::text(pod, path);
+        if text("status.podIP").is_empty() || !text("metadata.deletionTimestamp").is_empty() {
+            continue;
+        }
+        for port in ports.into_iter().flatten() {
+            let Some(number) = target_port(pod, port) else { continue };
+            let mut offered = Map::new();
+            if let Some(name) = port.get("name") {
+                offered.insert("name".to_owned(), name.clone());
+            }
+            offered.insert("port".to_owned(), number.into());
+            offered.insert("protocol".to_owned(), port["protocol"].clone());
+            let address = json!({
+                "ip": text("status.podIP"),
+                "targetRef": {
+                    "kind": "Pod",
+                    "namespace": text("metadata.namespace"),
+                    "name": text("metadata.name"),
+                    "uid": text("metadata.uid"),
+                    "resourceVersion": text("metadata.resourceVersion"),
+                },
+            });
+            let list = if pods::is_ready(pod) {
+                "addresses"
+            } else {
+                "notReadyAddresses"
+            };
+            subsets.push(json!({list: [address], "ports": [offered]}));
+        }
+    }
+    subsets
+}
+
+/// The number that a pod has for a service's port.
+fn target_port(pod: &Object, port: &Value) -> Option<u64> {
+    let target = &port["targetPort"];
+    let Some(name) = target.as_str() else {
+        return target.as_u64();
+    };
+    let containers = meta::lookup(pod, "spec.containers")?.as_array()?;
+    let mut ports = containers.iter().filter_map(|c| c["ports"].as_array()).flatten();
+    let named = ports.find(|offered| offered["name"] == name && offered["protocol"] == port["protocol"])?;
+    named["containerPort"].as_u64()
+}

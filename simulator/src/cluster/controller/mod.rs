@@ -1,0 +1,137 @@
+//! Controllers: each keeps one rule of the cluster, and can be switched off so that a user's own takes its place.
+//!
+//! Source of what they do, of reasons and texts: `pkg/controller` of Kubernetes v1.2.
+
+mod daemon_set;
+mod deployment;
+mod endpoints;
+mod horizontal_pod_autoscaler;
+mod job;
+mod namespace;
+mod node;
+mod persistent_volume;
+mod pods;
+mod quota;
+mod replication;
+mod service_account;
+
+use std::{collections::BTreeSet, str::FromStr, sync::Arc};
+
+use super::{runtime::Runtime, scheduler};
+use crate::api::Status;
+
+/// The names of all controllers, the scheduler among them.
+const NAMES: [&str; 14] = [
+    "daemonset",
+    "deployment",
+    "endpoints",
+    "horizontalpodautoscaler",
+    "job",
+    "namespace",
+    "node",
+    "persistentvolume",
+    "replicaset",
+    "replicationcontroller",
+    "resourcequota",
+    "scheduler",
+    "serviceaccount",
+    "serviceaccounttoken",
+];
+
+/// Which controllers run. Default: all of them.
+///
+/// ```
+/// use stuntdouble_simulator::cluster::Controllers;
+///
+/// let controllers: Controllers = "*,-replicaset".parse()?;
+/// assert!(controllers.contains("replicationcontroller") && !controllers.contains("replicaset"));
+/// assert!("-*".parse::<Controllers>()?.is_empty());
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controllers(BTreeSet<&'static str>);
+
+impl Default for Controllers {
+    fn default() -> Self {
+        Self(NAMES.into())
+    }
+}
+
+impl Controllers {
+    /// No controllers.
+    pub fn none() -> Self {
+        Self(BTreeSet::new())
+    }
+
+    /// Whether this controller runs.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// Whether none runs.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromStr for Controllers {
+    type Err = String;
+
+    /// Names with commas between them; `*` stands for all, and `-` before a name takes it out again. A list that begins with an exclusion begins with all.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut chosen = if text.starts_with('-') {
+            Self::default()
+        } else {
+            Self::none()
+        };
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, excluded) = part.strip_prefix('-').map_or((part, false), |name| (name, true));
+            let names: Vec<_> = NAMES
+                .into_iter()
+                .filter(|known| name == "*" || name == *known)
+                .collect();
+            if names.is_empty() {
+                return Err(format!(
+                    "there is no controller {name:?}; there are {}",
+                    NAMES.join(", ")
+                ));
+            }
+            for name in names {
+                if excluded {
+                    chosen.0.remove(name);
+                } else {
+                    chosen.0.insert(name);
+                }
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+/// Adds the controllers to the runtime.
+pub(super) async fn add(runtime: &Arc<Runtime>, controllers: &Controllers) -> Result<(), Status> {
+    for name in &controllers.0 {
+        match *name {
+            "daemonset" => daemon_set::add(runtime).await?,
+            "deployment" => deployment::add(runtime).await?,
+            "endpoints" => endpoints::add(runtime).await?,
+            "horizontalpodautoscaler" => horizontal_pod_autoscaler::add(runtime).await?,
+            "job" => job::add(runtime).await?,
+            "namespace" => namespace::add(runtime).await?,
+            "node" => node::add(runtime).await?,
+            "persistentvolume" => persistent_volume::add(runtime).await?,
+            "resourcequota" => quota::add(runtime).await?,
+            "scheduler" => scheduler::add(runtime).await?,
+            "serviceaccount" => service_account::add_accounts(runtime).await?,
+            "serviceaccounttoken" => service_account::add_tokens(runtime).await?,
+            "replicationcontroller" => {
+                replication::add(runtime, "v1", "replicationcontrollers", "replication-controller").await?;
+            }
+            "replicaset" => {
+                replication::add(runtime, "extensions/v1beta1", "replicasets", "replicaset-controller").await?
+            }
+            other => return Err(Status::internal(format!("there is no controller {other}"))),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The status of a quota says what is used; what has been deleted is given back.
+//!
+//! What is created is counted when it is admitted.
+//! Source: `pkg/controller/resourcequota` of Kubernetes v1.2.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::{
+    api::{Object, Status, meta},
+    client::{Api, Informer, ObjectKey},
+    cluster::{
+        runtime::{Reconcile, Runtime},
+        scheduler::predicates::is_over,
+    },
+    registry,
+};
+
+/// The kinds whose objects quotas count.
+const COUNTED: [&str; 7] = [
+    "configmaps",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+];
+
+/// Adds the controller to the runtime.
+pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
+    let (queue, quotas) = (runtime.queue(), runtime.informer("v1", "resourcequotas").await?);
+    let keys = queue.clone();
+    quotas.on_change(move |change| keys.extend(change.new.iter().map(|quota| ObjectKey::of(quota))));
+    let mut counted = Vec::new();
+    for plural in COUNTED {
+        let informer = runtime.informer("v1", plural).await?;
+        let (keys, cache) = (queue.clone(), quotas.clone());
+        informer.on_change(move |change| {
+            let ended = |object: &Arc<Object>| plural == "pods" && is_over(object);
+            let given_back = match (&change.old, &change.new) {
+                (Some(_), None) => true,
+                (Some(old), Some(new)) => !ended(old) && ended(new),
+                _ => false,
+            };
+            if let Some(object) = change.object().filter(|_| given_back) {
+                let quotas = cache.list_in(meta::text(object, "metadata.namespace"));
+                keys.extend(quotas.iter().map(|quota| ObjectKey::of(quota)));
+            }
+        });
+        counted.push((plural, informer));
+    }
+    let component = Quotas {
+        api: runtime.api("v1", "resourcequotas")?,
+        quotas,
+        counted,
+    };
+    runtime.work(queue, component);
+    Ok(())
+}
+
+struct Quotas {
+    api: Api,
+    quotas: Arc<Informer>,
+    counted: Vec<(&'static str, Arc<Informer>)>,
+}
+
+impl Reconcile for Quotas {
+    async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
+        let Some(quota) = self.quotas.get(key) else {
+            return Ok(());
+        };
+        let objects: Vec<(&str, Arc<Object>)> = self
+            .counted
+            .iter()
+            .flat_map(|(plural, informer)| {
+                let objects = informer.list_in(&key.namespace);
+                objects.into_iter().map(|object| (*plural, object))
+            })
+            .collect();
+        let counted = registry::quota_total(
+            &quota,
+            objects.iter().map(|(plural, object)| (*plural, object.as_ref())),
+        );
+        // What is no longer limited keeps its last count.
+        let mut used = match meta::lookup(&quota, "status.used") {
+            Some(Value::Object(used)) => used.clone(),
+            _ => Object::new(),
+        };
+        used.extend(counted);
+        let hard = meta::lookup(&quota, "spec.hard").cloned().unwrap_or_default();
+        let status = json!({"hard": hard, "used": Value::Object(used)});
+        if quota.get("status") == Some(&status) {
+            return Ok(());
+        }
+        let mut changed = quota.as_ref().clone();
+        changed.insert("status".into(), status);
+        self.api
+            .in_namespace(&key.namespace)
+            .update_status(changed)
+            .await
+            .map(drop)
+    }
+}

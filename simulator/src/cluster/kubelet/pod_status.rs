@@ -1,0 +1,125 @@
+//! The status of a pod, made of the states of its containers.
+//!
+//! Source: `pkg/kubelet` of Kubernetes v1.2 (`GetPhase`, `GeneratePodReadyCondition`).
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::state::{ContainerState, PodState, later};
+use crate::{
+    api::{Object, meta},
+    clock::stamp,
+};
+
+/// The name that messages give a pod: `NAME_NAMESPACE(UID)`.
+pub(super) fn long_name(pod: &Object) -> String {
+    let text = |path: &str| meta::text(pod, path);
+    format!(
+        "{}_{}({})",
+        text("metadata.name"),
+        text("metadata.namespace"),
+        text("metadata.uid")
+    )
+}
+
+/// When a container that runs counts as ready; `None` if it does not run.
+pub(super) fn ready_at(pod: &Object, state: &ContainerState) -> Option<Timestamp> {
+    let started = state.running.as_ref()?.started;
+    let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array)?;
+    let container = containers.iter().find(|c| c["name"] == state.name.as_str())?;
+    let delay = container
+        .get("readinessProbe")
+        .map_or(0, |probe| probe["initialDelaySeconds"].as_i64().unwrap_or_default());
+    Some(later(started, SignedDuration::from_secs(delay.max(0))))
+}
+
+/// The phase of a pod with these containers.
+fn phase(pod: &Object, state: &PodState) -> &'static str {
+    let policy = meta::text(pod, "spec.restartPolicy");
+    let running = state.containers.iter().filter(|c| c.running.is_some()).count();
+    let created = state.containers.iter().all(|c| c.running.is_some() || c.last.is_some());
+    match () {
+        () if !created => "Pending",
+        () if running > 0 || policy == "Always" => "Running",
+        () if !state.containers.iter().any(ContainerState::failed) => "Succeeded",
+        () if policy == "Never" => "Failed",
+        () => "Running",
+    }
+}
+
+/// The status of a pod, and when it changes by itself next.
+pub(super) fn status(pod: &Object, state: &PodState, host: &str, now: Timestamp) -> (Object, Option<Duration>) {
+    let name = long_name(pod);
+    let phase = phase(pod, state);
+    let mut next: Option<Timestamp> = None;
+    let mut unready = Vec::new();
+    let mut statuses: Vec<Value> = Vec::new();
+    for container in &state.containers {
+        let ready_at = ready_at(pod, container);
+        let ready = ready_at.is_some_and(|at| at <= now);
+        if !ready {
+            unready.push(container.name.as_str());
+            next = ready_at.into_iter().chain(next).min();
+        }
+        let ends = container.running.as_ref().and_then(|run| run.noticed());
+        next = ends.into_iter().chain(next).min();
+        statuses.push(container_status(container, &name, ready));
+    }
+    statuses.sort_by_key(|status| status["name"].as_str().unwrap_or_default().to_owned());
+    let mut status = Map::new();
+    status.insert("phase".into(), phase.into());
+    let condition = ready_condition(pod, phase, &unready, now);
+    status.insert("conditions".into(), Value::Array(vec![condition]));
+    status.insert("hostIP".into(), host.into());
+    let seen = !meta::text(pod, "status.podIP").is_empty();
+    if let Some(address) = &state.address
+        && (seen || matches!(phase, "Running"))
+    {
+        status.insert("podIP".into(), address.as_str().into());
+    }
+    status.insert("startTime".into(), stamp(state.started).into());
+    status.insert("containerStatuses".into(), Value::Array(statuses));
+    let left = next.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+    (status, left)
+}
+
+fn container_status(container: &ContainerState, pod: &str, ready: bool) -> Value {
+    let (state, last_state) = container.states(pod);
+    let mut status = json!({
+        "name": container.name,
+        "state": state,
+        "lastState": last_state,
+        "ready": ready,
+        "restartCount": container.restarts,
+        "image": container.image,
+        "imageID": "",
+    });
+    if let Some(id) = container.id() {
+        status["imageID"] = format!("docker://{}", container.image).into();
+        status["containerID"] = id.into();
+    }
+    status
+}
+
+fn ready_condition(pod: &Object, phase: &str, unready: &[&str], now: Timestamp) -> Value {
+    let ready = if unready.is_empty() && phase == "Running" {
+        "True"
+    } else {
+        "False"
+    };
+    let before = meta::lookup(pod, "status.conditions")
+        .and_then(Value::as_array)
+        .and_then(|conditions| conditions.iter().find(|c| c["type"] == "Ready"))
+        .filter(|before| before["status"] == ready);
+    let since = before.map_or_else(|| stamp(now).into(), |before| before["lastTransitionTime"].clone());
+    let mut condition = json!({"type": "Ready", "status": ready, "lastProbeTime": null, "lastTransitionTime": since});
+    if phase == "Succeeded" {
+        condition["reason"] = "PodCompleted".into();
+    } else if !unready.is_empty() {
+        condition["reason"] = "ContainersNotReady".into();
+        condition["message"] = format!("containers with unready status: [{}]", unready.join(" ")).into();
+    }
+    condition
+}

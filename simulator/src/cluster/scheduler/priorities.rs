@@ -1,0 +1,103 @@
+//! How well a pod fits a node.
+//!
+//! Source: `plugin/pkg/scheduler/algorithm/priorities` of Kubernetes v1.2.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::predicates::{Resources, allocatable, requests};
+use crate::{
+    api::{Object, labels::Selector, meta},
+    client::Informer,
+};
+
+/// What a container counts with that requests nothing.
+const DEFAULT: Resources = Resources {
+    cpu: 100,
+    memory: 200 * 1024 * 1024,
+};
+
+/// The kinds whose pods are spread over nodes.
+pub(super) struct Owners {
+    pub(super) services: Arc<Informer>,
+    pub(super) controllers: Arc<Informer>,
+    pub(super) replica_sets: Arc<Informer>,
+}
+
+impl Owners {
+    /// The selectors of everything that selects a pod.
+    pub(super) fn selectors(&self, pod: &Object) -> Vec<Selector> {
+        let namespace = meta::text(pod, "metadata.namespace");
+        let maps = [&self.services, &self.controllers].into_iter().flat_map(|informer| {
+            let objects = informer.list_in(namespace);
+            objects.into_iter().filter_map(|object| {
+                let map = meta::lookup(&object, "spec.selector")?.as_object()?;
+                (!map.is_empty()).then(|| Selector::from_map(map))
+            })
+        });
+        let sets = self.replica_sets.list_in(namespace).into_iter().filter_map(|set| {
+            let selector = meta::lookup(&set, "spec.selector")?;
+            Selector::from_label_selector(selector).ok()
+        });
+        let empty = Object::new();
+        let labels = meta::lookup(pod, "metadata.labels")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty);
+        maps.chain(sets).filter(|selector| selector.matches(labels)).collect()
+    }
+}
+
+/// How many of a node's pods are selected by one of the selectors, as the pod is.
+pub(super) fn alike(pod: &Object, others: &[&Object], selectors: &[Selector]) -> usize {
+    let namespace = meta::text(pod, "metadata.namespace");
+    let selected = |other: &&&Object| {
+        meta::text(other, "metadata.namespace") == namespace
+            && meta::text(other, "metadata.deletionTimestamp").is_empty()
+            && meta::lookup(other, "metadata.labels")
+                .and_then(Value::as_object)
+                .is_some_and(|labels| selectors.iter().any(|selector| selector.matches(labels)))
+    };
+    others.iter().filter(selected).count()
+}
+
+/// 0 to 10: the fewer pods alike, of the `most` that one node has, the more.
+pub(super) fn spread(count: usize, most: usize) -> i64 {
+    if most == 0 {
+        return 10;
+    }
+    i64::try_from(10 * (most - count) / most).unwrap_or(0)
+}
+
+/// 0 to 20: how much of the node is left, and how evenly.
+pub(super) fn resources(pod: &Object, node: &Object, others: &[&Object]) -> i64 {
+    let (has, _) = allocatable(node);
+    let mut used = requests(pod, DEFAULT);
+    for other in others {
+        let requested = requests(other, DEFAULT);
+        used.cpu = used.cpu.saturating_add(requested.cpu);
+        used.memory = used.memory.saturating_add(requested.memory);
+    }
+    let left = |used: i64, has: i64| {
+        if has == 0 || used > has {
+            0
+        } else {
+            (has - used).saturating_mul(10) / has
+        }
+    };
+    let least = (left(used.cpu, has.cpu) + left(used.memory, has.memory)) / 2;
+    least + balance(used, has)
+}
+
+/// 0 to 10: how alike the used parts of CPU and memory are.
+fn balance(used: Resources, has: Resources) -> i64 {
+    #[expect(clippy::cast_precision_loss, reason = "v1.2 counts in floats here")]
+    let part = |used: i64, has: i64| if has == 0 { 1.0 } else { used as f64 / has as f64 };
+    let (cpu, memory) = (part(used.cpu, has.cpu), part(used.memory, has.memory));
+    if cpu >= 1.0 || memory >= 1.0 {
+        return 0;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "it is between 0 and 10")]
+    let score = (10.0 - (cpu - memory).abs() * 10.0) as i64;
+    score
+}

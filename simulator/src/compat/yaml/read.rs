@@ -1,0 +1,501 @@
+//! From YAML to a tree.
+//!
+//! Source of semantics: go-yaml v2 of 2016 for what words, tags, anchors and merges mean; ghodss/yaml for keys that are no text.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use base64::Engine;
+use libyaml_safer::{Event, EventData, Parser, ScalarStyle};
+use serde_json::{Map, Number, Value};
+
+use super::{
+    resolve::{Scalar, resolve},
+    utf8,
+    write::go_float,
+};
+use crate::compat::{go_quote, strconv::format_float};
+
+/// How deep lists and maps may be nested.
+const MAX_DEPTH: usize = 200;
+/// How many bytes aliases may unfold to in all.
+const MAX_UNFOLDED: usize = 8 << 20;
+
+const TAG_PREFIX: &str = "tag:yaml.org,2002:";
+
+/// Why a text is not taken as YAML.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum YamlError {
+    /// What is wrong, in the words of the library.
+    #[error("{0}")]
+    Malformed(String),
+    /// The library panics.
+    #[error("yaml: {0}")]
+    Panic(&'static str),
+}
+
+type Outcome<T> = Result<T, YamlError>;
+
+fn error<T>(text: impl std::fmt::Display) -> Outcome<T> {
+    Err(YamlError::Malformed(format!("yaml: {text}")))
+}
+
+/// Reads the first document of `bytes`, with sorted keys; no document at all is null.
+pub(crate) fn to_value(bytes: &[u8]) -> Outcome<Value> {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return error("line 1: did not find expected node content");
+    }
+    utf8::check(bytes).or_else(error)?;
+    // The parser panics where a text in block style, or a backslash in a quoted one, is all that comes before the end.
+    let unended = !bytes.ends_with(b"\n") && (bytes.ends_with(b"\\") || has_block(bytes));
+    let closed;
+    let mut input = if unended {
+        closed = [bytes, b"\n"].concat();
+        closed.as_slice()
+    } else {
+        bytes
+    };
+    let mut parser = Parser::new();
+    parser.set_input_string(&mut input);
+    let end = unended.then(|| String::from_utf8_lossy(bytes).chars().count() as u64);
+    let mut reader = Reader {
+        parser,
+        anchors: HashMap::new(),
+        unfolded: 0,
+        end,
+    };
+    loop {
+        match reader.event()? {
+            EventData::StreamEnd => return Ok(Value::Null),
+            EventData::DocumentStart { tag_directives, .. } if !tag_directives.is_empty() => {
+                return Err(YamlError::Panic("the directive %TAG is not supported"));
+            }
+            EventData::DocumentStart { .. } => break,
+            _ => {}
+        }
+    }
+    let event = reader.event()?;
+    let node = reader.node(event, 0)?;
+    // The library reads one event past the end of the document: what follows must begin with `---`.
+    if !matches!(reader.event()?, EventData::StreamEnd) {
+        reader.event()?;
+    }
+    node.into_json()
+}
+
+/// A value as YAML has it, whose keys may be any words.
+#[derive(Clone, Debug)]
+enum Node {
+    Word(Scalar),
+    Text(String),
+    List(Vec<Node>),
+    Map(BTreeMap<Key, Node>),
+}
+
+/// A key, which keeps what it was before it became text: `5` and `"5"` are two.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Word(String),
+    Text(String),
+    Null,
+    Uint(u64),
+}
+
+impl Key {
+    fn size(&self) -> usize {
+        match self {
+            Self::Word(key) | Self::Text(key) => key.len(),
+            Self::Null | Self::Uint(_) => 1,
+        }
+    }
+
+    /// The text of the key of `value`.
+    fn into_json(self, value: &Node) -> Outcome<String> {
+        let (kind, shown) = match self {
+            Self::Word(key) | Self::Text(key) => return Ok(key),
+            Self::Null => ("%!s(<nil>)", "<nil>".to_owned()),
+            Self::Uint(key) => ("uint64", format!("{key:#x}")),
+        };
+        Err(YamlError::Malformed(format!(
+            "Unsupported map key of type: {kind}, key: {shown}, value: {}",
+            value.go_syntax()
+        )))
+    }
+
+    fn go_syntax(&self) -> String {
+        match self {
+            Self::Word(key) => key.clone(),
+            Self::Text(key) => go_quote(key),
+            Self::Null => "interface {}(nil)".to_owned(),
+            Self::Uint(key) => format!("{key:#x}"),
+        }
+    }
+}
+
+impl Node {
+    /// What holding it costs, about.
+    fn size(&self) -> usize {
+        match self {
+            Self::Word(_) => 1,
+            Self::Text(text) => 1 + text.len(),
+            Self::List(items) => items.iter().map(Self::size).fold(1, usize::saturating_add),
+            Self::Map(entries) => entries
+                .iter()
+                .map(|(key, value)| value.size().saturating_add(1 + key.size()))
+                .fold(1, usize::saturating_add),
+        }
+    }
+
+    fn into_key(self) -> Outcome<Key> {
+        match self {
+            Self::Text(text) => Ok(Key::Text(text)),
+            Self::Word(Scalar::Bool(value)) => Ok(Key::Word(value.to_string())),
+            Self::Word(Scalar::Int(value)) => Ok(Key::Word(value.to_string())),
+            Self::Word(Scalar::Float(value)) => Ok(Key::Word(go_float(value))),
+            Self::Word(Scalar::Uint(value)) => Ok(Key::Uint(value)),
+            Self::Word(Scalar::Null | Scalar::Text) => Ok(Key::Null),
+            Self::List(_) | Self::Map(_) => error(format_args!("invalid map key: {}", self.go_syntax())),
+        }
+    }
+
+    /// `%#v`.
+    fn go_syntax(&self) -> String {
+        match self {
+            Self::Text(text) => go_quote(text),
+            Self::Word(Scalar::Null | Scalar::Text) => "interface {}(nil)".to_owned(),
+            Self::Word(Scalar::Bool(value)) => value.to_string(),
+            Self::Word(Scalar::Int(value)) => value.to_string(),
+            Self::Word(Scalar::Uint(value)) => format!("{value:#x}"),
+            Self::Word(Scalar::Float(value)) => format_float(*value),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(Self::go_syntax).collect();
+                format!("[]interface {{}}{{{}}}", items.join(", "))
+            }
+            Self::Map(entries) => {
+                let entries: Vec<String> = entries
+                    .iter()
+                    .map(|(key, value)| format!("{}:{}", key.go_syntax(), value.go_syntax()))
+                    .collect();
+                format!("map[interface {{}}]interface {{}}{{{}}}", entries.join(", "))
+            }
+        }
+    }
+
+    fn into_json(self) -> Outcome<Value> {
+        Ok(match self {
+            Self::Text(text) => text.into(),
+            Self::Word(Scalar::Null | Scalar::Text) => Value::Null,
+            Self::Word(Scalar::Bool(value)) => value.into(),
+            Self::Word(Scalar::Int(value)) => value.into(),
+            Self::Word(Scalar::Uint(value)) => value.into(),
+            Self::Word(Scalar::Float(value)) => json_float(value)?,
+            Self::List(items) => Value::Array(items.into_iter().map(Self::into_json).collect::<Outcome<_>>()?),
+            Self::Map(entries) => {
+                let mut sorted = BTreeMap::new();
+                for (key, value) in entries {
+                    sorted.insert(key.into_json(&value)?, value.into_json()?);
+                }
+                Value::Object(sorted.into_iter().collect::<Map<_, _>>())
+            }
+        })
+    }
+}
+
+/// A float as JSON has it: one without a fraction is written without a point.
+fn json_float(value: f64) -> Outcome<Value> {
+    let whole = format_float(value).parse::<i64>().ok();
+    match whole.map(Number::from).or_else(|| Number::from_f64(value)) {
+        Some(number) => Ok(Value::Number(number)),
+        None => Err(YamlError::Malformed(format!(
+            "json: unsupported value: {}",
+            if value.is_nan() { "NaN" } else { signed_infinity(value) }
+        ))),
+    }
+}
+
+fn signed_infinity(value: f64) -> &'static str {
+    if value > 0.0 { "+Inf" } else { "-Inf" }
+}
+
+struct Reader<'a> {
+    parser: Parser<&'a mut &'a [u8]>,
+    /// What each anchor stands for; nothing, while that is being read.
+    anchors: HashMap<String, Option<Node>>,
+    unfolded: usize,
+    /// The position of the line break that was added at the end.
+    end: Option<u64>,
+}
+
+/// Whether some line may begin a text in block style.
+fn has_block(bytes: &[u8]) -> bool {
+    bytes.iter().any(|b| matches!(b, b'|' | b'>'))
+}
+
+impl Reader<'_> {
+    fn event(&mut self) -> Outcome<EventData> {
+        // The parser panics on some of what it does not expect; the reference has words for a failure without a name.
+        match catch_unwind(AssertUnwindSafe(|| self.parser.parse())) {
+            Err(_) => error("unknown problem parsing YAML content"),
+            Ok(Ok(Event {
+                data:
+                    EventData::Scalar {
+                        mut value,
+                        anchor,
+                        tag,
+                        plain_implicit,
+                        quoted_implicit,
+                        style,
+                    },
+                end_mark,
+                ..
+            })) => {
+                // A text that ends with the document has no line break there but the added one.
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                if block && self.end.is_some_and(|end| end_mark.index > end) && value.ends_with('\n') {
+                    value.pop();
+                }
+                Ok(EventData::Scalar {
+                    value,
+                    anchor,
+                    tag,
+                    plain_implicit,
+                    quoted_implicit,
+                    style,
+                })
+            }
+            Ok(Ok(event)) => Ok(event.data),
+            Ok(Err(e)) => {
+                // The reference counts lines from 0, and leaves out line 0.
+                let line = [e.problem_mark(), e.context_mark()]
+                    .into_iter()
+                    .flatten()
+                    .map(|mark| mark.line)
+                    .find(|line| *line != 0);
+                match line {
+                    Some(line) => error(format_args!("line {line}: {}", e.problem())),
+                    None => error(e.problem()),
+                }
+            }
+        }
+    }
+
+    fn alias(&mut self, anchor: &str) -> Outcome<Node> {
+        match self.anchors.get(anchor) {
+            None => error(format_args!("unknown anchor '{anchor}' referenced")),
+            Some(None) => error(format_args!("anchor '{anchor}' value contains itself")),
+            Some(Some(node)) => {
+                self.unfolded = self.unfolded.saturating_add(node.size());
+                if self.unfolded > MAX_UNFOLDED {
+                    return error("document contains excessive aliasing");
+                }
+                Ok(node.clone())
+            }
+        }
+    }
+
+    /// The node that begins with `event`.
+    fn node(&mut self, event: EventData, depth: usize) -> Outcome<Node> {
+        if depth > MAX_DEPTH {
+            return error("exceeded max depth");
+        }
+        let anchor = match &event {
+            EventData::Alias { anchor } => return self.alias(&anchor.clone()),
+            EventData::Scalar { anchor, .. }
+            | EventData::SequenceStart { anchor, .. }
+            | EventData::MappingStart { anchor, .. } => anchor.clone(),
+            _ => return error("did not find expected node content"),
+        };
+        if let Some(anchor) = &anchor {
+            self.anchors.insert(anchor.clone(), None);
+        }
+        let node = match event {
+            EventData::Scalar {
+                tag,
+                value,
+                plain_implicit,
+                ..
+            } => scalar(tag.as_deref(), value, plain_implicit)?,
+            EventData::SequenceStart { .. } => {
+                let mut items = Vec::new();
+                loop {
+                    match self.event()? {
+                        EventData::SequenceEnd => break Node::List(items),
+                        event => items.push(self.node(event, depth + 1)?),
+                    }
+                }
+            }
+            _ => self.mapping(depth)?,
+        };
+        if let Some(anchor) = anchor {
+            self.anchors.insert(anchor, Some(node.clone()));
+        }
+        Ok(node)
+    }
+
+    fn mapping(&mut self, depth: usize) -> Outcome<Node> {
+        let mut entries = BTreeMap::new();
+        loop {
+            let event = self.event()?;
+            let merges = match &event {
+                EventData::MappingEnd => return Ok(Node::Map(entries)),
+                EventData::Scalar {
+                    tag,
+                    value,
+                    plain_implicit,
+                    ..
+                } => {
+                    value == "<<"
+                        && (*plain_implicit || tag.as_deref().and_then(|t| t.strip_prefix(TAG_PREFIX)) == Some("merge"))
+                }
+                _ => false,
+            };
+            let key = self.node(event, depth + 1)?;
+            let event = self.event()?;
+            let value = self.node(event, depth + 1)?;
+            if merges {
+                merge(value, &mut entries)?;
+            } else {
+                entries.insert(key.into_key()?, value);
+            }
+        }
+    }
+}
+
+/// Takes over the entries of another map, or of several, of which earlier ones count.
+fn merge(from: Node, entries: &mut BTreeMap<Key, Node>) -> Outcome<()> {
+    const WANTED: &str = "map merge requires map or sequence of maps as the value";
+    match from {
+        Node::Map(others) => entries.extend(others),
+        Node::List(maps) => {
+            for map in maps.into_iter().rev() {
+                match map {
+                    Node::Map(others) => entries.extend(others),
+                    _ => return error(WANTED),
+                }
+            }
+        }
+        _ => return error(WANTED),
+    }
+    Ok(())
+}
+
+fn scalar(tag: Option<&str>, text: String, plain: bool) -> Outcome<Node> {
+    let tag = match tag {
+        None if !plain => return Ok(Node::Text(text)),
+        None => "",
+        Some(tag) => match tag.strip_prefix(TAG_PREFIX) {
+            Some(tag @ ("bool" | "int" | "float" | "null")) => tag,
+            Some("binary") => {
+                return match base64::engine::general_purpose::STANDARD.decode(&text) {
+                    Ok(bytes) => Ok(Node::Text(String::from_utf8_lossy(&bytes).into_owned())),
+                    Err(_) => error("!!binary value contains invalid base64 data"),
+                };
+            }
+            _ => return Ok(Node::Text(text)),
+        },
+    };
+    let word = resolve(&text);
+    let found = match word {
+        Scalar::Null => "null",
+        Scalar::Bool(_) => "bool",
+        Scalar::Int(_) | Scalar::Uint(_) => "int",
+        Scalar::Float(_) => "float",
+        Scalar::Text => "str",
+    };
+    if !tag.is_empty() && tag != found {
+        return error(format_args!("cannot decode !!{found} `{text}` as a !!{tag}"));
+    }
+    Ok(if word == Scalar::Text {
+        Node::Text(text)
+    } else {
+        Node::Word(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case("", Value::Null)]
+    #[case("# nothing", Value::Null)]
+    #[case("kind: ConfigMap\ndata:\n  n: '5'\n  k: v\n", json!({"data": {"false": "5", "k": "v"}, "kind": "ConfigMap"}))]
+    #[case("a: |\n  text", json!({"a": "text"}))]
+    #[case("a: |\n  text\n", json!({"a": "text\n"}))]
+    #[case("a: |+\n  text", json!({"a": "text"}))]
+    #[case("a: >-\n  some\n  text", json!({"a": "some text"}))]
+    #[case("|\n  ?", json!("?"))]
+    #[case("a: |\n  x\n\nb: z", json!({"a": "x\n", "b": "z"}))]
+    #[case("a: 1e6", json!({"a": 1e6}))]
+    #[case("a: 08", json!({"a": 8}))]
+    #[case("a: !!str 5\nb: \"6\"\nc: !!binary aGk=\nd: !x 7", json!({"a": "5", "b": "6", "c": "hi", "d": "7"}))]
+    #[case("a: &x {b: 1}\nc: *x", json!({"a": {"b": 1}, "c": {"b": 1}}))]
+    #[case("a: &x {b: 1, c: 1}\nd:\n  c: 2\n  <<: *x\n  b: 3", json!({"a": {"b": 1, "c": 1}, "d": {"b": 3, "c": 1}}))]
+    #[case("1: a\n1.5: b\nyes: c", json!({"1": "a", "1.5": "b", "true": "c"}))]
+    #[case("a: 1\na: 2", json!({"a": 2}))]
+    #[case("a: 1\n---\nb: 2", json!({"a": 1}))]
+    #[case("{\"a\": [1, null, \"x\\u003c\"]}", json!({"a": [1, null, "x<"]}))]
+    fn yaml_is_read(#[case] text: &str, #[case] tree: Value) {
+        let read = to_value(text.as_bytes()).unwrap();
+        assert_eq!(read.to_string(), tree.to_string());
+    }
+
+    #[rstest]
+    #[case("a: [b\n", "yaml: line 1: did not find expected ',' or ']'")]
+    #[case("a: [b", "yaml: line 1: did not find expected ',' or ']'")]
+    #[case("a: b: c", "yaml: mapping values are not allowed in this context")]
+    #[case("a:\n\tb: c", "yaml: line 1: found character that cannot start any token")]
+    #[case("a: *x", "yaml: unknown anchor 'x' referenced")]
+    #[case("a: &x [*x]", "yaml: anchor 'x' value contains itself")]
+    #[case("<<: 5", "yaml: map merge requires map or sequence of maps as the value")]
+    #[case("a: !!int x", "yaml: cannot decode !!str `x` as a !!int")]
+    #[case("a: .nan", "json: unsupported value: NaN")]
+    #[case("a: 'b", "yaml: found unexpected end of stream")]
+    #[case("a: b\n...\nc: d", "yaml: line 2: did not find expected <document start>")]
+    #[case(" a: b\nc: d", "yaml: line 1: did not find expected <document start>")]
+    #[case("{}: x", "yaml: invalid map key: map[interface {}]interface {}{}")]
+    #[case("[a, 1, ~]: x", "yaml: invalid map key: []interface {}{\"a\", 1, interface {}(nil)}")]
+    #[case("null: z", "Unsupported map key of type: %!s(<nil>), key: <nil>, value: \"z\"")]
+    #[case("%TAG ! x:\n---\na: b", "yaml: the directive %TAG is not supported")]
+    fn malformed_yaml_is_refused_in_the_reference_words(#[case] text: &str, #[case] problem: &str) {
+        assert_eq!(to_value(text.as_bytes()).unwrap_err().to_string(), problem);
+    }
+
+    #[test]
+    fn a_text_in_utf_16_is_refused() {
+        let refused = to_value(b"\xff\xfea\0:\0 \0b\0").unwrap_err();
+        assert_eq!(refused.to_string(), "yaml: line 1: did not find expected node content");
+    }
+
+    #[test]
+    fn another_document_is_ignored() {
+        assert_eq!(to_value(b"a: b\n---\nc: d"), Ok(json!({"a": "b"})));
+        assert_eq!(to_value(b"a: b\n...\n"), Ok(json!({"a": "b"})));
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        assert_eq!(
+            to_value("[".repeat(100_000).as_bytes()).unwrap_err().to_string(),
+            "yaml: exceeded max depth"
+        );
+    }
+
+    #[test]
+    fn what_aliases_unfold_to_is_bounded() {
+        let mut text = "a0: &a0 [xxxxxxxxxx]\n".to_owned();
+        for level in 1..30 {
+            let below = format!("*a{}", level - 1);
+            text += &format!("a{level}: &a{level} [{below}, {below}, {below}, {below}]\n");
+        }
+        assert_eq!(
+            to_value(text.as_bytes()).unwrap_err().to_string(),
+            "yaml: document contains excessive aliasing"
+        );
+    }
+}

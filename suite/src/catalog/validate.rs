@@ -1,0 +1,56 @@
+//! Checks of a case's data: what cannot be played is refused when the catalog is read.
+
+use http::Method;
+
+use super::expect::StatusWord;
+use super::{Action, Body, CaseData, Kind, Profile};
+
+/// Why a case cannot be played, if so.
+pub(super) fn validate(kind: &Kind, case: &CaseData) -> Result<(), String> {
+    if case.requirement.is_empty() {
+        return Err("it has no requirement".to_owned());
+    }
+    if let Some(word @ StatusWord::Word(text)) = &case.expect.status
+        && Profile::Documented.status(word).is_none()
+    {
+        return Err(format!("unknown status word {text:?}"));
+    }
+    if case.body.as_ref().is_some_and(|body| sources(body) != 1) {
+        return Err("a body has exactly one of sample, current, resource, patch, json, text and bytes".to_owned());
+    }
+    if !case.given.is_empty() && (kind.path.is_none() || kind.sample.is_none()) {
+        return Err(format!("the kind {} has no sample", kind.name));
+    }
+    if case.socket.is_some() && (case.body.is_some() || case.expect.events.is_some()) {
+        return Err("a WebSocket case has neither body nor events".to_owned());
+    }
+    let not_a_request = |request: &str| {
+        request
+            .split_once(' ')
+            .is_none_or(|(method, _)| method.parse::<Method>().is_err())
+    };
+    if let Some(step) = case.setup.iter().find(|step| not_a_request(&step.request)) {
+        return Err(format!("{:?} is not METHOD PATH", step.request));
+    }
+    let mut letters = case.before.iter().chain(&case.during).map(Action::letter);
+    match letters.find(|letter| !case.given.contains_key(*letter)) {
+        Some(unknown) => Err(format!("unknown object {unknown:?}")),
+        None => Ok(()),
+    }
+}
+
+/// How many sources of a body are set.
+fn sources(body: &Body) -> usize {
+    [
+        body.sample.is_some(),
+        body.current.is_some(),
+        body.resource,
+        body.patch.is_some(),
+        body.json.is_some(),
+        body.text.is_some(),
+        body.bytes.is_some(),
+    ]
+    .into_iter()
+    .filter(|set| *set)
+    .count()
+}

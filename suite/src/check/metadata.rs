@@ -1,0 +1,167 @@
+//! The system fields of an object: what every object has, whatever its kind.
+//!
+//! Source of semantics: the recorded server; the texts are silent, so every mismatch is a `should`.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Mismatch, pretty};
+use crate::catalog::Level;
+
+/// What is known of an object before it is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Name.
+    pub name: String,
+    /// Namespace; `None` for an object of the cluster.
+    pub namespace: Option<String>,
+    /// Path of the object.
+    pub path: String,
+}
+
+/// Checks name, namespace, uid, resource version, creation time and self link of an object.
+pub fn system_fields(identity: &Identity, object: &Value) -> Vec<Mismatch> {
+    let field = |name: &str| object.pointer(&format!("/metadata/{name}"));
+    let text = |name: &str| field(name).and_then(Value::as_str).unwrap_or_default();
+    let shown = |name: &str| field(name).map_or_else(|| "nothing".to_owned(), pretty);
+    let mut found = Vec::new();
+    let mut check = |name: &str, fine: bool, expected: &str| {
+        if !fine {
+            found.push(Mismatch::new(format!("/metadata/{name}"), expected, shown(name)).at(Level::Should));
+        }
+    };
+    check("name", text("name") == identity.name, &identity.name);
+    match &identity.namespace {
+        Some(namespace) => check("namespace", text("namespace") == namespace, namespace),
+        None => check("namespace", text("namespace").is_empty(), "nothing"),
+    }
+    check("uid", !text("uid").is_empty(), "a uid");
+    check(
+        "resourceVersion",
+        number(text("resourceVersion")).is_some(),
+        "a number as a string",
+    );
+    check("selfLink", text("selfLink") == identity.path, &identity.path);
+    let created = text("creationTimestamp").parse::<Timestamp>();
+    check("creationTimestamp", created.is_ok(), "a time as RFC 3339 has it");
+    found
+}
+
+/// A resource version as a number.
+pub fn number(version: &str) -> Option<u64> {
+    version.parse().ok()
+}
+
+/// Whether a resource version is later than another. Versions that are no numbers are only compared for equality.
+pub fn is_later(version: &str, than: &str) -> bool {
+    match (number(version), number(than)) {
+        (Some(version), Some(than)) => version > than,
+        _ => !version.is_empty() && version != than,
+    }
+}
+
+/// Checks the metadata of a list: its version, its path, and that no item is later or occurs twice.
+pub fn list_metadata(path: &str, namespace: Option<&str>, list: &Value) -> Vec<Mismatch> {
+    let text = |value: &Value, pointer: &str| {
+        value
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let version = text(list, "/metadata/resourceVersion");
+    let mut found = Vec::new();
+    if number(&version).is_none() {
+        found.push(Mismatch::new(
+            "/metadata/resourceVersion",
+            "a number as a string",
+            &version,
+        ));
+    }
+    let link = text(list, "/metadata/selfLink");
+    if link != path {
+        found.push(Mismatch::new("/metadata/selfLink", path, link));
+    }
+    let mut uids = std::collections::BTreeSet::new();
+    for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
+        let name = text(item, "/metadata/name");
+        let of_item = text(item, "/metadata/resourceVersion");
+        if number(&of_item).is_some() && is_later(&of_item, &version) {
+            let expected = format!("a version up to the list's {version}");
+            found.push(Mismatch::new(format!("version of item {name}"), expected, of_item));
+        }
+        let uid = text(item, "/metadata/uid");
+        if !uid.is_empty() && !uids.insert(uid.clone()) {
+            found.push(Mismatch::new(format!("uid of item {name}"), "a uid of its own", uid));
+        }
+        if let Some(namespace) = namespace
+            && text(item, "/metadata/namespace") != namespace
+        {
+            let about = "namespace of an item";
+            found.push(Mismatch::new(about, namespace, text(item, "/metadata/namespace")));
+        }
+    }
+    found.into_iter().map(|mismatch| mismatch.at(Level::Should)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity {
+            name: "a".to_owned(),
+            namespace: Some("n".to_owned()),
+            path: "/api/v1/namespaces/n/pods/a".to_owned(),
+        }
+    }
+
+    fn object() -> Value {
+        json!({"metadata": {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7",
+               "selfLink": "/api/v1/namespaces/n/pods/a", "creationTimestamp": "2016-03-01T10:00:00Z"}})
+    }
+
+    #[test]
+    fn an_object_with_all_system_fields_passes() {
+        assert_eq!(system_fields(&identity(), &object()), []);
+    }
+
+    #[rstest]
+    #[case("name", json!("b"))]
+    #[case("namespace", json!("m"))]
+    #[case("uid", json!(""))]
+    #[case("resourceVersion", json!(7))]
+    #[case("resourceVersion", json!("v7"))]
+    #[case("selfLink", json!("/api/v1/pods/a"))]
+    #[case("creationTimestamp", json!("yesterday"))]
+    fn an_object_with_another_system_field_fails(#[case] field: &str, #[case] value: Value) {
+        let mut object = object();
+        object["metadata"][field] = value;
+        assert_eq!(system_fields(&identity(), &object).len(), 1);
+    }
+
+    #[test]
+    fn later_is_a_matter_of_numbers() {
+        assert!(is_later("10", "9") && !is_later("9", "10") && !is_later("9", "9"));
+        assert!(is_later("b", "a") && !is_later("", "a"));
+    }
+
+    #[rstest]
+    #[case::no_version("/metadata/resourceVersion", json!("x"))]
+    #[case::older_than_an_item("/metadata/resourceVersion", json!("3"))]
+    #[case::path("/metadata/selfLink", json!("/api/v1/pods"))]
+    #[case::twice("/items/1/metadata/uid", json!("u"))]
+    #[case::other_namespace("/items/1/metadata/namespace", json!("m"))]
+    fn a_list_with_other_metadata_fails(#[case] pointer: &str, #[case] value: Value) {
+        let path = "/api/v1/namespaces/n/pods";
+        let item = |uid: &str, version: &str| json!({"metadata": {"name": uid, "namespace": "n", "uid": uid, "resourceVersion": version}});
+        let mut list =
+            json!({"metadata": {"resourceVersion": "9", "selfLink": path}, "items": [item("u", "7"), item("v", "8")]});
+        assert_eq!(list_metadata(path, Some("n"), &list), []);
+        *list.pointer_mut(pointer).unwrap() = value;
+        assert_ne!(list_metadata(path, Some("n"), &list), []);
+    }
+}

@@ -1,0 +1,182 @@
+//! Results of a run as JSON lines: reading, comparing and merging them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// Why results cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: std::io::Error,
+    },
+    /// A line is no event of a run.
+    #[error("{}: line {line} is no event of a run: {reason}", path.display())]
+    Line {
+        /// File.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Trials of one or several runs, by id. Of a trial that occurs twice, the one that was played counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Results {
+    started: Value,
+    trials: BTreeMap<String, Value>,
+}
+
+impl Results {
+    /// Reads the JSON lines that `conformance --json` writes.
+    ///
+    /// # Errors
+    /// If the file cannot be read or a line is no event.
+    pub fn read(path: &Path) -> Result<Self, ResultsError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ResultsError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        let mut results = Self::default();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let malformed = |reason: String| ResultsError::Line {
+                path: path.to_owned(),
+                line: number + 1,
+                reason,
+            };
+            let event: Value = serde_json::from_str(line).map_err(|error| malformed(error.to_string()))?;
+            match event.get("event").and_then(Value::as_str) {
+                Some("started") => results.started = event,
+                Some("finished") => {}
+                Some("trial") => results.add(event),
+                _ => return Err(malformed("it has no known event".to_owned())),
+            }
+        }
+        Ok(results)
+    }
+
+    fn add(&mut self, trial: Value) {
+        let Some(id) = trial.get("id").and_then(Value::as_str).map(str::to_owned) else {
+            return;
+        };
+        let played = |trial: &Value| !matches!(verdict(trial), "skipped" | "pending");
+        match self.trials.get(&id) {
+            Some(known) if played(known) => {}
+            _ => {
+                self.trials.insert(id, trial);
+            }
+        }
+    }
+
+    /// Adds the trials of another part of the same run.
+    pub fn merge(&mut self, part: Self) {
+        if self.started.is_null() {
+            self.started = part.started;
+        }
+        part.trials.into_values().for_each(|trial| self.add(trial));
+    }
+
+    /// Ids of the trials that failed.
+    pub fn failed(&self) -> Vec<String> {
+        let failed = |(_, trial): &(&String, &Value)| verdict(trial) == "failed";
+        self.trials.iter().filter(failed).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// The results as JSON lines.
+    pub fn to_lines(&self) -> String {
+        let mut started = self.started.clone();
+        if let Some(fields) = started.as_object_mut() {
+            fields.insert("trials".to_owned(), self.trials.len().into());
+        }
+        let count = |word: &str| self.trials.values().filter(|trial| verdict(trial) == word).count();
+        let finished = serde_json::json!({
+            "event": "finished", "trials": self.trials.len(), "passed": count("passed"), "failed": count("failed"),
+            "known": count("known-failure"), "absent": count("absent"), "pending": count("pending"), "skipped": count("skipped"),
+        });
+        let mut text = format!("{started}\n");
+        for trial in self.trials.values() {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{trial}");
+        }
+        let _ = writeln!(text, "{finished}");
+        text
+    }
+
+    /// What differs from older results, a line a trial, and whether a trial got worse.
+    pub fn diff(&self, older: &Self) -> (String, bool) {
+        let mut text = String::new();
+        let mut worse = false;
+        let ids: std::collections::BTreeSet<&String> = self.trials.keys().chain(older.trials.keys()).collect();
+        for id in ids {
+            let word = |results: &Self| results.trials.get(id).map_or("missing", verdict).to_owned();
+            let (before, after) = (word(older), word(self));
+            if before != after {
+                worse |= after == "failed" || before == "passed";
+                let _ = writeln!(text, "{before:>13} -> {after:13} {id}");
+            }
+        }
+        if text.is_empty() {
+            text.push_str("no trial has another verdict\n");
+        }
+        (text, worse)
+    }
+}
+
+fn verdict(trial: &Value) -> &str {
+    trial.get("verdict").and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn results(trials: &[(&str, &str)]) -> Results {
+        let mut results = Results::default();
+        for (id, verdict) in trials {
+            results.add(json!({"event": "trial", "id": id, "verdict": verdict}));
+        }
+        results
+    }
+
+    #[test]
+    fn a_difference_is_a_trial_with_another_verdict() {
+        let older = results(&[("a", "passed"), ("b", "failed"), ("c", "passed")]);
+        let newer = results(&[("a", "failed"), ("b", "passed"), ("c", "passed")]);
+        let (text, worse) = newer.diff(&older);
+        assert!(
+            worse && text.contains("passed -> failed        a") && !text.contains(" c\n"),
+            "{text}"
+        );
+        assert!(!older.diff(&older).1);
+    }
+
+    #[test]
+    fn of_a_trial_in_two_parts_the_played_one_counts() {
+        let mut merged = results(&[("a", "skipped"), ("b", "failed")]);
+        merged.merge(results(&[("a", "passed"), ("b", "skipped")]));
+        assert_eq!(merged, results(&[("a", "passed"), ("b", "failed")]));
+        assert_eq!(merged.failed(), ["b"]);
+    }
+
+    #[test]
+    fn merged_lines_are_read_again() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut whole = results(&[("a", "passed")]);
+        whole.started = json!({"event": "started", "trials": 1});
+        std::fs::write(file.path(), whole.to_lines()).unwrap();
+        assert_eq!(Results::read(file.path()).unwrap(), whole);
+        std::fs::write(file.path(), "{}\n").unwrap();
+        assert!(Results::read(file.path()).is_err());
+    }
+}

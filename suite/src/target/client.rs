@@ -1,0 +1,55 @@
+//! HTTP clients that present credentials.
+
+use std::time::Duration;
+
+use base64::Engine;
+use http::HeaderValue;
+
+use super::{Credentials, TargetError};
+
+/// Time limit of a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// The innermost cause of an error.
+pub(super) fn reason(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+/// A client that presents credentials.
+pub(crate) fn client(credentials: &Credentials) -> Result<reqwest::Client, TargetError> {
+    let failed = |error: reqwest::Error| TargetError::Client(reason(&error));
+    // The first to install a provider wins; it is the same one for everybody.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .no_proxy()
+        .http1_only()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .user_agent(concat!("stuntdouble/", env!("CARGO_PKG_VERSION")));
+    if let Some(authorities) = &credentials.authorities {
+        builder = builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities).map_err(failed)?);
+    }
+    if let Some(identity) = &credentials.identity {
+        builder = builder.identity(reqwest::Identity::from_pem(identity).map_err(failed)?);
+    }
+    if credentials.insecure {
+        builder = builder.tls_danger_accept_invalid_certs(true);
+    }
+    builder.build().map_err(failed)
+}
+
+pub(super) fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>, TargetError> {
+    let value = match (&credentials.token, &credentials.basic) {
+        (Some(token), _) => format!("Bearer {token}"),
+        (None, Some(basic)) => format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(basic)),
+        (None, None) => return Ok(None),
+    };
+    let mut value = HeaderValue::from_str(&value)
+        .map_err(|_| TargetError::Client("the credentials hold what a header cannot".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}

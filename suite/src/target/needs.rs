@@ -1,0 +1,90 @@
+//! What a target offers: capabilities that cases need, and kinds that it serves.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::StatusCode;
+use serde_json::Value;
+use tokio::sync::{Mutex, OnceCell};
+
+use super::{Target, TargetError};
+use crate::catalog::{Credential, Kind, Need};
+use crate::request::Request;
+
+/// What is known of a target's offers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Offers {
+    /// Objects of the whole cluster may be created.
+    cluster_objects: bool,
+    /// Whether a collection is served, by its path, once it was asked for.
+    collections: Arc<Mutex<BTreeMap<String, Arc<OnceCell<bool>>>>>,
+}
+
+impl Target {
+    /// The same target, in which objects of the whole cluster may be created.
+    pub fn allowing_cluster_objects(mut self) -> Self {
+        self.offers.cluster_objects = true;
+        self
+    }
+
+    /// Why a case with these needs cannot be played, if so.
+    pub fn missing_need(&self, trial: &str, needs: &[Need], credential: Option<Credential>) -> Option<String> {
+        if let Some(recorded) = &self.recorded {
+            return (!recorded.has(trial)).then(|| "it is not on the cassette".to_owned());
+        }
+        let reason = |need: &Need| match need {
+            Need::Backend if self.backend_address.is_none() => {
+                Some("it needs a backend that the target's proxy reaches; --backend says where one is")
+            }
+            Need::Container if self.embedded.is_none() => {
+                Some("it needs a pod with a running container, which only the simulator is known to have")
+            }
+            Need::ClusterObjects if self.embedded.is_none() && !self.offers.cluster_objects => {
+                Some("it creates objects of the whole cluster; --allow-cluster-wide plays it")
+            }
+            Need::NamespaceController if self.embedded.is_none() => {
+                Some("it needs a namespace controller, which only the simulator is known to have")
+            }
+            Need::LogLines if self.embedded.is_none() && !self.logs.may_be_loaded => {
+                Some("it loads log lines; --seed-logs allows it and removes them afterwards")
+            }
+            Need::Clock if self.embedded.is_none() => Some("it needs the simulator's clock"),
+            _ => None,
+        };
+        let client = |credential| self.credential_clients.as_ref()?.client_for(credential);
+        let lacking = needs.iter().find_map(reason);
+        let unknown = credential.is_some_and(|credential| client(credential).is_none());
+        let reason =
+            lacking.or(unknown.then_some("it needs a server that asks for credentials, and these credentials"));
+        reason.map(str::to_owned)
+    }
+
+    /// Whether the target does not serve a kind: its collection gives 404 or 405, and discovery does not list it.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub async fn absent(&self, kind: &Kind) -> Result<bool, TargetError> {
+        let Some(template) = kind.path.as_deref().filter(|_| self.recorded.is_none()) else {
+            return Ok(false);
+        };
+        let path = template.replace("{namespace}", "default");
+        let known = Arc::clone(self.offers.collections.lock().await.entry(path.clone()).or_default());
+        let served = known.get_or_try_init(async || {
+            let status = self.send(&Request::get(&path)).await?.status;
+            let missing = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].map(|status| status.as_u16());
+            Ok::<_, TargetError>(!missing.contains(&status) || self.discovers(&path, &kind.plural).await?)
+        });
+        served.await.map(|served| !served)
+    }
+
+    /// Whether discovery lists the resource of a collection.
+    async fn discovers(&self, collection: &str, plural: &str) -> Result<bool, TargetError> {
+        let group = if collection.starts_with("/api/") { 3 } else { 4 };
+        let path: Vec<&str> = collection.split('/').take(group).collect();
+        let answer = self.send(&Request::get(path.join("/"))).await?;
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let resources = body.get("resources").and_then(Value::as_array);
+        let named = |resource: &Value| resource.get("name").and_then(Value::as_str) == Some(plural);
+        Ok(answer.status == 200 && resources.is_some_and(|resources| resources.iter().any(named)))
+    }
+}

@@ -1,0 +1,113 @@
+//! A response whose body is read as it comes.
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use serde_json::Value;
+
+use super::client::reason;
+use super::{BODY, TargetError};
+use crate::check::Answer;
+
+/// A response of which the head has been read.
+#[derive(Debug)]
+pub struct Stream {
+    /// The status code.
+    pub status: u16,
+    /// The Content-Type header.
+    pub content_type: Option<String>,
+    /// All headers.
+    pub headers: HeaderMap,
+    response: reqwest::Response,
+    request: String,
+    unread: BytesMut,
+}
+
+impl Stream {
+    pub(super) fn of(response: reqwest::Response, request: String) -> Self {
+        let content_type = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|v| v.to_str().ok())
+            .map(str::to_owned);
+        let headers = response.headers().clone();
+        Self {
+            status: response.status().as_u16(),
+            content_type,
+            headers,
+            response,
+            request,
+            unread: BytesMut::new(),
+        }
+    }
+
+    /// The answer with its whole body.
+    pub(super) async fn whole(mut self) -> Result<Answer, TargetError> {
+        let mut body = BytesMut::new();
+        while let Some(chunk) = self.chunk().await? {
+            if body.len() + chunk.len() > BODY {
+                return Err(TargetError::TooLarge(self.request));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer {
+            status: self.status,
+            content_type: self.content_type,
+            headers: self.headers,
+            body: body.freeze(),
+        })
+    }
+
+    /// The next piece of the body; none at its end.
+    async fn chunk(&mut self) -> Result<Option<Bytes>, TargetError> {
+        let unreachable = |error: reqwest::Error| TargetError::Unreachable {
+            request: self.request.clone(),
+            reason: reason(&error),
+        };
+        self.response.chunk().await.map_err(unreachable)
+    }
+
+    /// The next JSON value of the body; none at its end. Waits as long as it takes.
+    ///
+    /// # Errors
+    /// If the body breaks off, is no sequence of JSON values, or a value is larger than anybody should read.
+    pub async fn next(&mut self) -> Result<Option<Value>, TargetError> {
+        loop {
+            if let Some(value) = self.buffered()? {
+                return Ok(Some(value));
+            }
+            match self.chunk().await? {
+                Some(chunk) if self.unread.len() + chunk.len() > BODY => {
+                    return Err(TargetError::TooLarge(self.request.clone()));
+                }
+                Some(chunk) => self.unread.extend_from_slice(&chunk),
+                None if self.unread.iter().all(u8::is_ascii_whitespace) => return Ok(None),
+                None => {
+                    let reason = "it breaks off in the middle of one".to_owned();
+                    return Err(TargetError::Stream {
+                        request: self.request.clone(),
+                        reason,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The next whole value among the bytes that were read.
+    fn buffered(&mut self) -> Result<Option<Value>, TargetError> {
+        let mut values = serde_json::Deserializer::from_slice(&self.unread).into_iter::<Value>();
+        match values.next() {
+            None => Ok(None),
+            Some(Ok(value)) => {
+                let read = values.byte_offset();
+                drop(self.unread.split_to(read));
+                Ok(Some(value))
+            }
+            Some(Err(error)) if error.is_eof() => Ok(None),
+            Some(Err(error)) => Err(TargetError::Stream {
+                request: self.request.clone(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+}

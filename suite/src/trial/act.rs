@@ -1,0 +1,157 @@
+//! Actions of a trial on its environment: setting it up, and changing objects.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::build_request;
+use super::environment::{Environment, EnvironmentError};
+use crate::catalog::{Action, Part, Step};
+use crate::request::{Request, merge};
+
+use super::run::deletion;
+
+/// Attempts of a write that conflicts with somebody else's.
+const CONFLICT_RETRIES: usize = 5;
+/// Attempts of a creation that the cluster is not ready for, and the pause between them.
+const NOT_READY: (usize, Duration) = (50, Duration::from_millis(100));
+
+impl Environment<'_> {
+    /// Creates the objects of the case and makes its set-up requests.
+    pub(super) async fn set_up(&self) -> Result<(), EnvironmentError> {
+        for (letter, precondition) in &self.case().data.given {
+            if !precondition.later {
+                self.create(letter).await?;
+            }
+        }
+        for step in &self.case().data.setup {
+            self.take(step).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes a set-up request. What it creates is removed in the end.
+    async fn take(&self, step: &Step) -> Result<(), EnvironmentError> {
+        let (method, path) = step.request.split_once(' ').unwrap_or(("GET", &step.request));
+        let unknown = |_| EnvironmentError::Case(format!("unknown method {method:?}"));
+        let method: Method = method.parse().map_err(unknown)?;
+        let mut request = Request::new(method, self.bindings().fill(path)?);
+        if let Some(body) = &step.body {
+            let body = build_request::bytes(self, body, &request.path).await?;
+            let mut value: Value = serde_json::from_slice(&body).unwrap_or_default();
+            if request.method == Method::POST {
+                self.label(&mut value);
+            }
+            request = request.with_body("application/json", value.to_string());
+        }
+        let done = self.must(&request).await?;
+        if request.method == Method::POST
+            && let Some(name) = done.pointer("/metadata/name").and_then(Value::as_str)
+        {
+            self.created(format!("{}/{name}", request.path));
+        }
+        for (name, pointer) in &step.save {
+            let value = match done.pointer(pointer) {
+                Some(Value::String(text)) => text.clone(),
+                Some(value) => value.to_string(),
+                None => return Err(EnvironmentError::Case(format!("{} has no {pointer}", step.request))),
+            };
+            self.save(name, value);
+        }
+        self.remember(&done);
+        Ok(())
+    }
+
+    /// Carries out an action.
+    pub(super) async fn act(&self, action: &Action) -> Result<(), EnvironmentError> {
+        let labelled = |key: &str, value: &str| {
+            let labels: BTreeMap<&str, &str> = BTreeMap::from([(key, value)]);
+            json!({"metadata": {"labels": labels}})
+        };
+        match action {
+            Action::Create(letter) => self.create(letter).await,
+            Action::Change(letter) => {
+                let change = self.part(letter, Part::Change)?;
+                self.replace(letter, &change).await
+            }
+            Action::Relabel(letter) => self.replace(letter, &labelled("relabelled", "yes")).await,
+            Action::Label(letter, key, value) => self.replace(letter, &labelled(key, value)).await,
+            Action::Churn(letter, times) => {
+                for time in 0..*times {
+                    self.replace(letter, &labelled("churned", &time.to_string())).await?;
+                }
+                Ok(())
+            }
+            Action::Delete(letter) | Action::Remove(letter) => {
+                let request = deletion(self.path_of(letter)?);
+                self.must(&request).await.map(drop)
+            }
+        }
+    }
+
+    async fn create(&self, letter: &str) -> Result<(), EnvironmentError> {
+        let object = self.part(letter, Part::Sample)?;
+        let request = json_request(Method::POST, self.collection_of(&self.object_of(letter)?)?, &object);
+        let (attempts, pause) = NOT_READY;
+        for _ in 0..attempts {
+            let answer = self.send(&request).await?;
+            // A new namespace gets its service account some time after its creation.
+            if answer.status == 403 && answer.text().contains("retry") {
+                tokio::time::sleep(pause).await;
+                continue;
+            }
+            return self.created_object(
+                &EnvironmentError::object(self.target(), &request, &answer)?,
+                &request,
+                &answer,
+            );
+        }
+        let answer = self.send(&request).await?;
+        self.created_object(
+            &EnvironmentError::object(self.target(), &request, &answer)?,
+            &request,
+            &answer,
+        )
+    }
+
+    /// Remembers a created object, if it is one.
+    fn created_object(
+        &self,
+        object: &Value,
+        request: &Request,
+        answer: &crate::check::Answer,
+    ) -> Result<(), EnvironmentError> {
+        if object
+            .pointer("/metadata/name")
+            .and_then(Value::as_str)
+            .is_none_or(str::is_empty)
+        {
+            return Err(EnvironmentError::not_an_object(self.target(), request, answer));
+        }
+        self.remember(object);
+        Ok(())
+    }
+
+    async fn replace(&self, letter: &str, change: &Value) -> Result<(), EnvironmentError> {
+        let path = self.path_of(letter)?;
+        let mut attempt = 0;
+        loop {
+            let mut object = self.current(letter).await?;
+            merge(&mut object, change);
+            let request = json_request(Method::PUT, path.clone(), &object);
+            let answer = self.send(&request).await?;
+            attempt += 1;
+            if answer.status == 409 && attempt < CONFLICT_RETRIES {
+                continue;
+            }
+            self.remember(&EnvironmentError::object(self.target(), &request, &answer)?);
+            return Ok(());
+        }
+    }
+}
+
+fn json_request(method: Method, path: String, body: &Value) -> Request {
+    Request::new(method, path).with_body("application/json", body.to_string())
+}

@@ -1,0 +1,132 @@
+//! The state of objects after the answer.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::Value;
+
+use super::environment::{Environment, EnvironmentError};
+use super::{inspect, verify};
+use crate::catalog::profile::ExpectedStatus;
+use crate::catalog::{After, Level, ObjectState, Part, PartialState};
+use crate::check::{self, Answer, Mismatch};
+use crate::request::Request;
+
+/// Interval between looks at a state that takes time.
+const POLL: Duration = Duration::from_millis(50);
+
+/// The checks of a case: its own, or what every write implies. What was written can be read, and what was refused has
+/// changed nothing.
+pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &Answer) -> Vec<(After, Level)> {
+    let data = &environment.case().data;
+    let case: Vec<(After, Level)> = data.after.iter().map(|after| (after.clone(), Level::Must)).collect();
+    let template = &environment.case().operation.path;
+    let writes = [Method::POST, Method::PUT, Method::PATCH].contains(&request.method);
+    let of_object = template.ends_with("{name}") || environment.case().kind.path.as_deref() == Some(template);
+    let of_kind = environment
+        .case()
+        .kind
+        .path
+        .as_deref()
+        .is_some_and(|path| template.starts_with(path));
+    if !case.is_empty() || !writes || !of_kind || !data.setup.is_empty() || data.race.is_some() {
+        return case;
+    }
+    let Some((letter, precondition)) = data.given.first() else {
+        return case;
+    };
+    let state = if answer.status >= 400 && precondition.later {
+        ObjectState::Gone(letter.clone())
+    } else if answer.status >= 400 && !environment.versions(letter).is_empty() {
+        ObjectState::Unchanged(letter.clone())
+    } else if of_object && data.expect.generated.is_none() && !environment.versions(letter).is_empty() {
+        ObjectState::There(letter.clone())
+    } else {
+        return case;
+    };
+    vec![(After::State(state), Level::Should)]
+}
+
+/// Checks a state. Returns the mismatch and the request that shows it.
+pub(super) async fn check(
+    environment: &Environment<'_>,
+    after: &After,
+) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
+    let wait = match after {
+        After::Contains(state) => Duration::from_secs(state.within),
+        After::State(_) => Duration::ZERO,
+    };
+    let deadline = tokio::time::Instant::now() + wait;
+    loop {
+        match look(environment, after).await? {
+            Some(_) if tokio::time::Instant::now() < deadline => tokio::time::sleep(POLL).await,
+            found => return Ok(found),
+        }
+    }
+}
+
+async fn look(environment: &Environment<'_>, after: &After) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
+    let letter = match after {
+        After::Contains(state) => &state.read,
+        After::State(
+            ObjectState::There(x)
+            | ObjectState::Gone(x)
+            | ObjectState::Leaving(x)
+            | ObjectState::Unchanged(x)
+            | ObjectState::Changed(x)
+            | ObjectState::Status(x),
+        ) => x,
+    };
+    let path = match after {
+        After::Contains(PartialState { at: Some(path), .. }) => environment.bindings().fill(path)?,
+        _ => environment.path_of(letter)?,
+    };
+    let (request, answer) = environment.read(path).await?;
+    let object: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let unlike = |code| Some(verify::status(ExpectedStatus::Code(code), &answer));
+    let found = match (after, answer.status) {
+        (After::State(ObjectState::Gone(_) | ObjectState::Leaving(_)), 404) => None,
+        (After::State(ObjectState::Gone(_)), _) => unlike(404),
+        (After::Contains(PartialState { contains: None, .. }), 404) => None,
+        (
+            After::Contains(PartialState {
+                contains: None, absent, ..
+            }),
+            _,
+        ) if absent.is_empty() => unlike(404),
+        (_, code) if code != 200 => unlike(200),
+        (After::State(ObjectState::Leaving(_)), _) => {
+            check::pointer_presence("/metadata/deletionTimestamp", true, &object)
+        }
+        (After::State(ObjectState::There(_) | ObjectState::Unchanged(_)), _) => {
+            inspect::same(environment, letter, &object)
+        }
+        (After::State(ObjectState::Changed(_)), _) => {
+            let changed = inspect::parts(environment, letter, &[Part::Sample, Part::Change])?;
+            check::contains("object", &changed, &object)
+        }
+        (After::State(ObjectState::Status(_)), _) => {
+            check::contains("object", &environment.part(letter, Part::Status)?, &object)
+        }
+        (After::Contains(state), _) => partial(environment, state, &object)?,
+    };
+    Ok(found.map(|mut mismatch| {
+        mismatch.about = format!("afterwards, {}", mismatch.about);
+        (mismatch, request.curl(environment.target().base()))
+    }))
+}
+
+fn partial(
+    environment: &Environment<'_>,
+    state: &PartialState,
+    object: &Value,
+) -> Result<Option<Mismatch>, EnvironmentError> {
+    if let Some(contains) = &state.contains {
+        let expected = environment.bindings().fill_value(contains)?;
+        if let Some(mismatch) = check::contains("object", &expected, object) {
+            return Ok(Some(mismatch));
+        }
+    }
+    let there = |pointer: &String| check::pointer_presence(pointer, false, object);
+    Ok(state.absent.iter().find_map(there))
+}

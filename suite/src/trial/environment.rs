@@ -1,0 +1,437 @@
+//! The environment of one trial: its namespaces, its objects, and what the server returned about them.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::run::{LABEL, Run, deletion};
+use crate::catalog::{Case, Level, Part, Precondition, Scope};
+use crate::check::{Answer, Mismatch, WrittenObjects, clipped, is_later, number};
+use crate::request::{Bindings, Request, UnboundName, merge};
+use crate::target::{Target, TargetError};
+
+/// Number of set-up requests that a failure shows.
+const STEPS: usize = 20;
+
+/// Why an environment could not be set up or used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EnvironmentError {
+    /// The target did not answer.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The target refused a request that must succeed.
+    #[error("{request} returned {status}, expected 200: {body}\n{curl}")]
+    Refused {
+        request: String,
+        status: u16,
+        body: String,
+        curl: String,
+    },
+    /// The target returned something other than an object.
+    #[error("{request} returned no object: {body}\n{curl}")]
+    NoObject {
+        request: String,
+        body: String,
+        curl: String,
+    },
+    /// The case uses a name that is not bound.
+    #[error(transparent)]
+    Unbound(#[from] UnboundName),
+    /// The case cannot be played.
+    #[error("the case cannot be played: {0}")]
+    Case(String),
+}
+
+impl EnvironmentError {
+    /// The object that an answer of success holds.
+    pub(super) fn object(target: &Target, request: &Request, answer: &Answer) -> Result<Value, Self> {
+        if !(200..300).contains(&answer.status) {
+            return Err(Self::Refused {
+                request: format!("{} {}", request.method, request.target()),
+                status: answer.status,
+                body: clipped(&answer.text()),
+                curl: request.curl(target.base()),
+            });
+        }
+        match serde_json::from_slice(&answer.body) {
+            Ok(Value::Object(fields)) => Ok(Value::Object(fields)),
+            _ => Err(Self::not_an_object(target, request, answer)),
+        }
+    }
+
+    /// The error of an answer that is not the expected object.
+    pub(super) fn not_an_object(target: &Target, request: &Request, answer: &Answer) -> Self {
+        Self::NoObject {
+            request: format!("{} {}", request.method, request.target()),
+            body: clipped(&answer.text()),
+            curl: request.curl(target.base()),
+        }
+    }
+}
+
+/// An object of the environment.
+#[derive(Debug, Clone)]
+pub(super) struct TestObject {
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    precondition: Precondition,
+    /// What the server returned to each write of it.
+    versions: Vec<Value>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    objects: BTreeMap<String, TestObject>,
+    written: WrittenObjects,
+    /// Paths of further objects that the trial created.
+    generated: Vec<String>,
+    /// Values of earlier responses.
+    saved: BTreeMap<String, String>,
+    /// Latest resource version of all writes, and the objects by uid.
+    latest: String,
+    uids: BTreeMap<String, String>,
+    /// What is wrong with the versions and uids that the server assigned.
+    violations: Vec<Mismatch>,
+    /// The set-up requests, as curl lines.
+    steps: Vec<String>,
+}
+
+/// The environment of one trial.
+#[derive(Debug)]
+pub(super) struct Environment<'a> {
+    target: &'a Target,
+    run: &'a Run,
+    case: &'a Case,
+    stem: String,
+    namespaces: Vec<String>,
+    state: Mutex<State>,
+}
+
+/// How many namespaces a case needs.
+pub(super) fn namespaces_needed(case: &Case) -> usize {
+    let of_another = case
+        .data
+        .namespace
+        .as_deref()
+        .is_some_and(|namespace| namespace != "absent");
+    let of_cluster = case.kind.scope() == Scope::Cluster && !case.operation.path.contains("{namespace}");
+    if case.data.log_query.is_some() || of_another || of_cluster {
+        return 0;
+    }
+    1 + usize::from(case.data.given.values().any(|given| given.elsewhere))
+}
+
+impl<'a> Environment<'a> {
+    /// An environment whose objects do not exist yet. The stem begins every name in it.
+    pub(super) fn new(target: &'a Target, run: &'a Run, case: &'a Case, stem: String, namespaces: Vec<String>) -> Self {
+        let mut state = State::default();
+        let namespaced = case.kind.scope() == Scope::Namespaced;
+        for (letter, precondition) in &case.data.given {
+            let namespace = namespaces.get(usize::from(precondition.elsewhere)).cloned();
+            let object = TestObject {
+                name: format!("{stem}-{letter}"),
+                namespace: namespace.filter(|_| namespaced),
+                precondition: precondition.clone(),
+                versions: Vec::new(),
+            };
+            state.objects.insert(letter.clone(), object);
+        }
+        Self {
+            target,
+            run,
+            case,
+            stem,
+            namespaces,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Removes what the trial created. Returns whether everything is gone.
+    pub(super) async fn remove(&self) -> bool {
+        let mut paths = self.lock().generated.clone();
+        paths.extend(
+            self.case
+                .data
+                .given
+                .keys()
+                .filter_map(|letter| self.path_of(letter).ok()),
+        );
+        let mut clean = true;
+        for path in paths {
+            // The run removes namespaces in the end.
+            if let Some(namespace) = path
+                .strip_prefix("/api/v1/namespaces/")
+                .filter(|rest| !rest.contains('/'))
+            {
+                self.run.adopt(namespace);
+            }
+            let gone = |answer: Answer| answer.status == 404 || (200..300).contains(&answer.status);
+            clean &= self.target.send(&deletion(path)).await.is_ok_and(gone);
+        }
+        clean
+    }
+
+    pub(super) fn target(&self) -> &'a Target {
+        self.target
+    }
+
+    pub(super) fn case(&self) -> &'a Case {
+        self.case
+    }
+
+    /// Name of the run.
+    pub(super) fn run_name(&self) -> &str {
+        // A recorded trial keeps the name of the run that recorded it.
+        self.stem.split('-').nth(1).unwrap_or_else(|| self.run.name())
+    }
+
+    /// The set-up requests, as curl lines.
+    pub(super) fn steps(&self) -> Vec<String> {
+        self.lock().steps.clone()
+    }
+
+    /// Sends a set-up request.
+    pub(super) async fn send(&self, request: &Request) -> Result<Answer, EnvironmentError> {
+        {
+            let mut state = self.lock();
+            if state.steps.len() < STEPS {
+                state.steps.push(request.curl(self.target.base()));
+            }
+        }
+        Ok(self.target.send(request).await?)
+    }
+
+    /// Name of the kind of its objects.
+    pub(super) fn kind(&self) -> &str {
+        &self.case.kind.name
+    }
+
+    /// Prefix of the names of its objects.
+    pub(super) fn prefix(&self) -> String {
+        format!("{}-", self.stem)
+    }
+
+    /// Name of an object.
+    pub(super) fn name_of(&self, letter: &str) -> Result<String, EnvironmentError> {
+        self.object_of(letter).map(|object| object.name)
+    }
+
+    /// What the server returned to the writes of an object, in order.
+    pub(super) fn versions(&self, letter: &str) -> Vec<Value> {
+        let state = self.lock();
+        state
+            .objects
+            .get(letter)
+            .map(|object| object.versions.clone())
+            .unwrap_or_default()
+    }
+
+    /// What the server returned to all writes.
+    pub(super) fn written(&self) -> WrittenObjects {
+        self.lock().written.clone()
+    }
+
+    /// What is wrong with the versions and uids that the server assigned.
+    pub(super) fn violations(&self) -> Vec<Mismatch> {
+        self.lock().violations.clone()
+    }
+
+    /// Binds a name to a value of a response.
+    pub(super) fn save(&self, name: &str, value: String) {
+        self.lock().saved.insert(name.to_owned(), value);
+    }
+
+    /// Names that templates of the case may use.
+    pub(super) fn bindings(&self) -> Bindings {
+        let mut bindings = Bindings::default();
+        bindings.bind("stem", &self.stem);
+        bindings.bind("run", self.run_name());
+        bindings.bind("namespace", self.namespaces.first().unwrap_or(&self.stem));
+        if let Some(template) = &self.case.kind.path
+            && let Ok(collection) = bindings.fill_path(template)
+        {
+            bindings.bind("collection", collection);
+        }
+        bindings.bind("absent", format!("{}-absent", self.stem));
+        if let Some(backend) = self.target.backend_address() {
+            bindings.bind("backend.host", &backend.host);
+            bindings.bind("backend.port", backend.port.to_string());
+        }
+        let state = self.lock();
+        for (letter, object) in &state.objects {
+            bindings.bind(format!("{letter}.name"), &object.name);
+            if let Ok(collection) = self.collection_of(object) {
+                bindings.bind(format!("{letter}.path"), format!("{collection}/{}", object.name));
+            }
+            let metadata = |object: &Value, field: &str| text(object, &format!("/metadata/{field}"));
+            if let (Some(first), Some(last)) = (object.versions.first(), object.versions.last()) {
+                bindings.bind(format!("{letter}.uid"), metadata(last, "uid"));
+                bindings.bind(format!("{letter}.resourceVersion"), metadata(last, "resourceVersion"));
+                bindings.bind(format!("{letter}.first-version"), metadata(first, "resourceVersion"));
+                bindings.bind(
+                    format!("{letter}.creationTimestamp"),
+                    metadata(first, "creationTimestamp"),
+                );
+                for (number, port) in first
+                    .pointer("/spec/ports")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .enumerate()
+                {
+                    let node_port = port.get("nodePort").and_then(Value::as_u64).unwrap_or_default();
+                    bindings.bind(format!("{letter}.node-port-{number}"), node_port.to_string());
+                }
+            }
+        }
+        for (name, value) in &state.saved {
+            bindings.bind(name, value);
+        }
+        bindings
+    }
+
+    /// A part of the kind's sample file, filled for an object.
+    pub(super) fn part(&self, letter: &str, part: Part) -> Result<Value, EnvironmentError> {
+        let missing = || EnvironmentError::Case(format!("{} has no sample", self.case.kind.name));
+        let sample = self.case.kind.sample.as_ref().ok_or_else(missing)?;
+        let object = self.object_of(letter)?;
+        let own = self
+            .bindings()
+            .with("namespace", object.namespace.as_deref().unwrap_or_default());
+        let mut value = own.fill_value(sample.part(part))?;
+        if part == Part::Sample {
+            merge(
+                &mut value,
+                &own.fill_value(object.precondition.set.as_ref().unwrap_or(&json!({})))?,
+            );
+            let metadata = json!({"metadata": {"name": object.name, "labels": object.precondition.labels}});
+            merge(&mut value, &metadata);
+            self.label(&mut value);
+        }
+        Ok(value)
+    }
+
+    /// Labels an object with the run.
+    pub(super) fn label(&self, object: &mut Value) {
+        if object.get("metadata").is_some_and(Value::is_object) {
+            merge(object, &json!({"metadata": {"labels": {LABEL: self.run_name()}}}));
+        }
+    }
+
+    /// Path of an object.
+    pub(super) fn path_of(&self, letter: &str) -> Result<String, EnvironmentError> {
+        let object = self.object_of(letter)?;
+        Ok(format!("{}/{}", self.collection_of(&object)?, object.name))
+    }
+
+    /// Path of the collection of an object.
+    pub(super) fn collection_of(&self, object: &TestObject) -> Result<String, EnvironmentError> {
+        let missing = || EnvironmentError::Case(format!("{} has no path", self.case.kind.name));
+        let template = self.case.kind.path.as_deref().ok_or_else(missing)?;
+        let namespace = object.namespace.as_deref().unwrap_or_default();
+        Ok(Bindings::default().with("namespace", namespace).fill_path(template)?)
+    }
+
+    /// Reads what is at a path.
+    pub(super) async fn read(&self, path: String) -> Result<(Request, Answer), EnvironmentError> {
+        let request = Request::get(path);
+        let answer = self.target.send(&request).await?;
+        Ok((request, answer))
+    }
+
+    /// The object as it is now.
+    pub(super) async fn current(&self, letter: &str) -> Result<Value, EnvironmentError> {
+        self.must(&Request::get(self.path_of(letter)?)).await
+    }
+
+    /// Remembers a path to delete when the trial ends.
+    pub(super) fn created(&self, path: String) {
+        self.lock().generated.push(path);
+    }
+
+    /// Remembers an object that the server returned to a write, if it belongs to this environment.
+    pub(super) fn remember(&self, object: &Value) {
+        if text(object, "/kind") != self.case.kind.name {
+            return;
+        }
+        let (name, version) = (
+            text(object, "/metadata/name"),
+            text(object, "/metadata/resourceVersion"),
+        );
+        let mut state = self.lock();
+        let last = state.objects.values().find(|known| known.name == name).map(|known| {
+            known
+                .versions
+                .last()
+                .map(|last| text(last, "/metadata/resourceVersion"))
+                .unwrap_or_default()
+        });
+        if let Some(last) = last {
+            state.assigned(&name, &version, &last, &text(object, "/metadata/uid"));
+            if last != version
+                && let Some(known) = state.objects.values_mut().find(|known| known.name == name)
+            {
+                known.versions.push(object.clone());
+            }
+            state.written.insert((name, version), object.clone());
+        } else if !name.is_empty()
+            && name.starts_with(&self.prefix())
+            && let Some(template) = &self.case.kind.path
+        {
+            let namespace = self.namespaces.first().map(String::as_str).unwrap_or_default();
+            if let Ok(collection) = Bindings::default().with("namespace", namespace).fill_path(template) {
+                state.generated.push(format!("{collection}/{name}"));
+            }
+        }
+    }
+
+    /// Asks for what must succeed.
+    pub(super) async fn must(&self, request: &Request) -> Result<Value, EnvironmentError> {
+        let answer = self.send(request).await?;
+        EnvironmentError::object(self.target, request, &answer)
+    }
+
+    pub(super) fn object_of(&self, letter: &str) -> Result<TestObject, EnvironmentError> {
+        let object = self.lock().objects.get(letter).cloned();
+        object.ok_or_else(|| EnvironmentError::Case(format!("there is no object {letter:?}")))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole after every change, whoever panicked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Checks the version and the uid that the server assigned in a write: versions increase, and uids are unique.
+    fn assigned(&mut self, name: &str, version: &str, last: &str, uid: &str) {
+        if number(version).is_some() && version != last && !self.latest.is_empty() && !is_later(version, &self.latest) {
+            let about = format!("version of a write to {name}");
+            let expected = format!("a version later than {}, that of an earlier write", self.latest);
+            self.violations
+                .push(Mismatch::new(about, expected, version).at(Level::Should));
+        }
+        if self.latest.is_empty() || is_later(version, &self.latest) {
+            self.latest = version.to_owned();
+        }
+        match self.uids.get(uid) {
+            Some(other) if other != name => {
+                let expected = format!("another uid than that of {other}");
+                self.violations
+                    .push(Mismatch::new(format!("uid of {name}"), expected, uid).at(Level::Should));
+            }
+            _ => {
+                self.uids.insert(uid.to_owned(), name.to_owned());
+            }
+        }
+    }
+}
+
+fn text(value: &Value, pointer: &str) -> String {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,160 @@
+//! The content of an answer of success against what its case expects.
+
+use serde_json::{Value, json};
+
+use super::build_request;
+use super::environment::{Environment, EnvironmentError};
+use crate::catalog::{Expect, Level, Part};
+use crate::check::{self, Mismatch};
+use crate::request::{Bindings, merge};
+
+/// Everything about the content that is not as the case expects.
+pub(super) fn content(environment: &Environment<'_>, body: &Value) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let case = environment.case();
+    let expect = &case.data.expect;
+    let bindings = build_request::bindings(environment, case)?;
+    let mut found = object(environment, expect, &bindings, body)?;
+    found.extend(identity(expect, &bindings, body)?);
+    let pointers = |pointers: &[String], present| {
+        let check = |pointer: &String| check::pointer_presence(pointer, present, body);
+        pointers.iter().filter_map(check).collect::<Vec<_>>()
+    };
+    found.extend(pointers(&expect.present, true));
+    found.extend(pointers(&expect.absent, false));
+    let of_type = |(pointer, wanted): (&String, &_)| check::of_type(pointer, *wanted, body);
+    found.extend(expect.types.iter().filter_map(of_type));
+    for (pointer, value) in &expect.differs {
+        found.extend(check::differs(pointer, &bindings.fill_value(value)?, body));
+    }
+    if let Some(resources) = &expect.resources {
+        found.extend(check::resources(resources, body));
+    }
+    if let Some(namespaced) = &expect.namespaced {
+        found.extend(check::namespaced(namespaced, body));
+    }
+    found.extend(items(environment, expect, &bindings, body)?);
+    Ok(found)
+}
+
+/// What is wrong with the fields of the object.
+fn object(
+    environment: &Environment<'_>,
+    expect: &Expect,
+    bindings: &Bindings,
+    body: &Value,
+) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let mut found = Vec::new();
+    if !expect.object.is_empty() {
+        found.extend(check::contains(
+            "object",
+            &parts(environment, "a", &expect.object)?,
+            body,
+        ));
+    }
+    for part in &expect.unlike {
+        let left_out = environment.part("a", *part)?;
+        if check::contains("", &left_out, body).is_none() {
+            let actual = check::pretty(&left_out);
+            found.push(Mismatch::new(
+                "object",
+                "another value than the one that must be ignored",
+                actual,
+            ));
+        }
+    }
+    if let Some(contained) = &expect.contains {
+        found.extend(check::contains("object", &bindings.fill_value(contained)?, body));
+    }
+    if let Some(letter) = &expect.same {
+        found.extend(same(environment, letter, body));
+    }
+    Ok(found)
+}
+
+/// What is wrong with version and name of the object.
+fn identity(expect: &Expect, bindings: &Bindings, body: &Value) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let mut found = Vec::new();
+    let text = |pointer| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    if let Some(letter) = &expect.newer {
+        let older = bindings.get(&format!("{letter}.resourceVersion"))?.to_owned();
+        let version = text("/metadata/resourceVersion");
+        if !check::is_later(version, &older) {
+            let expected = format!("a version later than {older}");
+            found.push(Mismatch::new("/metadata/resourceVersion", expected, version).at(Level::Should));
+        }
+    }
+    if let Some(stem) = &expect.generated {
+        let stem = bindings.fill(stem)?;
+        let name = text("/metadata/name");
+        if !name.starts_with(&stem) || name == stem {
+            found.push(Mismatch::new("/metadata/name", format!("{stem} and a suffix"), name));
+        }
+    }
+    Ok(found)
+}
+
+/// What is wrong with the items of a list.
+fn items(
+    environment: &Environment<'_>,
+    expect: &Expect,
+    bindings: &Bindings,
+    body: &Value,
+) -> Result<Vec<Mismatch>, EnvironmentError> {
+    let mut found = Vec::new();
+    if let Some(letters) = &expect.items {
+        let names = letters
+            .iter()
+            .map(|letter| environment.name_of(letter))
+            .collect::<Result<Vec<_>, _>>()?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        found.extend(check::items(
+            &environment.prefix(),
+            &names,
+            &environment.written(),
+            body,
+        ));
+    }
+    if let Some(item) = &expect.some_item {
+        let item = bindings.fill_value(item)?;
+        let items = body.get("items").and_then(Value::as_array);
+        if !items
+            .into_iter()
+            .flatten()
+            .any(|each| check::contains("", &item, each).is_none())
+        {
+            let actual = check::pretty(&check::confined(body));
+            found.push(Mismatch::new("items", format!("one that contains {item}"), actual));
+        }
+    }
+    Ok(found)
+}
+
+/// Parts of the sample file, merged in order.
+pub(super) fn parts(environment: &Environment<'_>, letter: &str, parts: &[Part]) -> Result<Value, EnvironmentError> {
+    let mut whole = json!({});
+    for part in parts {
+        merge(&mut whole, &environment.part(letter, *part)?);
+    }
+    Ok(whole)
+}
+
+/// Whether an object equals what was last written. If somebody else (a controller) has changed it since, its metadata
+/// and status may differ and its version is later.
+pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
+    let last = environment.versions(letter).last().cloned().unwrap_or_default();
+    let version = |object: &Value| {
+        let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+        version.unwrap_or_default().to_owned()
+    };
+    let about = format!("object {letter}");
+    let (written, actual) = (version(&last), version(body));
+    if actual == written || !check::is_later(&actual, &written) || check::number(&actual).is_none() {
+        return check::equal(&about, &last, body);
+    }
+    let not_ours = ["metadata", "status"];
+    check::equal(
+        &about,
+        &check::without(&last, &not_ours),
+        &check::without(body, &not_ours),
+    )
+}

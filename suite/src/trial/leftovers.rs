@@ -1,0 +1,83 @@
+//! Removal of what earlier runs left behind, by their label.
+
+use serde_json::Value;
+
+use super::run::{LABEL, Run, deletion};
+use crate::catalog::{Catalog, Profile};
+use crate::request::Request;
+use crate::target::{Target, TargetError};
+
+/// What a clean-up found and could not remove.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Paths of removed objects.
+    pub removed: Vec<String>,
+    /// Paths of objects that are still there.
+    pub left: Vec<String>,
+}
+
+/// Removes every object that carries the label of a run, or of any run if none is named.
+///
+/// # Errors
+/// If the target does not answer.
+pub async fn remove_leftovers(target: &Target, catalog: &Catalog, run: Option<&str>) -> Result<Leftovers, TargetError> {
+    let selector = run.map_or_else(|| LABEL.to_owned(), |run| format!("{LABEL}={run}"));
+    let mut collections: Vec<(String, bool)> = catalog
+        .cases(Profile::Documented)
+        .filter_map(|case| case.kind.path.clone())
+        .map(|path| {
+            (
+                path.replace("/namespaces/{namespace}", ""),
+                path.contains("{namespace}"),
+            )
+        })
+        .collect();
+    collections.sort();
+    collections.dedup();
+    // Namespaces go last: a namespace controller may refuse to delete from one that is being removed.
+    collections.sort_by_key(|(path, _)| path.ends_with("/namespaces"));
+    let mut leftovers = Leftovers::default();
+    for (collection, namespaced) in collections {
+        for path in found(target, &collection, namespaced, &selector).await? {
+            let gone = if let Some(namespace) = path.strip_prefix("/api/v1/namespaces/").filter(|n| !n.contains('/')) {
+                Run::new("").remove_namespace(target, namespace).await.is_none()
+            } else {
+                let answer = target.send(&deletion(path.clone())).await?;
+                answer.status == 404 || (200..300).contains(&answer.status)
+            };
+            if gone {
+                leftovers.removed.push(path);
+            } else {
+                leftovers.left.push(path);
+            }
+        }
+    }
+    Ok(leftovers)
+}
+
+/// Paths of the labelled objects of a collection. A collection that cannot be listed has none.
+async fn found(
+    target: &Target,
+    collection: &str,
+    namespaced: bool,
+    selector: &str,
+) -> Result<Vec<String>, TargetError> {
+    let mut request = Request::get(collection);
+    request.query.push(("labelSelector".to_owned(), selector.to_owned()));
+    let answer = target.send(&request).await?;
+    let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let text = |item: &Value, pointer| item.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let path = |item: &Value| {
+        // A server that ignores the selector lists what is not ours.
+        item.pointer("/metadata/labels")?.get(LABEL)?;
+        let name = text(item, "/metadata/name")?;
+        if !namespaced {
+            return Some(format!("{collection}/{name}"));
+        }
+        let namespace = text(item, "/metadata/namespace")?;
+        let (prefix, plural) = collection.rsplit_once('/')?;
+        Some(format!("{prefix}/namespaces/{namespace}/{plural}/{name}"))
+    };
+    let items = list.get("items").and_then(Value::as_array);
+    Ok(items.into_iter().flatten().filter_map(path).collect())
+}
