@@ -18,8 +18,8 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stuntdouble_cassettes::recorder::{Options, Recorder};
 use stuntdouble_cassettes::transport::{self, Body, Client, Credentials, Exchange, Gone, Server, Tasks, full};
+use stuntdouble_cassettes::{Recorder, RecorderOptions};
 
 const GETS: usize = 6_000;
 const FRAMES: usize = 400;
@@ -163,7 +163,7 @@ async fn apart<T: Send + 'static>(start: impl Future<Output = T> + Send + 'stati
 
 async fn record(upstream: String, path: PathBuf) -> Recorder {
     apart(async move {
-        Recorder::start(Options::new(upstream), &path)
+        Recorder::start(RecorderOptions::new(upstream), &path)
             .await
             .expect("a recorder")
     })

@@ -3,7 +3,7 @@
 //! `convert OUT_DIR [--profile P] [--upstream-version V] FILE...`
 
 use std::path::PathBuf;
-use stuntdouble_cassettes::{format, har};
+use stuntdouble_cassettes::Cassette;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -16,14 +16,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--profile" => profile = arguments.next(),
             "--upstream-version" => version = arguments.next(),
             _ if argument.ends_with(".har") => {
-                let mut cassette = har::import(&std::fs::read_to_string(&path)?)?;
+                let mut cassette = Cassette::from_har(&std::fs::read_to_string(&path)?)?;
                 cassette.header.profile = profile.clone().or(cassette.header.profile);
                 cassette.header.upstream_version = version.clone().or(cassette.header.upstream_version);
-                format::write(&directory.join(name.with_extension("yaml")), &cassette)?;
+                cassette.save(&directory.join(name.with_extension("yaml")))?;
             }
             _ => std::fs::write(
                 directory.join(name.with_extension("har")),
-                har::export(&format::read(&path)?),
+                Cassette::open(&path)?.to_har(),
             )?,
         }
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The kinds of values that a server makes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The UID of an object.
     Uid,
     /// A generated name.
@@ -21,7 +21,7 @@ pub enum Kind {
 
 impl Kind {
     /// Its name in a difference.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Uid => "uid",
             Self::Name => "name",
@@ -36,7 +36,7 @@ const MADE_UP: u128 = 10_000_000;
 
 /// What recorded values stand for, learned as a session goes.
 #[derive(Clone, Debug, Default)]
-pub struct Bindings {
+pub(crate) struct Bindings {
     forward: HashMap<(Kind, String), String>,
     backward: HashMap<(Kind, String), String>,
     /// UIDs and names that differ, the longest first, and among equals in the order in which they were learned.
@@ -52,7 +52,7 @@ impl Bindings {
     ///
     /// # Errors
     /// If either value stands for another already.
-    pub fn bind(&mut self, kind: Kind, recorded: &str, live: &str) -> Result<(), String> {
+    pub(crate) fn bind(&mut self, kind: Kind, recorded: &str, live: &str) -> Result<(), String> {
         let there = (kind, recorded.to_owned());
         let here = (kind, live.to_owned());
         match (self.forward.get(&there), self.backward.get(&here)) {
@@ -78,7 +78,7 @@ impl Bindings {
     }
 
     /// What a recorded value stands for.
-    pub fn live(&self, kind: Kind, recorded: &str) -> Option<&str> {
+    pub(crate) fn live(&self, kind: Kind, recorded: &str) -> Option<&str> {
         self.forward.get(&(kind, recorded.to_owned())).map(String::as_str)
     }
 
@@ -86,7 +86,7 @@ impl Bindings {
     ///
     /// # Errors
     /// If it is at odds with an earlier one.
-    pub fn version(&mut self, recorded: &str, live: &str, of_object: bool) -> Result<(), String> {
+    pub(crate) fn version(&mut self, recorded: &str, live: &str, of_object: bool) -> Result<(), String> {
         let (Some(there), Some(here)) = (digits(recorded), digits(live)) else {
             let same = recorded == live;
             return same
@@ -116,7 +116,7 @@ impl Bindings {
     }
 
     /// The live version to ask from, for a recorded one: its own, else that of the last object before it.
-    pub fn live_version(&self, recorded: &str) -> String {
+    pub(crate) fn live_version(&self, recorded: &str) -> String {
         let Some(version) = digits(recorded) else {
             return recorded.to_owned();
         };
@@ -134,7 +134,7 @@ impl Bindings {
     }
 
     /// The live version of an object's recorded one.
-    pub fn version_of_object(&self, recorded: &str) -> Option<String> {
+    pub(crate) fn version_of_object(&self, recorded: &str) -> Option<String> {
         self.versions.get(&digits(recorded)?).map(u128::to_string)
     }
 
@@ -142,7 +142,7 @@ impl Bindings {
     ///
     /// # Errors
     /// If that was another.
-    pub fn born(&mut self, uid: &str, stamp: &str) -> Result<(), String> {
+    pub(crate) fn born(&mut self, uid: &str, stamp: &str) -> Result<(), String> {
         match self.created.get(uid) {
             Some(known) if known != stamp => Err(format!("creationTimestamp {stamp:?}, was {known:?}")),
             Some(_) => Ok(()),
@@ -154,7 +154,7 @@ impl Bindings {
     }
 
     /// A text with the recorded UIDs and names in it replaced by the live ones.
-    pub fn text(&self, text: &str) -> String {
+    pub(crate) fn text(&self, text: &str) -> String {
         let mut out = text.to_owned();
         for (recorded, live) in &self.spellings {
             if out.contains(recorded.as_str()) {

@@ -1,28 +1,41 @@
-//! Cassettes: sessions that were recorded once and can be replayed, verified, compared and read.
+//! Cassettes: HTTP sessions that are recorded once and can be replayed, verified, compared and read.
 //!
-//! Layers, each importing only what stands to its left (`tests/layers.rs` holds them to it):
-//! `interaction < format < matcher, bindings, redactor < differ, har, transport < recorder, replayer, verifier`.
-//!
-//! | to | call |
+//! | to | use |
 //! |---|---|
-//! | record | [`recorder::Recorder::start`] |
-//! | replay | [`replayer::Replayer::start`] |
-//! | verify | [`verifier::verify`] |
-//! | diff | [`differ::diff`], then its `to_text`, `to_json`, `to_html` |
-//! | import, export | [`har::import`], [`har::export`] |
-//! | scrub | [`redactor::scrub`] |
-//! | show | [`format::contents`] |
-//! | open, save | [`format::read`], [`format::write`] |
+//! | record a session | [`Recorder`] |
+//! | answer from a recorded session | [`Replayer`] |
+//! | record in the first run, replay in every later one | [`Once`] |
+//! | judge a server by a recorded session | [`Verifier`] |
+//! | open, save, compare, import and export sessions | [`Cassette`] |
+//! | say what is secret | [`Redaction`] |
+//!
+//! Layers, each importing only those to its left (`tests/layers.rs`):
+//! `interaction < format < matcher, bindings, redactor < differ, har, transport < recorder, replayer, verifier < once,
+//! cassette`.
 
-pub mod bindings;
-pub mod differ;
-pub mod format;
-pub mod har;
-pub mod interaction;
-pub mod matcher;
-pub mod once;
-pub mod recorder;
-pub mod redactor;
-pub mod replayer;
+mod bindings;
+mod cassette;
+mod differ;
+mod format;
+mod har;
+mod interaction;
+mod matcher;
+mod once;
+mod recorder;
+mod redactor;
+mod replayer;
 pub mod transport;
-pub mod verifier;
+mod verifier;
+
+pub use differ::{Diff, Finding, Grade, Row, Side};
+pub use format::FormatError;
+pub use har::HarError;
+pub use interaction::{
+    Answer, Cassette, Clock, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
+    Payload, Program, Request, Sender, terminal,
+};
+pub use once::{Once, OnceError};
+pub use recorder::{Recorder, RecorderError, RecorderOptions};
+pub use redactor::{Redaction, RedactionError};
+pub use replayer::{Object, OnMiss, Replayer, ReplayerOptions, Speed, State, Thaw, Thawed};
+pub use verifier::{DOCUMENTED, RECORDED, Report, Tally, Verdict, Verifier};

@@ -4,12 +4,28 @@
 //! was cut off by a panic is still a cassette.
 
 use crate::format::{self, FormatError};
-use crate::recorder::{self, Recorder, RecorderError};
-use crate::replayer::{self, Replayer};
+use crate::recorder::{Recorder, RecorderError, RecorderOptions};
+use crate::replayer::{Replayer, ReplayerOptions};
 use crate::transport::TransportError;
 use std::path::Path;
 
 /// A session that is recorded when its cassette does not exist, and replayed when it does.
+///
+/// ```
+/// use stuntdouble_cassettes::{Once, RecorderOptions, ReplayerOptions};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/kubernetes-1.2/namespaces.yaml").as_ref();
+/// let record = RecorderOptions::new("http://127.0.0.1:8080");
+/// let session = Once::start(path, record, ReplayerOptions::default()).await?;
+/// // The client sends its requests to session.url().
+/// assert!(!session.is_recording(), "the cassette exists");
+/// session.stop().await;
+/// # Ok(())
+/// # }
+/// ```
+#[non_exhaustive]
 pub enum Once {
     /// The cassette is being recorded.
     Recording(Recorder),
@@ -37,7 +53,7 @@ impl Once {
     ///
     /// # Errors
     /// If the cassette can be neither read nor written, the upstream is not a URL, or the address cannot be listened on.
-    pub async fn start(path: &Path, record: recorder::Options, replay: replayer::Options) -> Result<Self, OnceError> {
+    pub async fn start(path: &Path, record: RecorderOptions, replay: ReplayerOptions) -> Result<Self, OnceError> {
         if !path.exists() {
             return Ok(Self::Recording(Recorder::start(record, path).await?));
         }

@@ -12,9 +12,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use stuntdouble_cassettes::format;
-use stuntdouble_cassettes::recorder::{Options, Recorder};
 use stuntdouble_cassettes::transport::{Client, Credentials, full};
+use stuntdouble_cassettes::{Cassette, Recorder, RecorderOptions};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
@@ -30,7 +29,7 @@ async fn records_until_it_is_killed() {
     let (Ok(upstream), Ok(file)) = (std::env::var(UPSTREAM), std::env::var(FILE)) else {
         return;
     };
-    let recorder = Recorder::start(Options::new(upstream), Path::new(&file))
+    let recorder = Recorder::start(RecorderOptions::new(upstream), Path::new(&file))
         .await
         .expect("a recorder");
     println!("\nready {}", recorder.url());
@@ -125,7 +124,7 @@ async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
         for client in clients {
             client.await.expect("no panic");
         }
-        let cassette = format::read(&path).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
+        let cassette = Cassette::open(&path).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
         let mut recorded = HashSet::new();
         for interaction in &cassette.interactions {
             match interaction.frames() {

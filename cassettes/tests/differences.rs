@@ -4,9 +4,7 @@
 
 use rstest::rstest;
 use std::path::Path;
-use stuntdouble_cassettes::differ::{Grade, diff};
-use stuntdouble_cassettes::format;
-use stuntdouble_cassettes::interaction::{Cassette, Outcome};
+use stuntdouble_cassettes::{Cassette, Grade, Outcome};
 
 fn text() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions/kubernetes-1.2/life-services.yaml");
@@ -14,11 +12,11 @@ fn text() -> String {
 }
 
 fn cassette(text: &str) -> Cassette {
-    format::parse(text).expect("a cassette")
+    Cassette::parse(text).expect("a cassette")
 }
 
 fn grades(changed: &Cassette) -> Vec<Grade> {
-    let diff = diff(&cassette(&text()), changed);
+    let diff = cassette(&text()).diff(changed);
     diff.counts()
         .into_iter()
         .filter(|(_, count)| *count > 0)
@@ -28,7 +26,7 @@ fn grades(changed: &Cassette) -> Vec<Grade> {
 
 #[test]
 fn a_cassette_does_not_differ_from_itself() {
-    let same = diff(&cassette(&text()), &cassette(&text()));
+    let same = cassette(&text()).diff(&cassette(&text()));
     assert!(same.is_same());
     assert!(same.summary().starts_with("0 of "), "{}", same.summary());
 }
@@ -40,7 +38,7 @@ fn volatile_values_do_not_differ() {
         .replace("2026-11-21T", "2015-06-26T")
         .replace("10.0.0.216", "10.0.0.16");
     assert_ne!(other, text());
-    let other = diff(&cassette(&text()), &cassette(&other));
+    let other = cassette(&text()).diff(&cassette(&other));
     assert!(other.is_same(), "{}", other.to_text());
 }
 
@@ -63,7 +61,7 @@ fn headers_and_frames_and_absences_are_found() {
     }
     assert_eq!(grades(&changed), [Grade::Header]);
     let gone = changed.interactions.remove(10);
-    let diff = diff(&cassette(&text()), &changed);
+    let diff = cassette(&text()).diff(&changed);
     let alone: Vec<u64> = diff
         .rows
         .iter()
@@ -77,7 +75,7 @@ fn headers_and_frames_and_absences_are_found() {
 #[test]
 fn a_page_stands_alone_and_escapes_what_it_shows() {
     let changed = text().replace("not found", "<script>alert(1)</script> & \\\"more\\\"");
-    let diff = diff(&cassette(&text()), &cassette(&changed));
+    let diff = cassette(&text()).diff(&cassette(&changed));
     let page = diff.to_html("a<b", "c");
     assert!(!page.contains("<script"), "a script came through");
     assert!(page.contains("&lt;script&gt;") && page.contains("a&lt;b"));

@@ -2,15 +2,12 @@
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
-use jiff::Timestamp;
 use proptest::prelude::*;
 use rstest::rstest;
 use std::time::Duration;
-use stuntdouble_cassettes::format::{self, End, FormatError, Opening, Tape};
-use stuntdouble_cassettes::har;
-use stuntdouble_cassettes::interaction::{
-    Answer, Cassette, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
-    Payload, Request, Sender,
+use stuntdouble_cassettes::{
+    Answer, Cassette, Data, Failure, FailureKind, FormatError, Frame, Header, Headers, Interaction, Marks, Message,
+    Outcome, Payload, Request, Sender,
 };
 
 const V1: &str = include_str!("samples/v1.yaml");
@@ -21,7 +18,7 @@ fn body(interaction: &Interaction) -> String {
 
 #[test]
 fn version_1_stays_readable() {
-    let cassette = format::parse(V1).expect("the sample");
+    let cassette = Cassette::parse(V1).expect("the sample");
     assert_eq!(cassette.header.upstream_version.as_deref(), Some("v1.2.0"));
     let [json, text, stream, socket, error, long] = cassette.interactions.as_slice() else {
         panic!("six of them")
@@ -61,12 +58,9 @@ fn version_1_stays_readable() {
         (long.request.omitted, long.answer().and_then(|a| a.cut.as_deref())),
         (10, Some("the connection was reset"))
     );
-    assert_eq!(
-        format::parse(&format::to_string(&cassette)).expect("it again"),
-        cassette
-    );
-    assert_eq!(har::import(&har::export(&cassette)).expect("it from HAR"), cassette);
-    let contents = format::contents(&cassette);
+    assert_eq!(Cassette::parse(&cassette.to_yaml()).expect("it again"), cassette);
+    assert_eq!(Cassette::from_har(&cassette.to_har()).expect("it from HAR"), cassette);
+    let contents = cassette.contents();
     assert!(
         contents.contains("6 interactions, 1 of them streams, 1 upgraded, 1 without an answer"),
         "{contents}"
@@ -78,7 +72,7 @@ fn a_newer_version_is_refused_with_what_reads_it() {
     let newer = V1
         .replace("cassette: 1", "cassette: 7")
         .replace("stuntdouble 0.1.0", "stuntdouble 3.2.1");
-    let error = format::parse(&newer).expect_err("too new");
+    let error = Cassette::parse(&newer).expect_err("too new");
     assert!(matches!(error, FormatError::TooNew { found: 7, .. }));
     assert!(
         error.to_string().contains("stuntdouble 3.2.1 or later reads it"),
@@ -93,7 +87,7 @@ fn a_newer_version_is_refused_with_what_reads_it() {
 #[case("---\ncassette: 1\n", "there is no `recorded`")]
 #[case("---\n: [\n", "no cassette")]
 fn what_is_no_cassette_is_refused(#[case] text: &str, #[case] says: &str) {
-    let error = format::parse(text).expect_err("no cassette").to_string();
+    let error = Cassette::parse(text).expect_err("no cassette").to_string();
     assert!(error.contains(says), "{error}");
 }
 
@@ -110,7 +104,7 @@ fn a_malformed_document_says_where_and_what(
     #[case] what: &str,
 ) {
     assert!(V1.contains(from));
-    let error = format::parse(&V1.replacen(from, to, 1))
+    let error = Cassette::parse(&V1.replacen(from, to, 1))
         .expect_err("malformed")
         .to_string();
     assert!(error.contains(what) && error.starts_with("line"), "{error}");
@@ -127,11 +121,11 @@ fn a_malformed_document_says_where_and_what(
 /// What a cassette holds that was cut off there: all that came before the document or frame that was cut.
 #[test]
 fn a_torn_end_loses_only_what_was_being_written() {
-    let whole = format::parse(V1).expect("the sample");
+    let whole = Cassette::parse(V1).expect("the sample");
     let start = V1.find("id: 1\n").expect("the first interaction");
     let mut least = 0;
     for end in start..V1.len() {
-        let torn = format::parse(V1.get(..end).unwrap_or_else(|| panic!("the sample is ASCII")));
+        let torn = Cassette::parse(V1.get(..end).unwrap_or_else(|| panic!("the sample is ASCII")));
         let torn = torn.unwrap_or_else(|error| panic!("cut at {end}: {error}"));
         let pieces: usize = torn.interactions.iter().map(weight).sum();
         assert!(pieces >= least, "cut at {end}: {pieces} after {least}");
@@ -152,87 +146,6 @@ fn a_torn_end_loses_only_what_was_being_written() {
 
 fn weight(interaction: &Interaction) -> usize {
     1 + interaction.frames().map_or(0, <[_]>::len) + interaction.messages().map_or(0, <[_]>::len)
-}
-
-#[test]
-fn many_threads_leave_whole_documents_and_whole_frames() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("session.yaml");
-    let tape = Tape::create(
-        &path,
-        &Header::new("2026-11-21T11:45:16Z".parse().expect("a time")),
-        false,
-    )
-    .expect("a tape");
-    std::thread::scope(|scope| {
-        for id in 1..=8_u64 {
-            let tape = &tape;
-            scope.spawn(move || {
-                let Interaction {
-                    started,
-                    wait,
-                    took,
-                    request,
-                    outcome,
-                    ..
-                } = streaming(id);
-                tape.append(Opening::new(id, started, &request), wait, took, &outcome)
-                    .expect("appended");
-                for n in 0..50 {
-                    let frame = Frame {
-                        at: Duration::from_millis(n),
-                        data: format!("{{\"of\":{id},\"n\":{n}}}\n").into(),
-                    };
-                    tape.frame(id, &frame).expect("appended");
-                }
-                tape.end(
-                    id,
-                    &End {
-                        took: Duration::from_millis(50),
-                        cut: None,
-                    },
-                )
-                .expect("ended");
-            });
-        }
-    });
-    let cassette = format::read(&path).expect("a cassette");
-    for interaction in &cassette.interactions {
-        let frames = interaction.frames().expect("frames");
-        let texts: Vec<String> = (0..50)
-            .map(|n| format!("{{\"of\":{},\"n\":{n}}}\n", interaction.id))
-            .collect();
-        assert_eq!(
-            frames.iter().map(|frame| &frame.data[..]).collect::<Vec<_>>(),
-            texts.iter().map(|text| text.as_bytes()).collect::<Vec<_>>()
-        );
-        assert_eq!(interaction.took, Some(Duration::from_millis(50)));
-    }
-    assert_eq!(cassette.interactions.len(), 8);
-}
-
-fn streaming(id: u64) -> Interaction {
-    Interaction {
-        id,
-        note: None,
-        started: "2026-11-21T11:45:16Z".parse().expect("a time"),
-        wait: Duration::ZERO,
-        took: None,
-        request: Request {
-            method: "GET".into(),
-            url: "/watch/x".into(),
-            headers: Headers::default(),
-            body: None,
-            omitted: 0,
-        },
-        outcome: Outcome::Answer(Answer {
-            status: 200,
-            headers: Headers::default(),
-            payload: Payload::Stream(Vec::new()),
-            cut: None,
-        }),
-        marks: Marks::default(),
-    }
 }
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -307,44 +220,20 @@ proptest! {
     fn every_interaction_survives_both_formats(interaction in interaction()) {
         let header = Header::new("2026-11-21T11:45:16Z".parse().expect("a time"));
         let cassette = Cassette { header, interactions: vec![interaction] };
-        let text = format::to_string(&cassette);
-        let read = format::parse(&text);
+        let text = cassette.to_yaml();
+        let read = Cassette::parse(&text);
         prop_assert!(read.as_ref().is_ok_and(|read| *read == cassette), "{:?}\n{}\n{:?}", cassette, text, read);
-        prop_assert_eq!(har::import(&har::export(&cassette)).expect("from HAR"), cassette);
+        prop_assert_eq!(Cassette::from_har(&cassette.to_har()).expect("from HAR"), cassette);
     }
 }
 
 #[test]
-fn a_cassette_is_never_replaced_by_accident_nor_readable_by_others() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("session.yaml");
-    let header = Header::new(Timestamp::UNIX_EPOCH);
-    let mode = || {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777
-    };
-    drop(Tape::create(&path, &header, false).expect("a new file"));
-    assert_eq!(mode(), 0o600);
-    assert!(Tape::create(&path, &header, false).is_err());
-    std::fs::write(&path, "something longer than a header".repeat(100)).expect("written");
-    drop(Tape::create(&path, &header, true).expect("replaced"));
-    let cassette = format::read(&path).expect("a cassette");
-    format::write(&path, &cassette).expect("written");
-    assert_eq!((mode(), format::read(&path).expect("a cassette")), (0o600, cassette));
-    assert_eq!(
-        std::fs::read_dir(folder.path()).expect("a folder").count(),
-        1,
-        "nothing is left beside it"
-    );
-}
-
-#[test]
 fn a_list_of_contents_has_no_characters_that_a_terminal_obeys() {
-    let cassette = format::parse(
+    let cassette = Cassette::parse(
         "---\ncassette: 1\nrecorded: 2026-11-21T11:45:16Z\ncomment: \"a\\x1b[2Jb\"\n...\n---\nid: 1\nstarted: 2026-11-21T11:45:16Z\nrequest:\n  method: GET\n  url: \"/\\x1b]0;x\\x07\"\nresponse:\n  status: 200\n...\n",
     )
     .expect("a cassette");
-    let text = format::contents(&cassette);
+    let text = cassette.contents();
     assert!(
         text.contains("\\u{1b}[2J") && !text.contains(|c: char| c.is_control() && c != '\n'),
         "{text:?}"

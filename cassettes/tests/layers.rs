@@ -12,7 +12,7 @@ const LAYERS: [&[&str]; 6] = [
     &["matcher", "bindings", "redactor"],
     &["differ", "har", "transport"],
     &["recorder", "replayer", "verifier"],
-    &["once"],
+    &["once", "cassette"],
 ];
 
 fn rank(layer: &str) -> usize {

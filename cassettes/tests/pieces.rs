@@ -14,10 +14,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use stuntdouble_cassettes::format;
-use stuntdouble_cassettes::recorder::{Options, Recorder};
-use stuntdouble_cassettes::replayer::{self, Replayer};
 use stuntdouble_cassettes::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks, full};
+use stuntdouble_cassettes::{Cassette, Recorder, RecorderOptions, Replayer, ReplayerOptions, Speed};
 
 /// Answers everything with one document, in pieces of a size, with a pause after each of the first few.
 struct Slow {
@@ -65,7 +63,7 @@ async fn recorded(body: String, target: &str, size: usize, pause: u64) -> (Strin
     let origin = Server::start(([127, 0, 0, 1], 0).into(), Arc::new(slow))
         .await
         .expect("a server");
-    let recorder = Recorder::start(Options::new(format!("http://{}", origin.address())), &path)
+    let recorder = Recorder::start(RecorderOptions::new(format!("http://{}", origin.address())), &path)
         .await
         .expect("a recorder");
     assert!(
@@ -73,11 +71,9 @@ async fn recorded(body: String, target: &str, size: usize, pause: u64) -> (Strin
         "the recorder changed what it passed on"
     );
     recorder.stop().await;
-    let options = replayer::Options {
-        speed: replayer::Speed::Instant,
-        ..replayer::Options::default()
-    };
-    let cassette = format::read(&path).expect("a cassette");
+    let mut options = ReplayerOptions::default();
+    options.speed = Speed::Instant;
+    let cassette = Cassette::open(&path).expect("a cassette");
     let replayer = Replayer::start(cassette, options).await.expect("a replayer");
     let replayed = get(&replayer.url(), target).await;
     (std::fs::read_to_string(&path).expect("text"), replayed)

@@ -12,12 +12,11 @@ use hyper_util::rt::TokioIo;
 use origin::{Origin, url};
 use std::path::PathBuf;
 use std::time::Duration;
-use stuntdouble_cassettes::interaction::{Data, FailureKind, Outcome, Payload, Sender};
-use stuntdouble_cassettes::once::Once;
-use stuntdouble_cassettes::recorder::{self, Recorder};
-use stuntdouble_cassettes::replayer::{self, OnMiss, Replayer, Speed};
 use stuntdouble_cassettes::transport::{Client, Credentials, full};
-use stuntdouble_cassettes::{format, verifier};
+use stuntdouble_cassettes::{
+    Cassette, Data, FailureKind, OnMiss, Once, Outcome, Payload, Recorder, RecorderOptions, Replayer, ReplayerOptions,
+    Sender, Speed, Verifier,
+};
 use tempfile::TempDir;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
@@ -38,7 +37,7 @@ impl Setup {
     }
 
     async fn record(&self, upstream: &str) -> Recorder {
-        Recorder::start(recorder::Options::new(upstream), &self.path())
+        Recorder::start(RecorderOptions::new(upstream), &self.path())
             .await
             .expect("a recorder")
     }
@@ -102,10 +101,10 @@ async fn a_replay_gives_the_answers_that_were_recorded() {
     assert_eq!(recorder.failure(), None);
     recorder.stop().await;
     origin.stop().await;
-    let cassette = format::read(&setup.path()).expect("a cassette");
+    let cassette = Cassette::open(&setup.path()).expect("a cassette");
     assert_eq!(cassette.interactions.len(), REQUESTS.len());
     assert_eq!(cassette.header.upstream_version.as_deref(), Some("v1.2.0-test"));
-    let replayer = Replayer::start(cassette, replayer::Options::default())
+    let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await
         .expect("a replayer");
     let replayed = session(&replayer.url()).await;
@@ -122,8 +121,8 @@ async fn a_session_is_recorded_once_and_then_replayed() {
     let setup = Setup::new();
     let origin = Origin::start().await;
     let start = async || {
-        let record = recorder::Options::new(url(&origin));
-        Once::start(&setup.path(), record, replayer::Options::default())
+        let record = RecorderOptions::new(url(&origin));
+        Once::start(&setup.path(), record, ReplayerOptions::default())
             .await
             .expect("a session")
     };
@@ -149,13 +148,13 @@ async fn a_recording_verifies_against_the_server_that_it_came_from() {
     let recorder = setup.record(&url(&origin)).await;
     session(&recorder.url()).await;
     recorder.stop().await;
-    let cassette = format::read(&setup.path()).expect("a cassette");
+    let cassette = Cassette::open(&setup.path()).expect("a cassette");
     let fresh = Origin::start().await;
-    let mut options = verifier::Options::new(url(&fresh));
-    options.profile = Some("own".into());
-    let report = verifier::verify(&cassette, &options).await.expect("a report");
+    let mut verifier = Verifier::new(url(&fresh));
+    verifier.profile = Some("own".into());
+    let report = verifier.verify(&cassette).await.expect("a report");
     assert!(report.is_exact(), "{}", report.to_text());
-    let report = verifier::verify(&cassette, &options).await.expect("a report");
+    let report = verifier.verify(&cassette).await.expect("a report");
     let differing: Vec<&str> = report
         .verdicts
         .iter()
@@ -179,7 +178,7 @@ async fn a_frame_is_on_the_disk_before_it_is_passed_on() {
     while let Some(frame) = body.frame().await {
         frame.expect("a frame");
         came += 1;
-        let cassette = format::read(&setup.path()).expect("a cassette that is being recorded");
+        let cassette = Cassette::open(&setup.path()).expect("a cassette that is being recorded");
         let frames = cassette
             .interactions
             .first()
@@ -192,7 +191,7 @@ async fn a_frame_is_on_the_disk_before_it_is_passed_on() {
         }
     }
     recorder.stop().await;
-    let cassette = format::read(&setup.path()).expect("a cassette");
+    let cassette = Cassette::open(&setup.path()).expect("a cassette");
     let frames = cassette.interactions[0].frames().expect("frames");
     assert_eq!(frames.len(), 5);
     assert!(
@@ -206,10 +205,7 @@ async fn a_frame_is_on_the_disk_before_it_is_passed_on() {
             .expect("text")
             .contains("stream_of: 1")
     );
-    assert_eq!(
-        format::parse(&format::to_string(&cassette)).expect("a cassette"),
-        cassette
-    );
+    assert_eq!(Cassette::parse(&cassette.to_yaml()).expect("a cassette"), cassette);
 }
 
 async fn converse(url: &str) -> Vec<Message> {
@@ -249,7 +245,7 @@ async fn websockets_are_recorded_both_ways_and_replayed() {
     let recorder = setup.record(&url(&origin)).await;
     let heard = converse(&recorder.url()).await;
     recorder.stop().await;
-    let cassette = format::read(&setup.path()).expect("a cassette");
+    let cassette = Cassette::open(&setup.path()).expect("a cassette");
     let messages = cassette.interactions[0].messages().expect("messages");
     let texts: Vec<(Sender, &str)> = messages
         .iter()
@@ -270,16 +266,12 @@ async fn websockets_are_recorded_both_ways_and_replayed() {
     assert_eq!(texts, expected);
     assert!(messages.iter().any(|message| matches!(message.data, Data::Close(_))));
     for speed in [Speed::Instant, Speed::Factor(1.0)] {
-        let options = replayer::Options {
-            speed,
-            ..replayer::Options::default()
-        };
+        let mut options = ReplayerOptions::default();
+        options.speed = speed;
         let replayer = Replayer::start(cassette.clone(), options).await.expect("a replayer");
         assert_eq!(converse(&replayer.url()).await, heard);
     }
-    let report = verifier::verify(&cassette, &verifier::Options::new(url(&origin)))
-        .await
-        .expect("a report");
+    let report = Verifier::new(url(&origin)).verify(&cassette).await.expect("a report");
     assert!(report.is_exact(), "{}", report.to_text());
 }
 
@@ -296,7 +288,7 @@ async fn failures_are_outcomes() {
     origin.stop().await;
     assert!(asked.send(get("/refused")).await.is_err());
     recorder.stop().await;
-    let cassette = format::read(&setup.path()).expect("a cassette");
+    let cassette = Cassette::open(&setup.path()).expect("a cassette");
     let outcome = |n: usize| cassette.interactions[n].outcome.clone();
     assert!(matches!(outcome(0), Outcome::Failure(failure) if failure.kind == FailureKind::Closed));
     assert!(matches!(outcome(2), Outcome::Failure(failure) if failure.kind == FailureKind::Refused));
@@ -305,7 +297,7 @@ async fn failures_are_outcomes() {
     };
     assert!(answer.cut.is_some());
     assert_eq!(answer.payload.bytes(), "half\n");
-    let replayer = Replayer::start(cassette, replayer::Options::default())
+    let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await
         .expect("a replayer");
     let asked = client(&replayer.url());
@@ -329,8 +321,8 @@ async fn a_miss_names_the_nearest_request_and_what_differs() {
     let recorder = setup.record(&url(&origin)).await;
     session(&recorder.url()).await;
     recorder.stop().await;
-    let cassette = format::read(&setup.path()).expect("a cassette");
-    let replayer = Replayer::start(cassette.clone(), replayer::Options::default())
+    let cassette = Cassette::open(&setup.path()).expect("a cassette");
+    let replayer = Replayer::start(cassette.clone(), ReplayerOptions::default())
         .await
         .expect("a replayer");
     let (status, _, body) = ask(&client(&replayer.url()), "POST", "/echo", "{\"a\": 2}").await;
@@ -342,10 +334,8 @@ async fn a_miss_names_the_nearest_request_and_what_differs() {
     );
     assert_eq!(replayer.misses().len(), 1);
     let on_miss = OnMiss::Forward(url(&origin), Credentials::default());
-    let options = replayer::Options {
-        on_miss,
-        ..replayer::Options::default()
-    };
+    let mut options = ReplayerOptions::default();
+    options.on_miss = on_miss;
     let replayer = Replayer::start(cassette, options).await.expect("a replayer");
     let (status, _, body) = ask(&client(&replayer.url()), "POST", "/echo", "{\"a\": 2}").await;
     assert_eq!((status, &body[..]), (200, &b"{\"a\": 2}"[..]));
@@ -376,7 +366,7 @@ async fn many_clients_are_recorded_at_once_without_confusion() {
         client.await.expect("no panic");
     }
     recorder.stop().await;
-    let cassette = format::read(&setup.path()).expect("a cassette");
+    let cassette = Cassette::open(&setup.path()).expect("a cassette");
     assert_eq!(cassette.interactions.len(), 16 * 23);
     for interaction in &cassette.interactions {
         let answer = interaction.answer().expect("an answer");

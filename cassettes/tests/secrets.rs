@@ -14,12 +14,8 @@ use hyper_util::rt::TokioIo;
 use origin::{Origin, url};
 use rstest::rstest;
 use serde_json::json;
-use stuntdouble_cassettes::interaction::{Cassette, Payload};
-use stuntdouble_cassettes::recorder::{Options, Recorder};
-use stuntdouble_cassettes::redactor::{Rules, scrub};
-use stuntdouble_cassettes::replayer::{self, Replayer};
-use stuntdouble_cassettes::transport::{Body, Client, Credentials, full};
-use stuntdouble_cassettes::{format, har};
+use stuntdouble_cassettes::transport::{Body, Client, Coding, Credentials, full};
+use stuntdouble_cassettes::{Cassette, Payload, Recorder, RecorderOptions, Redaction, Replayer, ReplayerOptions};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
 
@@ -230,7 +226,7 @@ async fn no_planted_secret_reaches_the_file() {
     for (n, case) in positions(SECRET).iter().enumerate() {
         // A cassette for each, so that none is found only because another was.
         let path = folder.path().join(format!("{n}.yaml"));
-        let recorder = Recorder::start(Options::new(url(&origin)), &path)
+        let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
             .await
             .expect("a recorder");
         let client = client(&recorder.url());
@@ -242,10 +238,10 @@ async fn no_planted_secret_reaches_the_file() {
             "nothing was taken out of {n}:\n{text}"
         );
         assert_clean(&text, SECRET);
-        format::parse(&text).expect("a cassette");
+        Cassette::parse(&text).expect("a cassette");
     }
     let path = folder.path().join("echoes.yaml");
-    let recorder = Recorder::start(Options::new(url(&origin)), &path)
+    let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
         .await
         .expect("a recorder");
     let client = client(&recorder.url());
@@ -257,7 +253,7 @@ async fn no_planted_secret_reaches_the_file() {
     recorder.stop().await;
     let text = std::fs::read_to_string(&path).expect("text");
     assert_clean(&text, SECRET);
-    let cassette = format::parse(&text).expect("a cassette");
+    let cassette = Cassette::parse(&text).expect("a cassette");
     assert_eq!(cassette.interactions.len(), 9);
     assert!(cassette.header.redactions.contains(&"credentials".to_owned()));
 }
@@ -303,24 +299,59 @@ async fn streams(client: &Client, at: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_compressed_request_is_recorded_without_its_secrets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.yaml");
+    let origin = Origin::start().await;
+    let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
+        .await
+        .expect("a recorder");
+    let body = Coding::Gzip
+        .encode(json!({"password": SECRET}).to_string().as_bytes())
+        .expect("encoded");
+    let post = async |at: &str| {
+        let request = Request::post("/small")
+            .header("content-encoding", "gzip")
+            .body(full(body.clone()))
+            .expect("a request");
+        let response = client(at).send(request).await.expect("an answer");
+        response.into_body().collect().await.expect("a body").to_bytes()
+    };
+    let answered = post(&recorder.url()).await;
+    recorder.stop().await;
+    let cassette = Cassette::open(&path).expect("a cassette");
+    let request = &cassette.interactions[0].request;
+    assert_eq!(
+        request.text(),
+        json!({"password": format!("redacted-1{}", "~".repeat(10))}).to_string()
+    );
+    let replayer = Replayer::start(cassette, ReplayerOptions::default())
+        .await
+        .expect("a replayer");
+    assert_eq!(post(&replayer.url()).await, answered);
+    replayer.assert_all_played();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn requests_that_were_redacted_still_match() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
     let origin = Origin::start().await;
-    let recorder = Recorder::start(Options::new(url(&origin)), &path)
+    let recorder = Recorder::start(RecorderOptions::new(url(&origin)), &path)
         .await
         .expect("a recorder");
     let cases: Vec<Case> = positions(SECRET)
         .into_iter()
         .chain(positions("an0ther-S3cret/value"))
+        .chain([case("POST", "/api/v1/namespaces/a/secrets", &[YAML], "a: [b")])
         .collect();
     let to_recorder = client(&recorder.url());
     for case in &cases {
         send(&to_recorder, case).await;
     }
     recorder.stop().await;
-    let cassette = format::read(&path).expect("a cassette");
-    let replayer = Replayer::start(cassette, replayer::Options::default())
+    let cassette = Cassette::open(&path).expect("a cassette");
+    let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await
         .expect("a replayer");
     let to_replayer = client(&replayer.url());
@@ -342,7 +373,7 @@ fn recorded(cases: &[Case]) -> Cassette {
             })
         })
         .collect();
-    har::import(&json!({"log": {"entries": entries}}).to_string()).expect("a cassette")
+    Cassette::from_har(&json!({"log": {"entries": entries}}).to_string()).expect("a cassette")
 }
 
 #[test]
@@ -350,11 +381,11 @@ fn scrubbing_finds_what_came_before_it_was_known() {
     let mut cases = echoes(SECRET);
     cases.extend(positions(SECRET));
     let mut cassette = recorded(&cases);
-    scrub(&mut cassette, Rules::default());
-    let once = format::to_string(&cassette);
+    cassette.redact(Redaction::default());
+    let once = cassette.to_yaml();
     assert_clean(&once, SECRET);
-    scrub(&mut cassette, Rules::default());
-    let twice = format::to_string(&cassette);
+    cassette.redact(Redaction::default());
+    let twice = cassette.to_yaml();
     let changed: Vec<_> = once
         .lines()
         .zip(twice.lines())
@@ -364,13 +395,13 @@ fn scrubbing_finds_what_came_before_it_was_known() {
 }
 
 #[rstest]
-#[case(Rules::none().header_named("X-Mine"), "header x-mine")]
-#[case(Rules::none().query_named("mine"), "query mine")]
-#[case(Rules::none().path("spec.*.mine"), "path spec.*.mine")]
-#[case(Rules::none().path("**.mine"), "path **.mine")]
-#[case(Rules::none().pattern("mine:([0-9]+)").expect("a pattern"), "pattern mine:([0-9]+)")]
-#[case(Rules::none().literal("4711471147"), "1 given secrets")]
-fn own_rules_apply_and_are_named_in_the_header(#[case] rules: Rules, #[case] named: &str) {
+#[case(Redaction::none().header("X-Mine"), "header x-mine")]
+#[case(Redaction::none().query("mine"), "query mine")]
+#[case(Redaction::none().path("spec.*.mine"), "path spec.*.mine")]
+#[case(Redaction::none().path("**.mine"), "path **.mine")]
+#[case(Redaction::none().pattern("mine:([0-9]+)").expect("a pattern"), "pattern mine:([0-9]+)")]
+#[case(Redaction::none().literal("4711471147"), "1 given secrets")]
+fn own_rules_apply_and_are_named_in_the_header(#[case] rules: Redaction, #[case] named: &str) {
     let body = json!({"spec": {"a": {"mine": "4711471147"}}, "log": "mine:4711471147", "kept": "else"}).to_string();
     let mut cassette = recorded(&[case(
         "POST",
@@ -378,8 +409,8 @@ fn own_rules_apply_and_are_named_in_the_header(#[case] rules: Rules, #[case] nam
         &[("x-mine", "4711471147"), JSON],
         body,
     )]);
-    scrub(&mut cassette, rules);
-    let text = format::to_string(&cassette);
+    cassette.redact(rules);
+    let text = cassette.to_yaml();
     assert!(!text.contains("4711471147"), "{text}");
     assert!(text.contains("redacted-1") && text.contains("kept: else"), "{text}");
     assert_eq!(cassette.header.redactions, [named]);
@@ -395,7 +426,7 @@ fn what_is_no_secret_stays_as_it_is() {
         case("POST", "/e", &[JSON], object.to_string()),
         case("POST", "/default", &[JSON], body.clone()),
     ]);
-    scrub(&mut cassette, Rules::default());
+    cassette.redact(Redaction::default());
     let Payload::Body(kept) = &cassette.interactions[1].answer().expect("an answer").payload else {
         panic!("a body")
     };

@@ -13,10 +13,8 @@ use rustls::crypto::ring;
 use rustls::pki_types::PrivateKeyDer;
 use std::convert::Infallible;
 use std::sync::Arc;
-use stuntdouble_cassettes::format;
-use stuntdouble_cassettes::interaction::{FailureKind, Outcome};
-use stuntdouble_cassettes::recorder::{Options, Recorder};
 use stuntdouble_cassettes::transport::{Client, Credentials, full};
+use stuntdouble_cassettes::{Cassette, FailureKind, Outcome, Recorder, RecorderOptions};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
@@ -70,10 +68,8 @@ async fn get(url: &str) -> Option<String> {
 async fn record(upstream: &str, credentials: Credentials) -> (Option<String>, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("session.yaml");
-    let options = Options {
-        credentials,
-        ..Options::new(upstream)
-    };
+    let mut options = RecorderOptions::new(upstream);
+    options.credentials = credentials;
     let recorder = Recorder::start(options, &path).await.expect("a recorder");
     let answer = get(&recorder.url()).await;
     recorder.stop().await;
@@ -109,7 +105,7 @@ async fn a_certificate_that_nobody_vouches_for_is_a_failure_of_tls() {
     let (url, _) = server().await;
     let (answer, text) = record(&url, Credentials::default()).await;
     assert_eq!(answer, None);
-    let cassette = format::parse(&text).expect("a cassette");
+    let cassette = Cassette::parse(&text).expect("a cassette");
     let Outcome::Failure(failure) = &cassette.interactions[0].outcome else {
         panic!("no answer was to come")
     };

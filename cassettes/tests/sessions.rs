@@ -3,7 +3,7 @@
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
-use stuntdouble_cassettes::{format, har};
+use stuntdouble_cassettes::Cassette;
 
 fn sessions() -> Vec<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("sessions");
@@ -24,21 +24,17 @@ fn sessions() -> Vec<PathBuf> {
 fn every_session_is_written_as_it_stands() {
     for path in sessions() {
         let text = std::fs::read_to_string(&path).expect("text");
-        let cassette = format::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let cassette = Cassette::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert!(!cassette.interactions.is_empty(), "{} is empty", path.display());
-        assert!(
-            format::to_string(&cassette) == text,
-            "{} is written otherwise",
-            path.display()
-        );
+        assert!(cassette.to_yaml() == text, "{} is written otherwise", path.display());
     }
 }
 
 #[test]
 fn every_session_survives_har() {
     for path in sessions() {
-        let cassette = format::read(&path).expect("a cassette");
-        let back = har::import(&har::export(&cassette)).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let cassette = Cassette::open(&path).expect("a cassette");
+        let back = Cassette::from_har(&cassette.to_har()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for (before, after) in cassette.interactions.iter().zip(&back.interactions) {
             assert_eq!(before, after, "{}", path.display());
         }

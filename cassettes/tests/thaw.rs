@@ -8,9 +8,8 @@ use hyper::body::Incoming;
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
-use stuntdouble_cassettes::format;
-use stuntdouble_cassettes::replayer::{OnMiss, Options, Replayer, State, Thaw, Thawed};
 use stuntdouble_cassettes::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks, full};
+use stuntdouble_cassettes::{Cassette, OnMiss, Replayer, ReplayerOptions, State, Thaw, Thawed};
 
 /// Stands in for a simulator: holds the objects that it was given, and serves them by their paths.
 #[derive(Default)]
@@ -60,7 +59,7 @@ async fn ask(client: &Client, method: &str, target: &str, body: &str) -> String 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions/kubernetes-1.2/life-configmaps.yaml");
-    let cassette = format::read(&path).expect("a session");
+    let cassette = Cassette::open(&path).expect("a session");
     let shelf = Arc::new(Shelf::default());
     let server = Server::start(([127, 0, 0, 1], 0).into(), shelf.clone())
         .await
@@ -70,13 +69,11 @@ async fn a_miss_thaws_a_server_once_in_the_state_that_was_reached() {
         url: format!("http://{}", server.address()),
     };
     let on_miss = OnMiss::Thaw(Arc::new(freezer));
-    let replayer = Replayer::start(
-        cassette.clone(),
-        Options {
-            on_miss,
-            ..Options::default()
-        },
-    )
+    let replayer = Replayer::start(cassette.clone(), {
+        let mut options = ReplayerOptions::default();
+        options.on_miss = on_miss;
+        options
+    })
     .await
     .expect("a replayer");
     let client = Client::new(&replayer.url(), &Credentials::default(), true).expect("a client");

@@ -12,9 +12,7 @@ use bending::{Bender, LIMIT};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stuntdouble_cassettes::replayer::{self, Replayer};
-use stuntdouble_cassettes::verifier::{self, Options};
-use stuntdouble_cassettes::{format, har};
+use stuntdouble_cassettes::{Cassette, Replayer, ReplayerOptions, Verifier};
 use tokio::sync::Semaphore;
 
 /// Sessions with streams take as long as they took; the others are bent more often.
@@ -48,8 +46,8 @@ fn letters(verdicts: impl Iterator<Item = (bool, bool, bool)>) -> String {
 
 /// A replay of a session behind the bending proxy.
 async fn target(path: &Path, (seed, one_in): (u64, u64)) -> (Replayer, stuntdouble_cassettes::transport::Server) {
-    let cassette = format::read(path).expect("a cassette");
-    let replayer = Replayer::start(cassette, replayer::Options::default())
+    let cassette = Cassette::open(path).expect("a cassette");
+    let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await
         .expect("a replayer");
     let bender = Bender::start(&replayer.url(), seed, one_in).await;
@@ -58,9 +56,10 @@ async fn target(path: &Path, (seed, one_in): (u64, u64)) -> (Replayer, stuntdoub
 
 async fn ours(path: &Path, profile: &str, seed: (u64, u64)) -> (String, String) {
     let (_replayer, bender) = target(path, seed).await;
-    let mut options = Options::new(format!("http://{}", bender.address()));
-    options.profile = Some(profile.to_owned());
-    let report = verifier::verify(&format::read(path).expect("a cassette"), &options)
+    let mut verifier = Verifier::new(format!("http://{}", bender.address()));
+    verifier.profile = Some(profile.to_owned());
+    let report = verifier
+        .verify(&Cassette::open(path).expect("a cassette"))
         .await
         .expect("a report");
     let all = report.verdicts.iter();
@@ -88,7 +87,7 @@ async fn theirs(script: &str, path: &Path, profile: &str, seed: (u64, u64)) -> (
     let (_replayer, bender) = target(path, seed).await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("session.har");
-    std::fs::write(&file, har::export(&format::read(path).expect("a cassette"))).expect("written");
+    std::fs::write(&file, Cassette::open(path).expect("a cassette").to_har()).expect("written");
     let mut command = tokio::process::Command::new("python3");
     command
         .args(["-c", SCORE, script, &format!("http://{}", bender.address()), profile])

@@ -403,6 +403,13 @@ async fn what_is_deleted_is_given_back_to_the_quota() {
     assert_eq!(used, json!({"pods": "1", "secrets": "1"}));
     cluster.delete("pods", "p").await;
     assert_eq!(cluster.get("resourcequotas", "q").await["status"]["used"]["pods"], "0");
+    let fewer = json!({"spec": {"hard": {"secrets": null}}});
+    cluster.patch("resourcequotas", "q", fewer).await;
+    let status = cluster.get("resourcequotas", "q").await["status"].clone();
+    assert_eq!(
+        status,
+        json!({"hard": {"pods": "2"}, "used": {"pods": "0", "secrets": "1"}})
+    );
 }
 
 #[tokio::test]
@@ -484,7 +491,8 @@ async fn an_autoscaler_keeps_replicas_within_its_bounds() {
         .await;
     cluster.advance(30).await;
     assert_eq!(cluster.pods("Running").await, 2);
-    assert_eq!(cluster.events("auto").await, [("SuccessfulRescale".to_owned(), 1)]);
+    let rescaled: Vec<_> = cluster.events("auto").await;
+    assert!(rescaled.contains(&("SuccessfulRescale".to_owned(), 1)), "{rescaled:?}");
 }
 
 #[tokio::test]

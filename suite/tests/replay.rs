@@ -5,7 +5,7 @@
 use std::sync::{Arc, atomic::AtomicBool};
 
 use rstest::rstest;
-use stuntdouble_cassettes::recorder::{Options, Recorder};
+use stuntdouble_cassettes::{Recorder, RecorderOptions};
 use stuntdouble_suite::{
     catalog::{Catalog, Level, Need, Profile},
     report::Summary,
@@ -53,7 +53,7 @@ async fn the_suite_passes_against_a_cassette_of_a_whole_run(
         ..Selection::default()
     };
     let simulator = Target::simulator(profile).await.unwrap();
-    let mut options = Options::new(simulator.base());
+    let mut options = RecorderOptions::new(simulator.base());
     options.profile = Some(profile.to_string());
     let recorder = Recorder::start(options, &cassette).await.unwrap();
     let live = run(simulator.via(&recorder.url()), profile, &selection).await;

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use std::sync::LazyLock;
 
 /// The value of a body of this media type; its text where it is neither JSON nor YAML.
-pub fn body(text: &str, media_type: &str) -> Value {
+pub(crate) fn body(text: &str, media_type: &str) -> Value {
     let value = if media_type.contains("yaml") {
         yaml(text)
     } else {

@@ -43,7 +43,7 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
 static GENERATE_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r#""generateName": ?"([^"]+)""#));
 
 /// Compares bodies of one answer.
-pub struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
     /// What was bound so far; learns.
     pub bound: &'a mut Bindings,
     /// The body of the recorded request.
@@ -54,7 +54,7 @@ pub struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     /// A comparison in a session.
-    pub fn new(bound: &'a mut Bindings, asked: &'a str) -> Self {
+    pub(crate) fn new(bound: &'a mut Bindings, asked: &'a str) -> Self {
         Self {
             bound,
             asked,
@@ -63,7 +63,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compares two values that stand at `path`.
-    pub fn values(&mut self, path: &str, recorded: &Value, live: &Value) {
+    pub(crate) fn values(&mut self, path: &str, recorded: &Value, live: &Value) {
         self.at(path, recorded, live, None);
     }
 
@@ -284,7 +284,7 @@ fn comes_in_any_order(there: &[&Value], here: &[&Value]) -> bool {
 }
 
 /// Where an object stands in a list whose order means nothing.
-pub fn place(item: &Value) -> (String, String, String) {
+pub(crate) fn place(item: &Value) -> (String, String, String) {
     let field = |key: &str| item.pointer(&format!("/metadata/{key}")).and_then(Value::as_str);
     let name = field("name").unwrap_or_default().to_owned();
     let namespace = field("namespace").unwrap_or_default().to_owned();
@@ -306,7 +306,7 @@ fn same(recorded: &Value, live: &Value) -> bool {
 }
 
 /// A value in a line.
-pub fn short(value: &Value) -> String {
+pub(crate) fn short(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() < 160 {
         text

@@ -12,9 +12,10 @@ mod html;
 mod report;
 mod session;
 
-pub use body::body;
-pub use compare::{Comparison, place, short};
-pub use session::{Diff, Row, Side, diff};
+pub(crate) use body::body;
+pub(crate) use compare::{Comparison, place, short};
+pub(crate) use session::diff;
+pub use session::{Diff, Row, Side};
 
 /// What kind of difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

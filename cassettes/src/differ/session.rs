@@ -58,7 +58,7 @@ impl Row {
 }
 
 /// Compares two cassettes, the second held to the first.
-pub fn diff(a: &Cassette, b: &Cassette) -> Diff {
+pub(crate) fn diff(a: &Cassette, b: &Cassette) -> Diff {
     let aligned = align(&asked(a), &asked(b));
     let mut bound = Bindings::default();
     let mut rows = Vec::with_capacity(aligned.len());

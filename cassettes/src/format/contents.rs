@@ -4,7 +4,7 @@ use crate::interaction::terminal::line;
 use crate::interaction::{Cassette, Data, Interaction, Outcome, Payload, to_millis};
 
 /// What stands in a cassette: its header, then a line for each interaction.
-pub fn contents(cassette: &Cassette) -> String {
+pub(crate) fn contents(cassette: &Cassette) -> String {
     let header = &cassette.header;
     let mut out = String::new();
     let mut say = |label: &str, value: Option<&str>| {

@@ -17,21 +17,23 @@ mod json;
 mod node;
 mod parse;
 mod reader;
-mod tape;
+#[cfg(test)]
+mod tests;
+mod writer;
 mod yaml;
 
-pub use contents::contents;
-pub use reader::{parse, read};
-pub use tape::{End, Opening, Tape, to_string, write};
+pub(crate) use contents::contents;
+pub(crate) use reader::{parse, read};
+pub(crate) use writer::{CassetteWriter, End, Opening, to_string, write};
 
 use crate::interaction::Program;
 use std::path::PathBuf;
 
 /// The version of the format that is written; every one up to it is read.
-pub const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 1;
 
 /// The oldest version of this program that reads [`VERSION`].
-pub const READ_BY: &str = "0.1.0";
+pub(crate) const READ_BY: &str = "0.1.0";
 
 /// Why a cassette could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +69,7 @@ pub enum FormatError {
         /// What is wrong.
         what: String,
     },
-    /// The tape was written to after an error.
+    /// The writer was written to after an error.
     #[error("the recording stopped at an earlier error")]
     Stopped,
 }

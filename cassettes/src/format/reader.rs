@@ -12,7 +12,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// If the file cannot be read, is no cassette, is of a newer version, or is malformed elsewhere than at a torn end.
-pub fn read(path: &Path) -> Result<Cassette, FormatError> {
+pub(crate) fn read(path: &Path) -> Result<Cassette, FormatError> {
     let file = |source| FormatError::File {
         path: path.to_owned(),
         source,
@@ -25,7 +25,7 @@ pub fn read(path: &Path) -> Result<Cassette, FormatError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(text: &str) -> Result<Cassette, FormatError> {
+pub(crate) fn parse(text: &str) -> Result<Cassette, FormatError> {
     assemble(Documents::new(text.as_bytes()), |source| FormatError::File {
         path: "(text)".into(),
         source,

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 /// The HAR of a cassette, indented.
-pub fn export(cassette: &Cassette) -> String {
+pub(crate) fn export(cassette: &Cassette) -> String {
     let header = &cassette.header;
     let base = header.upstream.as_deref().unwrap_or(NOWHERE);
     let entries: Vec<Value> = cassette

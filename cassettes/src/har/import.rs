@@ -16,7 +16,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// If the text is no HAR 1.2, or an entry has no method, URL, time or status.
-pub fn import(text: &str) -> Result<Cassette, HarError> {
+pub(crate) fn import(text: &str) -> Result<Cassette, HarError> {
     let har: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))?;
     let log = har
         .get("log")

@@ -18,8 +18,8 @@
 mod export;
 mod import;
 
-pub use export::export;
-pub use import::import;
+pub(crate) use export::export;
+pub(crate) use import::import;
 
 /// Stands for the server of a cassette that does not say which it was.
 const NOWHERE: &str = "http://cassette.invalid";

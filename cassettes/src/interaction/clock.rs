@@ -34,13 +34,13 @@ impl fmt::Debug for Clock {
 }
 
 /// A duration from milliseconds, to the microsecond; none where it is negative or no number.
-pub fn millis(value: f64) -> Option<Duration> {
+pub(crate) fn millis(value: f64) -> Option<Duration> {
     let micros = (value * 1000.0).round();
     (micros.is_finite() && (0.0..9.0e15).contains(&micros)).then(|| Duration::from_micros(micros as u64))
 }
 
 /// A duration in milliseconds.
-pub fn to_millis(value: Duration) -> f64 {
+pub(crate) fn to_millis(value: Duration) -> f64 {
     value.as_micros() as f64 / 1000.0
 }
 

@@ -6,22 +6,39 @@
 //! Source: RFC 9110 (messages), RFC 6455 (WebSocket messages).
 
 mod clock;
+mod digest;
 mod exchange;
 mod placeholder;
 pub mod terminal;
 
-pub use clock::{Clock, millis, to_millis};
+pub use clock::Clock;
+pub(crate) use clock::{millis, to_millis};
+pub(crate) use digest::{Digest, before_digest};
 pub use exchange::{Answer, Data, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request, Sender};
 
-pub use placeholder::{is_placeholder, number, placeholder, placeholders};
+pub(crate) use placeholder::{is_placeholder, number, placeholder, placeholders};
 
 use jiff::Timestamp;
 use std::time::Duration;
 
 /// What is said to have cut an answer short that its client no longer waited for.
-pub const LEFT: &str = "the client went away";
+pub(crate) const LEFT: &str = "the client went away";
 
-/// A recorded session: what a client asked, and what it was told.
+/// A recorded session: requests and their responses.
+///
+/// ```
+/// use stuntdouble_cassettes::Cassette;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/kubernetes-1.2/namespaces.yaml");
+/// let cassette = Cassette::open(path.as_ref())?;
+/// for interaction in &cassette.interactions {
+///     println!("{} {}", interaction.request.method, interaction.request.url);
+/// }
+/// assert!(cassette.diff(&cassette).is_same());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cassette {
     /// Where, when and how it was recorded.

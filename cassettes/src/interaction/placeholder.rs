@@ -11,12 +11,12 @@ const PREFIX: &str = "redacted-";
 const LONGEST: usize = 64 << 10;
 
 /// The placeholder with this number of a secret of this length. It is longer than the secret if the number needs it.
-pub fn placeholder(number: u64, length: usize) -> String {
+pub(crate) fn placeholder(number: u64, length: usize) -> String {
     format!("{:~<1$}", format!("{PREFIX}{number}"), length.min(LONGEST))
 }
 
 /// The places of placeholders in a text, in their plain form.
-pub fn placeholders(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn placeholders(text: &str) -> Vec<Range<usize>> {
     text.match_indices(PREFIX)
         .filter_map(|(at, prefix)| {
             let rest = text.get(at + prefix.len()..)?;
@@ -28,7 +28,7 @@ pub fn placeholders(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Whether all of a text is a placeholder, plain or as base64, which is its form in the data of a Secret.
-pub fn is_placeholder(text: &str) -> bool {
+pub(crate) fn is_placeholder(text: &str) -> bool {
     let plain = |text: &str| matches!(placeholders(text).as_slice(), [range] if range.len() == text.len());
     let decoded = || {
         STANDARD
@@ -40,7 +40,7 @@ pub fn is_placeholder(text: &str) -> bool {
 }
 
 /// The number of a placeholder.
-pub fn number(text: &str) -> Option<u64> {
+pub(crate) fn number(text: &str) -> Option<u64> {
     text.strip_prefix(PREFIX)?.trim_end_matches('~').parse().ok()
 }
 

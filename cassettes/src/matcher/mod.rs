@@ -10,7 +10,8 @@
 
 mod form;
 
-use crate::interaction::Request;
+use crate::interaction::{Request, before_digest};
+use bytes::Bytes;
 use form::{Place, pairs};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ const CHOOSING: [&str; 6] = [
 
 /// How well a request matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fit {
+pub(crate) enum Fit {
     /// It is the same.
     Same,
     /// It is a watch from another version, or of another length.
@@ -44,7 +45,7 @@ pub enum Fit {
 
 /// What matching two requests gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Match {
+pub(crate) enum Match {
     /// They match, with these volatile values, recorded and live.
     Fits(Fit, Vec<(String, String)>),
     /// They differ in this, so much.
@@ -53,13 +54,15 @@ pub enum Match {
 
 /// A request, taken apart.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub(crate) struct Ask {
     /// The method.
     pub method: String,
     /// The path.
     pub path: String,
     query: BTreeMap<String, Vec<String>>,
     body: Content,
+    /// The body as it came.
+    raw: Bytes,
     headers: BTreeMap<&'static str, String>,
     streams: bool,
 }
@@ -90,7 +93,7 @@ fn selector(text: &str) -> String {
 
 impl Ask {
     /// Takes a request apart.
-    pub fn new(request: &Request) -> Self {
+    pub(crate) fn new(request: &Request) -> Self {
         let mut query: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(request.query().as_bytes()) {
             let value = if SELECTORS.contains(&name.as_ref()) {
@@ -111,18 +114,19 @@ impl Ask {
             path: request.path().to_owned(),
             query,
             body,
+            raw: request.body.clone().unwrap_or_default(),
             headers: CHOOSING.iter().filter_map(header).collect(),
             streams: request.asks_for_stream(),
         }
     }
 
     /// Whether a live request is this recorded one.
-    pub fn matches(&self, live: &Self) -> Match {
+    pub(crate) fn matches(&self, live: &Self) -> Match {
         self.compared(live, Comparison::default())
     }
 
     /// Whether a request of one session is like one of another, in which any name can be another random one.
-    pub fn is_like(&self, other: &Self) -> bool {
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
         let comparison = Comparison {
             names_vary: true,
             ..Comparison::default()
@@ -163,7 +167,14 @@ impl Ask {
         if self.method == "POST" {
             all.names(&self.body, &live.body);
         }
-        all.content(&self.body, &live.body);
+        match std::str::from_utf8(&self.raw)
+            .ok()
+            .and_then(|recorded| before_digest(recorded, &live.raw))
+        {
+            // What could not be searched for secrets is recorded by its hash.
+            Some((there, here)) => all.value("body", there, &String::from_utf8_lossy(here)),
+            None => all.content(&self.body, &live.body),
+        }
         if !all.differences.is_empty() {
             return Match::Differs(all.differences);
         }
@@ -177,7 +188,7 @@ impl Ask {
 
     /// In how many of the headers that choose between answers a live request differs. `same` says whether a live
     /// value stands for a recorded one.
-    pub fn other_headers(&self, live: &Self, same: impl Fn(&str, &str) -> bool) -> usize {
+    pub(crate) fn other_headers(&self, live: &Self, same: impl Fn(&str, &str) -> bool) -> usize {
         let differs = |name: &&&str| match (self.headers.get(*name), live.headers.get(*name)) {
             (Some(there), Some(here)) => there != here && !same(there, here),
             (None, None) => false,
@@ -186,19 +197,14 @@ impl Ask {
         CHOOSING.iter().filter(|name| differs(name)).count()
     }
 
-    /// Whether it asks for what goes on.
-    pub fn streams(&self) -> bool {
-        self.streams
-    }
-
     /// Whether it changes nothing.
-    pub fn reads(&self) -> bool {
+    pub(crate) fn reads(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
     }
 
     /// Whether what happens at one path can be seen at the other: the one holds the other, in its namespace or across
     /// all of them, or watches it.
-    pub fn touches(&self, other: &Self) -> bool {
+    pub(crate) fn touches(&self, other: &Self) -> bool {
         let (these, those) = (place(&self.path), place(&other.path));
         let shared = |one: &[&str], two: &[&str]| one.iter().zip(two).all(|(one, two)| one == two);
         shared(&these, &those) || shared(&without_namespace(&these), &without_namespace(&those))

@@ -1,11 +1,11 @@
 //! One interaction on its way into the cassette.
 
 use super::body::Sent;
-use crate::format::{End, FormatError, Opening, Tape};
+use crate::format::{CassetteWriter, End, FormatError, Opening};
 use crate::interaction::{
     Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as Asked,
 };
-use crate::redactor::{BodyRedactor, Redactor};
+use crate::redactor::{BodyRedactor, Conversation, Redactor};
 use crate::transport::Coding;
 use bytes::Bytes;
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
@@ -28,29 +28,29 @@ const LONGEST_LINE: usize = 1 << 20;
 /// The cassette, and what is secret in it.
 #[derive(Debug)]
 pub(super) struct Log {
-    tape: Tape,
+    writer: CassetteWriter,
     redactor: Redactor,
     failure: Mutex<Option<String>>,
 }
 
 impl Log {
-    pub(super) fn new(tape: Tape, redactor: Redactor) -> Self {
+    pub(super) fn new(writer: CassetteWriter, redactor: Redactor) -> Self {
         Self {
-            tape,
+            writer,
             redactor,
             failure: Mutex::new(None),
         }
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.tape.path()
+        self.writer.path()
     }
 
     pub(super) fn failure(&self) -> Option<String> {
         self.failure.lock().clone()
     }
 
-    /// Keeps the first error: the tape takes nothing after it.
+    /// Keeps the first error: the writer takes nothing after it.
     fn note(&self, result: Result<(), FormatError>) {
         if let Err(error) = result {
             self.failure.lock().get_or_insert_with(|| error.to_string());
@@ -80,6 +80,8 @@ struct Open {
     decoder: Decoder,
     line: Vec<u8>,
     body: BodyRedactor,
+    /// The messages, if the connection was upgraded.
+    conversation: Conversation,
 }
 
 /// One interaction on its way into the cassette.
@@ -123,8 +125,11 @@ impl Entry {
         let text = self.log.redactor.text(&failure.text);
         let outcome = Outcome::Failure(Failure { text, ..failure });
         let opening = self.opening();
-        self.log
-            .note(self.log.tape.append(opening, self.wait, Some(self.elapsed()), &outcome));
+        self.log.note(
+            self.log
+                .writer
+                .append(opening, self.wait, Some(self.elapsed()), &outcome),
+        );
         self.stage = Stage::Done;
     }
 
@@ -177,7 +182,7 @@ impl Entry {
         let opening = self.opening();
         self.log.note(
             self.log
-                .tape
+                .writer
                 .append(opening, self.wait, Some(self.elapsed()), &Outcome::Answer(answer)),
         );
     }
@@ -203,10 +208,10 @@ impl Entry {
             ..answer
         };
         let (opening, outcome) = (self.opening(), Outcome::Answer(recorded));
-        let tape = &self.log.tape;
+        let writer = &self.log.writer;
         self.log.note(match pieces {
-            true => tape.begin(opening, self.wait, &outcome),
-            false => tape.append(opening, self.wait, None, &outcome),
+            true => writer.begin(opening, self.wait, &outcome),
+            false => writer.append(opening, self.wait, None, &outcome),
         });
         let path = self.asked.path();
         let body = BodyRedactor::new(&self.log.redactor, &headers, path, status >= 400);
@@ -218,6 +223,7 @@ impl Entry {
             decoder,
             line: Vec::new(),
             body,
+            conversation: Conversation::new(&Headers::default()),
         }));
     }
 
@@ -226,6 +232,7 @@ impl Entry {
         let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
             return;
         };
+        let conversation = Conversation::new(&answer.headers);
         let headers = self.log.redactor.headers(&answer.headers);
         let recorded = Answer {
             headers,
@@ -235,7 +242,7 @@ impl Entry {
         let opening = self.opening();
         self.log.note(
             self.log
-                .tape
+                .writer
                 .append(opening, self.wait, None, &Outcome::Answer(recorded)),
         );
         self.stage = Stage::Open(Box::new(Open {
@@ -244,6 +251,7 @@ impl Entry {
             decoder: Decoder::Plain,
             line: Vec::new(),
             body: BodyRedactor::new(&self.log.redactor, &Headers::default(), "", false),
+            conversation,
         }));
     }
 
@@ -256,9 +264,12 @@ impl Entry {
     }
 
     /// A message of an upgraded connection has come.
-    pub(super) fn message(&self, message: Message) {
-        let message = self.log.redactor.message(&message);
-        self.log.note(self.log.tape.message(self.id, &message));
+    pub(super) fn message(&mut self, message: &Message) {
+        if let Stage::Open(open) = &mut self.stage {
+            for message in open.conversation.push(&self.log.redactor, message) {
+                self.log.note(self.log.writer.message(self.id, &message));
+            }
+        }
     }
 
     /// More of an answer that is recorded as it comes.
@@ -297,11 +308,14 @@ impl Entry {
         };
         let line = std::mem::take(&mut open.line);
         let log = &self.log;
+        for message in open.conversation.finish(&log.redactor) {
+            log.note(log.writer.message(self.id, &message));
+        }
         frame(log, self.id, &mut open, took, line.into());
         let rest = open.body.finish(&log.redactor);
         put(log, self.id, open.pieces, took, rest.into());
         let cut = cut.map(|cut| log.redactor.text(cut));
-        log.note(log.tape.end(self.id, &End { took, cut }));
+        log.note(log.writer.end(self.id, &End { took, cut }));
     }
 
     /// Nobody waits for it any more.
@@ -330,11 +344,12 @@ impl Entry {
 
     fn written(&self) -> Opening {
         let (body, omitted) = self.sent.taken();
-        let asked = Asked {
+        let mut asked = Asked {
             body,
             omitted,
             ..self.asked.clone()
         };
+        crate::transport::decode_request(&mut asked, self.log.redactor.is_off());
         Opening::new(self.id, self.started, &self.log.redactor.request(&asked))
     }
 }
@@ -360,9 +375,9 @@ fn put(log: &Log, id: u64, pieces: bool, at: Duration, data: Bytes) {
     }
     let frame = Frame { at, data };
     log.note(if pieces {
-        log.tape.piece(id, &frame)
+        log.writer.piece(id, &frame)
     } else {
-        log.tape.frame(id, &frame)
+        log.writer.frame(id, &frame)
     });
 }
 

@@ -16,9 +16,9 @@ mod frames;
 mod pipe;
 mod socket;
 
-use crate::format::{FormatError, Tape};
+use crate::format::{CassetteWriter, FormatError};
 use crate::interaction::{Clock, Header, Request as Asked};
-use crate::redactor::{Redactor, Rules};
+use crate::redactor::{Redaction, Redactor};
 use crate::transport::{
     Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade,
 };
@@ -38,14 +38,23 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 /// How much of a request's body is recorded.
-pub const LONGEST_REQUEST: usize = 64 << 20;
+pub(crate) const LONGEST_REQUEST: usize = 64 << 20;
 
 /// How long the upstream may take to say its version.
 const VERSION: Duration = Duration::from_secs(2);
 
-/// How to record.
+/// Options of a [`Recorder`].
+///
+/// ```
+/// use stuntdouble_cassettes::{RecorderOptions, Redaction};
+///
+/// let mut options = RecorderOptions::new("http://127.0.0.1:8080");
+/// options.comment = Some("an empty cluster".to_owned());
+/// options.redaction = Redaction::default().header("X-Session");
+/// ```
 #[derive(Clone, Debug)]
-pub struct Options {
+#[non_exhaustive]
+pub struct RecorderOptions {
     /// The server's URL.
     pub upstream: String,
     /// Where to listen; a port of 0 is chosen by the system.
@@ -54,8 +63,8 @@ pub struct Options {
     pub credentials: Credentials,
     /// Whether a file that exists is replaced. Default: false.
     pub overwrite: bool,
-    /// What is secret.
-    pub rules: Rules,
+    /// What is secret. Default: credentials and the data of Secrets.
+    pub redaction: Redaction,
     /// The profile that the server follows, for the header.
     pub profile: Option<String>,
     /// What the session is about, for the header.
@@ -64,7 +73,7 @@ pub struct Options {
     pub clock: Clock,
 }
 
-impl Options {
+impl RecorderOptions {
     /// Records this server on a port of the system's choice.
     pub fn new(upstream: impl Into<String>) -> Self {
         Self {
@@ -72,7 +81,7 @@ impl Options {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             credentials: Credentials::default(),
             overwrite: false,
-            rules: Rules::default(),
+            redaction: Redaction::default(),
             profile: None,
             comment: None,
             clock: Clock::system(),
@@ -80,8 +89,9 @@ impl Options {
     }
 }
 
-/// Why a recording could not begin.
+/// The reasons why a recording cannot begin.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RecorderError {
     /// The proxy could not be set up.
     #[error(transparent)]
@@ -91,7 +101,26 @@ pub enum RecorderError {
     Format(#[from] FormatError),
 }
 
-/// A reverse proxy that records; dropping it stops it.
+/// A reverse proxy that records what passes. Dropping it stops it.
+///
+/// ```
+/// use stuntdouble_cassettes::{Cassette, Recorder, RecorderOptions};
+/// # use stuntdouble_cassettes::{Replayer, ReplayerOptions};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("session.yaml");
+/// # let upstream = Cassette::open(concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/kubernetes-1.2/namespaces.yaml").as_ref())?;
+/// # let server = Replayer::start(upstream, ReplayerOptions::default()).await?;
+/// let recorder = Recorder::start(RecorderOptions::new(server.url()), &path).await?;
+/// // The client sends its requests to recorder.url().
+/// recorder.stop().await;
+/// let cassette = Cassette::open(&path)?;
+/// assert_eq!(cassette.interactions.len(), 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Recorder {
     server: Server,
@@ -103,9 +132,9 @@ impl Recorder {
     ///
     /// # Errors
     /// If the address cannot be listened on, the upstream is none, or the file exists or cannot be written.
-    pub async fn start(options: Options, path: &Path) -> Result<Self, RecorderError> {
+    pub async fn start(options: RecorderOptions, path: &Path) -> Result<Self, RecorderError> {
         let client = Client::new(&options.upstream, &options.credentials, true)?;
-        let mut rules = options.rules;
+        let mut rules = options.redaction;
         if !rules.is_none() {
             let basic = options.credentials.basic.iter().map(|(_, password)| password);
             for secret in options.credentials.token.iter().chain(basic) {
@@ -119,7 +148,10 @@ impl Recorder {
         header.profile = options.profile;
         header.comment = options.comment;
         header.redactions = redactor.describe();
-        let log = Arc::new(Log::new(Tape::create(path, &header, options.overwrite)?, redactor));
+        let log = Arc::new(Log::new(
+            CassetteWriter::create(path, &header, options.overwrite)?,
+            redactor,
+        ));
         let proxy = Arc::new(Proxy {
             client,
             log,

@@ -44,7 +44,7 @@ async fn pass(
             Ok(count) => buffer.get(..count).unwrap_or_default(),
             Err(error) => break Some(error.to_string()),
         };
-        record(&entry.lock(), sender, bytes, websocket.then_some(&mut frames));
+        record(&mut entry.lock(), sender, bytes, websocket.then_some(&mut frames));
         let passed = async {
             to.write_all(bytes).await?;
             to.flush().await
@@ -54,9 +54,10 @@ async fn pass(
         }
     };
     if !websocket {
-        let entry = entry.lock();
-        entry.message(Message {
-            at: entry.elapsed(),
+        let mut entry = entry.lock();
+        let at = entry.elapsed();
+        entry.message(&Message {
+            at,
             from: sender,
             data: Data::Close(None),
         });
@@ -66,7 +67,7 @@ async fn pass(
     cut
 }
 
-fn record(entry: &Entry, from: Sender, bytes: &[u8], frames: Option<&mut Frames>) {
+fn record(entry: &mut Entry, from: Sender, bytes: &[u8], frames: Option<&mut Frames>) {
     let at = entry.elapsed();
     let found = match frames {
         Some(frames) => frames.read(bytes),
@@ -74,5 +75,5 @@ fn record(entry: &Entry, from: Sender, bytes: &[u8], frames: Option<&mut Frames>
     };
     found
         .into_iter()
-        .for_each(|data| entry.message(Message { at, from, data }));
+        .for_each(|data| entry.message(&Message { at, from, data }));
 }

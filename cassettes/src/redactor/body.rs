@@ -4,15 +4,14 @@
 //! fields, everything else as text. On a path of Secrets, what cannot be read is replaced by its length and hash.
 
 use super::Redactor;
-use super::digest::Digest;
 use super::headers;
 use super::json::Json;
 use super::protobuf;
-use super::rules::Rules;
+use super::redaction::Redaction;
 use super::structure::Structure;
 use super::text::{self, Knowledge};
 use super::yaml;
-use crate::interaction::Headers;
+use crate::interaction::{Digest, Headers};
 use std::sync::Arc;
 
 /// A longer document in YAML or protobuf is replaced by its length and hash.
@@ -189,7 +188,7 @@ impl BodyRedactor {
     }
 
     /// The form of a body that begins so.
-    fn recognized(&self, bytes: &[u8], rules: &Arc<Rules>) -> Form {
+    fn recognized(&self, bytes: &[u8], rules: &Arc<Redaction>) -> Form {
         let text = bytes.trim_ascii_start();
         if text.starts_with(b"{") || text.starts_with(b"[") {
             let structure = Structure::new(rules.clone(), self.of_secret);

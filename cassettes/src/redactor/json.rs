@@ -4,9 +4,9 @@
 //! replaced does not depend on how the input is cut; at most [`HELD`] bytes and one text are held back.
 //! Limits: a text of more than [`LONGEST_TEXT`] is replaced by its length and hash.
 
-use super::digest::Digest;
 use super::structure::{Secret, Structure, Verdict, Wait};
 use super::text::{self, Knowledge};
+use crate::interaction::Digest;
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -12,13 +12,13 @@
 //! Source: RFC 9110, section 11 (credentials); the API's Secret; the credentials of kubeconfig and docker config files.
 
 mod body;
-mod digest;
+mod conversation;
 mod headers;
 mod json;
 mod known;
 mod names;
 mod protobuf;
-mod rules;
+mod redaction;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -26,9 +26,10 @@ mod text;
 mod yaml;
 
 pub(crate) use body::BodyRedactor;
-pub use rules::{Rules, RulesError};
+pub(crate) use conversation::Conversation;
+pub use redaction::{Redaction, RedactionError};
 
-use crate::interaction::{Answer, Cassette, Data, Headers, Interaction, Message, Outcome, Payload, Request};
+use crate::interaction::{Answer, Cassette, Headers, Interaction, Outcome, Payload, Request};
 use bytes::Bytes;
 use known::Known;
 use parking_lot::Mutex;
@@ -37,14 +38,14 @@ use text::Knowledge;
 
 /// Takes secrets out, and remembers them.
 #[derive(Debug)]
-pub struct Redactor {
-    rules: Arc<Rules>,
+pub(crate) struct Redactor {
+    rules: Arc<Redaction>,
     known: Mutex<Known>,
 }
 
 impl Redactor {
     /// A redactor by these rules.
-    pub fn new(rules: Rules) -> Self {
+    pub(crate) fn new(rules: Redaction) -> Self {
         let mut known = Known::default();
         for secret in &rules.literals {
             known.number(secret.as_bytes(), true);
@@ -56,17 +57,17 @@ impl Redactor {
     }
 
     /// Whether it does nothing.
-    pub fn is_off(&self) -> bool {
+    pub(crate) fn is_off(&self) -> bool {
         self.rules.is_none()
     }
 
     /// What the header of a cassette says of the rules.
-    pub fn describe(&self) -> Vec<String> {
+    pub(crate) fn describe(&self) -> Vec<String> {
         self.rules.describe()
     }
 
     /// A request without its secrets.
-    pub fn request(&self, request: &Request) -> Request {
+    pub(crate) fn request(&self, request: &Request) -> Request {
         if self.is_off() {
             return request.clone();
         }
@@ -84,7 +85,7 @@ impl Redactor {
     }
 
     /// The headers of a request or an answer without their secrets.
-    pub fn headers(&self, headers: &Headers) -> Headers {
+    pub(crate) fn headers(&self, headers: &Headers) -> Headers {
         if self.is_off() {
             return headers.clone();
         }
@@ -98,7 +99,7 @@ impl Redactor {
     }
 
     /// A body without its secrets. `path` is that of the request, `failed` whether it is the answer to one that failed.
-    pub fn body(&self, body: &Bytes, headers: &Headers, path: &str, failed: bool) -> Bytes {
+    pub(crate) fn body(&self, body: &Bytes, headers: &Headers, path: &str, failed: bool) -> Bytes {
         if self.is_off() || body.is_empty() {
             return body.clone();
         }
@@ -109,7 +110,7 @@ impl Redactor {
     }
 
     /// A text without its secrets, such as that of an error or a message.
-    pub fn text(&self, text: &str) -> String {
+    pub(crate) fn text(&self, text: &str) -> String {
         if self.is_off() {
             return text.to_owned();
         }
@@ -118,27 +119,11 @@ impl Redactor {
     }
 
     /// A URL, or its path and query, without its secrets.
-    pub fn url(&self, url: &str) -> String {
+    pub(crate) fn url(&self, url: &str) -> String {
         if self.is_off() {
             return url.to_owned();
         }
         self.with(|knowledge| headers::url(url, knowledge))
-    }
-
-    /// A message of an upgraded connection without its secrets.
-    pub fn message(&self, message: &Message) -> Message {
-        let bytes = |bytes: &Bytes| self.body(bytes, &Headers::default(), "", false);
-        let data = match &message.data {
-            Data::Text(text) => Data::Text(self.text(text)),
-            Data::Binary(data) => Data::Binary(bytes(data)),
-            Data::Ping(data) => Data::Ping(bytes(data)),
-            Data::Pong(data) => Data::Pong(bytes(data)),
-            Data::Close(close) => Data::Close(close.as_ref().map(|(code, reason)| (*code, self.text(reason)))),
-        };
-        Message {
-            data,
-            ..message.clone()
-        }
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Knowledge<'_>) -> T) -> T {
@@ -167,9 +152,13 @@ impl Redactor {
         match &mut answer.payload {
             Payload::Body(body) => *body = self.body(body, &original, path, failed),
             Payload::Messages(messages) => {
-                for message in messages {
-                    *message = self.message(message);
+                let mut conversation = Conversation::new(&original);
+                let mut ready = Vec::with_capacity(messages.len());
+                for message in messages.iter() {
+                    ready.extend(conversation.push(self, message));
                 }
+                ready.extend(conversation.finish(self));
+                *messages = ready;
             }
             Payload::Stream(frames) => {
                 let mut pieces = BodyRedactor::new(self, &original, path, failed);
@@ -187,7 +176,7 @@ impl Redactor {
 }
 
 /// Takes the secrets out of a cassette that exists, wherever they stand, and says by which rules.
-pub fn scrub(cassette: &mut Cassette, rules: Rules) {
+pub(crate) fn scrub(cassette: &mut Cassette, rules: Redaction) {
     let redactor = Redactor::new(rules);
     if redactor.is_off() {
         return;

@@ -160,7 +160,7 @@ fn varint(body: &[u8], at: usize, end: usize) -> Option<(u64, usize)> {
 mod tests {
     use super::*;
     use crate::redactor::known::Known;
-    use crate::redactor::rules::Rules;
+    use crate::redactor::redaction::Redaction;
     use std::sync::Arc;
 
     fn message(fields: &[(u8, &[u8])]) -> Vec<u8> {
@@ -179,7 +179,7 @@ mod tests {
         let kind = message(&[(1, b"v1"), (2, b"Secret")]);
         let mut body = [MAGIC, &message(&[(1, &kind), (2, &object)])].concat();
         let before = body.clone();
-        let (rules, mut known) = (Arc::new(Rules::default()), Known::default());
+        let (rules, mut known) = (Arc::new(Redaction::default()), Known::default());
         assert!(redact(
             &mut body,
             &mut Knowledge {

@@ -6,7 +6,7 @@
 //! Source: the API's Secret and its references; JSON patch; kubeconfig and docker config files; OpenAPI.
 
 use super::names::{self, NameClass};
-use super::rules::Rules;
+use super::redaction::Redaction;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ struct Level {
 /// The path in a document.
 #[derive(Debug)]
 pub(super) struct Structure {
-    rules: Arc<Rules>,
+    rules: Arc<Redaction>,
     of_secret: bool,
     is_schema: bool,
     stack: Vec<Level>,
@@ -155,7 +155,7 @@ pub(super) struct Structure {
 
 impl Structure {
     /// The root of a document. `of_secret` says whether the request's path is one of Secrets.
-    pub(super) fn new(rules: Arc<Rules>, of_secret: bool) -> Self {
+    pub(super) fn new(rules: Arc<Redaction>, of_secret: bool) -> Self {
         let of_secret = of_secret && rules.defaults;
         Self {
             rules,

@@ -11,7 +11,7 @@ const SECRET: &str = "pl4nted/S3cret+value";
 
 /// A body in pieces that end at these places.
 fn pieces(body: &[u8], cuts: &[usize], headers: &Headers, path: &str) -> Vec<u8> {
-    let redactor = Redactor::new(Rules::default());
+    let redactor = Redactor::new(Redaction::default());
     let mut pieces = BodyRedactor::new(&redactor, headers, path, false);
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (body.len() + 1)).collect();
     cuts.sort_unstable();
@@ -164,7 +164,7 @@ fn what_only_speaks_of_secrets_is_kept(#[case] text: &str) {
 
 #[test]
 fn a_secret_that_was_seen_is_found_across_pieces_of_a_text() {
-    let redactor = Redactor::new(Rules::default());
+    let redactor = Redactor::new(Redaction::default());
     redactor.headers(&Headers(vec![("Authorization".into(), format!("Bearer {SECRET}"))]));
     for size in 1..40 {
         let text = format!("{{\"message\":\"no user has {SECRET}\"}} and a line with {SECRET} in it\n\u{0}{SECRET}");

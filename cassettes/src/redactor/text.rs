@@ -7,7 +7,7 @@
 use super::json::Json;
 use super::known::Known;
 use super::names;
-use super::rules::Rules;
+use super::redaction::Redaction;
 use super::structure::Secret;
 use super::yaml;
 use crate::interaction::is_placeholder;
@@ -70,7 +70,7 @@ static MARKED: LazyLock<Option<AhoCorasick>> =
 
 /// What a redactor knows.
 pub(super) struct Knowledge<'a> {
-    pub(super) rules: &'a Arc<Rules>,
+    pub(super) rules: &'a Arc<Redaction>,
     pub(super) known: &'a mut Known,
 }
 
@@ -87,7 +87,7 @@ impl Knowledge<'_> {
 }
 
 /// Whether a text needs to be searched, beyond known secrets.
-pub(super) fn is_marked(text: &[u8], rules: &Rules) -> bool {
+pub(super) fn is_marked(text: &[u8], rules: &Redaction) -> bool {
     // Most texts are short words, in which no form of a secret has room.
     let word = text.len() < 16 && !text.iter().any(|byte| b"=:{ \n".contains(byte));
     !rules.patterns.is_empty()

@@ -118,6 +118,9 @@ fn scalars(text: &str, of_secret: bool, knowledge: &Knowledge<'_>) -> Option<Vec
             Event::Scalar(value, ..) if is_key => structure.key(&value),
             Event::Scalar(value, style, anchor, _) => {
                 let verdict = structure.scalar(&value);
+                // As in JSON, a short number is a number of something.
+                let number = style == ScalarStyle::Plain && value.len() < 6 && value.parse::<f64>().is_ok();
+                let verdict = if number { Verdict::Open } else { verdict };
                 let scalar = Scalar {
                     range: span.byte_range()?,
                     text: value.into_owned(),
@@ -174,12 +177,13 @@ fn scalars(text: &str, of_secret: bool, knowledge: &Knowledge<'_>) -> Option<Vec
 mod tests {
     use super::*;
     use crate::redactor::known::Known;
-    use crate::redactor::rules::Rules;
+    use crate::redactor::redaction::Redaction;
     use rstest::rstest;
     use std::sync::Arc;
 
     #[rstest]
     #[case("a: 1\npassword: abc # kept\n", "a: 1\npassword: redacted-1 # kept\n")]
+    #[case("kind: Status\ncode: 406\n", "kind: Status\ncode: 406\n")]
     #[case("password: 'abc'\nb: [x]\n", "password: 'redacted-1'\nb: [x]\n")]
     #[case("a: &x abc\npassword: *x\n", "a: &x redacted-1\npassword: *x\n")]
     #[case("credentials:\n  user: abc\n", "credentials:\n  user: redacted-1\n")]
@@ -191,7 +195,7 @@ mod tests {
     )]
     #[case("secret_a: |\n  abc\n  def\nb: c\n", "secret_a: |\n  redacted-1\nb: c\n")]
     fn secrets_are_replaced_where_they_are(#[case] text: &str, #[case] expected: &str) {
-        let (rules, mut known) = (Arc::new(Rules::default()), Known::default());
+        let (rules, mut known) = (Arc::new(Redaction::default()), Known::default());
         let mut knowledge = Knowledge {
             rules: &rules,
             known: &mut known,

@@ -32,10 +32,11 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 /// A request's body may be this long.
-pub const LONGEST_BODY: usize = 64 << 20;
+pub(crate) const LONGEST_BODY: usize = 64 << 20;
 
-/// How fast streams are replayed.
+/// Speed at which streams are replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Speed {
     /// This many times as fast as they were recorded.
     Factor(f64),
@@ -43,8 +44,9 @@ pub enum Speed {
     Instant,
 }
 
-/// What a replayer does with a request that was not recorded.
+/// Action on a request that was not recorded.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum OnMiss {
     /// Answers 501 and says which recorded requests were nearest.
     Fail,
@@ -63,9 +65,17 @@ pub trait Thaw: Send + Sync {
     fn thaw(&self, state: State) -> Thawed;
 }
 
-/// How to replay.
+/// Options of a [`Replayer`].
+///
+/// ```
+/// use stuntdouble_cassettes::{ReplayerOptions, Speed};
+///
+/// let mut options = ReplayerOptions::default();
+/// options.speed = Speed::Instant;
+/// ```
 #[derive(Clone)]
-pub struct Options {
+#[non_exhaustive]
+pub struct ReplayerOptions {
     /// Where to listen; a port of 0 is chosen by the system.
     pub listen: SocketAddr,
     /// How fast streams come.
@@ -76,7 +86,7 @@ pub struct Options {
     pub hold: Duration,
 }
 
-impl Default for Options {
+impl Default for ReplayerOptions {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -87,7 +97,28 @@ impl Default for Options {
     }
 }
 
-/// A server that answers from a cassette; dropping it stops it.
+/// A server that answers from a cassette. Dropping it stops it.
+///
+/// ```
+/// use stuntdouble_cassettes::{Cassette, Replayer, ReplayerOptions};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let cassette = Cassette::parse(concat!(
+///     "cassette: 1\nrecorded: 2026-11-21T11:45:16Z\n---\nid: 1\nstarted: 2026-11-21T11:45:16Z\n",
+///     "request: {method: GET, url: /version}\n",
+///     "response: {status: 200, json: {gitVersion: v1.2.0}}\n...\n",
+/// ))?;
+/// let replayer = Replayer::start(cassette, ReplayerOptions::default()).await?;
+/// // The client sends its requests to replayer.url().
+/// assert_eq!(replayer.unplayed(), [1]);
+/// # use stuntdouble_cassettes::transport::{Client, Credentials, full};
+/// # let client = Client::new(&replayer.url(), &Credentials::default(), true)?;
+/// # client.send(http::Request::get("/version").body(full(""))?).await.map_err(|failure| failure.text)?;
+/// replayer.assert_all_played();
+/// # Ok(())
+/// # }
+/// ```
 pub struct Replayer {
     server: Server,
     player: Arc<Player>,
@@ -98,7 +129,7 @@ impl Replayer {
     ///
     /// # Errors
     /// If the address cannot be listened on, or the server to forward to is none.
-    pub async fn start(cassette: Cassette, options: Options) -> Result<Self, TransportError> {
+    pub async fn start(cassette: Cassette, options: ReplayerOptions) -> Result<Self, TransportError> {
         let elsewhere = OnceCell::new();
         if let OnMiss::Forward(upstream, credentials) = &options.on_miss {
             // The cell was made here and is empty.
@@ -162,7 +193,7 @@ impl Replayer {
 
 struct Player {
     script: Arc<Script>,
-    options: Options,
+    options: ReplayerOptions,
     /// The server that answers what was not recorded.
     elsewhere: OnceCell<Client>,
 }
@@ -180,7 +211,7 @@ impl Exchange for Player {
             }
             Err(_) => return Err(Gone),
         };
-        let asked = Asked {
+        let mut asked = Asked {
             method: parts.method.as_str().to_owned(),
             url: parts
                 .uri
@@ -191,6 +222,7 @@ impl Exchange for Player {
             body: (!bytes.is_empty()).then(|| bytes.clone()),
             omitted: 0,
         };
+        transport::decode_request(&mut asked, true);
         let thawed = matches!(self.options.on_miss, OnMiss::Thaw(_)) && self.elsewhere.initialized();
         if !thawed {
             match self.script.take(&asked) {

@@ -1,5 +1,6 @@
 //! Content codings.
 
+use crate::interaction::Request;
 use flate2::Compression;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
@@ -67,6 +68,33 @@ pub fn decode(coding: Coding, bytes: &[u8]) -> Result<Vec<u8>, Error> {
         return Err(Error::other("it decodes to more than it could"));
     }
     Ok(out)
+}
+
+/// Undoes the content coding of a request's body, and takes its header out. A body that cannot be read is omitted unless
+/// `keep_unread` is set.
+pub fn decode_request(asked: &mut Request, keep_unread: bool) {
+    let Some(body) = asked.body.as_ref().filter(|body| !body.is_empty()) else {
+        return;
+    };
+    let decoded = match Coding::named(asked.headers.get("content-encoding")) {
+        Some(Coding::Identity) => return,
+        Some(coding) => decode(coding, body).ok(),
+        None => None,
+    };
+    match decoded {
+        Some(decoded) => {
+            asked.body = Some(decoded.into());
+            asked
+                .headers
+                .0
+                .retain(|(name, _)| !name.eq_ignore_ascii_case("content-encoding"));
+        }
+        None if keep_unread => {}
+        None => {
+            asked.omitted += body.len() as u64;
+            asked.body = None;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod server;
 mod tls;
 
 pub use client::{Client, failure};
-pub use coding::{Coding, decode};
+pub use coding::{Coding, decode, decode_request};
 pub use forward::{forward, restore};
 pub use server::{Exchange, Gone, Server, Tasks};
 pub use tls::{Credentials, TransportError};

@@ -27,44 +27,60 @@ pub const DOCUMENTED: &str = "documented";
 /// The profile of the recorded server.
 pub const RECORDED: &str = "kubernetes-1.2";
 
-/// How to verify.
+/// Judges a server by a cassette: sends the recorded requests and compares the responses.
+///
+/// ```
+/// use stuntdouble_cassettes::{Cassette, Verifier};
+/// # use stuntdouble_cassettes::{Replayer, ReplayerOptions};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/kubernetes-1.2/namespaces.yaml").as_ref();
+/// let cassette = Cassette::open(path)?;
+/// # let server = Replayer::start(cassette.clone(), ReplayerOptions::default()).await?;
+/// let report = Verifier::new(server.url()).verify(&cassette).await?;
+/// assert!(report.is_exact(), "{}", report.to_text());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// The server's URL.
+#[non_exhaustive]
+pub struct Verifier {
+    /// URL of the server.
     pub against: String,
-    /// What to show it, where a request had a credential that was redacted, or the server wants one.
+    /// Credentials for requests whose own were redacted, and for a server that requires some. Default: none.
     pub credentials: Credentials,
-    /// The profile to judge by; that of the cassette where none is given.
+    /// Profile to judge by. Default: the profile of the cassette.
     pub profile: Option<String>,
-    /// How long the server may be silent within an answer.
-    pub patience: Duration,
+    /// Time for which the server may be silent within a response. Default: 30 s.
+    pub timeout: Duration,
 }
 
-impl Options {
-    /// Verifies against the server at this URL, by the cassette's own profile.
+impl Verifier {
+    /// A verifier of the server at a URL, by the cassette's own profile.
     pub fn new(against: impl Into<String>) -> Self {
         Self {
             against: against.into(),
             credentials: Credentials::default(),
             profile: None,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
         }
     }
-}
 
-/// Plays a cassette against a server and judges its answers. A server that does not answer gets bad verdicts; it is no
-/// error.
-///
-/// # Errors
-/// If the URL is none of a server, or the credentials cannot be used.
-pub async fn verify(cassette: &Cassette, options: &Options) -> Result<Report, TransportError> {
-    let client = Client::new(&options.against, &options.credentials, false)?;
-    let recorded = cassette.header.profile.as_deref().unwrap_or(RECORDED);
-    let profile = options.profile.as_deref().unwrap_or(recorded);
-    let judge = judge::Judge::new(profile, recorded);
-    let player = player::Player::new(client, options.patience);
-    Ok(Report {
-        against: options.against.clone(),
-        verdicts: session::play(cassette, judge, player).await,
-    })
+    /// Sends the requests of a cassette and judges the responses. A server that does not respond gets bad verdicts and
+    /// is not an error.
+    ///
+    /// # Errors
+    /// If the URL is not one of a server, or the credentials cannot be used.
+    pub async fn verify(&self, cassette: &Cassette) -> Result<Report, TransportError> {
+        let client = Client::new(&self.against, &self.credentials, false)?;
+        let recorded = cassette.header.profile.as_deref().unwrap_or(RECORDED);
+        let profile = self.profile.as_deref().unwrap_or(recorded);
+        let judge = judge::Judge::new(profile, recorded);
+        let player = player::Player::new(client, self.timeout);
+        Ok(Report {
+            against: self.against.clone(),
+            verdicts: session::play(cassette, judge, player).await,
+        })
+    }
 }

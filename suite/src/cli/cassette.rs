@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use stuntdouble_cassettes::redactor::scrub as redact;
-use stuntdouble_cassettes::{format, har};
+use stuntdouble_cassettes::Cassette;
 
 use super::session::{SecretArguments, print, read};
 use super::{Trouble, exit};
@@ -37,12 +36,12 @@ fn text(path: &Path) -> Result<String, Trouble> {
 
 /// Makes a cassette of a HAR.
 pub(super) fn import(arguments: &ImportArguments) -> Result<u8, Trouble> {
-    let mut cassette = har::import(&text(&arguments.har)?)
+    let mut cassette = Cassette::from_har(&text(&arguments.har)?)
         .map_err(|error| Trouble::usage(format!("{}: {error}", arguments.har.display())))?;
     if !arguments.keep_secrets {
-        redact(&mut cassette, arguments.secrets.rules()?);
+        cassette.redact(arguments.secrets.redaction()?);
     }
-    format::write(&arguments.output, &cassette).map_err(Trouble::usage)?;
+    cassette.save(&arguments.output).map_err(Trouble::usage)?;
     Ok(exit::OK)
 }
 
@@ -62,7 +61,7 @@ pub(super) struct ExportArguments {
 
 /// Makes a HAR of a cassette.
 pub(super) fn export(arguments: &ExportArguments) -> Result<u8, Trouble> {
-    let har = har::export(&read(&arguments.cassette)?);
+    let har = read(&arguments.cassette)?.to_har();
     match &arguments.output {
         Some(path) => fs::write(path, har).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))?,
         None => print(&har),
@@ -91,8 +90,9 @@ pub(super) struct ScrubArguments {
 /// Takes the secrets out of a cassette.
 pub(super) fn scrub(arguments: &ScrubArguments) -> Result<u8, Trouble> {
     let mut cassette = read(&arguments.cassette)?;
-    redact(&mut cassette, arguments.secrets.rules()?);
-    format::write(arguments.output.as_ref().unwrap_or(&arguments.cassette), &cassette).map_err(Trouble::usage)?;
+    cassette.redact(arguments.secrets.redaction()?);
+    let output = arguments.output.as_ref().unwrap_or(&arguments.cassette);
+    cassette.save(output).map_err(Trouble::usage)?;
     Ok(exit::OK)
 }
 
@@ -108,6 +108,6 @@ pub(super) struct ShowArguments {
 
 /// Lists what is on a cassette.
 pub(super) fn show(arguments: &ShowArguments) -> Result<u8, Trouble> {
-    print(&format::contents(&read(&arguments.cassette)?));
+    print(&read(&arguments.cassette)?.contents());
     Ok(exit::OK)
 }

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use stuntdouble_cassettes::interaction::{Cassette, terminal};
-use stuntdouble_cassettes::recorder::{self, Recorder, RecorderError};
-use stuntdouble_cassettes::redactor::Rules;
-use stuntdouble_cassettes::replayer::{self, OnMiss, Replayer, Speed};
-use stuntdouble_cassettes::{differ, format, transport, verifier};
+use stuntdouble_cassettes::{
+    Cassette, OnMiss, Recorder, RecorderError, RecorderOptions, Redaction, Replayer, ReplayerOptions, Speed, Tally,
+    Verifier, terminal, transport,
+};
 
 use super::access::Access;
 use super::signal::Told;
@@ -86,15 +85,12 @@ pub(super) struct SecretArguments {
 }
 
 impl SecretArguments {
-    pub(super) fn rules(&self) -> Result<Rules, Trouble> {
+    pub(super) fn redaction(&self) -> Result<Redaction, Trouble> {
         let rules = self
             .redact_header
             .iter()
-            .fold(Rules::default(), |rules, name| rules.header_named(name));
-        let rules = self
-            .redact_query
-            .iter()
-            .fold(rules, |rules, name| rules.query_named(name));
+            .fold(Redaction::default(), |rules, name| rules.header(name));
+        let rules = self.redact_query.iter().fold(rules, |rules, name| rules.query(name));
         let rules = self.redact_path.iter().fold(rules, |rules, path| rules.path(path));
         self.redact_pattern
             .iter()
@@ -115,7 +111,7 @@ fn told() -> Result<Told, Trouble> {
 }
 
 pub(super) fn read(path: &Path) -> Result<Cassette, Trouble> {
-    format::read(path).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
+    Cassette::open(path).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Trouble> {
@@ -126,18 +122,16 @@ fn write(path: &Path, text: &str) -> Result<(), Trouble> {
 pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
     let (upstream, credentials) = arguments.access.upstream(arguments.upstream.as_deref())?;
     let told = told()?;
-    let mut options = recorder::Options::new(upstream);
+    let mut options = RecorderOptions::new(upstream);
     options.listen = arguments.listen;
     options.credentials = credentials;
-    options.rules = arguments.secrets.rules()?;
+    options.redaction = arguments.secrets.redaction()?;
     options.profile = arguments.profile;
     options.comment = arguments.comment;
     options.overwrite = arguments.force;
     if arguments.once && arguments.output.exists() {
-        let replay = replayer::Options {
-            listen: arguments.listen,
-            ..replayer::Options::default()
-        };
+        let mut replay = ReplayerOptions::default();
+        replay.listen = arguments.listen;
         return replayed(read(&arguments.output)?, replay).await;
     }
     let recorder = Recorder::start(options, &arguments.output).await.map_err(trouble)?;
@@ -159,7 +153,7 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
 fn trouble(error: RecorderError) -> Trouble {
     match error {
         RecorderError::Format(error) => Trouble::usage(error),
-        RecorderError::Transport(error) => Trouble::unreachable(error),
+        error => Trouble::unreachable(error),
     }
 }
 
@@ -217,17 +211,15 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
             }
         },
     };
-    let options = replayer::Options {
-        listen: arguments.listen,
-        speed: arguments.speed,
-        on_miss,
-        ..replayer::Options::default()
-    };
+    let mut options = ReplayerOptions::default();
+    options.listen = arguments.listen;
+    options.speed = arguments.speed;
+    options.on_miss = on_miss;
     replayed(cassette, options).await
 }
 
 /// Replays a cassette until told to stop.
-async fn replayed(cassette: Cassette, options: replayer::Options) -> Result<u8, Trouble> {
+async fn replayed(cassette: Cassette, options: ReplayerOptions) -> Result<u8, Trouble> {
     let fails = matches!(options.on_miss, OnMiss::Fail);
     let told = told()?;
     let replayer = Replayer::start(cassette, options).await.map_err(Trouble::unreachable)?;
@@ -272,9 +264,9 @@ pub(super) struct VerifyArguments {
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
 
-    /// How long the server may be silent within an answer, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    patience: u64,
+    /// Time for which the server may be silent within a response, in seconds
+    #[arg(long, visible_alias = "patience", value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
 
     /// Write the verdicts as JSON, one report a line
     #[arg(long, value_name = "FILE")]
@@ -291,7 +283,7 @@ pub(super) struct VerifyArguments {
 /// Verifies cassettes.
 pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
     let (mut exact, mut json, mut junit) = (true, String::new(), Vec::new());
-    let mut total = verifier::Tally::default();
+    let mut total = Tally::default();
     for path in &arguments.cassettes {
         let cassette = read(path)?;
         let profile = arguments.profile.clone().or_else(|| cassette.header.profile.clone());
@@ -303,15 +295,11 @@ pub(super) async fn verify(arguments: VerifyArguments) -> Result<u8, Trouble> {
         let against = simulator
             .as_ref()
             .map_or_else(|| arguments.against.clone(), |s| s.url());
-        let options = verifier::Options {
-            credentials: arguments.access.transport()?.1,
-            profile,
-            patience: Duration::from_secs(arguments.patience),
-            ..verifier::Options::new(against)
-        };
-        let report = verifier::verify(&cassette, &options)
-            .await
-            .map_err(Trouble::unreachable)?;
+        let mut verifier = Verifier::new(against);
+        verifier.credentials = arguments.access.transport()?.1;
+        verifier.profile = profile;
+        verifier.timeout = Duration::from_secs(arguments.timeout);
+        let report = verifier.verify(&cassette).await.map_err(Trouble::unreachable)?;
         let name = path.display().to_string();
         print(&format!("{name}\n{}", report.to_text()));
         let tally = report.tally();
@@ -393,7 +381,7 @@ pub(super) struct DiffArguments {
 /// Compares two cassettes.
 pub(super) fn diff(arguments: &DiffArguments) -> Result<u8, Trouble> {
     let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
-    let found = differ::diff(&a, &b);
+    let found = a.diff(&b);
     let name = |path: &Path| path.display().to_string();
     print(&match arguments.format {
         DiffFormat::Text => coloured(&found.to_text()),

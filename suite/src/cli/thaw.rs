@@ -1,7 +1,7 @@
 //! Simulators for cassettes: fresh ones to verify, and ones brought to the state that a cassette implies.
 
 use serde_json::Value;
-use stuntdouble_cassettes::replayer::{State, Thaw, Thawed};
+use stuntdouble_cassettes::{State, Thaw, Thawed};
 use stuntdouble_simulator::Simulator;
 use stuntdouble_simulator::profile::Profile;
 

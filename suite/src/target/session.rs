@@ -9,10 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use stuntdouble_cassettes::format;
-use stuntdouble_cassettes::interaction::{Header, Interaction};
-use stuntdouble_cassettes::recorder::{self, Recorder};
-use stuntdouble_cassettes::replayer::{self, Replayer};
+use stuntdouble_cassettes::{Cassette, Header, Interaction, Recorder, RecorderOptions, Replayer, ReplayerOptions};
 
 use super::credential_clients::CredentialClients;
 use super::{BackendAddress, Credentials, Target, TargetError};
@@ -123,7 +120,7 @@ impl Recorded {
             profile: None,
         };
         for file in files {
-            let cassette = format::read(&file).map_err(|e| broken(&file, &e))?;
+            let cassette = Cassette::open(&file).map_err(|e| broken(&file, &e))?;
             recorded.profile = recorded
                 .profile
                 .or_else(|| cassette.header.profile.as_deref()?.parse().ok());
@@ -256,11 +253,11 @@ impl Target {
                 reason: format!("{trial} is not on it"),
             };
             let recorded_trial = recorded.trials.get(trial).ok_or_else(missing)?.clone();
-            let cassette = stuntdouble_cassettes::interaction::Cassette {
+            let cassette = Cassette {
                 header: recorded_trial.header,
                 interactions: recorded_trial.interactions,
             };
-            let replayer = Replayer::start(cassette, replayer::Options::default())
+            let replayer = Replayer::start(cassette, ReplayerOptions::default())
                 .await
                 .map_err(|e| set_up(&e))?;
             target.base = replayer.url();
@@ -280,7 +277,7 @@ impl Target {
             };
             // Without TLS nothing is verified, and nothing has to be read to verify it with.
             credentials.insecure |= upstream.starts_with("http://");
-            let mut options = recorder::Options::new(upstream);
+            let mut options = RecorderOptions::new(upstream);
             options.credentials = credentials;
             options.overwrite = true;
             options.profile = Some(recording.profile.to_string());

@@ -20,12 +20,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use stuntdouble_cassettes::{
-    format,
-    interaction::Cassette,
-    transport::Credentials,
-    verifier::{self, Options, Report},
-};
+use stuntdouble_cassettes::{Cassette, DOCUMENTED, RECORDED, Report, Verifier, transport::Credentials};
 use stuntdouble_simulator::{Simulator, http, profile::Profile};
 
 /// The sessions whose interactions are known to differ, and why.
@@ -84,12 +79,12 @@ impl Session {
                 .credentials(credentials);
         }
         let simulator = builder.start().await?;
-        let mut options = Options::new(simulator.secure_url().unwrap_or_else(|| simulator.url()));
-        options.credentials = Credentials {
+        let mut verifier = Verifier::new(simulator.secure_url().unwrap_or_else(|| simulator.url()));
+        verifier.credentials = Credentials {
             insecure: secured,
             ..Credentials::default()
         };
-        Ok(verifier::verify(&self.cassette, &options).await?)
+        Ok(verifier.verify(&self.cassette).await?)
     }
 
     fn judge(&self, id: u64, known: Option<&String>) -> Result<(), Failed> {
@@ -130,11 +125,10 @@ fn main() -> ExitCode {
             .expect("known.json is JSON");
     let runtime = Arc::new(tokio::runtime::Runtime::new().expect("a runtime"));
     let mut trials = Vec::new();
-    let kept = [verifier::RECORDED, verifier::DOCUMENTED]
-        .map(|server| sessions(&here.join("../cassettes/sessions").join(server)));
+    let kept = [RECORDED, DOCUMENTED].map(|server| sessions(&here.join("../cassettes/sessions").join(server)));
     for path in kept.into_iter().flatten() {
         let name = path.file_stem().and_then(|s| s.to_str()).expect("a name").to_owned();
-        let cassette = format::read(&path).expect("a session that is kept can be read");
+        let cassette = Cassette::open(&path).expect("a session that is kept can be read");
         let expected = known.get(&name).cloned().unwrap_or_default();
         let titles: Vec<(u64, String)> = cassette
             .interactions

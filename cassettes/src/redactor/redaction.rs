@@ -2,9 +2,10 @@
 
 use regex::Regex;
 
-/// A rule cannot be used.
+/// The reasons why a rule cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum RulesError {
+#[non_exhaustive]
+pub enum RedactionError {
     /// A pattern is no regular expression.
     #[error("the pattern {pattern:?}: {source}")]
     Pattern {
@@ -15,9 +16,28 @@ pub enum RulesError {
     },
 }
 
-/// What is secret: by header, query parameter, JSON path, key, pattern, and by being it.
+/// Rules for what is secret.
+///
+/// The default finds credentials in headers, queries and bodies, and the data of Secrets. Own rules are added to it, or
+/// to [`Redaction::none`].
+///
+/// ```
+/// use stuntdouble_cassettes::{Cassette, Redaction};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut cassette = Cassette::parse(concat!(
+///     "cassette: 1\nrecorded: 2026-11-21T11:45:16Z\n---\nid: 1\nstarted: 2026-11-21T11:45:16Z\n",
+///     "request: {method: GET, url: /pin?pin=4711, headers: [Authorization: Bearer abcdefgh]}\n",
+///     "response: {status: 200}\n...\n",
+/// ))?;
+/// cassette.redact(Redaction::default().query("pin").pattern("card-[0-9]+")?);
+/// assert!(cassette.to_yaml().contains("/pin?pin=redacted-"));
+/// assert!(!cassette.to_yaml().contains("abcdefgh"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct Redaction {
     headers: Vec<String>,
     query: Vec<String>,
     pub(super) paths: Vec<Vec<String>>,
@@ -26,7 +46,7 @@ pub struct Rules {
     pub(super) defaults: bool,
 }
 
-impl Default for Rules {
+impl Default for Redaction {
     /// Credentials in headers, queries and bodies, and the data of Secrets.
     fn default() -> Self {
         Self {
@@ -40,7 +60,7 @@ impl Default for Rules {
     }
 }
 
-impl Rules {
+impl Redaction {
     /// Nothing is secret.
     pub fn none() -> Self {
         Self {
@@ -54,19 +74,22 @@ impl Rules {
     }
 
     /// The values of this header are secret too.
-    pub fn header_named(mut self, name: &str) -> Self {
+    #[must_use]
+    pub fn header(mut self, name: &str) -> Self {
         self.headers.push(name.to_ascii_lowercase());
         self
     }
 
     /// The values of this query parameter are secret too.
-    pub fn query_named(mut self, name: &str) -> Self {
+    #[must_use]
+    pub fn query(mut self, name: &str) -> Self {
         self.query.push(name.to_owned());
         self
     }
 
     /// The values at this path of JSON or YAML bodies are secret too: keys and numbers between dots, `*` for any one,
     /// `**` for any number of them, such as `spec.**.apiToken`.
+    #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         self.paths.push(path.split('.').map(str::to_owned).collect());
         self
@@ -76,8 +99,8 @@ impl Rules {
     ///
     /// # Errors
     /// If it is no regular expression.
-    pub fn pattern(mut self, pattern: &str) -> Result<Self, RulesError> {
-        let wrong = |source| RulesError::Pattern {
+    pub fn pattern(mut self, pattern: &str) -> Result<Self, RedactionError> {
+        let wrong = |source| RedactionError::Pattern {
             pattern: pattern.to_owned(),
             source: Box::new(source),
         };
@@ -86,6 +109,7 @@ impl Rules {
     }
 
     /// This very text is secret.
+    #[must_use]
     pub fn literal(mut self, secret: &str) -> Self {
         if !secret.is_empty() {
             self.literals.push(secret.to_owned());

@@ -22,7 +22,7 @@ const SPARE: usize = 4;
 
 /// A cassette that is being recorded.
 #[derive(Debug)]
-pub struct Tape {
+pub(crate) struct CassetteWriter {
     path: PathBuf,
     state: Mutex<State>,
     /// Buffers for pieces, which are long, so that the system need not find memory for each.
@@ -39,20 +39,20 @@ struct State {
 
 /// How a stream ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct End {
+pub(crate) struct End {
     /// From the request to the end.
     pub took: Duration,
     /// What cut it short, if something did.
     pub cut: Option<String>,
 }
 
-impl Tape {
+impl CassetteWriter {
     /// Begins a cassette in a new file, which only its owner can read. A file that exists is an error unless
     /// `overwrite` says that it is replaced.
     ///
     /// # Errors
     /// If the file exists, or cannot be written.
-    pub fn create(path: &Path, of: &Header, overwrite: bool) -> Result<Self, FormatError> {
+    pub(crate) fn create(path: &Path, of: &Header, overwrite: bool) -> Result<Self, FormatError> {
         let mut text = String::from(BEGIN);
         header(&mut text, of);
         text.push_str(ENDED);
@@ -74,16 +74,16 @@ impl Tape {
     }
 
     /// The file.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Appends an interaction. One whose payload is a stream or messages, and which did not end, stays open for
-    /// [`Tape::frame`], [`Tape::message`] and [`Tape::end`].
+    /// [`CassetteWriter::frame`], [`CassetteWriter::message`] and [`CassetteWriter::end`].
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(
+    pub(crate) fn append(
         &self,
         opening: Opening,
         wait: Duration,
@@ -99,18 +99,18 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn frame(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
+    pub(crate) fn frame(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
         let mut text = String::new();
         frame(&mut text, of);
         self.write(&text, Some((id, "stream:\n")), Some(id))
     }
 
     /// Appends an interaction whose body is too long to be held whole, and comes in pieces: none is there yet. It stays
-    /// open for [`Tape::piece`] and [`Tape::end`].
+    /// open for [`CassetteWriter::piece`] and [`CassetteWriter::end`].
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn begin(&self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
+    pub(crate) fn begin(&self, opening: Opening, wait: Duration, outcome: &Outcome) -> Result<(), FormatError> {
         let Opening { id, mut text } = opening;
         came(&mut text, wait, None, outcome);
         text.push_str("pieces:\n");
@@ -121,7 +121,7 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn piece(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
+    pub(crate) fn piece(&self, id: u64, of: &Frame) -> Result<(), FormatError> {
         let mut text = self.spare.lock().pop().unwrap_or_default();
         piece(&mut text, of);
         let result = self.write(&text, Some((id, "pieces:\n")), Some(id));
@@ -137,7 +137,7 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn message(&self, id: u64, of: &Message) -> Result<(), FormatError> {
+    pub(crate) fn message(&self, id: u64, of: &Message) -> Result<(), FormatError> {
         let mut text = String::new();
         message(&mut text, of);
         self.write(&text, Some((id, "messages:\n")), Some(id))
@@ -147,7 +147,7 @@ impl Tape {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn end(&self, id: u64, end: &End) -> Result<(), FormatError> {
+    pub(crate) fn end(&self, id: u64, end: &End) -> Result<(), FormatError> {
         let mut text = String::new();
         tail(&mut text, Some(end.took), end.cut.as_deref());
         text.push_str(ENDED);
@@ -190,14 +190,14 @@ impl Tape {
 
 /// The beginning of an interaction's document: what is known before there is an answer.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub(crate) struct Opening {
     id: u64,
     text: String,
 }
 
 impl Opening {
     /// That of a request which is being recorded.
-    pub fn new(id: u64, started: Timestamp, request: &Request) -> Self {
+    pub(crate) fn new(id: u64, started: Timestamp, request: &Request) -> Self {
         let mut text = String::with_capacity(1024);
         text.push_str(BEGIN);
         opening(&mut text, id, started, None, &Marks::default(), request);
@@ -226,7 +226,7 @@ fn close(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Ou
 }
 
 /// The text of a cassette.
-pub fn to_string(cassette: &Cassette) -> String {
+pub(crate) fn to_string(cassette: &Cassette) -> String {
     let mut text = String::from(BEGIN);
     header(&mut text, &cassette.header);
     text.push_str(ENDED);
@@ -275,7 +275,7 @@ fn created(path: &Path, overwrite: bool) -> std::io::Result<File> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError> {
+pub(crate) fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let written = || {
         let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;

@@ -1,0 +1,113 @@
+//! Writing to a cassette while it is recorded.
+
+use super::{CassetteWriter, End, Opening};
+use crate::interaction::{Answer, Frame, Header, Headers, Interaction, Marks, Outcome, Payload, Request};
+use jiff::Timestamp;
+use std::time::Duration;
+
+#[test]
+fn many_threads_leave_whole_documents_and_whole_frames() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.yaml");
+    let writer = CassetteWriter::create(
+        &path,
+        &Header::new("2026-11-21T11:45:16Z".parse().expect("a time")),
+        false,
+    )
+    .expect("a writer");
+    std::thread::scope(|scope| {
+        for id in 1..=8_u64 {
+            let writer = &writer;
+            scope.spawn(move || {
+                let Interaction {
+                    started,
+                    wait,
+                    took,
+                    request,
+                    outcome,
+                    ..
+                } = streaming(id);
+                writer
+                    .append(Opening::new(id, started, &request), wait, took, &outcome)
+                    .expect("appended");
+                for n in 0..50 {
+                    let frame = Frame {
+                        at: Duration::from_millis(n),
+                        data: format!("{{\"of\":{id},\"n\":{n}}}\n").into(),
+                    };
+                    writer.frame(id, &frame).expect("appended");
+                }
+                writer
+                    .end(
+                        id,
+                        &End {
+                            took: Duration::from_millis(50),
+                            cut: None,
+                        },
+                    )
+                    .expect("ended");
+            });
+        }
+    });
+    let cassette = super::read(&path).expect("a cassette");
+    for interaction in &cassette.interactions {
+        let frames = interaction.frames().expect("frames");
+        let texts: Vec<String> = (0..50)
+            .map(|n| format!("{{\"of\":{},\"n\":{n}}}\n", interaction.id))
+            .collect();
+        assert_eq!(
+            frames.iter().map(|frame| &frame.data[..]).collect::<Vec<_>>(),
+            texts.iter().map(|text| text.as_bytes()).collect::<Vec<_>>()
+        );
+        assert_eq!(interaction.took, Some(Duration::from_millis(50)));
+    }
+    assert_eq!(cassette.interactions.len(), 8);
+}
+
+fn streaming(id: u64) -> Interaction {
+    Interaction {
+        id,
+        note: None,
+        started: "2026-11-21T11:45:16Z".parse().expect("a time"),
+        wait: Duration::ZERO,
+        took: None,
+        request: Request {
+            method: "GET".into(),
+            url: "/watch/x".into(),
+            headers: Headers::default(),
+            body: None,
+            omitted: 0,
+        },
+        outcome: Outcome::Answer(Answer {
+            status: 200,
+            headers: Headers::default(),
+            payload: Payload::Stream(Vec::new()),
+            cut: None,
+        }),
+        marks: Marks::default(),
+    }
+}
+
+#[test]
+fn a_cassette_is_never_replaced_by_accident_nor_readable_by_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.yaml");
+    let header = Header::new(Timestamp::UNIX_EPOCH);
+    let mode = || {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777
+    };
+    drop(CassetteWriter::create(&path, &header, false).expect("a new file"));
+    assert_eq!(mode(), 0o600);
+    assert!(CassetteWriter::create(&path, &header, false).is_err());
+    std::fs::write(&path, "something longer than a header".repeat(100)).expect("written");
+    drop(CassetteWriter::create(&path, &header, true).expect("replaced"));
+    let cassette = super::read(&path).expect("a cassette");
+    super::write(&path, &cassette).expect("written");
+    assert_eq!((mode(), super::read(&path).expect("a cassette")), (0o600, cassette));
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        1,
+        "nothing is left beside it"
+    );
+}

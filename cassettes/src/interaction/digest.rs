@@ -1,0 +1,62 @@
+//! What is put in the place of bytes that cannot be searched: their length and hash.
+
+use sha2::{Digest as _, Sha256};
+
+/// The length and the hash of bytes as they come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Digest {
+    length: u64,
+    hash: Sha256,
+}
+
+impl Digest {
+    /// More bytes.
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        self.hash.update(bytes);
+    }
+
+    /// How many bytes there were.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// What is put in their place.
+    pub(crate) fn text(self) -> String {
+        let hash: String = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("[{} bytes, sha256 {hash}]", self.length)
+    }
+}
+
+/// Splits a text that ends with a digest: what is before it, and the number of bytes and the hash that it names.
+fn parted(text: &str) -> Option<(&str, usize, &str)> {
+    let (before, digest) = text.strip_suffix(']')?.rsplit_once('[')?;
+    let (length, hash) = digest.split_once(" bytes, sha256 ")?;
+    Some((before, length.parse().ok()?, hash))
+}
+
+/// The texts before the digest at the end of a recorded text, and before the bytes that it is of in a live one; none if
+/// the live one does not end with these bytes.
+pub(crate) fn before_digest<'r, 'l>(recorded: &'r str, live: &'l [u8]) -> Option<(&'r str, &'l [u8])> {
+    let (before, length, _) = parted(recorded)?;
+    let (head, tail) = live.split_at(live.len().checked_sub(length)?);
+    let mut digest = Digest::default();
+    digest.update(tail);
+    recorded.ends_with(&digest.text()).then_some((before, head))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_stands_for_its_bytes_alone() {
+        let mut digest = Digest::default();
+        digest.update(b"a: [b");
+        let recorded = format!("x{}", digest.text());
+        assert_eq!(before_digest(&recorded, b"xa: [b"), Some(("x", &b"x"[..])));
+        assert_eq!(before_digest(&recorded, b"xa: [c"), None);
+        assert_eq!(before_digest(&recorded, b"b"), None);
+        assert_eq!(before_digest("x", b"x"), None);
+    }
+}
