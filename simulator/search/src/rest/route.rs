@@ -41,6 +41,9 @@ fn place<'a>(path: &'a [&'a str]) -> Option<Place<'a>> {
 
 /// Answers a request.
 pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    if request.method == Method::OPTIONS {
+        return Ok(Answer::text(String::new()));
+    }
     let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
     let answered = if let Some(place) = place(&path) {
         match on_place(shared, request, &place)? {
@@ -198,8 +201,8 @@ fn whole_cluster(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resul
             nodes::hot_threads(shared, None)
         }
         (_, ["_nodes"]) if get => nodes::info(shared, None, None),
-        (_, ["_nodes", "stats", ..]) if get => nodes::stats(shared, None),
-        (_, ["_nodes", picked, "stats", ..]) if get => nodes::stats(shared, Some(picked)),
+        (_, ["_nodes", "stats", metrics @ ..]) if get => nodes::stats(shared, None, metrics),
+        (_, ["_nodes", picked, "stats", metrics @ ..]) if get => nodes::stats(shared, Some(picked), metrics),
         (_, ["_nodes", picked, "hot_threads"]) if get => nodes::hot_threads(shared, Some(picked)),
         (_, ["_nodes", one]) if get && is_metric_list(one) => nodes::info(shared, None, Some(one)),
         (_, ["_nodes", picked]) if get => nodes::info(shared, Some(picked), None),
