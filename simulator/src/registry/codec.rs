@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
+    page::Page,
     request::{RequestBody, RequestInfo},
     state::{Registry, strategy_of},
 };
@@ -126,8 +127,13 @@ pub(super) struct EncodedList {
 }
 
 impl EncodedList {
-    /// The list of `records` at a revision, if it has one: their stored bytes side by side, without the kind and version of each.
-    pub(super) fn of(request: &RequestInfo, records: &[Arc<Record>], revision: Option<u64>) -> Self {
+    /// The list of `records` at a revision, if it has one, and its place in a list that continues: their stored bytes side by side, without the kind and version of each.
+    pub(super) fn of(
+        request: &RequestInfo,
+        records: &[Arc<Record>],
+        revision: Option<u64>,
+        page: Option<&Page>,
+    ) -> Self {
         let resource = &request.resource;
         let skip = resource.head().len() + 1;
         let items = records
@@ -151,6 +157,12 @@ impl EncodedList {
             out.put_slice(revision.to_string().as_bytes());
             place = start..out.len();
             out.put_u8(b'"');
+        }
+        if let Some(page) = page {
+            out.put_slice(format!(r#","continue":"{}""#, page.token).as_bytes());
+            if let Some(remaining) = page.remaining {
+                out.put_slice(format!(r#","remainingItemCount":{remaining}"#).as_bytes());
+            }
         }
         out.put_u8(b'}');
         if !records.is_empty() || !resource.strategy.omit_empty_items {

@@ -85,7 +85,7 @@ impl Registry {
             }
         }
         if self.profile.delete_returns_object() {
-            let list = EncodedList::of(request, &listing.records, Some(listing.revision));
+            let list = EncodedList::of(request, &listing.records, Some(listing.revision), None);
             return Ok(Response::ok(list.body().clone()));
         }
         Ok(Response::status(&Status::success()))

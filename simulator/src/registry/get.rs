@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     codec::{EncodedList, encode, parse},
+    page,
     request::{GetOptions, ListOptions, RequestInfo, Response},
     revision,
     selection::Selection,
@@ -95,7 +96,9 @@ impl Registry {
             return Ok(self.list_computed(request, objects));
         }
         let has_selectors = !options.label_selector.is_empty() || !options.field_selector.is_empty();
-        let is_whole = !has_selectors && options.resource_version.is_empty();
+        let position = page::Position::parse(&options.continue_token)?;
+        let is_paged = position.is_some() || options.limit > 0;
+        let is_whole = !has_selectors && !is_paged && options.resource_version.is_empty();
         if is_whole && let Some(list) = self.cached_list(request) {
             return Ok(Response::ok(list));
         }
@@ -113,7 +116,14 @@ impl Registry {
             .is_none_or(|name| listing.records.iter().any(|r| *r.key().name == *name))
             .then_some(listing.revision);
         listing.records.retain(|r| selection.matches(r));
-        let list = EncodedList::of(request, &listing.records, revision);
+        let revision = position.as_ref().map(|position| position.revision).or(revision);
+        let page = if is_paged {
+            let (first, records) = (revision.unwrap_or(listing.revision), &mut listing.records);
+            page::cut(records, position.as_ref(), options.limit, first, has_selectors)
+        } else {
+            None
+        };
+        let list = EncodedList::of(request, &listing.records, revision, page.as_ref());
         let body = list.body().clone();
         if is_whole {
             self.list_cache.keep(request, listing.revision, list);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     fn list(namespace: &str, revision: u64) -> EncodedList {
-        EncodedList::of(&pods(namespace), &[], Some(revision))
+        EncodedList::of(&pods(namespace), &[], Some(revision), None)
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
                 namespace: Some(name),
                 ..pods(namespace)
             };
-            EncodedList::of(&request, &[], Some(1))
+            EncodedList::of(&request, &[], Some(1), None)
         };
         cache.keep(&pods("a"), 1, half("a"));
         cache.keep(&pods("b"), 1, half("b"));

@@ -8,6 +8,7 @@
 
 mod action;
 mod admission;
+mod bookmark;
 mod bootstrap;
 mod codec;
 mod create;
@@ -18,6 +19,7 @@ mod get;
 mod kinds;
 mod list_cache;
 mod objects;
+mod page;
 mod patch;
 mod request;
 mod revision;

@@ -96,6 +96,14 @@ pub struct ListOptions {
     pub resource_version: String,
     /// Timeout of a watch.
     pub timeout: Option<Duration>,
+    /// Most objects in a list; 0 for all.
+    pub limit: usize,
+    /// The continue token of the page before; empty for the first page.
+    pub continue_token: String,
+    /// Whether a watch sends BOOKMARK events.
+    pub bookmarks: bool,
+    /// Whether a watch begins with the present objects and a BOOKMARK.
+    pub send_initial_events: bool,
 }
 
 /// What an update changes of an object.

@@ -6,6 +6,7 @@ mod creating;
 mod deleting;
 mod expiring;
 mod listing;
+mod newer_clients;
 mod profiles;
 mod unchanged;
 mod updating;
