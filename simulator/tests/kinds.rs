@@ -348,3 +348,153 @@ async fn discovery_and_descriptions_have_an_added_kind_until_it_is_removed() {
     let old = format!("{V1}?watch=1&resourceVersion={}", revision.as_str().unwrap());
     assert_eq!(api.ask(Method::GET, &old, Value::Null).await.0, 410, "and its history");
 }
+
+#[tokio::test]
+async fn a_resource_that_is_added_again_has_its_own_lists() {
+    let api = Api::start(Profile::Documented).await;
+    for kind in ["Widget", "Gadget"] {
+        let file = json!({"kind": kind, "group": "example.com", "version": "v1", "plural": "widgets", "namespaced": true, "verbs": VERBS, "fields": {"metadata": "ObjectMeta?"}});
+        api.simulator
+            .add_kinds(&Kinds::default().file("widget.json", file.to_string()))
+            .unwrap();
+        assert_eq!(api.get(V1).await["kind"], format!("{kind}List"));
+        api.simulator.remove_kind("example.com", "widgets").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_wide_kind_has_no_namespace() {
+    let api = Api::start(Profile::Documented).await;
+    let planet = json!({"kind": "Planet", "group": "example.com", "version": "v1", "plural": "planets", "verbs": VERBS, "fields": {"metadata": "ObjectMeta?", "rings": "bool?"}});
+    api.simulator
+        .add_kinds(&Kinds::default().file("planet.json", planet.to_string()))
+        .unwrap();
+    let made = api
+        .post(
+            "/apis/example.com/v1/planets",
+            json!({"metadata": {"name": "saturn"}, "rings": true}),
+        )
+        .await;
+    assert_eq!(made["metadata"]["selfLink"], "/apis/example.com/v1/planets/saturn");
+    assert_eq!(made["metadata"]["namespace"], Value::Null);
+}
+
+#[tokio::test]
+async fn kinds_of_another_group_that_are_called_pods_and_services_are_kept_apart() {
+    let api = Api::start(Profile::Kubernetes12).await;
+    let kind = |kind: &str, plural: &str| {
+        json!({
+            "kind": kind, "group": "example.com", "version": "v1", "plural": plural, "namespaced": true, "verbs": VERBS,
+            "fields": {"metadata": "ObjectMeta?", "spec": "Spec?"}, "types": {"Spec": {"clusterIP": "string?", "nodeName": "string?", "type": "string?"}},
+        })
+        .to_string()
+    };
+    let kinds = Kinds::default()
+        .file("pod.json", kind("Pod", "pods"))
+        .file("service.json", kind("Service", "services"));
+    api.simulator.add_kinds(&kinds).unwrap();
+    let core = |plural: &str| format!("/api/v1/namespaces/default/{plural}");
+    let other = |plural: &str| format!("/apis/example.com/v1/namespaces/default/{plural}");
+
+    let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1", "services": "2"}}});
+    let mut quota = api.post(&core("resourcequotas"), quota).await;
+    quota["status"] = json!({"hard": {"pods": "1", "services": "2"}, "used": {"pods": "0", "services": "1"}});
+    assert_eq!(
+        api.ask(Method::PUT, &core("resourcequotas/q/status"), quota).await.0,
+        200
+    );
+    let limits = json!({"metadata": {"name": "l"}, "spec": {"limits": [{"type": "Pod", "max": {"cpu": "1"}}]}});
+    api.post(&core("limitranges"), limits).await;
+
+    for name in ["a", "b", "c"] {
+        let made = api
+            .post(
+                &other("pods"),
+                json!({"metadata": {"name": name}, "spec": {"nodeName": "n"}}),
+            )
+            .await;
+        assert_eq!(
+            (&made["apiVersion"], &made["status"]),
+            (&json!("example.com/v1"), &Value::Null)
+        );
+        assert_eq!(
+            made["metadata"]["annotations"],
+            Value::Null,
+            "limit ranges are for the core group's pods"
+        );
+        let made = api
+            .post(
+                &other("services"),
+                json!({"metadata": {"name": name}, "spec": {"type": "NodePort"}}),
+            )
+            .await;
+        assert_eq!(
+            made["spec"],
+            json!({"type": "NodePort"}),
+            "addresses are for the core group's services"
+        );
+    }
+    let used = api.get(&core("resourcequotas/q")).await["status"]["used"].clone();
+    assert_eq!(used, json!({"pods": "0", "services": "1"}));
+    assert_eq!(api.get(&core("pods")).await["items"], json!([]));
+    assert_eq!(api.get(&core("services")).await["items"].as_array().unwrap().len(), 1);
+    assert_eq!(api.get(&other("pods")).await["items"].as_array().unwrap().len(), 3);
+
+    let mut watch = Frames::of(&api, &format!("{}?watch=1", core("pods"))).await;
+    let containers = json!([{"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}]);
+    let pod = json!({"metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": containers}});
+    api.post(&core("pods"), pod).await;
+    assert_eq!(watch.expect("ADDED", "a").await["apiVersion"], "v1");
+    let service = api
+        .post(
+            &core("services"),
+            json!({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}),
+        )
+        .await;
+    assert!(service["spec"]["clusterIP"].is_string());
+
+    let by_node = "?fieldSelector=spec.nodeName%3Dn";
+    assert_eq!(
+        api.get(&(core("pods") + by_node)).await["items"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        api.ask(Method::GET, &(other("pods") + by_node), Value::Null).await.0,
+        400
+    );
+
+    assert_eq!(api.ask(Method::DELETE, &other("services/a"), Value::Null).await.0, 200);
+    let endpoints = json!({"metadata": {"name": "b"}, "subsets": []});
+    api.post(&core("endpoints"), endpoints).await;
+    assert_eq!(api.ask(Method::DELETE, &other("services/b"), Value::Null).await.0, 200);
+    api.get(&core("endpoints/b")).await;
+    let (code, gone) = api.ask(Method::DELETE, &other("pods/a"), Value::Null).await;
+    assert_eq!(
+        (code, &gone["kind"], &gone["status"]),
+        (200, &json!("Status"), &json!("Success"))
+    );
+    assert_eq!(
+        api.ask(Method::GET, &other("pods/a"), Value::Null).await.0,
+        404,
+        "no grace period"
+    );
+    api.get(&core("pods/a")).await;
+    api.get(&core("services/a")).await;
+    let used = api.get(&core("resourcequotas/q")).await["status"]["used"].clone();
+    assert_eq!(used, json!({"pods": "1", "services": "2"}));
+
+    let path = "/apis/example.com/v1/proxy/namespaces/default/pods/b/";
+    assert_eq!(api.ask(Method::GET, path, Value::Null).await.0, 404);
+    api.simulator.remove_kind("example.com", "pods").await.unwrap();
+    watch_is_open(&api, &mut watch, &core("pods/a")).await;
+}
+
+/// Fails unless `watch` still gets changes.
+async fn watch_is_open(api: &Api, watch: &mut Frames, path: &str) {
+    api.patch(path, "merge-patch", json!({"metadata": {"labels": {"l": "1"}}}))
+        .await;
+    watch.expect("MODIFIED", "a").await;
+}

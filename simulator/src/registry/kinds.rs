@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::state::Registry;
 use crate::{
     api::{GroupResource, Status},
-    scheme::{Kinds, LoadError},
-    store::{Expected, StoreError, Write},
+    scheme::{Kinds, LoadError, Resource},
+    store::{Expected, Record, StoreError, Write},
 };
 
 impl Registry {
@@ -30,17 +30,40 @@ impl Registry {
     pub(crate) async fn remove_kind(&self, group: &str, plural: &str) -> Result<(), Status> {
         let stored_as = self.stop_serving(group, plural)?;
         for record in self.store.list(&stored_as, None).await?.records {
-            let mut at = record.revision();
-            loop {
-                match self.store.commit(record.key(), Expected::At(at), Write::Remove).await {
-                    Ok(_) | Err(StoreError::Missing(_)) => break,
-                    Err(StoreError::Stale { actual, .. }) => at = actual,
-                    Err(error) => return Err(error.into()),
-                }
-            }
+            self.remove(&record).await?;
         }
         self.hub.close(&stored_as);
         Ok(())
+    }
+
+    /// Removes an object that was created while its kind was removed; the error is that of a path that does not exist.
+    pub(super) async fn require_served(&self, resource: &Arc<Resource>, created: &Record) -> Result<(), Status> {
+        if self
+            .scheme()
+            .resources()
+            .iter()
+            .any(|served| Arc::ptr_eq(served, resource))
+        {
+            return Ok(());
+        }
+        self.remove(created).await?;
+        Err(Status::no_such_path())
+    }
+
+    /// Removes an object, whatever its revision.
+    async fn remove(&self, record: &Record) -> Result<(), Status> {
+        let mut revision = record.revision();
+        loop {
+            match self
+                .store
+                .commit(record.key(), Expected::At(revision), Write::Remove)
+                .await
+            {
+                Ok(_) | Err(StoreError::Missing(_)) => return Ok(()),
+                Err(StoreError::Stale { actual, .. }) => revision = actual,
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn stop_serving(&self, group: &str, plural: &str) -> Result<GroupResource, Status> {

@@ -3,12 +3,13 @@
 //! - It has whole lists, without selectors. A list is valid until an object of its kind changes; changes of other kinds only change its revision.
 //! - When the lists together grow past [`LIMIT`] bytes, all are dropped.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::{codec::EncodedList, request::RequestInfo};
+use crate::scheme::Resource;
 
 /// Limit of the cached bytes.
 const LIMIT: usize = 16 << 20;
@@ -24,6 +25,8 @@ struct Lists {
 }
 
 struct Entry {
+    /// A resource that was removed and added again has other lists.
+    resource: Arc<Resource>,
     /// The revision at which the list was read.
     read: u64,
     /// The revision that the list shows.
@@ -48,7 +51,8 @@ impl ListCache {
         let path = path(request);
         let list = {
             let lists = self.0.lock();
-            let entry = lists.by_path.get(&path).filter(|entry| changed <= entry.read)?;
+            let is_valid = |entry: &&Entry| changed <= entry.read && Arc::ptr_eq(&entry.resource, &request.resource);
+            let entry = lists.by_path.get(&path).filter(is_valid)?;
             if entry.revision >= revision {
                 return Some(entry.list.body().clone());
             }
@@ -73,6 +77,7 @@ impl ListCache {
             *lists = Lists::default();
         }
         let entry = Entry {
+            resource: request.resource.clone(),
             read: revision,
             revision,
             list,

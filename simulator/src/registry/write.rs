@@ -55,6 +55,7 @@ impl Registry {
                     .after
                     .ok_or_else(|| Status::internal("a created object was not stored"))?;
                 self.expiry.schedule(&record, expiry);
+                self.require_served(&request.resource, &record).await?;
                 Ok(record)
             }
             Err(StoreError::Exists(_)) => Err(already_exists(&request.resource, &name)),

@@ -5,6 +5,7 @@ mod conflicts;
 mod creating;
 mod deleting;
 mod expiring;
+mod kinds;
 mod listing;
 mod newer_clients;
 mod profiles;
