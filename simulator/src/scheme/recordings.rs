@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::Value;
-use stuntdouble_cassettes::{format, interaction::Interaction};
+use stuntdouble_cassettes::{Cassette, Interaction};
 
 use super::{Resource, Scheme, Syntax};
 use crate::api::{Object, meta::child};
@@ -33,7 +33,7 @@ fn exchanges() -> Vec<Exchange> {
     let mut found = Vec::new();
     for file in files {
         let session = file.file_stem().unwrap().to_string_lossy().into_owned();
-        let interactions = format::read(&file).unwrap().interactions;
+        let interactions = Cassette::open(&file).unwrap().interactions;
         found.extend(interactions.iter().filter_map(|i| exchange(&session, i)));
     }
     found
