@@ -1,7 +1,7 @@
 //! Every deliberate fault of `fixtures/mutants` is caught by the trials that it names, and they pass without it.
 //!
-//! A bending proxy stands before the simulator, one for each mutant. The trials are played through a proxy that bends
-//! nothing first, so that what catches a fault is not a failure of its own.
+//! A proxy before the simulator alters some of the traffic, one proxy for each mutant. The trials are first played
+//! through a proxy that alters nothing. A failed set-up does not count as caught.
 
 #![allow(
     clippy::unwrap_used,
@@ -65,13 +65,13 @@ impl Bench {
             if mutant.caught_by.is_empty() {
                 return Err("it names no trial that catches it".into());
             }
-            for id in &mutant.caught_by {
+            for (number, id) in mutant.caught_by.iter().enumerate() {
                 let trial = self.trial(id, mutant.profile)?;
                 for (altered, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
                     let to_be_caught = altered.is_some();
                     let proxy = Proxy::before(simulator.base(), altered).await?;
                     let target = simulator.clone().via(&proxy.url());
-                    let run = Run::new(format!("{run}{}", mutant.number));
+                    let run = Run::new(format!("{run}{}x{number}", mutant.number));
                     let outcome = trial.play(&target, &run).await;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {
@@ -81,10 +81,15 @@ impl Bench {
                             )
                             .into());
                         }
-                        Verdict::Passed if to_be_caught => {
-                            return Err(format!("{id} does not catch it: {}", mutant.fault).into());
+                        Verdict::Failed(failure) if failure.broken => {
+                            return Err(format!("{id} cannot be set up: {}", mutant.fault).into());
                         }
-                        _ => {}
+                        Verdict::Failed(_) => {}
+                        Verdict::Passed if !to_be_caught => {}
+                        verdict => {
+                            let reason = verdict.reason().unwrap_or_else(|| "it passes".to_owned());
+                            return Err(format!("{id} does not catch it: {} ({reason})", mutant.fault).into());
+                        }
                     }
                 }
             }
