@@ -82,7 +82,8 @@ impl Profile {
         !self.is_kubernetes_1_2()
     }
 
-    /// Whether the server has what clients newer than v1.2 use: OpenAPI, `fieldValidation`.
+    /// Whether the server has what clients newer than v1.2 use: OpenAPI, `fieldValidation`, aggregated discovery, protobuf bodies, `limit` and
+    /// `continue`, bookmarks, `sendInitialEvents`, `SelfSubjectAccessReview`, `/readyz`, `/livez`.
     pub fn supports_newer_clients(self) -> bool {
         !self.is_kubernetes_1_2()
     }

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// The layers, lowest first.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 13] = [
     "api",
     "compat",
     "scheme",
@@ -21,6 +21,7 @@ const LAYERS: [&str; 12] = [
     "store",
     "watch",
     "registry",
+    "client",
     "cluster",
     "logs",
     "http",

@@ -35,16 +35,7 @@ pub(crate) fn index_document(
     source: &[u8],
     condition: Condition,
 ) -> Result<Indexed> {
-    if source.iter().all(u8::is_ascii_whitespace) {
-        return Err(SearchError::mapping("failed to parse, document is empty"));
-    }
-    let document: Map<String, Value> =
-        json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
-    // A document may stand below the name of its type.
-    let document = match document.get(type_name) {
-        Some(Value::Object(inner)) if document.len() == 1 => inner.clone(),
-        _ => document,
-    };
+    let index = shared.cluster.index_for_write(index)?;
     if type_name.starts_with('_') {
         return Err(SearchError::new(
             400,
@@ -64,7 +55,6 @@ pub(crate) fn index_document(
             "id is too long, must be no longer than {LONGEST_ID} bytes"
         )));
     }
-    let index = shared.cluster.index_for_write(index)?;
     if index.is_closed() {
         return Err(SearchError::new(
             403,
@@ -72,6 +62,16 @@ pub(crate) fn index_document(
             format!("[{}] closed", index.name),
         ));
     }
+    if source.iter().all(u8::is_ascii_whitespace) {
+        return Err(SearchError::mapping("failed to parse, document is empty"));
+    }
+    let document: Map<String, Value> =
+        json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
+    // A document may stand below the name of its type.
+    let document = match document.get(type_name) {
+        Some(Value::Object(inner)) if document.len() == 1 => inner.clone(),
+        _ => document,
+    };
     let id = id.map_or_else(|| shared.ids.next(), str::to_owned);
     let now = (shared.cluster.options.ticks)();
     let written = index.write(type_name, &id, routing, source, &document, condition, now)?;

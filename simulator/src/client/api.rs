@@ -84,6 +84,11 @@ impl Client {
             .collect()
     }
 
+    /// Five random characters for a name.
+    pub(crate) fn name_suffix(&self) -> String {
+        self.registry.name_suffix()
+    }
+
     /// The cluster's clock.
     pub fn clock(&self) -> &Clock {
         &self.clock

@@ -135,7 +135,8 @@ impl EventRecorder {
     /// What the API refuses, such as events of a namespace that is being deleted.
     pub async fn record(&self, involved: &Value, kind: EventType, reason: &str, message: &str) -> Result<(), Status> {
         let now = self.clock.now();
-        let subject = format!("{}{involved}{}{reason}", self.source, kind.word());
+        let identity = ["kind", "namespace", "name", "uid", "apiVersion"].map(|field| &involved[field]);
+        let subject = format!("{}{identity:?}{}{reason}", self.source, kind.word());
         let (message, key, observed, name) = {
             let mut memory = self.memory.lock();
             let message = memory.combine(&subject, message, now);
@@ -254,6 +255,22 @@ mod tests {
         let events = events(&client).await;
         assert_eq!(events.len(), 10);
         assert_eq!(events[0], ("(events with common reason combined)".to_owned(), 3));
+    }
+
+    #[tokio::test]
+    async fn events_of_one_object_count_together_whatever_its_version_and_field() {
+        let client = rig().await;
+        let recorder = EventRecorder::new(&client, "test", None).unwrap();
+        for (version, field) in [("1", "spec.containers{a}"), ("2", "spec.containers{b}")] {
+            let involved = json!({
+                "kind": "Pod", "namespace": "default", "name": "p", "resourceVersion": version, "fieldPath": field,
+            });
+            recorder
+                .record(&involved, EventType::Normal, "Ran", "it ran")
+                .await
+                .unwrap();
+        }
+        assert_eq!(events(&client).await, [("it ran".to_owned(), 2)]);
     }
 
     #[tokio::test]

@@ -52,6 +52,10 @@ impl Runtime {
         })
     }
 
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     pub(crate) fn clock(&self) -> &Clock {
         self.client.clock()
     }

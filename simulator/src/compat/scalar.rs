@@ -1,6 +1,6 @@
-//! Values that read and write themselves: times, amounts, bytes, numbers that may be text.
+//! Scalars with a text form of their own: times, quantities, bytes, numbers that may be text.
 //!
-//! Source of semantics: Go 1.5's `time`, `encoding/base64` and `encoding/json`; Kubernetes v1.2's `resource.Quantity` and `intstr.IntOrString`.
+//! Source of semantics: Go's `time`, `encoding/base64` and `encoding/json`; Kubernetes v1.2's `resource.Quantity` and `intstr.IntOrString`.
 
 use base64::{
     Engine, alphabet,
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::api::quantity::Quantity;
 
-/// What JSON calls the value that begins so, as Go's errors name it.
+/// JSON's name of the type of a value, as Go's errors have it.
 fn json_name(raw: &[u8]) -> &'static str {
     match raw.first() {
         Some(b'{') => "object",
@@ -26,14 +26,20 @@ fn text(raw: &[u8]) -> Result<String, String> {
         .map_err(|_| format!("json: cannot unmarshal {} into Go value of type string", json_name(raw)))
 }
 
-/// Bytes in base64, written anew; the problem, where it is none.
+/// Bytes in base64 in canonical form. The error names the byte at which Go's decoder stops, line breaks counted.
 pub(crate) fn base64(text: &str) -> Result<String, String> {
-    let packed: Vec<u8> = text.bytes().filter(|c| !matches!(c, b'\r' | b'\n')).collect();
+    let is_break = |c: u8| matches!(c, b'\r' | b'\n');
+    let packed: Vec<u8> = text.bytes().filter(|c| !is_break(*c)).collect();
     let bad = |at: usize| format!("illegal base64 data at input byte {at}");
-    if let Some(at) = misplaced(&packed) {
-        return Err(bad(at));
+    match misplaced(&packed) {
+        None => {}
+        Some(Fault::Cut(over)) => return Err(bad(text.len() - over)),
+        Some(Fault::At(at)) => {
+            let mut digits = text.bytes().enumerate().filter(|(_, c)| !is_break(*c));
+            return Err(bad(digits.nth(at).map_or(text.len(), |(at, _)| at)));
+        }
     }
-    // What the last digit says beyond the last byte does not matter.
+    // The unused bits of the last digit do not matter.
     let lenient = GeneralPurpose::new(
         &alphabet::STANDARD,
         GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -41,25 +47,33 @@ pub(crate) fn base64(text: &str) -> Result<String, String> {
     lenient
         .decode(&packed)
         .map(|bytes| lenient.encode(bytes))
-        .map_err(|_| bad(packed.len()))
+        .map_err(|_| bad(text.len()))
 }
 
-/// Where bytes stop being base64: by fours, of which only the last may end in padding.
-fn misplaced(bytes: &[u8]) -> Option<usize> {
+/// What is wrong with base64.
+enum Fault {
+    /// The text ends within four digits, after this many of them.
+    Cut(usize),
+    /// The byte at this index is wrong; past the last one, padding is missing.
+    At(usize),
+}
+
+/// The first fault of base64 without line breaks, which comes in fours of digits; only the last four may end in padding.
+fn misplaced(bytes: &[u8]) -> Option<Fault> {
     let is_digit = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/');
     let digits = bytes.iter().take_while(|c| is_digit(**c)).count();
     match (digits % 4, bytes.get(digits)) {
         (0, None) => None,
-        (over, None) => Some(digits - over),
+        (over, None) => Some(Fault::Cut(over)),
         (2, Some(b'=')) => match bytes.get(digits + 1) {
-            None => Some(bytes.len()),
+            None => Some(Fault::At(bytes.len())),
             Some(b'=') if bytes.len() == digits + 2 => None,
-            Some(b'=') => Some(digits + 2),
-            Some(_) => Some(digits + 1),
+            Some(b'=') => Some(Fault::At(digits + 2)),
+            Some(_) => Some(Fault::At(digits + 1)),
         },
         (3, Some(b'=')) if bytes.len() == digits + 1 => None,
-        (3, Some(b'=')) => Some(digits + 1),
-        (_, Some(_)) => Some(digits),
+        (3, Some(b'=')) => Some(Fault::At(digits + 1)),
+        (_, Some(_)) => Some(Fault::At(digits)),
     }
 }
 
@@ -124,6 +138,8 @@ mod tests {
     #[rstest]
     #[case("not base64!", 3)]
     #[case("w", 0)]
+    #[case("a\n", 1)]
+    #[case("aG\n!", 3)]
     #[case("aGkab", 4)]
     #[case("a===", 1)]
     #[case("aG=", 3)]

@@ -115,6 +115,7 @@ impl Registry {
             return Ok(Response::ok(encode_list(
                 request,
                 Some(listing.revision),
+                None,
                 &listing.records,
             )));
         }

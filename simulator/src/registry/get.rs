@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::{GetOptions, ListOptions, Registry, RequestInfo, Response, export, scale, select::Selection, version};
+use super::{
+    GetOptions, ListOptions, Registry, RequestInfo, Response, export,
+    page::{self, Page},
+    scale,
+    select::Selection,
+    version,
+};
 use crate::{
     api::{Object, Reason, Status, meta},
     store::{Key, Listing, Record},
@@ -39,9 +45,10 @@ impl Registry {
         if request.resource.plural == "componentstatuses" {
             return self.component_statuses(request);
         }
-        let whole = options.label_selector.is_empty()
-            && options.field_selector.is_empty()
-            && options.resource_version.is_empty();
+        let position = page::Position::parse(&options.continue_token)?;
+        let selective = !options.label_selector.is_empty() || !options.field_selector.is_empty();
+        let paged = position.is_some() || options.limit > 0;
+        let whole = !selective && !paged && options.resource_version.is_empty();
         if whole && let Some(list) = self.list_cache.at(request, self.hub.latest()) {
             return Ok(Response::ok(list));
         }
@@ -59,7 +66,20 @@ impl Registry {
             .is_none_or(|name| listing.records.iter().any(|r| *r.key().name == *name))
             .then_some(listing.revision);
         listing.records.retain(|r| selection.matches(r));
-        let list = encode_list(request, version, &listing.records);
+        let version = position.as_ref().map(|position| position.revision).or(version);
+        let page = if paged {
+            let revision = version.unwrap_or(listing.revision);
+            page::cut(
+                &mut listing.records,
+                position.as_ref(),
+                options.limit,
+                revision,
+                selective,
+            )
+        } else {
+            None
+        };
+        let list = encode_list(request, version, page.as_ref(), &listing.records);
         if whole {
             self.list_cache.keep(request, listing.revision, &list);
         }
@@ -123,7 +143,20 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
 }
 
 /// The list of `records`, at a version if it has one: their stored bytes side by side, without the kind and version that each would repeat.
-pub(super) fn encode_list(request: &RequestInfo, version: Option<u64>, records: &[Arc<Record>]) -> Bytes {
+/// `page` is its place in a list that continues.
+pub(super) fn encode_list(
+    request: &RequestInfo,
+    version: Option<u64>,
+    page: Option<&Page>,
+    records: &[Arc<Record>],
+) -> Bytes {
+    let mut metadata = version.map_or(String::new(), |v| format!(r#","resourceVersion":"{v}""#));
+    if let Some(page) = page {
+        metadata.push_str(&format!(r#","continue":"{}""#, page.token));
+        if let Some(remaining) = page.remaining {
+            metadata.push_str(&format!(r#","remainingItemCount":{remaining}"#));
+        }
+    }
     let skip = request.resource.head().len() + 1;
     let items = records
         .iter()
@@ -136,7 +169,7 @@ pub(super) fn encode_list(request: &RequestInfo, version: Option<u64>, records: 
             request.resource.kind,
             request.resource.group_version(),
             request.resource.collection_path(request.namespace.as_deref()),
-            version.map_or(String::new(), |v| format!(r#","resourceVersion":"{v}""#))
+            metadata
         )
         .as_bytes(),
     );

@@ -6,6 +6,7 @@
 
 mod admission;
 mod binding;
+mod bookmark;
 mod bootstrap;
 mod components;
 mod create;
@@ -15,6 +16,7 @@ mod get;
 mod kinds;
 mod list_cache;
 mod objects;
+mod page;
 mod patch;
 mod rollback;
 mod scale;
@@ -218,4 +220,12 @@ pub struct ListOptions {
     pub resource_version: String,
     /// When a watch ends by itself.
     pub timeout: Option<Duration>,
+    /// Most objects in a list; 0 for all.
+    pub limit: usize,
+    /// The continue token of the page before; empty for the first page.
+    pub continue_token: String,
+    /// Whether a watch sends BOOKMARK events.
+    pub bookmarks: bool,
+    /// Whether a watch begins with the present objects and a BOOKMARK.
+    pub send_initial_events: bool,
 }

@@ -19,6 +19,11 @@ impl Registry {
         self.scheme().resource(group, version, plural).cloned()
     }
 
+    /// Five random characters for a name.
+    pub(crate) fn name_suffix(&self) -> String {
+        self.rng.name_suffix()
+    }
+
     /// The object of a record in the version that `resource` serves.
     pub(crate) fn converted(&self, resource: &Arc<Resource>, record: &Record) -> Object {
         parse(record.bytes_in(resource)).unwrap_or_default()

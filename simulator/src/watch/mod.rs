@@ -11,6 +11,7 @@ mod history;
 mod hub;
 mod watcher;
 
+pub(crate) use event::frame;
 pub use event::{Event, EventType};
 pub use hub::{Hub, Start};
 pub use watcher::{WatchEnded, WatchFilter, Watcher};

@@ -72,7 +72,7 @@ impl Analyzer {
             "keyword" => Analyzer::keyword(),
             "stop" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase, english()]),
             "pattern" => Analyzer::new(
-                Tokenizer::Pattern(Arc::new(regex::Regex::new(r"\W+").ok()?)),
+                Tokenizer::Pattern(Arc::new(regex::Regex::new(r"[\W_]+").ok()?)),
                 vec![Filter::Lowercase],
             ),
             _ => return None,
@@ -194,6 +194,11 @@ impl Analyzer {
                 position
             }
         }
+    }
+
+    /// The type of its tokens, if it is the same for all.
+    pub(crate) fn token_type(&self) -> Option<&'static str> {
+        (!matches!(self.tokenizer, Tokenizer::Standard)).then_some("word")
     }
 
     /// The terms of `text` with their positions.

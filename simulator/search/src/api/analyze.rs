@@ -38,9 +38,11 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     };
     let mut tokens: Vec<Value> = Vec::new();
     let units = |end: usize| text.get(..end).map_or(0, |before| before.encode_utf16().count());
+    let fixed = analyzer.token_type();
     analyzer.analyze(&text, &mut |token| {
         let first = token.text.chars().next().unwrap_or(' ');
         let kind = match first {
+            _ if fixed.is_some() => fixed.unwrap_or("word"),
             '\u{4E00}'..='\u{9FFF}' => "<IDEOGRAPHIC>",
             '\u{3040}'..='\u{309F}' => "<HIRAGANA>",
             '\u{30A0}'..='\u{30FF}' => "<KATAKANA>",

@@ -138,8 +138,8 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                     name.clone(),
                     address(place),
                     "10".to_owned(),
-                    "50".to_owned(),
-                    "0.00".to_owned(),
+                    String::new(),
+                    String::new(),
                     "d".to_owned(),
                     if place == 0 { "*" } else { "m" }.to_owned(),
                     name.clone(),
@@ -201,10 +201,10 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                 let own = copies.iter().filter(|copy| copy["node"] == json!(id_of(place))).count();
                 table.row([
                     own.to_string(),
-                    String::new(),
-                    String::new(),
-                    String::new(),
-                    String::new(),
+                    "20gb".to_owned(),
+                    "80gb".to_owned(),
+                    "100gb".to_owned(),
+                    "20".to_owned(),
                     name.clone(),
                     address(place),
                     name.clone(),
@@ -223,6 +223,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                 ">docs.count|dc",
                 ">docs.deleted|dd",
                 ">size|si",
+                ">size.memory|sm",
                 "committed|ic",
                 "searchable|is",
                 "version|v",
@@ -246,6 +247,7 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                         view.live_docs().to_string(),
                         (segment.max_doc() - view.live_docs()).to_string(),
                         size(segment.bytes(), request),
+                        "0".to_owned(),
                         "true".to_owned(),
                         "true".to_owned(),
                         super::cluster::LUCENE.to_owned(),
@@ -267,6 +269,17 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                 "stage|st",
                 "source_host|shost",
                 "target_host|thost",
+                "repository|rep",
+                "snapshot|snap",
+                ">files|f",
+                ">files_percent|fp",
+                ">bytes|b",
+                ">bytes_percent|bp",
+                ">total_files|tf",
+                ">total_bytes|tb",
+                ">translog|tr",
+                ">translog_percent|trp",
+                ">total_translog|trt",
             ]);
             for index in named()? {
                 for shard in 0..index.shard_count() {
@@ -278,6 +291,17 @@ pub(crate) fn cat(shared: &Shared, request: &RestRequest, what: &str, rest: Opti
                         "done".to_owned(),
                         address(0),
                         address(0),
+                        "n/a".to_owned(),
+                        "n/a".to_owned(),
+                        "0".to_owned(),
+                        "0.0%".to_owned(),
+                        "0".to_owned(),
+                        "0.0%".to_owned(),
+                        "0".to_owned(),
+                        "0".to_owned(),
+                        "0".to_owned(),
+                        "100.0%".to_owned(),
+                        "0".to_owned(),
                     ]);
                 }
             }
@@ -413,6 +437,8 @@ pub(crate) fn list() -> Answer {
         "aliases/{alias}",
         "thread_pool",
         "plugins",
+        "fielddata",
+        "fielddata/{fields}",
     ];
     Answer::text(
         std::iter::once("=^.^=\n".to_owned())

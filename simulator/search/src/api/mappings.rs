@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
+use crate::mapping::{metadata_fields, with_defaults};
 use crate::pattern;
 use crate::rest::{Answer, RestRequest, Shared};
 
@@ -113,10 +114,12 @@ pub(crate) fn fields(
     types: Option<&str>,
     fields: &str,
 ) -> Result<Answer> {
+    let defaults = request.flag("include_defaults");
     let mut shown = Map::new();
     for index in shared.cluster.named(indices, request.expand())? {
         let mapping = index.mapping.read();
         let mut by_type = Map::new();
+        let mut has_type = types.is_none();
         for type_name in mapping
             .type_names()
             .filter(|name| types.is_none_or(|types| fits(types, name)))
@@ -124,7 +127,8 @@ pub(crate) fn fields(
             let Some(type_mapping) = mapping.type_mapping(type_name) else {
                 continue;
             };
-            let found: Map<String, Value> = type_mapping
+            has_type = true;
+            let mut found: Map<String, Value> = type_mapping
                 .root
                 .leaves()
                 .into_iter()
@@ -132,17 +136,33 @@ pub(crate) fn fields(
                 .map(|(name, node)| {
                     let last = name.rsplit('.').next().unwrap_or(&name).to_owned();
                     let mut inner = Map::new();
-                    inner.insert(last, node.field_type.describe().into());
+                    let shown = if defaults {
+                        with_defaults(&last, node)
+                    } else {
+                        node.field_type.describe().into()
+                    };
+                    inner.insert(last, shown);
                     (name.clone(), json!({"full_name": name, "mapping": inner}))
                 })
                 .collect();
+            for (name, settings) in metadata_fields(type_mapping) {
+                if !fits(fields, &name) {
+                    continue;
+                }
+                let mut inner = Map::new();
+                if defaults && !settings.is_null() {
+                    inner.insert(name.clone(), settings);
+                }
+                found.insert(name.clone(), json!({"full_name": name, "mapping": inner}));
+            }
             if !found.is_empty() {
                 by_type.insert(type_name.to_owned(), found.into());
             }
         }
-        if !by_type.is_empty() || types.is_none() {
+        if has_type {
             shown.insert(index.name.clone(), json!({"mappings": by_type}));
         }
     }
-    Ok(Answer::ok(shown.into()))
+    let status = if shown.is_empty() && types.is_some() { 404 } else { 200 };
+    Ok(Answer::json(status, shown.into()))
 }

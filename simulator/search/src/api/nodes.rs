@@ -49,6 +49,30 @@ fn picked(shared: &Shared, wanted: Option<&str>) -> Vec<(u32, String)> {
         .collect()
 }
 
+/// The thread pools of a node, as 1.5 sets them up on two processors.
+fn thread_pools() -> Value {
+    let fixed =
+        |threads: u32, queue: Value| json!({"type": "fixed", "min": threads, "max": threads, "queue_size": queue});
+    let scaling = |most: u32| json!({"type": "scaling", "min": 1, "max": most, "keep_alive": "5m", "queue_size": -1});
+    json!({
+        "percolate": fixed(2, json!("1k")),
+        "listener": fixed(1, json!(-1)),
+        "index": fixed(2, json!("200")),
+        "refresh": scaling(1),
+        "suggest": fixed(2, json!("1k")),
+        "generic": {"type": "cached", "keep_alive": "30s", "queue_size": -1},
+        "warmer": scaling(1),
+        "search": fixed(4, json!("1k")),
+        "flush": scaling(1),
+        "optimize": fixed(1, json!(-1)),
+        "management": scaling(5),
+        "get": fixed(2, json!("1k")),
+        "merge": scaling(1),
+        "bulk": fixed(2, json!("50")),
+        "snapshot": scaling(1),
+    })
+}
+
 /// `GET /_nodes[/nodes][/metrics]`.
 pub(crate) fn info(shared: &Shared, nodes: Option<&str>, metrics: Option<&str>) -> Answer {
     let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
@@ -65,14 +89,13 @@ pub(crate) fn info(shared: &Shared, nodes: Option<&str>, metrics: Option<&str>) 
                 "version": VERSION,
                 "build": &BUILD[..7],
                 "http_address": format!("inet[/{ip}:9200]"),
-                "attributes": {"master": "true"},
             });
             let sections = [
                 ("settings", json!({"cluster": {"name": shared.cluster.options.cluster_name}, "node": {"master": "true", "data": "true"}, "name": name})),
                 ("os", json!({"refresh_interval_in_millis": 1000, "available_processors": 2})),
                 ("process", json!({"refresh_interval_in_millis": 1000, "id": 1, "max_file_descriptors": 65535, "mlockall": false})),
-                ("jvm", json!({"pid": 1, "version": "1.7.0_79", "vm_name": "OpenJDK 64-Bit Server VM", "start_time_in_millis": shared.cluster.now()})),
-                ("thread_pool", json!({"search": {"type": "fixed", "min": 4, "max": 4, "queue_size": "1k"}, "index": {"type": "fixed", "min": 2, "max": 2, "queue_size": "200"}, "bulk": {"type": "fixed", "min": 2, "max": 2, "queue_size": "50"}})),
+                ("jvm", json!({"pid": 1, "version": "1.7.0_79", "vm_name": "OpenJDK 64-Bit Server VM", "vm_version": "24.79-b02", "vm_vendor": "Oracle Corporation", "start_time_in_millis": shared.cluster.now(), "mem": {"heap_init_in_bytes": 268_435_456, "heap_max_in_bytes": 1_065_025_536, "non_heap_init_in_bytes": 24_313_856, "non_heap_max_in_bytes": 224_395_264, "direct_max_in_bytes": 1_065_025_536}, "gc_collectors": ["ParNew", "ConcurrentMarkSweep"], "memory_pools": ["Code Cache", "Par Eden Space", "Par Survivor Space", "CMS Old Gen", "CMS Perm Gen"]})),
+                ("thread_pool", thread_pools()),
                 ("network", json!({"refresh_interval_in_millis": 5000, "primary_interface": {"address": ip, "name": "eth0"}})),
                 ("transport", json!({"bound_address": "inet[/0:0:0:0:0:0:0:0:9300]", "publish_address": format!("inet[/{ip}:9300]"), "profiles": {}})),
                 ("http", json!({"bound_address": "inet[/0:0:0:0:0:0:0:0:9200]", "publish_address": format!("inet[/{ip}:9200]"), "max_content_length_in_bytes": shared.cluster.options.limits.body})),
@@ -89,8 +112,62 @@ pub(crate) fn info(shared: &Shared, nodes: Option<&str>, metrics: Option<&str>) 
     Answer::ok(json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": shown}))
 }
 
+/// What a node tells about itself: an idle one with a heap of a gigabyte.
+fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
+    let now = shared.cluster.now();
+    let pool = |size: u64| json!({"used_in_bytes": 0, "max_in_bytes": size, "peak_used_in_bytes": 0, "peak_max_in_bytes": size});
+    let collector = json!({"collection_count": 0, "collection_time_in_millis": 0});
+    let buffers = json!({"count": 0, "used_in_bytes": 0, "total_capacity_in_bytes": 0});
+    let threads: Map<String, Value> = match thread_pools() {
+        Value::Object(pools) => pools
+            .into_iter()
+            .map(|(name, _)| {
+                let idle = json!({"threads": 0, "queue": 0, "active": 0, "rejected": 0, "largest": 0, "completed": 0});
+                (name, idle)
+            })
+            .collect(),
+        _ => Map::new(),
+    };
+    let breaker = |bytes: u64, text: &str, overhead: f64| json!({"limit_size_in_bytes": bytes, "limit_size": text, "estimated_size_in_bytes": 0, "estimated_size": "0b", "overhead": overhead, "tripped": 0});
+    [
+        ("os", json!({"timestamp": now})),
+        ("process", json!({"timestamp": now, "open_file_descriptors": 200})),
+        (
+            "jvm",
+            json!({
+                "timestamp": now,
+                "uptime_in_millis": 0,
+                "mem": {
+                    "heap_used_in_bytes": 106_502_554, "heap_used_percent": 10, "heap_committed_in_bytes": 259_522_560, "heap_max_in_bytes": 1_065_025_536, "non_heap_used_in_bytes": 0, "non_heap_committed_in_bytes": 0,
+                    "pools": {"young": pool(139_591_680), "survivor": pool(17_432_576), "old": pool(907_345_920)},
+                },
+                "threads": {"count": 40, "peak_count": 40},
+                "gc": {"collectors": {"young": collector, "old": collector}},
+                "buffer_pools": {"direct": buffers, "mapped": buffers},
+            }),
+        ),
+        ("thread_pool", threads.into()),
+        ("network", json!({})),
+        ("fs", json!({"timestamp": now, "total": {}, "data": []})),
+        (
+            "transport",
+            json!({"server_open": 0, "rx_count": 0, "rx_size_in_bytes": 0, "tx_count": 0, "tx_size_in_bytes": 0}),
+        ),
+        ("http", json!({"current_open": 1, "total_opened": 1})),
+        (
+            "breakers",
+            json!({"request": breaker(426_010_214, "406.2mb", 1.0), "fielddata": breaker(639_015_321, "609.4mb", 1.03), "parent": breaker(745_517_875, "710.9mb", 1.0)}),
+        ),
+    ]
+}
+
 /// `GET /_nodes[/nodes]/stats`: the first node has everything.
-pub(crate) fn stats(shared: &Shared, nodes: Option<&str>) -> Answer {
+pub(crate) fn stats(shared: &Shared, nodes: Option<&str>, metrics: &[&str]) -> Answer {
+    let wanted: Vec<&str> = metrics
+        .first()
+        .map(|list| list.split(',').collect())
+        .unwrap_or_default();
+    let wants = |metric: &str| wanted.is_empty() || wanted.contains(&"_all") || wanted.contains(&metric);
     let all = shared.cluster.indices();
     let shown: Map<String, Value> = picked(shared, nodes)
         .into_iter()
@@ -101,15 +178,21 @@ pub(crate) fn stats(shared: &Shared, nodes: Option<&str>) -> Answer {
             } else {
                 super::stats::sections(&[])
             };
-            let node = json!({
+            let mut node = json!({
                 "timestamp": shared.cluster.now(),
                 "name": name,
                 "transport_address": format!("inet[/{ip}:9300]"),
                 "host": name,
                 "ip": [format!("inet[/{ip}:9300]"), "NONE"],
-                "attributes": {"master": "true"},
-                "indices": indices,
             });
+            if wants("indices") {
+                node["indices"] = super::stats::kept(indices, metrics.get(1).copied());
+            }
+            for (metric, value) in node_stats(shared) {
+                if wants(metric) {
+                    node[metric] = value;
+                }
+            }
             (id_of(place), node)
         })
         .collect();

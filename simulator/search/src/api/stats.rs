@@ -54,7 +54,7 @@ pub(crate) fn sections(indices: &[Arc<Index>]) -> Value {
 }
 
 /// The sections that are asked for; all, if none is.
-fn kept(mut shown: Value, metrics: Option<&str>) -> Value {
+pub(super) fn kept(mut shown: Value, metrics: Option<&str>) -> Value {
     let named = |metric: &str| match metric {
         "merge" => "merges".to_owned(),
         metric => metric.to_owned(),
@@ -117,11 +117,20 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
 /// `GET [/index]/_recovery`: every primary has long been there.
 pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
+    if request.flag("active_only") {
+        return Ok(Answer::ok(json!({})));
+    }
+    let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
+    let node = |shard: u32| {
+        let place = shard % nodes;
+        let name = shared.cluster.options.nodes.get(place as usize);
+        json!({"id": id_of(place), "host": name, "transport_address": format!("inet[/{}:9300]", address(place)), "ip": address(place), "name": name})
+    };
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
             let shards: Vec<Value> = (0..index.shard_count())
-                .map(|shard| json!({"id": shard, "type": "GATEWAY", "stage": "DONE", "primary": true, "start_time_in_millis": index.created, "stop_time_in_millis": index.created, "total_time_in_millis": 0, "source": {"id": id_of(0), "host": address(0)}, "target": {"id": id_of(0), "host": address(0)}}))
+                .map(|shard| json!({"id": shard, "type": "GATEWAY", "stage": "DONE", "primary": true, "start_time_in_millis": index.created, "stop_time_in_millis": index.created, "total_time_in_millis": 0, "source": node(shard), "target": node(shard), "index": {"size": {"total_in_bytes": 0, "reused_in_bytes": 0, "recovered_in_bytes": 0, "percent": "0.0%"}, "files": {"total": 0, "reused": 0, "recovered": 0, "percent": "0.0%"}, "total_time_in_millis": 0, "source_throttle_time_in_millis": 0, "target_throttle_time_in_millis": 0}, "translog": {"recovered": 0, "total": 0, "percent": "100.0%", "total_on_start": 0, "total_time_in_millis": 0}, "start": {"check_index_time_in_millis": 0, "total_time_in_millis": 0}}))
                 .collect();
             (index.name.clone(), json!({"shards": shards}))
         })

@@ -4,6 +4,7 @@
 //! Limits: kinds are those of `field.rs`, objects and (flattened) nested objects; a bounded number of fields an index.
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
+mod defaults;
 mod dynamic;
 mod field;
 mod tree;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
 
+pub(crate) use defaults::{metadata_fields, with_defaults};
 pub(crate) use dynamic::guess;
 pub(crate) use field::{FieldType, Indexing, Kind};
 pub(crate) use field::{sortable, truth, unsortable};

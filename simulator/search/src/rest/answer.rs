@@ -157,7 +157,13 @@ fn write_yaml(value: &Value, level: usize, text: &mut String) {
             for item in items {
                 text.extend(std::iter::repeat_n("  ", level));
                 text.push('-');
+                let start = text.len();
                 write_yaml_below(item, level, text);
+                // The first entry of an object stands in the line of its dash.
+                if item.as_object().is_some_and(|object| !object.is_empty()) {
+                    let indent = 1 + 2 * (level + 1);
+                    text.replace_range(start..start + indent, " ");
+                }
             }
         }
         leaf => {
@@ -176,7 +182,9 @@ fn write_yaml_below(value: &Value, level: usize, text: &mut String) {
     };
     if branch {
         text.push('\n');
-        write_yaml(value, level + 1, text);
+        // A list is not set in below its name.
+        let inner = if value.is_array() { level } else { level + 1 };
+        write_yaml(value, inner, text);
     } else {
         text.push(' ');
         text.push_str(&value.to_string());

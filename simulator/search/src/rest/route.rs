@@ -4,7 +4,8 @@ use http::Method;
 
 use super::{Answer, RestRequest, Shared};
 use crate::api::{
-    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats, templates,
+    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats,
+    templates, warmers,
 };
 use crate::error::{Result, SearchError};
 
@@ -41,6 +42,9 @@ fn place<'a>(path: &'a [&'a str]) -> Option<Place<'a>> {
 
 /// Answers a request.
 pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    if request.method == Method::OPTIONS {
+        return Ok(Answer::text(String::new()));
+    }
     let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
     let answered = if let Some(place) = place(&path) {
         match on_place(shared, request, &place)? {
@@ -111,7 +115,12 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         (&Method::POST, ["_close"]) => indices::set_closed(shared, request, names, true)?,
         (_, ["_mapping" | "_mappings", ..]) => return mapping(shared, request, place),
         (_, ["_alias" | "_aliases", ..]) => return alias(shared, request, place),
-        (&Method::GET, ["_warmer" | "_warmers", ..]) => Answer::ok(serde_json::json!({})),
+        (&Method::GET, ["_warmer" | "_warmers"]) => warmers::get(shared, request, names, None)?,
+        (&Method::GET, ["_warmer" | "_warmers", wanted]) => warmers::get(shared, request, names, Some(wanted))?,
+        (&Method::PUT | &Method::POST, ["_warmer" | "_warmers", name]) => {
+            warmers::put(shared, request, names, types, name)?
+        }
+        (&Method::DELETE, ["_warmer" | "_warmers", wanted]) => warmers::delete(shared, request, names, wanted)?,
         (&Method::GET, [features]) if named.is_some() && types.is_none() && is_feature_list(features) => {
             indices::get(shared, request, names, &features.split(',').collect::<Vec<_>>())?
         }
@@ -192,14 +201,14 @@ fn whole_cluster(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resul
             state::state(shared, request, Some(metrics), Some(indices))?
         }
         (_, ["_cluster", "stats", ..]) if get => cluster::stats(shared),
-        (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster::settings(request)?,
+        (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster::settings(shared, request)?,
         (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,
         (_, ["_cluster", "nodes", "hot_threads"] | ["_nodes", "hot_threads"]) if get => {
             nodes::hot_threads(shared, None)
         }
         (_, ["_nodes"]) if get => nodes::info(shared, None, None),
-        (_, ["_nodes", "stats", ..]) if get => nodes::stats(shared, None),
-        (_, ["_nodes", picked, "stats", ..]) if get => nodes::stats(shared, Some(picked)),
+        (_, ["_nodes", "stats", metrics @ ..]) if get => nodes::stats(shared, None, metrics),
+        (_, ["_nodes", picked, "stats", metrics @ ..]) if get => nodes::stats(shared, Some(picked), metrics),
         (_, ["_nodes", picked, "hot_threads"]) if get => nodes::hot_threads(shared, Some(picked)),
         (_, ["_nodes", one]) if get && is_metric_list(one) => nodes::info(shared, None, Some(one)),
         (_, ["_nodes", picked]) if get => nodes::info(shared, Some(picked), None),

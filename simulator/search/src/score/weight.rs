@@ -113,7 +113,6 @@ impl Weight {
         let square = self.boost * self.boost;
         match &self.kind {
             WeightKind::Nothing => 0.0,
-            WeightKind::MultiTerm { infos, .. } if infos.iter().all(Vec::is_empty) => 0.0,
             WeightKind::Term { idf, .. } | WeightKind::Phrase { idf, .. } | WeightKind::Span { idf, .. } => {
                 square * idf * idf
             }

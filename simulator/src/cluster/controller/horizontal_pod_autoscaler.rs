@@ -5,6 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::pods;
@@ -17,6 +18,10 @@ use crate::{
 
 /// How often an autoscaler is looked at.
 const PERIOD: Duration = Duration::from_secs(30);
+/// How long after it has scaled an autoscaler may scale up.
+const PAUSE_UP: SignedDuration = SignedDuration::from_secs(180);
+/// How long after it has scaled an autoscaler may scale down.
+const PAUSE_DOWN: SignedDuration = SignedDuration::from_secs(300);
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -25,9 +30,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let autoscalers = runtime.informer(GROUP, "horizontalpodautoscalers").await?;
     let keys = queue.clone();
     autoscalers.on_change(move |change| {
-        if let (None, Some(autoscaler)) = (&change.old, &change.new) {
-            keys.add_after(ObjectKey::of(autoscaler), PERIOD);
-        }
+        keys.extend(change.new.iter().map(|autoscaler| ObjectKey::of(autoscaler)));
     });
     let component = Autoscalers {
         clock: runtime.clock().clone(),
@@ -113,6 +116,9 @@ impl Autoscalers {
             let desired = pods::number(autoscaler, "status.desiredReplicas");
             return self.report(autoscaler, current, desired, false).await;
         };
+        if !self.may_scale(autoscaler, wanted > current) {
+            return self.report(autoscaler, current, current, false).await;
+        }
         let mut scaled = target.clone();
         meta::child(&mut scaled, "spec").insert("replicas".to_owned(), wanted.into());
         api.update(scaled).await?;
@@ -124,6 +130,13 @@ impl Autoscalers {
             .record(&involved, EventType::Normal, "SuccessfulRescale", &message)
             .await;
         self.report(autoscaler, current, wanted, true).await
+    }
+
+    /// Whether the last time that the autoscaler scaled is long enough ago.
+    fn may_scale(&self, autoscaler: &Object, up: bool) -> bool {
+        let pause = if up { PAUSE_UP } else { PAUSE_DOWN };
+        let last = meta::text(autoscaler, "status.lastScaleTime").parse::<Timestamp>();
+        last.map_or(true, |last| self.clock.now().duration_since(last) > pause)
     }
 
     /// Why the usage of the target's pods is not known.

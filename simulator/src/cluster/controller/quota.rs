@@ -79,10 +79,16 @@ impl Reconcile for Quotas {
                 objects.into_iter().map(|object| (*plural, object))
             })
             .collect();
-        let used = registry::quota_total(
+        let counted = registry::quota_total(
             &quota,
             objects.iter().map(|(plural, object)| (*plural, object.as_ref())),
         );
+        // What is no longer limited keeps its last count.
+        let mut used = match meta::lookup(&quota, "status.used") {
+            Some(Value::Object(used)) => used.clone(),
+            _ => Object::new(),
+        };
+        used.extend(counted);
         let hard = meta::lookup(&quota, "spec.hard").cloned().unwrap_or_default();
         let status = json!({"hard": hard, "used": Value::Object(used)});
         if quota.get("status") == Some(&status) {

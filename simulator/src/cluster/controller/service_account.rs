@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{Object, Status, meta},
-    client::{Api, Informer, ObjectKey},
+    client::{Api, Client, Informer, ObjectKey},
     cluster::runtime::{Reconcile, Runtime},
 };
 
@@ -82,6 +82,7 @@ pub(super) async fn add_tokens(runtime: &Arc<Runtime>) -> Result<(), Status> {
         }
     });
     let component = Tokens {
+        client: runtime.client().clone(),
         account_api: runtime.api("v1", "serviceaccounts")?,
         secret_api: runtime.api("v1", "secrets")?,
         accounts,
@@ -99,6 +100,7 @@ fn annotation<'a>(object: &'a Object, name: &str) -> &'a str {
 }
 
 struct Tokens {
+    client: Client,
     account_api: Api,
     secret_api: Api,
     accounts: Arc<Informer>,
@@ -170,7 +172,7 @@ impl Tokens {
         let encode = |text: &str| STANDARD.encode(text);
         let secret = json!({
             "metadata": {
-                "generateName": format!("{}-token-", key.name),
+                "name": format!("{}-token-{}", key.name, self.client.name_suffix()),
                 "annotations": {ACCOUNT_NAME: key.name, ACCOUNT_UID: uid},
             },
             "type": TOKEN,

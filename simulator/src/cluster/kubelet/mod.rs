@@ -163,8 +163,11 @@ impl Kubelets {
         known: Option<PodState>,
     ) -> Result<(), Status> {
         let state = known.unwrap_or_else(|| PodState::new(pod, self.clock.now()));
+        let now = self.clock.now();
         for container in &state.containers {
-            if let Some(run) = &container.running {
+            // One that has ended by itself need not be killed, even if that has not been noticed yet.
+            let runs = |run: &&state::Run| run.exit.is_none_or(|(end, _)| end > now);
+            if let Some(run) = container.running.as_ref().filter(runs) {
                 let message = format!("Killing container with docker id {}: Need to kill pod.", short(&run.id));
                 let involved = involved(pod, &container.name);
                 kubelet.event(&involved, EventType::Normal, "Killing", &message).await;
@@ -350,13 +353,13 @@ fn involved(pod: &Object, container: &str) -> Value {
     reference
 }
 
-/// The id of a run of a container.
+/// The id of a run of a container. All runs of a container begin alike, so that their events count together.
 fn container_id(uid: &str, container: &str, restarts: u64) -> String {
-    let half = |part: u8| {
-        let digest = Md5::digest(format!("{uid}/{container}/{restarts}/{part}"));
+    let half = |restarts: Option<u64>| {
+        let digest = Md5::digest(format!("{uid}/{container}/{restarts:?}"));
         digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
     };
-    format!("docker://{}{}", half(0), half(1))
+    format!("docker://{}{}", half(None), half(Some(restarts)))
 }
 
 /// An id as events show it.

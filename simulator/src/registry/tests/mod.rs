@@ -2,6 +2,7 @@
 
 mod admission;
 mod deleting;
+mod newer_clients;
 mod profiles;
 mod updating;
 mod watching;

@@ -1,0 +1,121 @@
+//! Fields with the settings that a mapping does not set.
+//!
+//! Source: `include_defaults` of Elasticsearch 1.5's field mappings.
+
+use serde_json::{Map, Value, json};
+
+use crate::mapping::{FieldNode, Indexing, Kind, TypeMapping};
+
+/// Precision step of a numeric kind, and its name in analyzers.
+fn numeric(kind: Kind) -> Option<(&'static str, u32)> {
+    Some(match kind {
+        Kind::Long => ("long", 16),
+        Kind::Integer => ("int", 8),
+        Kind::Short => ("short", 8),
+        Kind::Byte => ("byte", 2_147_483_647),
+        Kind::Double => ("double", 16),
+        Kind::Float => ("float", 8),
+        Kind::Date => ("date", 16),
+        Kind::Ip => ("ip", 16),
+        Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint => return None,
+    })
+}
+
+/// A field with all of its settings.
+pub(crate) fn with_defaults(name: &str, node: &FieldNode) -> Value {
+    let field = &node.field_type;
+    let whole = field.indexing == Indexing::NotAnalyzed;
+    let text = field.kind == Kind::String;
+    let mut shown = json!({
+        "type": field.kind.name(),
+        "index_name": name,
+        "boost": 1.0,
+        "index": match field.indexing {
+            Indexing::Analyzed => "analyzed",
+            Indexing::NotAnalyzed => "not_analyzed",
+            Indexing::No => "no",
+        },
+        "store": false,
+        "doc_values": false,
+        "term_vector": "no",
+        "norms": {"enabled": text && !whole},
+        "index_options": if text && !whole { "positions" } else { "docs" },
+        "postings_format": "default",
+        "doc_values_format": "default",
+        "similarity": "default",
+        "fielddata": {},
+        "null_value": null,
+    });
+    let mut add = |settings: Value| {
+        if let (Value::Object(shown), Value::Object(settings)) = (&mut shown, settings) {
+            shown.extend(settings);
+        }
+    };
+    if let Some((kind, step)) = numeric(field.kind) {
+        add(json!({
+            "index_analyzer": format!("_{kind}/{step}"),
+            "search_analyzer": format!("_{kind}/max"),
+            "ignore_malformed": false,
+            "coerce": true,
+            "precision_step": step,
+            "include_in_all": false,
+        }));
+        if field.kind == Kind::Date {
+            add(json!({"numeric_resolution": "milliseconds", "locale": ""}));
+        }
+    } else {
+        let analyzer = match &field.analyzer {
+            _ if whole => "_keyword",
+            Some(name) => name,
+            None => "default",
+        };
+        add(json!({"analyzer": analyzer}));
+        if text {
+            add(json!({
+                "include_in_all": false,
+                "position_offset_gap": 0,
+                "search_quote_analyzer": analyzer,
+                "ignore_above": -1,
+            }));
+        }
+    }
+    add(field.describe().into());
+    if !node.fields.is_empty() {
+        let fields: Map<String, Value> = node
+            .fields
+            .iter()
+            .map(|(name, node)| (name.clone(), with_defaults(name, node)))
+            .collect();
+        add(json!({"fields": fields}));
+    }
+    shown
+}
+
+/// The fields that every type has, by name, with their settings.
+pub(crate) fn metadata_fields(mapping: &TypeMapping) -> Map<String, Value> {
+    let formats = json!({"postings_format": "default", "doc_values_format": "default", "fielddata": {}});
+    let mut id = json!({"store": false, "index": "no", "path": null});
+    if let (Value::Object(id), Value::Object(formats)) = (&mut id, &formats) {
+        id.extend(formats.clone());
+    }
+    let fields = json!({
+        "_routing": {"index": "not_analyzed", "store": true, "required": false, "path": null},
+        "_ttl": {"enabled": false, "default": -1},
+        "_index": {"store": false, "enabled": false, "fielddata": {}},
+        "_type": {"store": false, "index": "not_analyzed"},
+        "_all": {"enabled": mapping.all_enabled, "auto_boost": false, "store": false, "store_term_vectors": false, "store_term_vector_offsets": false, "store_term_vector_positions": false, "store_term_vector_payloads": false, "omit_norms": false, "analyzer": "default", "similarity": "default", "fielddata": {}},
+        "_size": {"enabled": false, "store": false},
+        "_boost": {"name": "_boost", "null_value": null, "index": "no", "store": false, "fielddata": {}},
+        "_parent": null,
+        "_field_names": {"enabled": true, "type": "_field_names", "index_name": "_field_names", "boost": 1.0, "index": "not_analyzed", "store": false, "doc_values": false, "term_vector": "no", "norms": {"enabled": false}, "index_options": "docs", "analyzer": "_keyword", "postings_format": "default", "doc_values_format": "default", "similarity": "default", "fielddata": {}},
+        "_source": {"enabled": true, "format": null, "compress": false, "compress_threshold": -1, "includes": [], "excludes": []},
+        "_id": id,
+        "_timestamp": {"enabled": false, "index": "not_analyzed", "store": false, "doc_values": false, "path": null, "format": "dateOptionalTime", "default": "now", "ignore_missing": null, "fielddata": {}, "doc_values_format": "default"},
+        "_version": {"doc_values_format": "default"},
+        "_uid": formats,
+    });
+    match fields {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
