@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the clients that run.sh plays, as far as this machine can: kubectl from Debian's packages (as root, with CI=true), the others into target/clients.
-# Nothing here fails the checks: what cannot be installed is skipped by run.sh, by name.
+# Installs the clients that run.sh runs, as far as this machine can: kubectl from Debian's packages (as root, with CI=true), the others into target/clients.
+# Nothing here fails the checks: run.sh skips by name what cannot be installed.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -34,5 +34,15 @@ python elasticsearch 'elasticsearch==2.4.1'
 
 if [ ! -d "$into/node_modules" ] && command -v npm >/dev/null; then
   attempt node npm install --silent --no-audit --no-fund --prefix "$into" '@kubernetes/client-node@1.4.0'
+fi
+
+if [ ! -x "$into/go/informers" ] && command -v go >/dev/null; then
+  attempt go env -C ci/clients/go go build -o "$into/go/informers" .
+fi
+
+# The jars by Maven, then the class by the compiler itself: no build folder beside the source.
+if [ ! -f "$into/java/classes/Client.class" ] && command -v mvn >/dev/null && command -v javac >/dev/null; then
+  attempt java sh -c "mvn -q -B -f ci/clients/java/pom.xml dependency:copy-dependencies '-DoutputDirectory=$into/java/jars' &&
+    javac -d '$into/java/classes' -cp '$into/java/jars/*' ci/clients/java/Client.java"
 fi
 exit 0

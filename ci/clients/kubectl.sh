@@ -85,7 +85,17 @@ for kind in pods services replicationcontrollers jobs configmaps; do
 done
 
 must 'refuse unknown fields' 'unknown field "spec.containers[0].imgae"' bash -c "sed 's/image/imgae/; s/name: one/name: two/' '$work/pods.yaml' | kubectl create -f - || true"
-must 'explain' 'containers' kubectl explain pod.spec
+must 'explain' 'Containers of the pod.' kubectl explain pod.spec
+must 'explain a field' 'Image to run.' kubectl explain pod.spec.containers.image
+must 'create configmap, in protobuf' created kubectl create configmap two -n "$space" --from-literal=key=value
+must 'read it' value kubectl get configmap two -n "$space" -o 'jsonpath={.data.key}'
+must 'create secret, in protobuf' created kubectl create secret generic two -n "$space" --from-literal=key=value
+must 'run, in protobuf' created kubectl run two -n "$space" --image=nginx --restart=Never -- date
+must 'read its command' date kubectl get pod two -n "$space" -o 'jsonpath={.spec.containers[0].args[0]}'
+must 'create service, in protobuf' created kubectl create service clusterip two -n "$space" --tcp=80:8080
+must 'list in chunks' two kubectl get configmaps -n "$space" --chunk-size=1
+must 'ask what is allowed' yes kubectl auth can-i delete pods -n "$space"
+must 'readyz' ok kubectl get --raw /readyz
 must 'cluster-info' 'is running at' kubectl cluster-info
 must 'scale' scaled kubectl scale rc one -n "$space" --replicas=2
 must 'version' v1.2 kubectl version

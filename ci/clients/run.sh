@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plays real clients against the simulator, over both its listeners. usage: run.sh [CLIENT...]; all that are installed where none is named.
-# kubectl, python and node live through the life of objects; elasticsearch asks the log search backend of a living cluster; offline plays kubectl and
-# python once through the recorder and once against the replay. install.sh installs them.
+# kubectl, python, node and java (fabric8) create, read, list, watch, change and delete objects; go runs informers; elasticsearch queries the log search
+# backend of a living cluster; offline runs kubectl and python once through the recorder and once against the replay. install.sh installs them.
 # A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -62,6 +62,8 @@ for name in "${@:-all}"; do
   case $name in all | kubectl) client kubectl 'command -v kubectl' ./kubectl.sh ;; esac
   case $name in all | python) client python 'PYTHONPATH=$clients/python python3 -c "import kubernetes"' env PYTHONPATH="$clients/python" python3 ./client.py ;; esac
   case $name in all | node) client node 'node -e "require(\"@kubernetes/client-node\")"' node ./client.cjs ;; esac
+  case $name in all | go) client go 'test -x "$clients/go/informers"' "$clients/go/informers" ;; esac
+  case $name in all | java) client java 'test -f "$clients/java/classes/Client.class"' java -cp "$clients/java/jars/*:$clients/java/classes" Client ;; esac
 done
 
 case ${*:-all} in all | *elasticsearch*)

@@ -17,7 +17,7 @@ use super::{
     strict::{self, Strictness},
 };
 use crate::{
-    api::Status,
+    api::{FieldError, Path, Status},
     patch::Language,
     registry::{self, GetOptions, ListOptions, RequestInfo},
     scheme::Syntax,
@@ -142,11 +142,25 @@ impl Service {
 
     pub(super) fn options(&self, query: Query<'_>) -> Result<ListOptions, Status> {
         let text = |name| query.get(name).unwrap_or_default().into_owned();
-        Ok(ListOptions {
+        let mut options = ListOptions {
             label_selector: text("labelSelector"),
             field_selector: text("fieldSelector"),
             resource_version: text("resourceVersion"),
             timeout: query.timeout(self.profile)?,
-        })
+            ..ListOptions::default()
+        };
+        if self.profile.supports_newer_clients() {
+            let limit = query.integer("limit", self.profile)?.unwrap_or_default();
+            options.limit = usize::try_from(limit).unwrap_or_default();
+            options.continue_token = text("continue");
+            options.bookmarks = query.flag("allowWatchBookmarks", self.profile)?;
+            options.send_initial_events = query.flag("sendInitialEvents", self.profile)?;
+            if options.send_initial_events && text("resourceVersionMatch") != "NotOlderThan" {
+                let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+                let error = FieldError::forbidden(&Path::new("resourceVersionMatch"), why);
+                return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &[error]));
+            }
+        }
+        Ok(options)
     }
 }

@@ -1,63 +1,84 @@
 //! Starting a watch, and its stream of frames.
 
+use std::collections::VecDeque;
+
 use bytes::{Bytes, BytesMut};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{ListOptions, Registry, RequestInfo, select::Selection};
+use super::{
+    bookmark::Bookmarks,
+    request::{ListOptions, RequestInfo},
+    revision,
+    selection::Selection,
+    state::Registry,
+};
 use crate::{
     api::{FieldError, Path, Reason, Status},
-    compat::strconv,
-    watch::{Start, WatchFilter, Watcher},
+    watch::{EventType, Start, WatchFilter, Watcher, frame},
 };
 
 /// The frames of one watch, each a line of JSON.
 pub struct WatchStream {
+    /// Frames of initial events, which come first.
+    initial: VecDeque<Bytes>,
     watcher: Watcher,
     end: Option<Instant>,
+    bookmarks: Option<Bookmarks>,
 }
 
-/// How many bytes of frames are joined into one chunk, but for the last frame.
+/// Most bytes of frames in one chunk, except for the last frame.
 const CHUNK: usize = 16 << 10;
 
 impl WatchStream {
     /// The next frame; `None` at the end: when its timeout is over, whatever is left to send, or when it has fallen too far behind. Cancel safe.
     pub async fn next(&mut self) -> Option<Bytes> {
-        match self.end {
-            None => self.watcher.next().await,
-            Some(end) if end <= Instant::now() => None,
-            Some(end) => tokio::select! {
-                biased;
-                () = sleep_until(end) => None,
-                frame = self.watcher.next() => frame,
-            },
+        if let Some(frame) = self.initial.pop_front() {
+            return Some(frame);
         }
+        let bookmark = self.bookmarks.as_ref().map(Bookmarks::next);
+        let Some(wake) = [self.end, bookmark].into_iter().flatten().min() else {
+            return self.watcher.next().await;
+        };
+        if wake > Instant::now() {
+            tokio::select! {
+                biased;
+                () = sleep_until(wake) => {}
+                frame = self.watcher.next() => return frame,
+            }
+        }
+        let latest = self.watcher.latest();
+        // A bookmark must not be ahead of a frame that is ready.
+        let ready = self.watcher.ready();
+        if self.end == Some(wake) {
+            let bookmarks = self.bookmarks.take()?;
+            return ready.is_none().then(|| bookmarks.frame(latest));
+        }
+        let bookmarks = self.bookmarks.as_mut()?;
+        bookmarks.postpone();
+        Some(ready.unwrap_or_else(|| bookmarks.frame(latest)))
     }
 
-    /// The next frame and those that are there with it, side by side; `None` at the end. Safe to drop while it waits.
+    /// The next frame and those that are there with it, side by side; `None` at the end. Cancel safe.
     pub async fn next_chunk(&mut self) -> Option<Bytes> {
         let first = self.next().await?;
-        let Some(second) = self.watcher.ready() else {
+        let Some(second) = self.ready() else {
             return Some(first);
         };
         let mut chunk = BytesMut::with_capacity(4 * (first.len() + second.len()));
         chunk.extend_from_slice(&first);
         chunk.extend_from_slice(&second);
         while chunk.len() < CHUNK
-            && let Some(frame) = self.watcher.ready()
+            && let Some(frame) = self.ready()
         {
             chunk.extend_from_slice(&frame);
         }
         Some(chunk.freeze())
     }
-}
 
-/// The revision that a resourceVersion names; 0 for none. The error is its text.
-pub(super) fn version(text: &str) -> Result<u64, String> {
-    if text.is_empty() {
-        return Ok(0);
+    fn ready(&mut self) -> Option<Bytes> {
+        self.initial.pop_front().or_else(|| self.watcher.ready())
     }
-    strconv::parse_uint(text)
 }
 
 impl Registry {
@@ -70,11 +91,16 @@ impl Registry {
     ) -> Result<WatchStream, Status> {
         let mut selection = Selection::parse(request, options, self.profile)?;
         let widened = selection.widen(request, self.profile);
-        let revision = version(&options.resource_version).map_err(|text| {
+        let revision = revision::parse(&options.resource_version).map_err(|text| {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
         })?;
-        let repeats = self.profile.watch_repeats_start(request.resource.stored_as());
+        let repeats = self.profile.watch_repeats_start() && !request.resource.strategy.watches_after;
+        let (initial, revision) = if options.send_initial_events {
+            self.initial_events(request, &selection).await?
+        } else {
+            (VecDeque::new(), revision)
+        };
         let start = match (revision, self.profile.watch_starts_from_present(), repeats) {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
@@ -100,10 +126,28 @@ impl Registry {
             .hub
             .watch(request.resource.stored_as(), start, filter, cut)
             .map_err(|old| Status::new(Reason::Gone, old.to_string()))?;
+        let bookmarks = options.bookmarks.then(|| Bookmarks::new(&request.resource, revision));
         Ok(WatchStream {
+            initial,
             watcher,
+            bookmarks,
             // A timeout past the end of time is none.
             end: options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         })
+    }
+
+    /// The present objects as ADDED and the BOOKMARK after them, and the revision that they are at.
+    async fn initial_events(
+        &self,
+        request: &RequestInfo,
+        selection: &Selection,
+    ) -> Result<(VecDeque<Bytes>, u64), Status> {
+        let listing = self.listing(request).await?;
+        let selected = listing.records.iter().filter(|record| selection.matches(record));
+        let mut frames: VecDeque<Bytes> = selected
+            .map(|record| frame(EventType::Added, record.bytes_in(&request.resource)))
+            .collect();
+        frames.push_back(Bookmarks::new(&request.resource, listing.revision).initial_events_end());
+        Ok((frames, listing.revision))
     }
 }

@@ -110,7 +110,7 @@ impl Event {
 }
 
 /// A line of a watch stream: `{"type":"ADDED","object":{...}}`.
-pub(super) fn frame(kind: EventType, object: &Bytes) -> Bytes {
+pub(crate) fn frame(kind: EventType, object: &Bytes) -> Bytes {
     let mut line = BytesMut::with_capacity(object.len() + 40);
     line.put_slice(b"{\"type\":\"");
     line.put_slice(kind.word().as_bytes());

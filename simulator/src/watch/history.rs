@@ -56,6 +56,11 @@ impl History {
         }
     }
 
+    /// The revision of the last change; 0 before the first.
+    pub(super) fn latest(&self) -> u64 {
+        self.events.back().map_or(0, |event| event.revision())
+    }
+
     /// Where among the kept events the latest is that a watch may no longer start from.
     fn passed(&self) -> Option<usize> {
         self.events.len().checked_sub(self.depth + 1)

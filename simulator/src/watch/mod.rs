@@ -11,7 +11,9 @@ mod history;
 mod hub;
 mod watcher;
 
+pub(crate) use event::frame;
 pub use event::{Event, EventType};
+pub(crate) use hub::HistoryLimits;
 pub use hub::{Hub, Start};
 pub use watcher::{WatchEnded, WatchFilter, Watcher};
 

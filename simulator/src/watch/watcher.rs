@@ -93,6 +93,11 @@ impl Watcher {
         self.channel.notify.clone()
     }
 
+    /// The revision of the kind's last change, 0 before the first. What is not yet [`ready`](Self::ready) is after it.
+    pub(crate) fn latest(&self) -> u64 {
+        self.channel.history.read().latest()
+    }
+
     async fn wait(&mut self) -> Option<Found> {
         loop {
             if let Some(found) = self.at_hand().ok()? {

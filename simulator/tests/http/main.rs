@@ -8,6 +8,7 @@
 
 mod answers;
 mod hostile;
+mod newer_clients;
 mod stalled;
 mod stopping;
 mod swagger;

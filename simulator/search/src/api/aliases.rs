@@ -157,11 +157,10 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
         };
         let (indices, aliases) = (list(["index", "indices"]), list(["alias", "aliases"]));
         if indices.is_empty() || aliases.is_empty() {
-            return Err(SearchError::new(
-                400,
-                "ActionRequestValidationException",
-                format!("Validation Failed: 1: Alias action [{kind}]: [index] and [alias] may not be empty;"),
-            ));
+            let missing = if indices.is_empty() { "index" } else { "alias" };
+            return Err(SearchError::validation(&format!(
+                "Alias action [{kind}]: [{missing}] may not be empty string"
+            )));
         }
         let adds = match kind.as_str() {
             "add" => true,

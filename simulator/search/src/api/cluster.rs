@@ -1,5 +1,6 @@
 //! The cluster as a whole: its status page, health, statistics.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -164,13 +165,64 @@ pub(crate) fn stats(shared: &Shared) -> Answer {
     }))
 }
 
-/// `GET|PUT /_cluster/settings`: what is set is echoed, and changes nothing.
-pub(crate) fn settings(request: &RestRequest) -> Result<Answer> {
+/// Prefixes of the settings that a cluster can change.
+const DYNAMIC: [&str; 5] = ["cluster.", "indices.", "discovery.", "logger.", "threadpool."];
+
+fn flatten(prefix: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                let name = if prefix.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{prefix}.{key}")
+                };
+                flatten(&name, value, into);
+            }
+        }
+        Value::String(text) => drop(into.insert(prefix.to_owned(), text.clone())),
+        other => drop(into.insert(prefix.to_owned(), other.to_string())),
+    }
+}
+
+fn show_settings(settings: &BTreeMap<String, String>, flat: bool) -> Value {
+    let mut shown = json!({});
+    for (name, value) in settings {
+        let parts: Vec<&str> = if flat { vec![name] } else { name.split('.').collect() };
+        let mut at = &mut shown;
+        for part in parts {
+            // A name that is both a value and a section is shown as the section.
+            if !at.is_object() {
+                *at = json!({});
+            }
+            at = &mut at[part];
+        }
+        *at = json!(value);
+    }
+    shown
+}
+
+/// `GET|PUT /_cluster/settings`: what is set is kept and shown, and changes nothing.
+pub(crate) fn settings(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    let flat = request.flag("flat_settings");
+    let mut known = shared.cluster.settings.write();
+    let [persistent, transient] = &mut *known;
+    if request.method != http::Method::PUT {
+        return Ok(Answer::ok(json!({
+            "persistent": show_settings(persistent, flat),
+            "transient": show_settings(transient, flat),
+        })));
+    }
     let body = request.json()?.unwrap_or_default();
-    let section = |key: &str| body.get(key).cloned().unwrap_or_else(|| json!({}));
-    let mut shown = json!({"persistent": section("persistent"), "transient": section("transient")});
-    if request.method == http::Method::PUT {
-        super::search::insert_first(&mut shown, "acknowledged", true.into());
+    let mut shown = json!({"acknowledged": true});
+    for (section, known) in [("persistent", persistent), ("transient", transient)] {
+        let mut fresh = BTreeMap::new();
+        if let Some(settings) = body.get(section) {
+            flatten("", settings, &mut fresh);
+        }
+        fresh.retain(|name, _| DYNAMIC.iter().any(|prefix| name.starts_with(prefix)));
+        shown[section] = show_settings(&fresh, flat);
+        known.extend(fresh);
     }
     Ok(Answer::ok(shown))
 }

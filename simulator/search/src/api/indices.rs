@@ -8,11 +8,20 @@ use serde_json::{Map, Value, json};
 use crate::cluster::{Expand, Index, Settings};
 use crate::error::{Result, SearchError};
 use crate::index::Shard;
+use crate::json;
 use crate::rest::{Answer, RestRequest, Shared};
 
 /// `PUT|POST /index`.
 pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Result<Answer> {
-    shared.cluster.create(index, request.json()?.as_ref())?;
+    let body = request.body_or_source();
+    let body = if body.iter().all(u8::is_ascii_whitespace) {
+        None
+    } else {
+        let parsed = json::object(body)
+            .map_err(|error| SearchError::parse("failed to parse source for create index").caused_by(error))?;
+        Some(Value::Object(parsed))
+    };
+    shared.cluster.create(index, body.as_ref())?;
     Ok(Answer::acknowledged())
 }
 

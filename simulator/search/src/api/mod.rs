@@ -17,3 +17,4 @@ pub(crate) mod state;
 pub(crate) mod stats;
 mod table;
 pub(crate) mod templates;
+pub(crate) mod warmers;

@@ -73,6 +73,8 @@ pub(crate) struct Index {
     pub(crate) settings: RwLock<Settings>,
     pub(crate) mapping: RwLock<Mapping>,
     pub(crate) aliases: RwLock<BTreeMap<String, Alias>>,
+    /// Warmers by name: kept and shown, never run.
+    pub(crate) warmers: RwLock<BTreeMap<String, Value>>,
     pub(crate) closed: AtomicBool,
     /// The shards, as many as `index.number_of_shards` says.
     pub(crate) shards: Vec<Shard>,
@@ -97,6 +99,7 @@ impl Index {
             settings: RwLock::new(settings),
             mapping: RwLock::new(mapping),
             aliases: RwLock::default(),
+            warmers: RwLock::default(),
             closed: AtomicBool::new(false),
             shards: (0..count).map(|_| Shard::new()).collect(),
             counters: Counters::default(),

@@ -29,6 +29,8 @@ pub(crate) struct Cluster {
     pub(crate) options: Options,
     indices: RwLock<BTreeMap<String, Arc<Index>>>,
     pub(crate) templates: RwLock<BTreeMap<String, Template>>,
+    /// Persistent and transient settings.
+    pub(crate) settings: RwLock<[BTreeMap<String, String>; 2]>,
     version: std::sync::atomic::AtomicU64,
 }
 
@@ -38,6 +40,7 @@ impl Cluster {
             options,
             indices: RwLock::default(),
             templates: RwLock::default(),
+            settings: RwLock::default(),
             version: std::sync::atomic::AtomicU64::new(1),
         }
     }

@@ -150,6 +150,10 @@ impl ObjectNode {
                         || definition.contains_key("dynamic")
                         || definition.contains_key("enabled")
                         || definition.is_empty());
+            let derivable = definition.contains_key("properties") || definition.keys().eq(["enabled"]);
+            if kind.is_none() && !derivable {
+                return Err(SearchError::mapping(format!("No type specified for property [{name}]")));
+            }
             match (self.properties.get_mut(name), is_object) {
                 (Some(Node::Object(known)), true) => known.merge(definition, depth + 1)?,
                 (Some(Node::Field(known)), false) => {

@@ -4,7 +4,8 @@ use http::Method;
 
 use super::{Answer, RestRequest, Shared};
 use crate::api::{
-    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats, templates,
+    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats,
+    templates, warmers,
 };
 use crate::error::{Result, SearchError};
 
@@ -114,7 +115,12 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         (&Method::POST, ["_close"]) => indices::set_closed(shared, request, names, true)?,
         (_, ["_mapping" | "_mappings", ..]) => return mapping(shared, request, place),
         (_, ["_alias" | "_aliases", ..]) => return alias(shared, request, place),
-        (&Method::GET, ["_warmer" | "_warmers", ..]) => Answer::ok(serde_json::json!({})),
+        (&Method::GET, ["_warmer" | "_warmers"]) => warmers::get(shared, request, names, None)?,
+        (&Method::GET, ["_warmer" | "_warmers", wanted]) => warmers::get(shared, request, names, Some(wanted))?,
+        (&Method::PUT | &Method::POST, ["_warmer" | "_warmers", name]) => {
+            warmers::put(shared, request, names, types, name)?
+        }
+        (&Method::DELETE, ["_warmer" | "_warmers", wanted]) => warmers::delete(shared, request, names, wanted)?,
         (&Method::GET, [features]) if named.is_some() && types.is_none() && is_feature_list(features) => {
             indices::get(shared, request, names, &features.split(',').collect::<Vec<_>>())?
         }
@@ -195,7 +201,7 @@ fn whole_cluster(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resul
             state::state(shared, request, Some(metrics), Some(indices))?
         }
         (_, ["_cluster", "stats", ..]) if get => cluster::stats(shared),
-        (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster::settings(request)?,
+        (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster::settings(shared, request)?,
         (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,
         (_, ["_cluster", "nodes", "hot_threads"] | ["_nodes", "hot_threads"]) if get => {
             nodes::hot_threads(shared, None)

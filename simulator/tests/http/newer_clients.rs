@@ -1,0 +1,71 @@
+//! What clients newer than v1.2 use: there under the documented profile, not there under `kubernetes-1.2`.
+
+use stuntdouble_simulator::{Simulator, profile::Profile};
+
+use crate::{MAPS, ask, get, start, wire::Wire};
+
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+#[tokio::test]
+async fn health_checks_and_access_reviews() {
+    let review = r#"{"kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {"verb": "get"}}}"#;
+    let documented = start(Profile::Documented).await;
+    for path in ["/readyz", "/livez"] {
+        let answer = get(&documented, path).await;
+        assert_eq!((answer.code, answer.text().as_str()), (200, "ok"));
+    }
+    let answer = ask(&documented, "POST", REVIEWS, "", review).await;
+    assert_eq!((answer.code, &answer.json()["status"]["allowed"]), (200, &true.into()));
+    let recorded = start(Profile::Kubernetes12).await;
+    for path in ["/readyz", "/livez", REVIEWS] {
+        assert_eq!(get(&recorded, path).await.code, 404, "{path}");
+    }
+    assert_eq!(ask(&recorded, "POST", REVIEWS, "", review).await.code, 404);
+}
+
+/// The code of a watch, and its chunks until the end.
+async fn watched(simulator: &Simulator, path: &str) -> (u16, String) {
+    let mut wire = Wire::open(simulator.address()).await;
+    wire.request("GET", path, "", "").await;
+    let head = wire.head().await.unwrap();
+    let chunks = wire.until(b"0\r\n\r\n").await.unwrap();
+    (head.code, String::from_utf8(chunks).unwrap())
+}
+
+#[tokio::test]
+async fn initial_events_require_a_version_match() {
+    let documented = start(Profile::Documented).await;
+    let path = format!("{MAPS}?watch=true&timeoutSeconds=1&sendInitialEvents=true");
+    let answer = get(&documented, &path).await;
+    assert_eq!((answer.code, &answer.json()["reason"]), (422, &"Invalid".into()));
+    let (code, frames) = watched(&documented, &format!("{path}&resourceVersionMatch=NotOlderThan")).await;
+    assert_eq!(code, 200);
+    assert!(frames.contains("k8s.io/initial-events-end"), "{frames}");
+    let recorded = start(Profile::Kubernetes12).await;
+    let (code, frames) = watched(&recorded, &path).await;
+    assert_eq!((code, frames.contains("BOOKMARK")), (200, false));
+}
+
+#[tokio::test]
+async fn a_limit_is_ignored_under_kubernetes_1_2() {
+    for (profile, items) in [(Profile::Documented, 1), (Profile::Kubernetes12, 2)] {
+        let simulator = start(profile).await;
+        for name in ["one", "two"] {
+            ask(&simulator, "POST", MAPS, "", &crate::config_map(name)).await;
+        }
+        let list = get(&simulator, &format!("{MAPS}?limit=1")).await.json();
+        assert_eq!(list["items"].as_array().unwrap().len(), items, "{profile}");
+    }
+}
+
+#[tokio::test]
+async fn protobuf_bodies_are_decoded_or_unsupported() {
+    // A ConfigMap of which the metadata has the name `a`.
+    let body = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x05\x0a\x03\x0a\x01a";
+    let media_type = "Content-Type: application/vnd.kubernetes.protobuf\r\n";
+    for (profile, code) in [(Profile::Documented, 200), (Profile::Kubernetes12, 415)] {
+        let simulator = start(profile).await;
+        let answer = ask(&simulator, "POST", MAPS, media_type, body).await;
+        assert_eq!(answer.code, code, "{profile}: {}", answer.text());
+    }
+}
