@@ -113,6 +113,11 @@ impl Clock {
         self.activity.idle().await;
     }
 
+    /// Whether it moves only when it is stepped.
+    pub fn is_frozen(&self) -> bool {
+        matches!(self.source, Source::Frozen(_))
+    }
+
     /// The work that [`Clock::settle`] waits for.
     pub(crate) fn activity(&self) -> &Activity {
         &self.activity

@@ -522,3 +522,25 @@ async fn the_same_seed_clock_and_requests_give_the_same_objects() {
     }
     assert_eq!(runs[0], runs[1]);
 }
+
+#[tokio::test]
+async fn the_clock_is_stepped_over_http_and_the_cluster_goes_on() {
+    let cluster = Cluster::start().await;
+    let mut spec = pod_spec("busybox", Some("sleep 300"));
+    spec["restartPolicy"] = "Never".into();
+    cluster
+        .create("pods", json!({"metadata": {"name": "p"}, "spec": spec}))
+        .await;
+    let url = format!("{}/_stuntdouble/clock", cluster.0.url());
+    let client = reqwest::Client::new();
+    let step = |by: &str| client.post(&url).json(&json!({"advance": by})).send();
+    let now: Value = step("10m").await.unwrap().json().await.unwrap();
+    assert_eq!(now, json!({"now": "2016-03-01T00:10:00Z"}));
+    assert_eq!(cluster.get("pods", "p").await["status"]["phase"], "Succeeded");
+    assert_eq!(step("soon").await.unwrap().status(), 400);
+    assert_eq!(step("25h").await.unwrap().status(), 400);
+    let running = Simulator::builder().bare(true).start().await.unwrap();
+    let url = format!("{}/_stuntdouble/clock", running.url());
+    let refused = client.post(&url).json(&json!({"advance": "1s"})).send().await.unwrap();
+    assert_eq!(refused.status(), 409);
+}

@@ -9,6 +9,7 @@
 
 mod access_review;
 mod body;
+mod clock_control;
 mod connect;
 mod credentials;
 mod description;

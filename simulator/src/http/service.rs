@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     body::Body,
+    clock_control,
     metrics::Metrics,
     negotiation::{ANYTHING, Format, STREAMS, check_accept},
     path::{NormalizedPath, normalize},
@@ -106,6 +107,10 @@ impl Service {
 
     async fn respond(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
+        if parts.uri.path() == clock_control::PATH {
+            let response = self.control_clock(&parts, body).await;
+            return response.unwrap_or_else(|status| respond::error(status.into(), &parts.headers, Query::of(&parts)));
+        }
         let api = self.api();
         let route = match normalize(parts.uri.path()) {
             NormalizedPath::Clean(path) => api.table.find(&path),
