@@ -4,7 +4,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::api::{GroupResource, Reason, Status};
+use crate::api::{Reason, Status};
 
 /// Behaviour profile. Default: [`Profile::Documented`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,17 +49,16 @@ impl Profile {
         self.is_kubernetes_1_2()
     }
 
-    /// Whether a watch of `resource` from version N includes N's own change. (v1.2 does not cache events.)
-    pub fn watch_repeats_start(self, resource: &GroupResource) -> bool {
-        self.is_kubernetes_1_2() && resource.as_str() != "events"
+    /// Whether a watch of a kind that v1.2 caches includes, from version N, N's own change.
+    pub fn watch_repeats_start(self) -> bool {
+        self.is_kubernetes_1_2()
     }
 
-    /// Number of changes of `resource` that the history keeps.
-    pub fn history(self, resource: &GroupResource) -> usize {
-        match (self, resource.as_str()) {
-            (Self::Documented, _) => 10_000,
-            (Self::Kubernetes12, "pods" | "nodes" | "endpoints" | "events") => 1_000,
-            (Self::Kubernetes12, _) => 100,
+    /// Number of changes of a kind that the history keeps; `cached` is the size of v1.2's cache where it is not 100.
+    pub fn history(self, cached: Option<usize>) -> usize {
+        match self {
+            Self::Documented => 10_000,
+            Self::Kubernetes12 => cached.unwrap_or(100),
         }
     }
 
@@ -100,6 +99,11 @@ impl Profile {
 
     /// Whether the update of a service keeps the node ports that it gives up, and frees those that it keeps.
     pub fn has_node_port_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether POST of a name that exists is answered as if the name had been generated, if there is a prefix for that, too.
+    pub fn has_name_conflict_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 

@@ -36,6 +36,8 @@ pub enum Reason {
     RequestEntityTooLarge,
     /// The server failed.
     InternalError,
+    /// The server did not complete the operation; the client can try again.
+    ServerTimeout,
     /// What would answer is not there now.
     ServiceUnavailable,
     /// What would answer did not in time.
@@ -56,7 +58,7 @@ impl Reason {
             Self::RequestEntityTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::Invalid => 422,
-            Self::InternalError | Self::Unknown => 500,
+            Self::InternalError | Self::ServerTimeout | Self::Unknown => 500,
             Self::ServiceUnavailable => 503,
             Self::Timeout => 504,
         }
@@ -78,6 +80,7 @@ impl Reason {
             Self::UnsupportedMediaType => "UnsupportedMediaType",
             Self::RequestEntityTooLarge => "RequestEntityTooLarge",
             Self::InternalError => "InternalError",
+            Self::ServerTimeout => "ServerTimeout",
             Self::ServiceUnavailable => "ServiceUnavailable",
             Self::Timeout => "Timeout",
         }
@@ -266,6 +269,17 @@ impl Status {
                 Reason::MethodNotAllowed,
                 "the server does not allow this method on the requested resource",
             )
+        }
+    }
+
+    /// The server did not complete `operation` and asks to try again.
+    pub fn server_timeout(group: &str, kind: &str, operation: &str) -> Self {
+        let what = qualified(kind, group);
+        let message =
+            format!("The {operation} operation against {what} could not be completed at this time, please try again.");
+        Self {
+            details: about(group, kind, operation),
+            ..Self::new(Reason::ServerTimeout, message)
         }
     }
 

@@ -25,10 +25,13 @@
 
 mod json;
 mod merge;
+mod rebase;
 pub mod strategic;
 
 use bytes::Bytes;
 use serde_json::Value;
+
+pub(crate) use rebase::rebase;
 
 use crate::{
     api::{Object, Status},

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::Registry;
+use super::state::Registry;
 use crate::{
     api::{GroupResource, Status},
     scheme::{Kinds, LoadError},

@@ -1,26 +1,34 @@
-//! Lists that are asked for again before anything has changed.
+//! Cache of encoded lists.
 //!
-//! - What is kept is a whole, unselected list at the revision it was read at; it is the answer only while that is the latest revision.
-//! - Bounded: when the lists together grow past [`KEPT`] bytes, all are dropped.
+//! - It has whole lists, without selectors. A list is valid until an object of its kind changes; changes of other kinds only change its revision.
+//! - When the lists together grow past [`LIMIT`] bytes, all are dropped.
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::RequestInfo;
+use super::{codec::EncodedList, request::RequestInfo};
 
-/// The most bytes of lists that are kept.
-const KEPT: usize = 16 << 20;
+/// Limit of the cached bytes.
+const LIMIT: usize = 16 << 20;
 
-/// The lists that are kept, by the path of their collection.
+/// Cached lists by group and version, plural, and namespace.
 #[derive(Default)]
 pub(super) struct ListCache(Mutex<Lists>);
 
 #[derive(Default)]
 struct Lists {
-    by_path: HashMap<Path, (u64, Bytes)>,
+    by_path: HashMap<Path, Entry>,
     bytes: usize,
+}
+
+struct Entry {
+    /// The revision at which the list was read.
+    read: u64,
+    /// The revision that the list shows.
+    revision: u64,
+    list: EncodedList,
 }
 
 /// Group and version, plural, and namespace.
@@ -35,27 +43,42 @@ fn path(request: &RequestInfo) -> Path {
 }
 
 impl ListCache {
-    /// The list at `at`, where it was read at `revision`.
-    pub(super) fn at(&self, request: &RequestInfo, revision: u64) -> Option<Bytes> {
-        let lists = self.0.lock();
-        lists
-            .by_path
-            .get(&path(request))
-            .filter(|(read, _)| *read == revision)
-            .map(|(_, list)| list.clone())
+    /// The list of a request at `revision`, if nothing of its kind has changed after it was read; `changed` is the revision of the kind's last change.
+    pub(super) fn at(&self, request: &RequestInfo, changed: u64, revision: u64) -> Option<Bytes> {
+        let path = path(request);
+        let list = {
+            let lists = self.0.lock();
+            let entry = lists.by_path.get(&path).filter(|entry| changed <= entry.read)?;
+            if entry.revision >= revision {
+                return Some(entry.list.body().clone());
+            }
+            entry.list.clone()
+        };
+        let list = list.at(revision);
+        let body = list.body().clone();
+        if let Some(entry) = self.0.lock().by_path.get_mut(&path).filter(|e| e.revision < revision) {
+            (entry.revision, entry.list) = (revision, list);
+        }
+        Some(body)
     }
 
-    /// Keeps a list that was read at `revision`.
-    pub(super) fn keep(&self, request: &RequestInfo, revision: u64, list: &Bytes) {
-        if list.len() > KEPT {
+    /// Keeps a list that was read at `revision`, which it shows.
+    pub(super) fn keep(&self, request: &RequestInfo, revision: u64, list: EncodedList) {
+        let size = list.body().len();
+        if size > LIMIT {
             return;
         }
         let mut lists = self.0.lock();
-        if lists.bytes + list.len() > KEPT {
+        if lists.bytes + size > LIMIT {
             *lists = Lists::default();
         }
-        let before = lists.by_path.insert(path(request), (revision, list.clone()));
-        lists.bytes = lists.bytes + list.len() - before.map_or(0, |(_, list)| list.len());
+        let entry = Entry {
+            read: revision,
+            revision,
+            list,
+        };
+        let before = lists.by_path.insert(path(request), entry);
+        lists.bytes = (lists.bytes + size).saturating_sub(before.map_or(0, |before| before.list.body().len()));
     }
 }
 
@@ -65,34 +88,53 @@ mod tests {
     use crate::scheme::Scheme;
 
     fn pods(namespace: &str) -> RequestInfo {
-        let resource = Scheme::builtin().resource("", "v1", "pods").unwrap().clone();
         RequestInfo {
-            resource,
+            resource: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
             namespace: Some(namespace.to_owned()),
             name: None,
             subresource: None,
         }
     }
 
-    #[test]
-    fn a_list_is_the_answer_only_at_its_revision() {
-        let listed = ListCache::default();
-        listed.keep(&pods("a"), 7, &Bytes::from_static(b"list"));
-        assert_eq!(listed.at(&pods("a"), 7).as_deref(), Some(b"list".as_slice()));
-        assert_eq!(listed.at(&pods("a"), 8), None);
-        assert_eq!(listed.at(&pods("b"), 7), None);
+    fn list(namespace: &str, revision: u64) -> EncodedList {
+        EncodedList::of(&pods(namespace), &[], Some(revision), None)
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
-        let listed = ListCache::default();
-        let large = Bytes::from(vec![0; KEPT / 2]);
-        for namespace in ["a", "a", "b", "c"] {
-            listed.keep(&pods(namespace), 1, &large);
+    fn a_list_is_valid_until_an_object_of_its_kind_changes() {
+        let cache = ListCache::default();
+        cache.keep(&pods("a"), 7, list("a", 7));
+        assert_eq!(cache.at(&pods("a"), 7, 7).as_ref(), Some(list("a", 7).body()));
+        assert_eq!(cache.at(&pods("a"), 8, 8), None);
+        assert_eq!(cache.at(&pods("b"), 7, 7), None);
+    }
+
+    #[test]
+    fn a_change_of_another_kind_only_changes_the_revision() {
+        let cache = ListCache::default();
+        cache.keep(&pods("a"), 9, list("a", 9));
+        for revision in [10, 123] {
+            assert_eq!(
+                cache.at(&pods("a"), 9, revision).as_ref(),
+                Some(list("a", revision).body())
+            );
         }
-        assert_eq!(listed.at(&pods("a"), 1), None);
-        assert!(listed.at(&pods("c"), 1).is_some());
-        listed.keep(&pods("d"), 1, &vec![0; KEPT + 1].into());
-        assert_eq!(listed.at(&pods("d"), 1), None);
+    }
+
+    #[test]
+    fn its_bytes_are_bounded() {
+        let cache = ListCache::default();
+        let half = |namespace: &str| {
+            let name = "n".repeat(LIMIT / 2);
+            let request = RequestInfo {
+                namespace: Some(name),
+                ..pods(namespace)
+            };
+            EncodedList::of(&request, &[], Some(1), None)
+        };
+        cache.keep(&pods("a"), 1, half("a"));
+        cache.keep(&pods("b"), 1, half("b"));
+        assert_eq!(cache.at(&pods("a"), 1, 1), None);
+        assert!(cache.at(&pods("b"), 1, 1).is_some());
     }
 }

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{ListOptions, Registry, RequestInfo, get::parse, select::Selection, update::Subresource};
+use super::{
+    codec::parse,
+    request::{ListOptions, RequestInfo, Subresource},
+    selection::Selection,
+    state::Registry,
+};
 use crate::{
     api::{Object, Reason, Status},
     scheme::Resource,
@@ -21,7 +25,7 @@ impl Registry {
 
     /// Five random characters for a name.
     pub(crate) fn name_suffix(&self) -> String {
-        self.rng.name_suffix()
+        self.context.rng.name_suffix()
     }
 
     /// The object of a record in the version that `resource` serves.
@@ -62,23 +66,14 @@ impl Registry {
 
     /// Creates `object` as if it had been posted.
     pub(crate) async fn create_tree(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
-        self.create_object(request, self.typed(&request.resource, object)?)
+        self.create_object(request, self.decode_tree(&request.resource, object)?)
             .await
     }
 
     /// Replaces an object, or a subresource of it, as a PUT does.
     pub(crate) async fn update_tree(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
         let subresource = Subresource::of(request)?;
-        let object = self.typed(&request.resource, object)?;
+        let object = self.decode_tree(&request.resource, object)?;
         Ok(self.update_object(request, subresource, object).await?.0)
-    }
-
-    /// `object` decoded and defaulted as one of `resource`'s kind.
-    fn typed(&self, resource: &Resource, mut object: Object) -> Result<Object, Status> {
-        object.insert("kind".into(), resource.kind.clone().into());
-        object.insert("apiVersion".into(), resource.group_version().into());
-        let mut object = self.scheme().decode_value(resource, Value::Object(object))?;
-        resource.default(&mut object);
-        Ok(object)
     }
 }

@@ -1,15 +1,68 @@
-//! Applies a patch to what an answer shows.
+//! Patches of objects and of their status.
+//!
+//! Source of the rule for conflicts: v1.2's `patchResource`. A patch whose object another writer changes meanwhile is made to the changed object,
+//! unless both changed the same field to different values.
 
-use super::Registry;
+use super::{
+    codec::parse,
+    errors::conflict,
+    request::{RequestInfo, Response, Subresource},
+    state::Registry,
+    update::shown,
+    write::TRIES,
+};
 use crate::{
-    api::{Object, Status},
+    api::{Object, Status, meta},
     patch::{self, Language},
     scheme::{Resource, Syntax},
 };
 
+/// The object that a patch was first computed from, and with the patch.
+struct FirstTry {
+    original: Object,
+    patched: Object,
+}
+
 impl Registry {
-    /// `current`, an object of `resource`'s version, with the patch applied: decoded, not defaulted.
-    pub(super) fn apply(
+    /// Patches an object or a subresource of it.
+    pub async fn patch(&self, request: &RequestInfo, language: Language, body: &[u8]) -> Result<Response, Status> {
+        if request.subresource.as_deref() == Some("scale") {
+            return self.patch_scale(request, language, body).await;
+        }
+        let resource = &request.resource;
+        let subresource = Subresource::of(request)?;
+        let mut first: Option<FirstTry> = None;
+        for _ in 0..TRIES {
+            let old = self.record(request).await?;
+            let mut current = parse(old.bytes_in(resource))?;
+            meta::set(&mut current, "selfLink", old.given_link());
+            let patched = match &first {
+                None => self.apply_patch(resource, language, &current, body)?,
+                Some(first) => patch::rebase(&first.original, &first.patched, &current, resource.type_ref())
+                    .ok_or_else(|| conflict(request))?,
+            };
+            let expects_revision = meta::text(&patched, "metadata.resourceVersion") != old.revision().to_string();
+            let mut object = patched.clone();
+            resource.default(&mut object);
+            match self.update_object(request, subresource, object).await {
+                Err(error)
+                    if error.code == 409
+                        && !expects_revision
+                        && self.record(request).await?.revision() != old.revision() =>
+                {
+                    first.get_or_insert_with(|| FirstTry {
+                        original: resource.canonical(current),
+                        patched: resource.canonical(patched),
+                    });
+                }
+                other => return Ok(Response::ok(shown(request, &other?.0)?)),
+            }
+        }
+        Err(conflict(request))
+    }
+
+    /// `current` with the patch applied: decoded, not defaulted.
+    pub(super) fn apply_patch(
         &self,
         resource: &Resource,
         language: Language,

@@ -1,98 +1,60 @@
-//! Changing objects: replace and patch, of the whole or of a sub-resource.
-//!
-//! Promises: a change is made to the very version that it was computed from; what does not change anything is not written.
+//! Updates: PUT of an object, of its status or of its finalizers.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::Value;
 
 use super::{
-    Registry, RequestBody, RequestInfo, Response, admission,
-    get::{not_found, object, parse},
-    scale, strategy, version,
-    watch::version,
+    admission,
+    codec::parse,
+    errors::{conflict, not_found, require_name, require_namespace, require_valid},
+    request::{RequestBody, RequestInfo, Response, Subresource},
+    state::{Registry, strategy_of},
+    write::TRIES,
 };
 use crate::{
     api::{Object, Status, meta},
-    patch::Language,
-    store::{Expected, Record, StoreError, Write},
-    strategy::{allocation::Allocation, validate},
+    store::Record,
+    strategy::{Allocation, validation},
 };
 
-/// How often a change that others overtake is computed anew.
-const TRIES: usize = 100;
-
-/// What is replaced of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subresource {
-    /// Everything but the status.
-    Main,
-    /// The status.
-    Status,
-    /// A namespace's finalizers.
-    Finalize,
-}
-
-impl Subresource {
-    pub(super) fn of(request: &RequestInfo) -> Result<Self, Status> {
-        match request.subresource.as_deref() {
-            None => Ok(Self::Main),
-            Some("status") => Ok(Self::Status),
-            Some("finalize") => Ok(Self::Finalize),
-            Some(_) => Err(Status::method_not_allowed()),
-        }
-    }
-}
-
 impl Registry {
-    /// Replaces an object, or a part of it.
+    /// Updates an object or a subresource of it.
     pub async fn update(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
         if request.subresource.as_deref() == Some("scale") {
-            return scale::update(self, request, body).await;
+            return self.update_scale(request, body).await;
         }
         let subresource = Subresource::of(request)?;
-        let mut object = self.decode(&request.resource, body)?;
-        request.resource.default(&mut object);
+        let object = self.decode(request, body)?;
         let (record, created) = self.update_object(request, subresource, object).await?;
         let code = if created { self.profile.created_code() } else { 200 };
         Ok(Response {
             code,
-            body: self.shown(request, &record)?,
+            body: shown(request, &record)?,
         })
     }
 
-    /// The record as the answer at `at` shows it: a sub-resource's says its own path.
-    fn shown(&self, request: &RequestInfo, record: &Record) -> Result<Bytes, Status> {
-        let bytes = record.bytes_in(&request.resource);
-        let Some(subresource) = &request.subresource else {
-            return Ok(bytes.clone());
-        };
-        let mut object = parse(bytes)?;
-        let path = format!("{}/{subresource}", meta::text(&object, "metadata.selfLink"));
-        meta::set(&mut object, "selfLink", &path);
-        Ok(request.resource.encode(&object))
-    }
-
-    /// Replaces `part` of the object that `at` names by that of `object`, decoded and defaulted in `at`'s version; whether that created it.
+    /// Updates `subresource` of an object to that of `object`, which is decoded and defaulted in the request's version. Returns whether it was created.
     pub(super) async fn update_object(
         &self,
         request: &RequestInfo,
         subresource: Subresource,
         object: Object,
     ) -> Result<(Arc<Record>, bool), Status> {
-        same_name(request, &object)?;
-        let mut object = request.resource.convert(request.resource.storage_version(), object);
-        same_namespace(request, &object)?;
-        let namespace = request.namespace.as_deref().filter(|_| request.resource.namespaced);
+        let resource = &request.resource;
+        require_name(request, &object)?;
+        let mut object = resource.convert(resource.storage_version(), object);
+        require_namespace(request, &object)?;
+        let namespace = request.namespace.as_deref().filter(|_| resource.namespaced);
         meta::set(&mut object, "namespace", namespace.unwrap_or_default());
         admission::admit_update(self, request, &mut object).await?;
         for _ in 0..TRIES {
             let Some(old) = self.store.get(&self.key(request)?).await? else {
                 return self.create_by_update(request, subresource, object).await;
             };
-            match self.update_once(request, subresource, object.clone(), &old).await? {
-                Some(record) => return Ok((record, false)),
-                None => continue,
+            if let Some(record) = self.update_once(request, subresource, object.clone(), &old).await? {
+                return Ok((record, false));
             }
         }
         Err(conflict(request))
@@ -104,11 +66,10 @@ impl Registry {
         subresource: Subresource,
         object: Object,
     ) -> Result<(Arc<Record>, bool), Status> {
-        let strategy = &request.resource.strategy;
-        let creates =
-            strategy.create_on_update || strategy.create_on_status_update && subresource == Subresource::Status;
-        if request.resource.plural != "services" || creates {
-            self.requested_version(&object)?;
+        let rules = &request.resource.strategy;
+        let creates = rules.create_on_update || rules.create_on_status_update && subresource == Subresource::Status;
+        if creates || !strategy_of(&request.resource).validates_before_version() {
+            self.expected_revision(&object)?;
         }
         if !creates {
             return Err(not_found(request));
@@ -116,12 +77,7 @@ impl Registry {
         Ok((self.create_admitted(request, subresource, false, object).await?, true))
     }
 
-    /// The version that a replacement asks to be made to; 0 for whichever is there.
-    pub(super) fn requested_version(&self, object: &Object) -> Result<u64, Status> {
-        version(meta::text(object, "metadata.resourceVersion")).map_err(|text| self.client_error(400, text))
-    }
-
-    /// One try; `None` where another writer came first and the change is not bound to a version.
+    /// Tries once; `None` if another writer came first and the update expects no revision.
     async fn update_once(
         &self,
         request: &RequestInfo,
@@ -129,25 +85,24 @@ impl Registry {
         mut new: Object,
         old: &Arc<Record>,
     ) -> Result<Option<Arc<Record>>, Status> {
-        let stored = request.resource.storage_version();
+        let strategy = strategy_of(&request.resource);
         let existing = parse(old.bytes())?;
-        // A service is judged, and gets its ports, before its version is looked at.
-        let allocated = if stored.plural == "services" && subresource == Subresource::Main {
+        let allocation = if strategy.validates_before_version() && subresource == Subresource::Main {
             copy_system_fields(&mut new, &existing);
             new = validated(request, subresource, new, &existing)?;
-            self.services.allocate(stored, &mut new, Some(&existing))?
+            strategy.allocate(&self.context, &mut new, Some(&existing))?
         } else {
             Allocation::default()
         };
-        let written = self.update_version(request, subresource, new, old, &existing).await;
+        let written = self.update_revision(request, subresource, new, old, &existing).await;
         match written {
-            Ok(Some(_)) => self.services.commit(&allocated),
-            _ => self.services.release(&allocated),
+            Ok(Some(_)) => self.context.allocator.commit(&allocation),
+            _ => self.context.allocator.release(&allocation),
         }
         written
     }
 
-    async fn update_version(
+    async fn update_revision(
         &self,
         request: &RequestInfo,
         subresource: Subresource,
@@ -155,132 +110,68 @@ impl Registry {
         old: &Arc<Record>,
         existing: &Object,
     ) -> Result<Option<Arc<Record>>, Status> {
-        let stored = request.resource.storage_version();
-        let asked = self.requested_version(&new)?;
-        let unconditional =
-            asked == 0 && (request.resource.strategy.unconditional_update || subresource != Subresource::Main);
-        if asked != 0 && asked != old.revision() {
+        let resource = &request.resource;
+        let strategy = strategy_of(resource);
+        let expected = self.expected_revision(&new)?;
+        let may_be_unconditional = resource.strategy.unconditional_update || subresource != Subresource::Main;
+        let is_unconditional = expected == 0 && may_be_unconditional;
+        if expected != 0 && expected != old.revision() {
             return Err(conflict(request));
         }
-        if unconditional {
+        if is_unconditional {
             meta::set(&mut new, "resourceVersion", &old.revision().to_string());
         }
-        strategy::prepare_update(stored, subresource, &mut new, existing);
+        match subresource {
+            Subresource::Main => strategy.prepare_for_update(resource.storage_version(), &mut new, existing),
+            Subresource::Status => strategy.prepare_for_status_update(&mut new, existing),
+            Subresource::Finalize => strategy.prepare_for_finalizers_update(&mut new, existing),
+        }
         copy_system_fields(&mut new, existing);
         let mut new = validated(request, subresource, new, existing)?;
-        strategy::canonicalize(stored, &mut new);
+        strategy.canonicalize(&mut new);
         match self.write(request, new, old).await {
-            Ok(None) if !unconditional => Err(conflict(request)),
+            Ok(None) if !is_unconditional => Err(conflict(request)),
             other => other,
         }
     }
-
-    /// Writes `new` in place of `old` unless they are the same; `None` where `old` is no longer what is there.
-    pub(super) async fn write(
-        &self,
-        request: &RequestInfo,
-        new: Object,
-        old: &Arc<Record>,
-    ) -> Result<Option<Arc<Record>>, Status> {
-        let stored = request.resource.storage_version();
-        let hidden = strategy::hidden(stored, &new).to_owned();
-        let mortal = strategy::has_lifetime(stored).then(|| new.clone());
-        let mut draft = self.draft(request, new)?.with_hidden(&hidden);
-        if old.is_same_as(&draft) {
-            return Ok(Some(old.clone()));
-        }
-        if let Some(mut object) = mortal {
-            self.limit_life(stored, &mut object);
-            draft = self.draft(request, object)?.with_hidden(&hidden);
-            if self.profile.has_event_watch_bug() {
-                draft = draft.present_as_modified();
-            }
-        }
-        match self
-            .store
-            .commit(old.key(), Expected::At(old.revision()), Write::Put(draft))
-            .await
-        {
-            Ok(change) => Ok(change.after),
-            Err(StoreError::Stale { .. } | StoreError::Missing(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Changes the object that `at` names by `change`, computed anew as often as other writers come first.
-    pub(super) async fn modify(
-        &self,
-        request: &RequestInfo,
-        mut change: impl FnMut(&mut Object) -> Result<(), Status>,
-    ) -> Result<Arc<Record>, Status> {
-        for _ in 0..TRIES {
-            let old = self.record(request).await?;
-            let mut object = object(&old)?;
-            change(&mut object)?;
-            if let Some(record) = self.write(request, object, &old).await? {
-                return Ok(record);
-            }
-        }
-        Err(conflict(request))
-    }
-
-    /// Patches an object, or a part of it.
-    pub async fn patch(&self, request: &RequestInfo, language: Language, body: &[u8]) -> Result<Response, Status> {
-        if request.subresource.as_deref() == Some("scale") {
-            return scale::patch(self, request, language, body).await;
-        }
-        let subresource = Subresource::of(request)?;
-        for _ in 0..TRIES {
-            let old = self.record(request).await?;
-            let mut current = parse(old.bytes_in(&request.resource))?;
-            meta::set(&mut current, "selfLink", old.given_link());
-            let mut object = self.apply(&request.resource, language, &current, body)?;
-            request.resource.default(&mut object);
-            let bound = meta::text(&object, "metadata.resourceVersion") != old.revision().to_string();
-            match self.update_object(request, subresource, object).await {
-                Err(conflict)
-                    if conflict.code == 409 && !bound && self.record(request).await?.revision() != old.revision() =>
-                {
-                    continue;
-                }
-                other => return Ok(Response::ok(self.shown(request, &other?.0)?)),
-            }
-        }
-        Err(conflict(request))
-    }
 }
 
-/// `new` in its canonical form, if it may take the place of `existing`.
+/// The record in a response: that of a subresource has the subresource's path.
+pub(super) fn shown(request: &RequestInfo, record: &Record) -> Result<Bytes, Status> {
+    let bytes = record.bytes_in(&request.resource);
+    let Some(subresource) = &request.subresource else {
+        return Ok(bytes.clone());
+    };
+    let mut object = parse(bytes)?;
+    let path = format!("{}/{subresource}", meta::text(&object, "metadata.selfLink"));
+    meta::set(&mut object, "selfLink", &path);
+    Ok(request.resource.encode(&object))
+}
+
+/// `new` in canonical form, if it is valid in place of `existing`.
 fn validated(
     request: &RequestInfo,
     subresource: Subresource,
     new: Object,
     existing: &Object,
 ) -> Result<Object, Status> {
-    let stored = request.resource.storage_version();
-    let new = stored.canonical(new);
+    let resource = &request.resource;
+    let strategy = strategy_of(resource);
+    let new = resource.storage_version().canonical(new);
     let errors = match subresource {
-        Subresource::Main => validate::update(&stored.kind, &request.resource.group, &new, existing),
-        Subresource::Status => validate::update_status(&stored.kind, &request.resource.group, &new, existing),
-        Subresource::Finalize => validate::finalize(&new, existing),
+        Subresource::Main => validation::update(strategy, &resource.group, &new, existing),
+        Subresource::Status => validation::update_status(strategy, &new, existing),
+        Subresource::Finalize => validation::update_finalizers(strategy, &new, existing),
     };
-    if errors.is_empty() {
-        return Ok(new);
-    }
-    Err(Status::invalid(
-        version::invalid_group(&request.resource),
-        &request.resource.kind,
-        meta::text(&new, "metadata.name"),
-        &errors,
-    ))
+    require_valid(resource, &new, &errors)?;
+    Ok(new)
 }
 
-/// What v1.2 takes over from the old object where the new one leaves it out or changes it without effect.
+/// Copies the fields that v1.2 takes from the old object, if the new one lacks them or cannot change them.
 fn copy_system_fields(new: &mut Object, old: &Object) {
-    let old = meta::lookup(old, "metadata")
-        .and_then(serde_json::Value::as_object)
-        .cloned()
-        .unwrap_or_default();
+    let Some(old) = meta::lookup(old, "metadata").and_then(Value::as_object) else {
+        return;
+    };
     let new = meta::metadata(new);
     for (field, always) in [
         ("uid", false),
@@ -294,40 +185,4 @@ fn copy_system_fields(new: &mut Object, old: &Object) {
             new.insert(field.to_owned(), value.clone());
         }
     }
-}
-
-pub(super) fn same_name(request: &RequestInfo, object: &Object) -> Result<(), Status> {
-    let (given, asked) = (
-        meta::text(object, "metadata.name"),
-        request.name.as_deref().unwrap_or_default(),
-    );
-    if given == asked {
-        return Ok(());
-    }
-    if given.is_empty() && !request.resource.namespaced {
-        return Err(Status::bad_request("Name parameter required."));
-    }
-    Err(Status::bad_request(format!(
-        "the name of the object ({given}) does not match the name on the URL ({asked})"
-    )))
-}
-
-/// Whether `object` is of the namespace that `at` names, or says none. What is in none may say any.
-pub(super) fn same_namespace(request: &RequestInfo, object: &Object) -> Result<(), Status> {
-    let (given, asked) = (
-        meta::text(object, "metadata.namespace"),
-        request.namespace.as_deref().unwrap_or_default(),
-    );
-    if !request.resource.namespaced || given.is_empty() || given == asked {
-        return Ok(());
-    }
-    Err(Status::bad_request(format!(
-        "the namespace of the object ({given}) does not match the namespace on the request ({asked})"
-    )))
-}
-
-pub(super) fn conflict(request: &RequestInfo) -> Status {
-    let (group, plural) = version::error_resource(&request.resource);
-    let why = "the object has been modified; please apply your changes to the latest version and try again";
-    Status::conflict(group, plural, request.name.as_deref().unwrap_or_default(), why)
 }

@@ -6,10 +6,15 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{ListOptions, Registry, RequestInfo, bookmark::Bookmarks, select::Selection};
+use super::{
+    bookmark::Bookmarks,
+    request::{ListOptions, RequestInfo},
+    revision,
+    selection::Selection,
+    state::Registry,
+};
 use crate::{
     api::{FieldError, Path, Reason, Status},
-    compat::strconv,
     watch::{EventType, Start, WatchFilter, Watcher, frame},
 };
 
@@ -76,14 +81,6 @@ impl WatchStream {
     }
 }
 
-/// The revision that a resourceVersion names; 0 for none. The error is its text.
-pub(super) fn version(text: &str) -> Result<u64, String> {
-    if text.is_empty() {
-        return Ok(0);
-    }
-    strconv::parse_uint(text)
-}
-
 impl Registry {
     /// Watches what is selected. `cut` is cancelled if the watcher never reads and has to be cut off.
     pub async fn watch(
@@ -94,11 +91,11 @@ impl Registry {
     ) -> Result<WatchStream, Status> {
         let mut selection = Selection::parse(request, options, self.profile)?;
         let widened = selection.widen(request, self.profile);
-        let revision = version(&options.resource_version).map_err(|text| {
+        let revision = revision::parse(&options.resource_version).map_err(|text| {
             let error = FieldError::invalid(&Path::new("resourceVersion"), options.resource_version.as_str(), text);
             Status::invalid("", "", "", &[error])
         })?;
-        let repeats = self.profile.watch_repeats_start(request.resource.stored_as());
+        let repeats = self.profile.watch_repeats_start() && !request.resource.strategy.watches_after;
         let (initial, revision) = if options.send_initial_events {
             self.initial_events(request, &selection).await?
         } else {

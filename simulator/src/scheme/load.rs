@@ -47,6 +47,12 @@ pub(super) struct Select {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageRules {
+    /// Name of the strategy. Default: the generic one.
+    pub name: String,
+    /// Number of changes that v1.2 keeps for watches. Default: 100.
+    pub history: Option<usize>,
+    /// Whether a watch from a version begins after its change, because v1.2 has no watch cache for the kind.
+    pub watches_after: bool,
     /// Whether a PUT of an object that does not exist creates it.
     pub create_on_update: bool,
     /// Group that errors name. Default: that of the resource.

@@ -13,7 +13,6 @@ use crate::{
     api::{FieldError, Object, Path, Status, meta},
     profile::Profile,
     rng::Rng,
-    scheme::Resource,
 };
 
 /// The node ports that are given out.
@@ -70,14 +69,14 @@ struct Taken {
 }
 
 /// The addresses and ports in use.
-pub(crate) struct Services {
+pub(crate) struct Allocator {
     range: Cidr,
     profile: Profile,
     rng: Arc<Rng>,
     taken: Mutex<Taken>,
 }
 
-impl Services {
+impl Allocator {
     pub(crate) fn new(range: Cidr, profile: Profile, rng: Arc<Rng>) -> Self {
         Self {
             range,
@@ -87,18 +86,10 @@ impl Services {
         }
     }
 
-    /// Gives a service that is to be stored in place of `old` what it asks for or lacks; other kinds nothing.
-    pub(crate) fn allocate(
-        &self,
-        resource: &Resource,
-        object: &mut Object,
-        old: Option<&Object>,
-    ) -> Result<Allocation, Status> {
+    /// Allocates what a service lacks or asks for, before it is stored in place of `old`.
+    pub(crate) fn allocate(&self, service: &mut Object, old: Option<&Object>) -> Result<Allocation, Status> {
         let mut allocation = Allocation::default();
-        if resource.plural != "services" {
-            return Ok(allocation);
-        }
-        match self.take(object, old, &mut allocation) {
+        match self.take(service, old, &mut allocation) {
             Ok(()) => Ok(allocation),
             Err(status) => {
                 self.release(&allocation);
@@ -205,7 +196,7 @@ impl Services {
     }
 
     /// Frees what a removed service held.
-    pub(crate) fn forget(&self, service: &Object) {
+    pub(crate) fn free(&self, service: &Object) {
         let mut taken = self.taken.lock();
         if let Ok(address) = meta::text(service, "spec.clusterIP").parse() {
             taken.addresses.remove(&address);
@@ -235,17 +226,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scheme::Scheme;
 
-    fn rig() -> (Services, Arc<Resource>) {
+    fn rig() -> Allocator {
         of(Profile::Documented)
     }
 
-    fn of(profile: Profile) -> (Services, Arc<Resource>) {
-        (
-            Services::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Rng::seeded(1))),
-            Scheme::builtin().resource("", "v1", "services").unwrap().clone(),
-        )
+    fn of(profile: Profile) -> Allocator {
+        Allocator::new("10.0.0.0/29".parse().unwrap(), profile, Arc::new(Rng::seeded(1)))
     }
 
     fn service(spec: Value) -> Object {
@@ -254,17 +241,17 @@ mod tests {
 
     #[test]
     fn a_range_is_given_out_whole_and_then_refuses() {
-        let (services, resource) = rig();
+        let services = rig();
         let mut given = HashSet::new();
         for _ in 0..6 {
             let mut made = service(json!({}));
-            services.allocate(&resource, &mut made, None).unwrap();
+            services.allocate(&mut made, None).unwrap();
             given.insert(meta::text(&made, "spec.clusterIP").to_owned());
         }
         assert_eq!(given.len(), 6);
         assert!(
             services
-                .allocate(&resource, &mut service(json!({})), None)
+                .allocate(&mut service(json!({})), None)
                 .unwrap_err()
                 .message
                 .contains("range is full")
@@ -276,38 +263,32 @@ mod tests {
     #[case(80)]
     #[case(70_000)]
     fn a_node_port_outside_of_the_range_is_refused(#[case] port: i64) {
-        let (services, resource) = rig();
+        let services = rig();
         let mut asked = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]}));
         let why = format!("spec.ports[0].nodePort: Invalid value: {port}: provided port is not in the valid range");
-        assert!(
-            services
-                .allocate(&resource, &mut asked, None)
-                .unwrap_err()
-                .message
-                .ends_with(&why)
-        );
+        assert!(services.allocate(&mut asked, None).unwrap_err().message.ends_with(&why));
     }
 
     #[test]
     fn what_a_failed_write_took_is_free_again() {
-        let (services, resource) = rig();
+        let services = rig();
         let asked = || {
             service(json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]}))
         };
-        let first = services.allocate(&resource, &mut asked(), None).unwrap();
+        let first = services.allocate(&mut asked(), None).unwrap();
         assert!(
             services
-                .allocate(&resource, &mut asked(), None)
+                .allocate(&mut asked(), None)
                 .unwrap_err()
                 .message
                 .ends_with("provided IP is already allocated")
         );
         services.release(&first);
-        services.commit(&services.allocate(&resource, &mut asked(), None).unwrap());
+        services.commit(&services.allocate(&mut asked(), None).unwrap());
         let other = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
         assert!(
             services
-                .allocate(&resource, &mut other.clone(), None)
+                .allocate(&mut other.clone(), None)
                 .unwrap_err()
                 .message
                 .ends_with("provided port is already allocated")
@@ -324,11 +305,11 @@ mod tests {
         #[case] spec: Value,
         #[case] free: bool,
     ) {
-        let (services, resource) = of(profile);
+        let services = of(profile);
         let mut old = service(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}));
-        services.commit(&services.allocate(&resource, &mut old, None).unwrap());
-        services.commit(&services.allocate(&resource, &mut service(spec), Some(&old)).unwrap());
+        services.commit(&services.allocate(&mut old, None).unwrap());
+        services.commit(&services.allocate(&mut service(spec), Some(&old)).unwrap());
         let mut other = service(json!({"type": "NodePort", "ports": [{"port": 81, "nodePort": 30080}]}));
-        assert_eq!(services.allocate(&resource, &mut other, None).is_ok(), free);
+        assert_eq!(services.allocate(&mut other, None).is_ok(), free);
     }
 }

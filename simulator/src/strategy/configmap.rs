@@ -1,18 +1,26 @@
-//! Rules for config maps.
+//! Config maps.
 
+use super::generic::Strategy;
 use super::secret;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::meta;
+use super::validate::metadata;
 use super::validate::name::NameRule;
 
-/// Judges a map that is about to be made.
-pub(super) fn create(map: &Cursor, errors: &mut Errors) {
-    meta::create(&map.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    secret::data_entries(&map.at("data"), |value| value.as_str().map_or(0, str::len), errors);
-}
+/// Strategy of config maps.
+pub(super) struct ConfigMapStrategy;
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    create(new, errors);
+impl Strategy for ConfigMapStrategy {
+    fn validate(&self, map: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&map.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        secret::data_entries(&map.at("data"), |value| value.as_str().map_or(0, str::len), errors);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        self.validate(new, group, errors);
+    }
+
+    fn quota_resources(&self) -> &'static [&'static str] {
+        &["configmaps"]
+    }
 }

@@ -1,28 +1,43 @@
-//! Rules for daemon sets.
+//! Daemon sets.
 
+use super::generic::Strategy;
+use super::object::{count_generation, prepare_generations};
 use super::replicaset;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{meta, pod_spec, selector, volumes};
+use super::validate::{metadata, pod_spec, selector, volumes};
+use crate::api::Object;
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges a set that is about to be made.
-pub(super) fn create(set: &Cursor, errors: &mut Errors) {
-    meta::create(&set.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    spec(&set.at("spec"), errors);
-}
+/// Strategy of daemon sets.
+pub(super) struct DaemonSetStrategy;
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    spec(&new.at("spec"), errors);
-}
+impl Strategy for DaemonSetStrategy {
+    fn prepare_for_create(&self, set: &mut Object, _: &Rng) {
+        prepare_generations(set);
+    }
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    for name in ["currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled"] {
-        new.at("status").at(name).require_nonnegative(errors);
+    fn validate(&self, set: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&set.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        spec(&set.at("spec"), errors);
+    }
+
+    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
+        count_generation(resource, new, old);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        spec(&new.at("spec"), errors);
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        for name in ["currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled"] {
+            new.at("status").at(name).require_nonnegative(errors);
+        }
     }
 }
 

@@ -1,49 +1,78 @@
-//! Rules for deployments and for rolling them back.
+//! Deployments.
 
 use serde_json::Value;
 
+use super::action::Action;
+use super::generic::Strategy;
+use super::object::{add_annotations, keep, metadata_of, next_generation, prepare_generations, spec_differs};
 use super::replicaset;
+use super::scale::{Scale, SelectorForm};
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::meta;
+use super::validate::metadata;
 use super::validate::name::{self, NameRule};
+use crate::api::{FieldError, Object, Status, meta};
+use crate::profile::Profile;
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges a deployment that is about to be made.
-pub(super) fn create(deployment: &Cursor, errors: &mut Errors) {
-    meta::create(&deployment.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    spec(&deployment.at("spec"), errors);
-}
+static SCALE: Scale = Scale {
+    group_version: "extensions/v1beta1",
+    target: None,
+    selector: SelectorForm::LabelSelector,
+};
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    spec(&new.at("spec"), errors);
-}
+/// Strategy of deployments.
+pub(super) struct DeploymentStrategy;
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    for name in [
-        "observedGeneration",
-        "replicas",
-        "updatedReplicas",
-        "availableReplicas",
-        "unavailableReplicas",
-    ] {
-        new.at("status").at(name).require_nonnegative(errors);
+impl Strategy for DeploymentStrategy {
+    fn prepare_for_create(&self, deployment: &mut Object, _: &Rng) {
+        prepare_generations(deployment);
     }
-}
 
-/// Judges a request to roll back.
-pub(super) fn rollback(request: &Cursor, errors: &mut Errors) {
-    meta::annotations(&request.at("updatedAnnotations"), errors);
-    let own = request.at("name");
-    if own.text().is_empty() {
-        errors.push(own.required("name is required"));
+    fn validate(&self, deployment: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&deployment.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        spec(&deployment.at("spec"), errors);
     }
-    request
-        .at("rollbackTo.revision")
-        .shown_as(request.path(), "rollback.version")
-        .require_nonnegative(errors);
+
+    /// A change of the annotations counts, too.
+    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
+        let annotated = annotations(new) != annotations(old);
+        if annotated || spec_differs(resource, new, old) {
+            next_generation(new, old);
+        }
+    }
+
+    fn prepare_for_status_update(&self, new: &mut Object, old: &Object) {
+        keep(new, old, "spec");
+        keep(meta::metadata(new), metadata_of(old), "labels");
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        spec(&new.at("spec"), errors);
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        for name in [
+            "observedGeneration",
+            "replicas",
+            "updatedReplicas",
+            "availableReplicas",
+            "unavailableReplicas",
+        ] {
+            new.at("status").at(name).require_nonnegative(errors);
+        }
+    }
+
+    fn action(&self, subresource: Option<&str>) -> Option<&'static dyn Action> {
+        (subresource == Some("rollback")).then_some(&Rollback as &dyn Action)
+    }
+
+    fn scale(&self) -> Option<&'static Scale> {
+        Some(&SCALE)
+    }
 }
 
 fn spec(at: &Cursor, errors: &mut Errors) {
@@ -100,4 +129,62 @@ fn shown(share: &Cursor) -> Value {
         Value::Null => 0.into(),
         value => value.clone(),
     }
+}
+
+/// The annotations of a deployment; none are the same as an empty map.
+fn annotations(deployment: &Object) -> Option<&Value> {
+    metadata_of(deployment)
+        .get("annotations")
+        .filter(|map| map.as_object().is_some_and(|map| !map.is_empty()))
+}
+
+/// Rolls a deployment back: writes the target into its specification, for the deployment controller.
+struct Rollback;
+
+impl Action for Rollback {
+    fn body_kind(&self) -> (&'static str, &'static str) {
+        ("extensions/v1beta1", "DeploymentRollback")
+    }
+
+    fn validate(&self, rollback: &Object, _: Profile) -> Result<(), Status> {
+        let errors = rollback_errors(rollback);
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let (_, kind) = self.body_kind();
+        Err(Status::invalid("extensions", kind, self.name(rollback), &errors))
+    }
+
+    fn name<'a>(&self, rollback: &'a Object) -> &'a str {
+        meta::text(rollback, "name")
+    }
+
+    fn apply(&self, rollback: &Object, deployment: &mut Object) -> Result<(), Status> {
+        add_annotations(deployment, rollback, "updatedAnnotations");
+        let target = rollback.get("rollbackTo").cloned();
+        let target = target.unwrap_or_else(|| Value::Object(Object::new()));
+        meta::child(deployment, "spec").insert("rollbackTo".into(), target);
+        Ok(())
+    }
+
+    fn response(&self, profile: Profile) -> (u16, Option<Status>) {
+        let (code, status) = profile.rollback_response();
+        (code, Some(status))
+    }
+}
+
+/// Errors of a request to roll back.
+pub(super) fn rollback_errors(rollback: &Object) -> Vec<FieldError> {
+    let request = Cursor::root(rollback);
+    Errors::of(|errors| {
+        metadata::annotations(&request.at("updatedAnnotations"), errors);
+        let own = request.at("name");
+        if own.text().is_empty() {
+            errors.push(own.required("name is required"));
+        }
+        request
+            .at("rollbackTo.revision")
+            .shown_as(request.path(), "rollback.version")
+            .require_nonnegative(errors);
+    })
 }

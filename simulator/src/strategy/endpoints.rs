@@ -1,12 +1,15 @@
-//! Rules for endpoints.
+//! Endpoints.
 
 use serde_json::Value;
 
+use super::generic::Strategy;
 use super::service;
+use super::subsets::repack;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::json::{self, Type};
 use super::validate::name::{self, NameRule};
-use super::validate::{container, meta};
+use super::validate::{container, metadata};
+use crate::api::Object;
 
 const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
 const RECORDS: Type = Type::Map(&Type::Struct(
@@ -14,19 +17,26 @@ const RECORDS: Type = Type::Map(&Type::Struct(
     &[("HostName", &Type::Text("string"))],
 ));
 
-/// Judges endpoints that are about to be made.
-pub(super) fn create(endpoints: &Cursor, errors: &mut Errors) {
-    meta::create(&endpoints.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    host_names(endpoints, errors);
-    subsets(&endpoints.at("subsets"), errors);
-}
+/// Strategy of endpoints.
+pub(super) struct EndpointsStrategy;
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    subsets(&new.at("subsets"), errors);
-    host_names(new, errors);
+impl Strategy for EndpointsStrategy {
+    fn validate(&self, endpoints: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&endpoints.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        host_names(endpoints, errors);
+        subsets(&endpoints.at("subsets"), errors);
+    }
+
+    fn canonicalize(&self, endpoints: &mut Object) {
+        repack(endpoints);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        subsets(&new.at("subsets"), errors);
+        host_names(new, errors);
+    }
 }
 
 fn subsets(at: &Cursor, errors: &mut Errors) {

@@ -1,12 +1,15 @@
-//! Rules for horizontal pod autoscalers, of both faces. Faults are reported by the field names of the older face, which is the internal one.
+//! Horizontal pod autoscalers.
 
 use serde_json::Value;
 
+use super::generic::Strategy;
+use super::object::drop_status;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::json::{self, Type};
 use super::validate::name::{self, NameRule};
-use super::validate::{forms, internal, meta};
-use crate::api::FieldError;
+use super::validate::{forms, internal, metadata};
+use crate::api::{FieldError, Object};
+use crate::rng::Rng;
 
 const TARGETS: &str = "alpha/target.custom-metrics.podautoscaler.kubernetes.io";
 const TARGET: Type = Type::Struct(
@@ -15,28 +18,35 @@ const TARGET: Type = Type::Struct(
 );
 const TARGET_LIST: Type = Type::Struct("extensions.CustomMetricTargetList", &[("items", &Type::List(&TARGET))]);
 
-/// Judges an autoscaler that is about to be made, in the face of `group`.
-pub(super) fn create(autoscaler: &Cursor, group: &str, errors: &mut Errors) {
-    meta::create(&autoscaler.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    spec(autoscaler, group, errors);
-    custom_metrics(&autoscaler.at("metadata").at("annotations"), errors);
-}
+/// Strategy of horizontal pod autoscalers.
+pub(super) struct HorizontalPodAutoscalerStrategy;
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    spec(new, group, errors);
-}
+impl Strategy for HorizontalPodAutoscalerStrategy {
+    fn prepare_for_create(&self, autoscaler: &mut Object, _: &Rng) {
+        drop_status(autoscaler);
+    }
 
-/// Judges a change of status. (One field name is misspelt in v1.2.)
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    let status = new.at("status");
-    status.at("currentReplicas").require_nonnegative(errors);
-    status
-        .at("desiredReplicas")
-        .shown_as(status.path(), "desiredReplicasa")
-        .require_nonnegative(errors);
+    fn validate(&self, autoscaler: &Cursor, group: &str, errors: &mut Errors) {
+        metadata::create(&autoscaler.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        spec(autoscaler, group, errors);
+        custom_metrics(&autoscaler.at("metadata").at("annotations"), errors);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        spec(new, group, errors);
+    }
+
+    /// (One field name is misspelt in v1.2.)
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        let status = new.at("status");
+        status.at("currentReplicas").require_nonnegative(errors);
+        status
+            .at("desiredReplicas")
+            .shown_as(status.path(), "desiredReplicasa")
+            .require_nonnegative(errors);
+    }
 }
 
 fn spec(autoscaler: &Cursor, group: &str, errors: &mut Errors) {

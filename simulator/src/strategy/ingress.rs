@@ -1,29 +1,44 @@
-//! Rules for ingresses.
+//! Ingresses.
 
 use serde_json::Value;
 
+use super::generic::Strategy;
+use super::object::{count_generation, prepare_generations};
 use super::service;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::{self, NameRule};
-use super::validate::{container, meta, posix_regex};
+use super::validate::{container, metadata, posix_regex};
+use crate::api::Object;
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges an ingress that is about to be made.
-pub(super) fn create(ingress: &Cursor, errors: &mut Errors) {
-    meta::create(&ingress.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    spec(&ingress.at("spec"), errors);
-}
+/// Strategy of ingresses.
+pub(super) struct IngressStrategy;
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    spec(&new.at("spec"), errors);
-}
+impl Strategy for IngressStrategy {
+    fn prepare_for_create(&self, ingress: &mut Object, _: &Rng) {
+        prepare_generations(ingress);
+    }
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    service::load_balancer(&new.at("status.loadBalancer"), errors);
+    fn validate(&self, ingress: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&ingress.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        spec(&ingress.at("spec"), errors);
+    }
+
+    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
+        count_generation(resource, new, old);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        spec(&new.at("spec"), errors);
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        service::load_balancer(&new.at("status.loadBalancer"), errors);
+    }
 }
 
 fn spec(at: &Cursor, errors: &mut Errors) {

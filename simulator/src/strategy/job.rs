@@ -1,60 +1,92 @@
-//! Rules for jobs, of both faces: whether the selector is the user's own is said in opposite words.
+//! Jobs.
 
 use serde_json::{Map, Value};
 
+use super::generic::Strategy;
+use super::object::{drop_status, keep};
 use super::replicaset;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, meta, pod_spec, selector};
+use super::validate::{forms, internal, metadata, pod_spec, selector};
+use crate::api::{Object, meta};
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges a job that is about to be made, in the face of `group`.
-pub(super) fn create(job: &Cursor, group: &str, errors: &mut Errors) {
-    meta::create(&job.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    generated_selector(job, group, errors);
-    spec(&job.at("spec"), errors);
-}
+/// Strategy of jobs.
+pub(super) struct JobStrategy;
 
-/// Judges a change. v1.2 takes the old metadata for the new in its second look at it.
-pub(super) fn update(new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
-    create(new, group, errors);
-    meta::update(&old.at("metadata"), &new.at("metadata"), errors);
-    let (now, before) = (new.at("spec"), old.at("spec"));
-    spec(&now, errors);
-    immutable(
-        &now.at("completions"),
-        &before.at("completions"),
-        &forms::OPTIONAL_INT,
-        Value::clone,
-        errors,
-    );
-    immutable(
-        &now.at("selector"),
-        &before.at("selector"),
-        &forms::LABEL_SELECTOR,
-        Value::clone,
-        errors,
-    );
-    immutable(
-        &now.at("template"),
-        &before.at("template"),
-        &forms::POD_TEMPLATE,
-        forms::with_internal_spec,
-        errors,
-    );
+impl Strategy for JobStrategy {
+    fn prepare_for_create(&self, job: &mut Object, _: &Rng) {
+        drop_status(job);
+    }
+
+    /// Generates selector and labels from the UID, if that is requested.
+    fn complete(&self, job: &mut Object) {
+        if meta::lookup(job, "spec.autoSelector").and_then(Value::as_bool) != Some(true) {
+            return;
+        }
+        let [name, uid] = ["metadata.name", "metadata.uid"].map(|path| meta::text(job, path).to_owned());
+        let spec = meta::child(job, "spec");
+        let labels = meta::child(meta::metadata(meta::child(spec, "template")), "labels");
+        labels.entry("job-name").or_insert(name.into());
+        labels.entry("controller-uid").or_insert(uid.clone().into());
+        meta::child(meta::child(spec, "selector"), "matchLabels")
+            .entry("controller-uid")
+            .or_insert(uid.into());
+    }
+
+    fn validate(&self, job: &Cursor, group: &str, errors: &mut Errors) {
+        metadata::create(&job.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        generated_selector(job, group, errors);
+        spec(&job.at("spec"), errors);
+    }
+
+    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
+    }
+
+    /// v1.2 takes the old metadata for the new in its second look at it.
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&old.at("metadata"), &new.at("metadata"), errors);
+        let (now, before) = (new.at("spec"), old.at("spec"));
+        spec(&now, errors);
+        immutable(
+            &now.at("completions"),
+            &before.at("completions"),
+            &forms::OPTIONAL_INT,
+            Value::clone,
+            errors,
+        );
+        immutable(
+            &now.at("selector"),
+            &before.at("selector"),
+            &forms::LABEL_SELECTOR,
+            Value::clone,
+            errors,
+        );
+        immutable(
+            &now.at("template"),
+            &before.at("template"),
+            &forms::POD_TEMPLATE,
+            forms::with_internal_spec,
+            errors,
+        );
+    }
+
+    /// v1.2 takes the old metadata for the new here.
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&old.at("metadata"), &new.at("metadata"), errors);
+        for name in ["active", "succeeded", "failed"] {
+            new.at("status").at(name).require_nonnegative(errors);
+        }
+    }
 }
 
 fn immutable(new: &Cursor, old: &Cursor, shape: &internal::Shape, convert: fn(&Value) -> Value, errors: &mut Errors) {
     let [now, before] = [new.value(), old.value()].map(convert);
     if !internal::same(shape, &now, &before) {
         errors.push(new.invalid(internal::show(shape, &now), IMMUTABLE));
-    }
-}
-
-/// Judges a change of status. v1.2 takes the old metadata for the new here.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&old.at("metadata"), &new.at("metadata"), errors);
-    for name in ["active", "succeeded", "failed"] {
-        new.at("status").at(name).require_nonnegative(errors);
     }
 }
 

@@ -1,25 +1,45 @@
-//! Rules for limit ranges.
+//! Limit ranges.
 
 use std::collections::BTreeSet;
 
+use super::generic::Strategy;
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::internal::amount;
 use super::validate::name::{self, NameRule};
-use super::validate::{meta, resources};
-use crate::api::FieldError;
+use super::validate::{metadata, resources};
 use crate::api::quantity::{Format, Quantity};
+use crate::api::{FieldError, Object, meta};
+use crate::rng::Rng;
 
-/// Judges a limit range that is about to be made or changed.
-pub(super) fn create(range: &Cursor, errors: &mut Errors) {
-    meta::create(&range.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    let mut types = BTreeSet::new();
-    for limit in range.at("spec").at("limits").items() {
-        let kind = limit.at("type");
-        limit_type(&kind, errors);
-        if !types.insert(kind.text()) {
-            errors.push(FieldError::duplicate(kind.path(), kind.text()));
+/// The resource of limit ranges.
+pub(crate) const RESOURCE: ResourceName = ResourceName::core("limitranges");
+
+/// Strategy of limit ranges.
+pub(super) struct LimitRangeStrategy;
+
+impl Strategy for LimitRangeStrategy {
+    fn validate_update(&self, new: &Cursor, _: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+    }
+
+    fn prepare_for_create(&self, range: &mut Object, rng: &Rng) {
+        if meta::text(range, "metadata.name").is_empty() {
+            meta::set(range, "name", &rng.uid());
         }
-        item(&limit, errors);
+    }
+
+    fn validate(&self, range: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&range.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        let mut types = BTreeSet::new();
+        for limit in range.at("spec").at("limits").items() {
+            let kind = limit.at("type");
+            limit_type(&kind, errors);
+            if !types.insert(kind.text()) {
+                errors.push(FieldError::duplicate(kind.path(), kind.text()));
+            }
+            item(&limit, errors);
+        }
     }
 }
 

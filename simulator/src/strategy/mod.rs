@@ -1,28 +1,66 @@
 //! What is special about each kind: one file per kind, named like it.
 //!
+//! - A [`Strategy`] says what a kind does differently; its defaults are the generic behaviour. The data file of a kind names its strategy.
+//! - Strategies change and judge objects. They do not store anything and do not know the registry.
+//! - `validate/` holds the rules that several kinds share, `table.rs` the names.
+//!
 //! Source of the semantics: the strategies of Kubernetes v1.2 (`pkg/registry/*/strategy.go`) and its validation, as recorded.
 
+mod action;
 pub(crate) mod allocation;
-pub(crate) mod configmap;
-pub(crate) mod daemonset;
-pub(crate) mod deployment;
-pub(crate) mod endpoints;
-pub(crate) mod event;
-pub(crate) mod horizontalpodautoscaler;
-pub(crate) mod ingress;
-pub(crate) mod job;
+mod binding;
+mod bootstrap;
+mod component;
+mod componentstatus;
+mod configmap;
+mod context;
+mod daemonset;
+mod deletion;
+mod deployment;
+mod endpoints;
+mod event;
+mod generic;
+mod horizontalpodautoscaler;
+mod ingress;
+mod job;
 pub(crate) mod limitrange;
+mod limits;
 pub(crate) mod namespace;
-pub(crate) mod node;
-pub(crate) mod persistentvolume;
-pub(crate) mod persistentvolumeclaim;
-pub(crate) mod pod;
-pub(crate) mod podtemplate;
-pub(crate) mod replicaset;
-pub(crate) mod replicationcontroller;
+mod node;
+mod object;
+mod persistentvolume;
+mod persistentvolumeclaim;
+mod pod;
+mod pod_usage;
+mod podtemplate;
+mod replicaset;
+mod replicationcontroller;
+mod replicationcontrollerdummy;
+mod resource_name;
 pub(crate) mod resourcequota;
-pub(crate) mod secret;
-pub(crate) mod service;
-pub(crate) mod serviceaccount;
+pub(crate) mod scale;
+mod secret;
+mod service;
+mod serviceaccount;
 pub(crate) mod subsets;
+mod table;
+mod usage;
 pub(crate) mod validate;
+pub(crate) mod validation;
+
+#[cfg(test)]
+mod tests;
+
+pub use allocation::Cidr;
+pub use component::Component;
+
+pub(crate) use action::Action;
+pub(crate) use allocation::Allocation;
+pub(crate) use bootstrap::initial_objects;
+pub(crate) use context::Context;
+pub(crate) use deletion::{DELETE_OPTIONS, Deletion};
+pub(crate) use generic::Strategy;
+pub(crate) use resource_name::ResourceName;
+pub(crate) use scale::Scale;
+pub(crate) use table::{counted_as, of};
+pub(crate) use usage::Usage;

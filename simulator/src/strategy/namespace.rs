@@ -1,46 +1,119 @@
-//! Rules for namespaces.
+//! Namespaces.
 
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::deletion::Deletion;
+use super::generic::Strategy;
+use super::object::{keep, set_status};
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::meta;
+use super::validate::metadata;
 use super::validate::name::{self, NameRule};
+use crate::api::{Object, Status, meta};
+use crate::clock::stamp;
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges a namespace that is about to be made. A bad finalizer is reported at the list.
-pub(super) fn create(namespace: &Cursor, errors: &mut Errors) {
-    meta::create(&namespace.at("metadata"), false, NameRule::DnsLabel, errors);
-    let finalizers = namespace.at("spec.finalizers");
-    for text in finalizers.texts() {
-        finalizer(&finalizers, text, errors);
-    }
-}
+/// The resource of namespaces.
+pub(crate) const RESOURCE: ResourceName = ResourceName::core("namespaces");
+/// The namespace that every cluster has.
+pub(crate) const DEFAULT: &str = "default";
+/// The finalizer of the namespace controller.
+const FINALIZER: &str = "kubernetes";
+const CONTENT_REMAINS: &str = "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.";
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-}
+/// Strategy of namespaces.
+pub(super) struct NamespaceStrategy;
 
-/// Judges a change of status: the phase says whether the namespace is being deleted.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    let deleted = old.at("metadata.deletionTimestamp").is_set() || new.at("metadata.deletionTimestamp").is_set();
-    let phase = new
-        .at("status.phase")
-        .shown_as(&new.at("status").path().clone(), "Phase");
-    match phase.text() {
-        "Active" if !deleted => {}
-        "Terminating" if deleted => {}
-        text if deleted => {
-            errors.push(phase.invalid(text, "may only be 'Terminating' if `deletionTimestamp` is not empty"))
+impl Strategy for NamespaceStrategy {
+    fn prepare_for_create(&self, namespace: &mut Object, _: &Rng) {
+        set_status(namespace, json!({"phase": "Active"}));
+        let finalizers = meta::child(namespace, "spec")
+            .entry("finalizers")
+            .or_insert(Value::Null);
+        let mut all = finalizers.as_array().cloned().unwrap_or_default();
+        if !all.iter().any(|finalizer| finalizer == FINALIZER) {
+            all.push(FINALIZER.into());
+            *finalizers = all.into();
         }
-        text => errors.push(phase.invalid(text, "may only be 'Active' if `deletionTimestamp` is empty")),
     }
-}
 
-/// Judges a change of finalizers. A bad one is reported at its place in the list.
-pub(super) fn finalize(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    for entry in new.at("spec.finalizers").items() {
-        finalizer(&entry, entry.text(), errors);
+    /// A bad finalizer is reported at the list.
+    fn validate(&self, namespace: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&namespace.at("metadata"), false, NameRule::DnsLabel, errors);
+        let finalizers = namespace.at("spec.finalizers");
+        for text in finalizers.texts() {
+            finalizer(&finalizers, text, errors);
+        }
+    }
+
+    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
+        keep(new, old, "spec");
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+    }
+
+    /// The phase says whether the namespace is being deleted.
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        let deleted = old.at("metadata.deletionTimestamp").is_set() || new.at("metadata.deletionTimestamp").is_set();
+        let phase = new
+            .at("status.phase")
+            .shown_as(&new.at("status").path().clone(), "Phase");
+        match phase.text() {
+            "Active" if !deleted => {}
+            "Terminating" if deleted => {}
+            text if deleted => {
+                errors.push(phase.invalid(text, "may only be 'Terminating' if `deletionTimestamp` is not empty"))
+            }
+            text => errors.push(phase.invalid(text, "may only be 'Active' if `deletionTimestamp` is empty")),
+        }
+    }
+
+    /// A bad one is reported at its place in the list.
+    fn validate_finalizers(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        for entry in new.at("spec.finalizers").items() {
+            finalizer(&entry, entry.text(), errors);
+        }
+    }
+
+    /// The first delete marks a namespace; it is removed by one that finds no finalizers.
+    fn before_delete(&self, namespace: &mut Object, _: &mut Option<i64>, now: Timestamp) -> Result<Deletion, Status> {
+        let name = meta::text(namespace, "metadata.name");
+        if name == DEFAULT {
+            let why = "this namespace may not be deleted";
+            return Err(Status::forbidden("", RESOURCE.plural, name, why));
+        }
+        if meta::text(namespace, "metadata.deletionTimestamp").is_empty() {
+            meta::set(namespace, "deletionTimestamp", &stamp(now));
+            meta::child(namespace, "status").insert("phase".into(), "Terminating".into());
+            return Ok(Deletion::Mark);
+        }
+        let finalizers = meta::lookup(namespace, "spec.finalizers").and_then(Value::as_array);
+        if finalizers.is_some_and(|finalizers| !finalizers.is_empty()) {
+            return Err(Status::conflict("", RESOURCE.plural, name, CONTENT_REMAINS));
+        }
+        Ok(Deletion::Remove)
+    }
+
+    /// v1.2 removes the namespaces of a collection at once.
+    fn before_delete_of_collection(
+        &self,
+        _: &mut Object,
+        _: &mut Option<i64>,
+        _: Timestamp,
+    ) -> Result<Deletion, Status> {
+        Ok(Deletion::Remove)
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
     }
 }
 

@@ -1,45 +1,63 @@
-//! Rules for nodes.
+//! Nodes.
 
 use std::collections::BTreeSet;
 
+use super::generic::Strategy;
+use super::object::{drop_status, keep};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, meta};
-use crate::api::{FieldError, Path};
+use super::validate::{forms, internal, metadata};
+use crate::api::{FieldError, Object, Path, Status};
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges a node that is about to be made.
-pub(super) fn create(node: &Cursor, errors: &mut Errors) {
-    meta::create(&node.at("metadata"), false, NameRule::DnsSubdomain, errors);
-    node.at("spec.externalID").require_text(errors);
-}
+/// Strategy of nodes.
+pub(super) struct NodeStrategy;
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    update_status(new, old, errors);
-}
+impl Strategy for NodeStrategy {
+    fn validate(&self, node: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&node.at("metadata"), false, NameRule::DnsSubdomain, errors);
+        node.at("spec.externalID").require_text(errors);
+    }
 
-/// Judges a change of status, by the rules for any change: identity and address range stay, no address stands twice.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    let mut seen = BTreeSet::new();
-    for address in new.at("status.addresses").items() {
-        if !seen.insert((address.at("type").text(), address.at("address").text())) {
-            errors.push(FieldError::duplicate(
-                address.path(),
-                internal::show(&forms::NODE_ADDRESS, address.value()),
+    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        self.validate_status_update(new, old, errors);
+    }
+
+    /// Identity and address range stay, no address stands twice.
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        let mut seen = BTreeSet::new();
+        for address in new.at("status.addresses").items() {
+            if !seen.insert((address.at("type").text(), address.at("address").text())) {
+                errors.push(FieldError::duplicate(
+                    address.path(),
+                    internal::show(&forms::NODE_ADDRESS, address.value()),
+                ));
+            }
+        }
+        let (range, before) = (new.at("spec.podCIDR"), old.at("spec.podCIDR").text());
+        let range_changed = !before.is_empty() && before != range.text();
+        if range_changed {
+            errors.push(range.forbidden("node updates may not change podCIDR except from \"\" to valid"));
+        }
+        if range_changed || !internal::same(&forms::NODE_IDENTITY, new.at("spec").value(), old.at("spec").value()) {
+            errors.push(FieldError::forbidden(
+                &Path::new("[]"),
+                "node updates may only change labels or capacity",
             ));
         }
     }
-    let (range, before) = (new.at("spec.podCIDR"), old.at("spec.podCIDR").text());
-    let range_changed = !before.is_empty() && before != range.text();
-    if range_changed {
-        errors.push(range.forbidden("node updates may not change podCIDR except from \"\" to valid"));
-    }
-    if range_changed || !internal::same(&forms::NODE_IDENTITY, new.at("spec").value(), old.at("spec").value()) {
-        errors.push(FieldError::forbidden(
-            &Path::new("[]"),
-            "node updates may only change labels or capacity",
-        ));
+
+    fn export(&self, node: &mut Object, exact: bool, _: &Rng) -> Result<(), Status> {
+        if !exact {
+            drop_status(node);
+        }
+        Ok(())
     }
 }

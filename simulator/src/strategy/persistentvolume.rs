@@ -1,46 +1,76 @@
-//! Rules for persistent volumes.
+//! Persistent volumes.
 
+use serde_json::json;
+
+use super::generic::Strategy;
+use super::object::{drop_status, keep, set_status};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, meta, resources, volumes};
-use crate::api::FieldError;
+use super::validate::{forms, internal, metadata, resources, volumes};
+use crate::api::{FieldError, Object};
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
 /// The ways to mount, in the order in which texts list them.
 pub(super) const ACCESS_MODES: [&str; 3] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"];
 
-/// Judges a volume that is about to be made.
-pub(super) fn create(volume: &Cursor, errors: &mut Errors) {
-    meta::create(&volume.at("metadata"), false, NameRule::DnsSubdomain, errors);
-    let spec = volume.at("spec");
-    access_modes(&spec.at("accessModes"), "", errors);
-    let capacity = spec.at("capacity");
-    if capacity.is_empty() {
-        errors.push(capacity.required(""));
-    }
-    if capacity.member("storage").is_none() || capacity.len() > 1 {
-        errors.push(FieldError::not_supported(
-            capacity.path(),
-            internal::show(&forms::RESOURCE_LIST, capacity.value()),
-            &["storage"],
-        ));
-    }
-    for (_, entry) in capacity.entries() {
-        resources::basic(&entry, errors);
-    }
-    volumes::persistent(&spec, errors);
-}
+/// Strategy of persistent volumes.
+pub(super) struct PersistentVolumeStrategy;
 
-/// Judges a change. Everything is looked at twice, but not what may not change.
-pub(super) fn update(new: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    create(new, errors);
-}
+impl Strategy for PersistentVolumeStrategy {
+    fn prepare_for_create(&self, volume: &mut Object, _: &Rng) {
+        drop_status(volume);
+    }
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    if new.at("metadata.resourceVersion").text().is_empty() {
-        errors.push(new.at("resourceVersion").required(""));
+    fn validate(&self, volume: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&volume.at("metadata"), false, NameRule::DnsSubdomain, errors);
+        let spec = volume.at("spec");
+        access_modes(&spec.at("accessModes"), "", errors);
+        let capacity = spec.at("capacity");
+        if capacity.is_empty() {
+            errors.push(capacity.required(""));
+        }
+        if capacity.member("storage").is_none() || capacity.len() > 1 {
+            errors.push(FieldError::not_supported(
+                capacity.path(),
+                internal::show(&forms::RESOURCE_LIST, capacity.value()),
+                &["storage"],
+            ));
+        }
+        for (_, entry) in capacity.entries() {
+            resources::basic(&entry, errors);
+        }
+        volumes::persistent(&spec, errors);
+    }
+
+    fn set_initial_status(&self, volume: &mut Object) {
+        set_status(volume, json!({"phase": "Pending"}));
+    }
+
+    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
+    }
+
+    /// Everything is looked at twice, but not what may not change.
+    fn validate_update(&self, new: &Cursor, _: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        self.validate(new, group, errors);
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        if new.at("metadata.resourceVersion").text().is_empty() {
+            errors.push(new.at("resourceVersion").required(""));
+        }
+    }
+
+    /// v1.2 stores a new object without its phase, which is the default: the next write adds it.
+    fn hidden_state(&self, is_new: bool) -> &'static str {
+        if is_new { "no phase" } else { "" }
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
     }
 }
 

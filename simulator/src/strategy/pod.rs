@@ -1,39 +1,125 @@
-//! Rules for pods and for their bindings to nodes.
+//! Pods.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::action::Action;
+use super::binding::Bind;
+use super::deletion::{Deletion, gracefully};
+use super::generic::Strategy;
+use super::object::{keep, set_status};
+use super::usage::Usage;
 use super::validate::cursor::{Cursor, Errors, NEGATIVE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, meta, pod_spec};
-use crate::api::FieldError;
+use super::validate::{forms, internal, metadata, pod_spec};
+use super::{limits, pod_usage};
+use crate::api::{Object, Status, meta};
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges a pod that is about to be made.
-pub(super) fn create(pod: &Cursor, errors: &mut Errors) {
-    meta::create(&pod.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    pod_spec::annotations(&pod.at("metadata").at("annotations"), errors);
-    pod_spec::validate(&pod.at("spec"), errors);
-}
+/// Strategy of pods.
+pub(super) struct PodStrategy;
 
-/// Judges a change: nothing but images and a shorter deadline may change in the specification.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    pod_spec::annotations(&new.at("metadata").at("annotations"), errors);
-    let containers = new.at("spec").at("containers");
-    if containers.len() != old.at("spec").at("containers").len() {
-        errors.push(containers.forbidden("pod updates may not add or remove containers"));
-        return;
+impl Strategy for PodStrategy {
+    fn prepare_for_create(&self, pod: &mut Object, _: &Rng) {
+        set_status(pod, json!({"phase": "Pending"}));
     }
-    containers.items().for_each(|c| c.at("image").require_text(errors));
-    if deadline_only_shrinks(
-        &new.at("spec").at("activeDeadlineSeconds"),
-        &old.at("spec").at("activeDeadlineSeconds"),
-        errors,
-    ) && !same_but_for_what_may_change(new.at("spec").value(), old.at("spec").value())
-    {
-        errors.push(new.at("spec").forbidden(
-            "pod updates may not change fields other than `containers[*].image` or `spec.activeDeadlineSeconds`",
-        ));
+
+    fn validate(&self, pod: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&pod.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        pod_spec::annotations(&pod.at("metadata").at("annotations"), errors);
+        pod_spec::validate(&pod.at("spec"), errors);
+    }
+
+    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
+    }
+
+    fn prepare_for_status_update(&self, new: &mut Object, old: &Object) {
+        keep(new, old, "spec");
+        meta::metadata(new).shift_remove("deletionTimestamp");
+    }
+
+    /// Nothing but images and a shorter deadline may change in the specification.
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        pod_spec::annotations(&new.at("metadata").at("annotations"), errors);
+        let containers = new.at("spec").at("containers");
+        if containers.len() != old.at("spec").at("containers").len() {
+            errors.push(containers.forbidden("pod updates may not add or remove containers"));
+            return;
+        }
+        containers.items().for_each(|c| c.at("image").require_text(errors));
+        if deadline_only_shrinks(
+            &new.at("spec").at("activeDeadlineSeconds"),
+            &old.at("spec").at("activeDeadlineSeconds"),
+            errors,
+        ) && !same_but_for_what_may_change(new.at("spec").value(), old.at("spec").value())
+        {
+            errors.push(new.at("spec").forbidden(
+                "pod updates may not change fields other than `containers[*].image` or `spec.activeDeadlineSeconds`",
+            ));
+        }
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        if new.at("spec.nodeName").text() != old.at("spec.nodeName").text() {
+            errors.push(new.at("status.nodeName").forbidden("may not be changed directly"));
+        }
+    }
+
+    /// A pod that runs on a node has a grace period.
+    fn before_delete(&self, pod: &mut Object, grace: &mut Option<i64>, now: Timestamp) -> Result<Deletion, Status> {
+        Ok(gracefully(pod, grace, now, |pod, requested| {
+            let default = || meta::lookup(pod, "spec.terminationGracePeriodSeconds").and_then(Value::as_i64);
+            if has_ended(pod) || meta::text(pod, "spec.nodeName").is_empty() {
+                0
+            } else {
+                requested.or_else(default).unwrap_or(0)
+            }
+        }))
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
+    }
+
+    fn action(&self, subresource: Option<&str>) -> Option<&'static dyn Action> {
+        (subresource == Some("binding")).then_some(&Bind as &dyn Action)
+    }
+
+    fn is_admitted_on_update(&self) -> bool {
+        true
+    }
+
+    fn has_limits(&self) -> bool {
+        true
+    }
+
+    fn apply_limits(&self, pod: &mut Object, limits: &[Object]) -> Vec<String> {
+        limits::apply(pod, limits)
+    }
+
+    fn quota_resources(&self) -> &'static [&'static str] {
+        &pod_usage::QUOTA_RESOURCES
+    }
+
+    /// A pod that has ended uses nothing.
+    fn quota_usage(&self, pod: &Object) -> Usage {
+        if has_ended(pod) {
+            return Usage::default();
+        }
+        pod_usage::of(pod)
+    }
+
+    fn check_quota_request(&self, pod: &Object, limited: &Usage) -> Result<(), String> {
+        pod_usage::check_request(pod, limited)
+    }
+
+    fn is_in_quota_scope(&self, pod: &Object, scope: &str) -> bool {
+        pod_usage::is_in_scope(pod, scope)
     }
 }
 
@@ -79,23 +165,7 @@ fn same_but_for_what_may_change(new: &Value, old: &Value) -> bool {
     internal::same(&forms::POD_SPEC, &new, &old)
 }
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    if new.at("spec.nodeName").text() != old.at("spec.nodeName").text() {
-        errors.push(new.at("status.nodeName").forbidden("may not be changed directly"));
-    }
-}
-
-/// Judges the binding of a pod.
-pub(super) fn binding(binding: &Cursor, errors: &mut Errors) {
-    let kind = binding.at("target.kind");
-    if !["", "Node"].contains(&kind.text()) {
-        errors.push(FieldError::not_supported(
-            kind.path(),
-            json!(kind.text()),
-            &["Node", "<empty>"],
-        ));
-    }
-    binding.at("target.name").require_text(errors);
+/// Whether every container has ended for good.
+fn has_ended(pod: &Object) -> bool {
+    matches!(meta::text(pod, "status.phase"), "Failed" | "Succeeded")
 }

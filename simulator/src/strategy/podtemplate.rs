@@ -1,17 +1,26 @@
-//! Rules for pod templates.
+//! Pod templates.
 
+use super::generic::Strategy;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{meta, pod_spec};
+use super::validate::{metadata, pod_spec};
 
-/// Judges a template that is about to be made.
-pub(super) fn create(template: &Cursor, errors: &mut Errors) {
-    meta::create(&template.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    pod_spec::template(&template.at("template"), errors);
-}
+/// Strategy of pod templates.
+pub(super) struct PodTemplateStrategy;
 
-/// Judges a change. v1.2 takes the old metadata for the new here.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&old.at("metadata"), &new.at("metadata"), errors);
-    pod_spec::template(&new.at("template"), errors);
+impl Strategy for PodTemplateStrategy {
+    fn validate(&self, template: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&template.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        pod_spec::template(&template.at("template"), errors);
+    }
+
+    /// v1.2 takes the old metadata for the new here.
+    fn validate_update(&self, new: &Cursor, old: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::update(&old.at("metadata"), &new.at("metadata"), errors);
+        pod_spec::template(&new.at("template"), errors);
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
+    }
 }

@@ -1,25 +1,52 @@
-//! Rules for replica sets, and those they share with deployments.
+//! Replica sets.
 
+use super::generic::Strategy;
+use super::object::{count_generation, prepare_generations};
+use super::replicationcontroller::ReplicationControllerStrategy;
+use super::scale::{Scale, SelectorForm};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, meta, pod_spec, selector};
+use super::validate::{forms, internal, metadata, pod_spec, selector};
+use crate::api::Object;
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges a set that is about to be made.
-pub(super) fn create(set: &Cursor, errors: &mut Errors) {
-    meta::create(&set.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    replicated(&set.at("spec"), errors);
-}
+static SCALE: Scale = Scale {
+    group_version: "extensions/v1beta1",
+    target: None,
+    selector: SelectorForm::LabelSelector,
+};
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    replicated(&new.at("spec"), errors);
-}
+/// Strategy of replica sets.
+pub(super) struct ReplicaSetStrategy;
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    super::replicationcontroller::update_status(new, old, errors);
+impl Strategy for ReplicaSetStrategy {
+    fn prepare_for_create(&self, set: &mut Object, _: &Rng) {
+        prepare_generations(set);
+    }
+
+    fn validate(&self, set: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&set.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        replicated(&set.at("spec"), errors);
+    }
+
+    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
+        count_generation(resource, new, old);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        replicated(&new.at("spec"), errors);
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        ReplicationControllerStrategy.validate_status_update(new, old, errors);
+    }
+
+    fn scale(&self) -> Option<&'static Scale> {
+        Some(&SCALE)
+    }
 }
 
 /// Judges replicas, selector and template at `spec`. (The wording about deployments is used for replica sets too.)

@@ -1,28 +1,61 @@
-//! Rules for replication controllers.
+//! Replication controllers.
 
+use super::generic::Strategy;
+use super::object::{count_generation, prepare_generations};
+use super::resource_name::ResourceName;
+use super::scale::{Scale, SelectorForm};
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
-use super::validate::{meta, pod_spec, selector};
+use super::validate::{metadata, pod_spec, selector};
 use crate::api::Object;
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
-/// Judges a controller that is about to be made.
-pub(super) fn create(controller: &Cursor, errors: &mut Errors) {
-    meta::create(&controller.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    spec(&controller.at("spec"), errors);
-}
+/// The resource of replication controllers.
+pub(crate) const RESOURCE: ResourceName = ResourceName::core("replicationcontrollers");
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    spec(&new.at("spec"), errors);
-}
+static SCALE: Scale = Scale {
+    group_version: "autoscaling/v1",
+    target: None,
+    selector: SelectorForm::Text,
+};
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    for name in ["replicas", "fullyLabeledReplicas", "observedGeneration"] {
-        new.at("status").at(name).require_nonnegative(errors);
+/// Strategy of replication controllers.
+pub(super) struct ReplicationControllerStrategy;
+
+impl Strategy for ReplicationControllerStrategy {
+    fn prepare_for_create(&self, controller: &mut Object, _: &Rng) {
+        prepare_generations(controller);
+    }
+
+    fn validate(&self, controller: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&controller.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        spec(&controller.at("spec"), errors);
+    }
+
+    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
+        count_generation(resource, new, old);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        spec(&new.at("spec"), errors);
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        for name in ["replicas", "fullyLabeledReplicas", "observedGeneration"] {
+            new.at("status").at(name).require_nonnegative(errors);
+        }
+    }
+
+    fn scale(&self) -> Option<&'static Scale> {
+        Some(&SCALE)
+    }
+
+    fn quota_resources(&self) -> &'static [&'static str] {
+        &["replicationcontrollers"]
     }
 }
 

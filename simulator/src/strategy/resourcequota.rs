@@ -1,46 +1,73 @@
-//! Rules for resource quotas.
+//! Resource quotas.
 
 use std::collections::BTreeSet;
 
+use super::generic::Strategy;
+use super::object::{drop_status, keep};
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::NameRule;
-use super::validate::{forms, internal, meta, resources};
-use crate::api::FieldError;
+use super::validate::{forms, internal, metadata, resources};
+use crate::api::{FieldError, Object};
+use crate::rng::Rng;
+use crate::scheme::Resource;
+
+/// The resource of resource quotas.
+pub(crate) const RESOURCE: ResourceName = ResourceName::core("resourcequotas");
 
 const SCOPES: [&str; 4] = ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort"];
 /// As many scopes as are judged one by one: every fault shows all of them.
 const MOST_JUDGED: usize = 20;
 const CONFLICTING: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
 
-/// Judges a quota that is about to be made.
-pub(super) fn create(quota: &Cursor, errors: &mut Errors) {
-    meta::create(&quota.at("metadata"), true, NameRule::DnsSubdomain, errors);
-    amounts(&quota.at("spec.hard"), errors);
-    scopes(&quota.at("spec"), errors);
-    amounts(&quota.at("status.hard"), errors);
-    amounts(&quota.at("status.used"), errors);
-}
+/// Strategy of resource quotas.
+pub(super) struct ResourceQuotaStrategy;
 
-/// Judges a change: the scopes stay.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    create(new, errors);
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    amounts(&new.at("spec.hard"), errors);
-    let (now, before) = (new.at("spec.scopes"), old.at("spec.scopes"));
-    if now.texts().collect::<BTreeSet<_>>() != before.texts().collect() {
-        errors.push(shown(&now, IMMUTABLE));
+impl Strategy for ResourceQuotaStrategy {
+    fn prepare_for_create(&self, quota: &mut Object, _: &Rng) {
+        drop_status(quota);
     }
-    scopes(&new.at("spec"), errors);
-}
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    if new.at("metadata.resourceVersion").text().is_empty() {
-        errors.push(new.at("resourceVersion").required(""));
+    fn validate(&self, quota: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&quota.at("metadata"), true, NameRule::DnsSubdomain, errors);
+        amounts(&quota.at("spec.hard"), errors);
+        scopes(&quota.at("spec"), errors);
+        amounts(&quota.at("status.hard"), errors);
+        amounts(&quota.at("status.used"), errors);
     }
-    amounts(&new.at("status.hard"), errors);
-    amounts(&new.at("status.used"), errors);
+
+    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
+    }
+
+    /// The scopes stay.
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        self.validate(new, group, errors);
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        amounts(&new.at("spec.hard"), errors);
+        let (now, before) = (new.at("spec.scopes"), old.at("spec.scopes"));
+        if now.texts().collect::<BTreeSet<_>>() != before.texts().collect() {
+            errors.push(shown(&now, IMMUTABLE));
+        }
+        scopes(&new.at("spec"), errors);
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        if new.at("metadata.resourceVersion").text().is_empty() {
+            errors.push(new.at("resourceVersion").required(""));
+        }
+        amounts(&new.at("status.hard"), errors);
+        amounts(&new.at("status.used"), errors);
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
+    }
+
+    fn quota_resources(&self) -> &'static [&'static str] {
+        &["resourcequotas"]
+    }
 }
 
 fn amounts(at: &Cursor, errors: &mut Errors) {

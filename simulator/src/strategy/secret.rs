@@ -1,40 +1,69 @@
-//! Rules for secrets, and those for data that they share with config maps.
+//! Secrets.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use super::generic::Strategy;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::{self, NameRule};
-use super::validate::{json, meta};
-use crate::api::{FieldError, Path};
+use super::validate::{json, metadata};
+use crate::api::{FieldError, Object, Path, Status, meta};
+use crate::rng::Rng;
+
+/// The type of the secrets that hold the token of a service account.
+const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// The most bytes that all values of an object can have together.
 const DATA_LIMIT: usize = 1 << 20;
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
-/// Judges a secret that is about to be made.
-pub(super) fn create(secret: &Cursor, errors: &mut Errors) {
-    create_as(secret, secret.at("type").text(), errors);
-}
+/// Strategy of secrets.
+pub(super) struct SecretStrategy;
 
-/// Judges a change: the type stays, and need not be repeated.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    let (now, before) = (new.at("type"), old.at("type").text());
-    let kind = if now.text().is_empty() { before } else { now.text() };
-    if kind != before {
-        errors.push(now.invalid(kind, IMMUTABLE));
+impl Strategy for SecretStrategy {
+    fn validate(&self, secret: &Cursor, _: &str, errors: &mut Errors) {
+        create_as(secret, secret.at("type").text(), errors);
     }
-    create_as(new, kind, errors);
+
+    /// The type stays, and need not be repeated.
+    fn validate_update(&self, new: &Cursor, old: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        let (now, before) = (new.at("type"), old.at("type").text());
+        let kind = if now.text().is_empty() { before } else { now.text() };
+        if kind != before {
+            errors.push(now.invalid(kind, IMMUTABLE));
+        }
+        create_as(new, kind, errors);
+    }
+
+    fn export(&self, secret: &mut Object, exact: bool, _: &Rng) -> Result<(), Status> {
+        let annotations = meta::lookup(secret, "metadata.annotations");
+        let has_account = annotations.is_some_and(|all| all.get("kubernetes.io/service-account.uid").is_some());
+        if exact || !(has_account || meta::text(secret, "type") == ACCOUNT_TOKEN) {
+            return Ok(());
+        }
+        let why = "can not export service account secrets";
+        let error = FieldError::invalid(&Path::new("type"), meta::text(secret, "type"), why);
+        Err(Status::invalid(
+            "",
+            "Secret",
+            meta::text(secret, "metadata.name"),
+            &[error],
+        ))
+    }
+
+    fn quota_resources(&self) -> &'static [&'static str] {
+        &["secrets"]
+    }
 }
 
 fn create_as(secret: &Cursor, kind: &str, errors: &mut Errors) {
-    meta::create(&secret.at("metadata"), true, NameRule::DnsSubdomain, errors);
+    metadata::create(&secret.at("metadata"), true, NameRule::DnsSubdomain, errors);
     let data = secret.at("data");
     data_entries(&data, |value| bytes(value).len(), errors);
     match kind {
-        "kubernetes.io/service-account-token" => {
+        ACCOUNT_TOKEN => {
             let notes = secret.at("metadata").at("annotations");
             Cursor::new(notes.path().key(ACCOUNT), notes.member(ACCOUNT)).require_text(errors);
         }

@@ -1,60 +1,110 @@
-//! Rules for services, and for the state of load balancers.
+//! Services.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use serde_json::Value;
 
+use super::allocation::Allocation;
+use super::context::Context;
+use super::generic::Strategy;
+use super::object::{drop_status, keep};
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::{self, NameRule};
-use super::validate::{container, forms, internal, meta};
-use crate::api::FieldError;
+use super::validate::{container, forms, internal, metadata};
+use crate::api::{FieldError, Object, Status, meta};
+use crate::rng::Rng;
+use crate::scheme::Resource;
 
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 /// The port of the agent on every node, which is not to be opened to the world.
 const NODE_AGENT_PORT: i64 = 10250;
 
-/// Judges a service that is about to be made.
-pub(super) fn create(service: &Cursor, errors: &mut Errors) {
-    meta::create(&service.at("metadata"), true, NameRule::Dns952Label, errors);
-    let spec = service.at("spec");
-    ports(&spec, errors);
-    meta::labels(&spec.at("selector"), errors);
-    spec.at("sessionAffinity").require_one_of(&["ClientIP", "None"], errors);
-    let address = spec.at("clusterIP");
-    if has_address(&spec) && name::ip(address.text()).is_none() {
-        errors.push(address.invalid(address.text(), "must be empty, 'None', or a valid IP address"));
+/// Strategy of services.
+pub(super) struct ServiceStrategy;
+
+impl Strategy for ServiceStrategy {
+    fn prepare_for_create(&self, service: &mut Object, _: &Rng) {
+        drop_status(service);
     }
-    for external in spec.at("externalIPs").items() {
-        if external.text() == "0.0.0.0" {
-            errors.push(external.invalid(external.text(), "must be a valid IP address"));
+
+    fn validate(&self, service: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&service.at("metadata"), true, NameRule::Dns952Label, errors);
+        let spec = service.at("spec");
+        ports(&spec, errors);
+        metadata::labels(&spec.at("selector"), errors);
+        spec.at("sessionAffinity").require_one_of(&["ClientIP", "None"], errors);
+        let address = spec.at("clusterIP");
+        if has_address(&spec) && name::ip(address.text()).is_none() {
+            errors.push(address.invalid(address.text(), "must be empty, 'None', or a valid IP address"));
         }
-        reachable(&external, errors);
+        for external in spec.at("externalIPs").items() {
+            if external.text() == "0.0.0.0" {
+                errors.push(external.invalid(external.text(), "must be a valid IP address"));
+            }
+            reachable(&external, errors);
+        }
+        spec.at("type")
+            .require_one_of(&["ClusterIP", "LoadBalancer", "NodePort"], errors);
+        match spec.at("type").text() {
+            "LoadBalancer" => balanced_protocols(&spec.at("ports"), errors),
+            "ClusterIP" => no_node_ports(&spec.at("ports"), errors),
+            _ => {}
+        }
+        node_ports_are_unique(&spec.at("ports"), errors);
+        source_ranges(&service.at("metadata").at("annotations"), errors);
     }
-    spec.at("type")
-        .require_one_of(&["ClusterIP", "LoadBalancer", "NodePort"], errors);
-    match spec.at("type").text() {
-        "LoadBalancer" => balanced_protocols(&spec.at("ports"), errors),
-        "ClusterIP" => no_node_ports(&spec.at("ports"), errors),
-        _ => {}
-    }
-    node_ports_are_unique(&spec.at("ports"), errors);
-    source_ranges(&service.at("metadata").at("annotations"), errors);
-}
 
-/// Judges a change: an address that has been given stays.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    if has_address(&old.at("spec")) {
-        meta::immutable_text(&new.at("spec").at("clusterIP"), &old.at("spec").at("clusterIP"), errors);
+    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+        keep(new, old, "status");
     }
-    create(new, errors);
-}
 
-/// Judges a change of status.
-pub(super) fn update_status(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    load_balancer(&new.at("status.loadBalancer"), errors);
+    /// An address that has been given stays.
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        if has_address(&old.at("spec")) {
+            metadata::immutable_text(&new.at("spec").at("clusterIP"), &old.at("spec").at("clusterIP"), errors);
+        }
+        self.validate(new, group, errors);
+    }
+
+    fn validate_status_update(&self, new: &Cursor, old: &Cursor, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        load_balancer(&new.at("status.loadBalancer"), errors);
+    }
+
+    fn validates_before_version(&self) -> bool {
+        true
+    }
+
+    fn allocate(&self, context: &Context, service: &mut Object, old: Option<&Object>) -> Result<Allocation, Status> {
+        context.allocator.allocate(service, old)
+    }
+
+    fn free(&self, context: &Context, service: &Object) {
+        context.allocator.free(service);
+    }
+
+    fn ignores_delete_options(&self) -> bool {
+        true
+    }
+
+    fn dependent(&self) -> Option<ResourceName> {
+        Some(ResourceName::core("endpoints"))
+    }
+
+    fn export(&self, service: &mut Object, exact: bool, _: &Rng) -> Result<(), Status> {
+        drop_status(service);
+        if !exact {
+            drop_addresses(meta::child(service, "spec"));
+        }
+        Ok(())
+    }
+
+    fn quota_resources(&self) -> &'static [&'static str] {
+        &["services"]
+    }
 }
 
 fn has_address(spec: &Cursor) -> bool {
@@ -187,6 +237,20 @@ pub(super) fn load_balancer(at: &Cursor, errors: &mut Errors) {
         }
         if name::ip(host.text()).is_some() {
             errors.push(host.invalid(host.text(), "must be a DNS name, not an IP address"));
+        }
+    }
+}
+
+/// Drops the addresses and node ports that this cluster has allocated.
+fn drop_addresses(spec: &mut Object) {
+    if spec.get("clusterIP").and_then(Value::as_str) != Some("None") {
+        spec.insert("clusterIP".into(), "<unknown>".into());
+    }
+    if spec.get("type").and_then(Value::as_str) == Some("NodePort")
+        && let Some(ports) = spec.get_mut("ports").and_then(Value::as_array_mut)
+    {
+        for port in ports.iter_mut().filter_map(Value::as_object_mut) {
+            port.shift_remove("nodePort");
         }
     }
 }

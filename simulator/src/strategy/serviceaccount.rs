@@ -1,16 +1,43 @@
-//! Rules for service accounts.
+//! Service accounts.
 
+use serde_json::Value;
+
+use super::generic::Strategy;
 use super::validate::cursor::{Cursor, Errors};
-use super::validate::meta;
+use super::validate::metadata;
 use super::validate::name::NameRule;
+use crate::{api::Object, rng::Rng, scheme::Resource};
 
-/// Judges an account that is about to be made.
-pub(super) fn create(account: &Cursor, errors: &mut Errors) {
-    meta::create(&account.at("metadata"), true, NameRule::DnsSubdomain, errors);
+/// Strategy of service accounts.
+pub(super) struct ServiceAccountStrategy;
+
+impl Strategy for ServiceAccountStrategy {
+    fn prepare_for_create(&self, account: &mut Object, _: &Rng) {
+        keep_names_of_secrets(account);
+    }
+
+    fn prepare_for_update(&self, _: &Resource, new: &mut Object, _: &Object) {
+        keep_names_of_secrets(new);
+    }
+
+    fn validate(&self, account: &Cursor, _: &str, errors: &mut Errors) {
+        metadata::create(&account.at("metadata"), true, NameRule::DnsSubdomain, errors);
+    }
+
+    fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
+        metadata::update(&new.at("metadata"), &old.at("metadata"), errors);
+        self.validate(new, group, errors);
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
+    }
 }
 
-/// Judges a change.
-pub(super) fn update(new: &Cursor, old: &Cursor, errors: &mut Errors) {
-    meta::update(&new.at("metadata"), &old.at("metadata"), errors);
-    create(new, errors);
+/// Reduces the references to secrets to their names.
+fn keep_names_of_secrets(account: &mut Object) {
+    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
+    for secret in secrets.into_iter().flatten().filter_map(Value::as_object_mut) {
+        secret.retain(|field, _| field == "name");
+    }
 }

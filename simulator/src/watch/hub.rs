@@ -17,7 +17,6 @@ use super::{Event, LAG, TooOld, WatchFilter, Watcher, history::History, watcher:
 use crate::{
     api::GroupResource,
     clock::Activity,
-    profile::Profile,
     store::{Change, Record, Sink},
 };
 
@@ -51,6 +50,7 @@ pub(super) struct Channel {
     pub(super) history: RwLock<History>,
     pub(super) notify: Arc<Notify>,
     changed: AtomicBool,
+    latest: AtomicU64,
     limits: Mutex<Vec<Weak<WatcherLimit>>>,
 }
 
@@ -76,11 +76,37 @@ impl Channel {
     }
 }
 
+/// How many changes of each kind are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct HistoryLimits {
+    default: usize,
+    by_resource: HashMap<GroupResource, usize>,
+}
+
+impl HistoryLimits {
+    /// The same limit for all kinds.
+    pub(crate) fn new(default: usize) -> Self {
+        Self {
+            default,
+            by_resource: HashMap::new(),
+        }
+    }
+
+    /// Sets the limit of one kind.
+    pub(crate) fn set(&mut self, resource: &GroupResource, limit: usize) {
+        self.by_resource.insert(resource.clone(), limit);
+    }
+
+    fn of(&self, resource: &GroupResource) -> usize {
+        self.by_resource.get(resource).copied().unwrap_or(self.default)
+    }
+}
+
 /// The channels of all kinds.
 ///
 /// A commit only appends to a history; a task of the hub wakes the watchers and ends those that are too far behind.
 pub struct Hub {
-    profile: Profile,
+    limits: HistoryLimits,
     channels: RwLock<HashMap<GroupResource, Arc<Channel>>>,
     latest: AtomicU64,
     notify: Arc<Notify>,
@@ -88,13 +114,13 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// A hub that keeps the profile's length of history. It counts in `activity` while watchers are to be woken.
+    /// A hub that keeps as many changes as `limits` has. It counts in `activity` while watchers are to be woken.
     ///
     /// Needs a running tokio runtime.
-    pub(crate) fn start(profile: Profile, activity: &Activity) -> Arc<Self> {
+    pub(crate) fn start(limits: HistoryLimits, activity: &Activity) -> Arc<Self> {
         let notify = Arc::new(Notify::new());
         let hub = Arc::new(Self {
-            profile,
+            limits,
             channels: RwLock::default(),
             latest: AtomicU64::new(0),
             notify: notify.clone(),
@@ -137,6 +163,11 @@ impl Hub {
         self.latest.load(Ordering::Acquire)
     }
 
+    /// The revision of the latest change of a kind; 0 before the first. At least that of every change up to [`Hub::latest`], if that was read before.
+    pub(crate) fn latest_of(&self, resource: &GroupResource) -> u64 {
+        self.channel(resource).latest.load(Ordering::Acquire)
+    }
+
     /// Ends the watches of `resource` once they have read what there is. From then on watches can only start after that.
     pub(crate) fn close(&self, resource: &GroupResource) {
         let channel = self.new_channel(resource, self.latest());
@@ -148,9 +179,10 @@ impl Hub {
 
     fn new_channel(&self, resource: &GroupResource, since: u64) -> Arc<Channel> {
         Arc::new(Channel {
-            history: RwLock::new(History::new(since, self.profile.history(resource), LAG)),
+            history: RwLock::new(History::new(since, self.limits.of(resource), LAG)),
             notify: Arc::default(),
             changed: AtomicBool::new(false),
+            latest: AtomicU64::new(since),
             limits: Mutex::default(),
         })
     }
@@ -169,9 +201,11 @@ impl Hub {
 
 impl Sink for Hub {
     fn committed(&self, change: Change) {
-        self.latest.store(change.revision, Ordering::Release);
+        let revision = change.revision;
         let Some(event) = Event::new(change) else { return };
         let channel = self.channel(&event.last().key().resource);
+        channel.latest.store(revision, Ordering::Release);
+        self.latest.store(revision, Ordering::Release);
         channel.history.write().push(event);
         channel.changed.store(true, Ordering::Release);
         self.notify.notify_one();
@@ -230,7 +264,7 @@ mod tests {
 
     impl Rig {
         fn new() -> Self {
-            let hub = Hub::start(Profile::Kubernetes12, &Activity::default());
+            let hub = Hub::start(HistoryLimits::new(1000), &Activity::default());
             Self {
                 store: Memory::new(hub.clone()),
                 hub,

@@ -13,6 +13,7 @@ mod watcher;
 
 pub(crate) use event::frame;
 pub use event::{Event, EventType};
+pub(crate) use hub::HistoryLimits;
 pub use hub::{Hub, Start};
 pub use watcher::{WatchEnded, WatchFilter, Watcher};
 

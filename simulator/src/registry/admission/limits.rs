@@ -1,213 +1,33 @@
-//! Limit ranges: completes a pod's resources with a namespace's defaults, and refuses what lies outside its bounds.
+//! Limit ranges: they set defaults of an object and reject what is out of their bounds.
 //!
-//! Source: v1.2's LimitRanger. Where that walks a map in any order, names come sorted here.
+//! Source: v1.2's LimitRanger.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::of_namespace;
+use super::{forbidden, in_namespace, name};
 use crate::{
-    api::{
-        Object, Status, meta,
-        quantity::{Format, Quantity},
-        status::texts,
-    },
-    registry::{Registry, RequestInfo},
+    api::{Object, Status, meta, status::texts},
+    registry::{request::RequestInfo, state::Registry},
+    strategy::{self, limitrange},
 };
 
-/// The annotation that says what was set.
-const ANNOTATION: &str = "kubernetes.io/limit-ranger";
-
-type Amounts = Map<String, Value>;
-
-/// The largest amount whose thousandths fit into 64 bits.
-const MAX_MILLI: i64 = i64::MAX / 1000;
-
-/// A test of a resource: its name, the bound, what is requested and what is the limit; what is wrong.
-type Test<'a> = &'a dyn Fn(&str, Quantity, Option<Quantity>, Option<Quantity>) -> Option<String>;
-
-/// Applies the limit ranges of the namespace to a pod; other kinds have none.
+/// Applies the limit ranges of the namespace.
 pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
-    if request.resource.plural != "pods" {
+    let strategy = strategy::of(request.resource.storage_version());
+    if !strategy.has_limits() {
         return Ok(());
     }
-    for (_, range) in of_namespace(registry, request, "limitranges").await? {
+    for (_, range) in in_namespace(registry, request, limitrange::RESOURCE).await? {
         let limits: Vec<Object> = meta::lookup(&range, "spec.limits")
             .and_then(Value::as_array)
             .into_iter()
             .flatten()
-            .filter_map(|l| l.as_object().cloned())
+            .filter_map(|limit| limit.as_object().cloned())
             .collect();
-        complete(object, &limits);
-        let wrong: Vec<String> = limits.iter().flat_map(|limit| check(object, limit)).collect();
-        if !wrong.is_empty() {
-            return Err(Status::forbidden("", "pods", super::name(object), &texts(&wrong)));
+        let errors = strategy.apply_limits(object, &limits);
+        if !errors.is_empty() {
+            return Err(forbidden(request, name(object), &texts(&errors)));
         }
     }
     Ok(())
-}
-
-fn containers(pod: &Object) -> impl Iterator<Item = &Object> {
-    meta::lookup(pod, "spec.containers")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object)
-}
-
-fn amounts(holder: &Object, path: &str) -> Amounts {
-    meta::lookup(holder, path)
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default()
-}
-
-/// Sets what a container leaves open to the defaults.
-fn complete(pod: &mut Object, limits: &[Object]) {
-    let defaults = |field: &str| -> Amounts {
-        limits
-            .iter()
-            .filter(|l| meta::text(l, "type") == "Container")
-            .flat_map(|l| amounts(l, field))
-            .collect()
-    };
-    let mut set = Vec::new();
-    let list = meta::child(pod, "spec")
-        .get_mut("containers")
-        .and_then(Value::as_array_mut);
-    for container in list.into_iter().flatten().filter_map(Value::as_object_mut) {
-        let name = meta::text(container, "name").to_owned();
-        for (field, word, given) in [
-            ("requests", "request", defaults("defaultRequest")),
-            ("limits", "limit", defaults("default")),
-        ] {
-            let held = amounts(container, &format!("resources.{field}"));
-            let mut missing: Vec<_> = given.into_iter().filter(|(k, _)| !held.contains_key(k)).collect();
-            missing.sort_by(|a, b| a.0.cmp(&b.0));
-            if !missing.is_empty() {
-                let names: Vec<&str> = missing.iter().map(|(k, _)| k.as_str()).collect();
-                set.push(format!("{} {word} for container {name}", names.join(", ")));
-                meta::child(meta::child(container, "resources"), field).extend(missing);
-            }
-        }
-    }
-    if !set.is_empty() {
-        let annotations = meta::child(meta::metadata(pod), "annotations");
-        annotations.insert(
-            ANNOTATION.to_owned(),
-            format!("LimitRanger plugin set: {}", set.join("; ")).into(),
-        );
-    }
-}
-
-/// What of `pod` lies outside `limit`.
-fn check(pod: &Object, limit: &Object) -> Vec<String> {
-    let of = |container: &Object| {
-        (
-            amounts(container, "resources.requests"),
-            amounts(container, "resources.limits"),
-        )
-    };
-    match meta::text(limit, "type") {
-        "Container" => containers(pod)
-            .flat_map(|c| bounds(limit, "Container", &of(c)))
-            .collect(),
-        "Pod" => {
-            let (requests, limits): (Vec<Amounts>, Vec<Amounts>) = containers(pod).map(of).unzip();
-            bounds(limit, "Pod", &(sum(&requests), sum(&limits)))
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// The sums of what every container names.
-fn sum(parts: &[Amounts]) -> Amounts {
-    let named = parts
-        .first()
-        .into_iter()
-        .flat_map(Amounts::keys)
-        .filter(|k| parts.iter().all(|p| p.contains_key(*k)));
-    named
-        .map(|name| {
-            let all = parts.iter().filter_map(|p| quantity(p.get(name)?));
-            let total = if name == "cpu" {
-                Quantity::milli(
-                    all.map(Quantity::milli_value).fold(0, i64::wrapping_add),
-                    Format::DecimalSi,
-                )
-            } else {
-                Quantity::new(all.map(Quantity::value).fold(0, i64::wrapping_add), Format::DecimalSi)
-            };
-            (name.clone(), total.to_string().into())
-        })
-        .collect()
-}
-
-fn quantity(value: &Value) -> Option<Quantity> {
-    value.as_str()?.parse().ok()
-}
-
-/// The numbers by which v1.2 compares amounts: thousandths, or units where one of them is too large for that.
-fn observed(request: Option<Quantity>, limit: Option<Quantity>, bound: Quantity) -> [Option<i64>; 2] {
-    let fits = |amount: Quantity| amount.value() <= MAX_MILLI;
-    let precise = [request, limit, Some(bound)].into_iter().flatten().all(fits);
-    [request, limit].map(|amount| {
-        amount.map(if precise {
-            Quantity::milli_value
-        } else {
-            Quantity::value
-        })
-    })
-}
-
-fn bounds(limit: &Object, what: &str, (requests, limits): &(Amounts, Amounts)) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let mut each = |field: &str, test: Test<'_>| {
-        let mut bounds: Vec<_> = amounts(limit, field).into_iter().collect();
-        bounds.sort_by(|a, b| a.0.cmp(&b.0));
-        for (name, bound) in bounds {
-            if let Some(bound) = quantity(&bound) {
-                wrong.extend(test(
-                    &name,
-                    bound,
-                    requests.get(&name).and_then(quantity),
-                    limits.get(&name).and_then(quantity),
-                ));
-            }
-        }
-    };
-    each("min", &|name, min, request, limit| {
-        let said = format!("Minimum {name} usage per {what} is {min}");
-        match (request, limit) {
-            (None, _) => Some(format!("{said}.  No request is specified.")),
-            (Some(request), _) if request < min => Some(format!("{said}, but request is {request}.")),
-            (_, Some(limit)) if limit < min => Some(format!("{said}, but limit is {limit}.")),
-            _ => None,
-        }
-    });
-    each("max", &|name, max, request, limit| {
-        let said = format!("Maximum {name} usage per {what} is {max}");
-        match (request, limit) {
-            (_, None) => Some(format!("{said}.  No limit is specified.")),
-            (_, Some(limit)) if limit > max => Some(format!("{said}, but limit is {limit}.")),
-            (Some(request), _) if request > max => Some(format!("{said}, but request is {request}.")),
-            _ => None,
-        }
-    });
-    each("maxLimitRequestRatio", &|name, most, request, limit| {
-        let said = format!("{name} max limit to request ratio per {what} is {most}");
-        let [request, limit] = observed(request, limit, most);
-        match (request, limit) {
-            (None | Some(0), _) => Some(format!("{said}, but no request is specified or request is 0.")),
-            (_, None | Some(0)) => Some(format!("{said}, but no limit is specified or limit is 0.")),
-            (Some(request), Some(limit)) => {
-                let ratio = limit as f64 / request as f64;
-                let exceeded = match most.value() {
-                    value if value > MAX_MILLI => ratio > value as f64,
-                    _ => ratio * 1000.0 > most.milli_value() as f64,
-                };
-                exceeded.then(|| format!("{said}, but provided ratio is {ratio:.6}."))
-            }
-        }
-    });
-    wrong
 }

@@ -1,4 +1,4 @@
-//! Admission: what a cluster's rules say of a request before it is validated and stored.
+//! Admission: the rules of a cluster that a request passes before its object is validated and stored.
 //!
 //! In order: the life cycle of namespaces, limit ranges, quotas. Source: v1.2's admission plug-ins of these names.
 
@@ -9,16 +9,17 @@ pub(crate) use quota::total as quota_total;
 
 use std::sync::{Arc, LazyLock};
 
-use super::{Registry, RequestInfo, get::parse};
+use super::{codec::parse, request::RequestInfo, state::Registry};
 use crate::{
     api::{GroupResource, Object, Status, meta},
     store::{Key, Record},
+    strategy::{self, ResourceName, namespace},
 };
 
-/// What namespaces are stored as.
-static NAMESPACES: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core("namespaces"));
+/// The key of namespaces in the store.
+static NAMESPACES: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core(namespace::RESOURCE.plural));
 
-/// Admits the creation of `object`, which limit ranges may complete.
+/// Admits the creation of `object`, whose defaults limit ranges may set.
 pub(super) async fn admit_create(
     registry: &Registry,
     request: &RequestInfo,
@@ -29,21 +30,21 @@ pub(super) async fn admit_create(
     quota::admit(registry, request, object, None).await
 }
 
-/// Admits a replacement: of a part of an object as long as its namespace is there.
+/// Admits an update.
 pub(super) async fn admit_update(
     registry: &Registry,
     request: &RequestInfo,
     object: &mut Object,
 ) -> Result<(), Status> {
     namespace_exists(registry, request).await?;
-    if request.subresource.is_none() && request.resource.plural == "pods" {
+    if request.subresource.is_none() && strategy::of(request.resource.storage_version()).is_admitted_on_update() {
         limits::admit(registry, request, object).await?;
         quota::admit_update(registry, request, object).await?;
     }
     Ok(())
 }
 
-/// The namespace of `at`, which has to be there; none for cluster-wide kinds.
+/// The namespace of a request, which must exist; `None` for cluster-wide kinds.
 pub(super) async fn namespace_exists(
     registry: &Registry,
     request: &RequestInfo,
@@ -52,12 +53,11 @@ pub(super) async fn namespace_exists(
         return Ok(None);
     };
     let record = registry.store.get(&Key::new(&NAMESPACES, "", namespace)).await?;
-    record
-        .map(Some)
-        .ok_or_else(|| Status::not_found("", "namespaces", namespace))
+    let missing = || Status::not_found(namespace::RESOURCE.group, namespace::RESOURCE.plural, namespace);
+    record.map(Some).ok_or_else(missing)
 }
 
-/// Whether the namespace is there and takes new content, here one that refusals call `name`.
+/// Requires the namespace to exist and to accept new content; errors name the object `name`.
 pub(super) async fn namespace_accepts(registry: &Registry, request: &RequestInfo, name: &str) -> Result<(), Status> {
     let Some(namespace) = namespace_exists(registry, request).await? else {
         return Ok(());
@@ -67,49 +67,39 @@ pub(super) async fn namespace_accepts(registry: &Registry, request: &RequestInfo
             "Unable to create new content in namespace {} because it is being terminated.",
             namespace.key().name
         );
-        return Err(Status::forbidden(
-            &request.resource.group,
-            &request.resource.plural,
-            name,
-            &why,
-        ));
+        return Err(forbidden(request, name, &why));
     }
     Ok(())
 }
 
-/// What refusals call an object: its name, the prefix that one will be made from, or neither.
+/// The name of an object in errors: its own, or its prefix, or `Unknown`.
 pub(super) fn name(object: &Object) -> &str {
     let given = ["metadata.name", "metadata.generateName"].map(|path| meta::text(object, path));
     given.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown")
 }
 
-/// The objects of a core kind in the namespace of `at`.
-async fn of_namespace(
+fn forbidden(request: &RequestInfo, name: &str, why: &str) -> Status {
+    Status::forbidden(&request.resource.group, &request.resource.plural, name, why)
+}
+
+/// The objects of a resource in the namespace of a request, each with the request for it.
+async fn in_namespace(
     registry: &Registry,
     request: &RequestInfo,
-    plural: &str,
+    resource: ResourceName,
 ) -> Result<Vec<(RequestInfo, Object)>, Status> {
-    let (Some(namespace), Some(resource)) = (
-        &request.namespace,
-        registry.scheme().resource("", "v1", plural).cloned(),
-    ) else {
+    let Some(namespace) = &request.namespace else {
         return Ok(Vec::new());
     };
-    let place = RequestInfo {
-        resource,
+    let all = RequestInfo {
+        resource: registry.named(resource)?,
         namespace: Some(namespace.clone()),
         name: None,
         subresource: None,
     };
-    let mut found = Vec::new();
-    for record in registry.listing(&place).await?.records {
-        found.push((
-            RequestInfo {
-                name: Some(record.key().name.to_string()),
-                ..place.clone()
-            },
-            parse(record.bytes())?,
-        ));
-    }
-    Ok(found)
+    let records = registry.listing(&all).await?.records;
+    records
+        .iter()
+        .map(|record| Ok((all.with_name(&record.key().name), parse(record.bytes())?)))
+        .collect()
 }

@@ -1,58 +1,47 @@
-//! Resource quotas: counts what a new object uses against what its namespace may use.
+//! Resource quotas: they limit what the objects of a namespace use.
 //!
-//! A quota counts once its status says what is limited, as its controller makes it. Source: v1.2's ResourceQuota.
+//! A quota counts once its status has its limits, which its controller writes. Source: v1.2's ResourceQuota.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
-
-use super::of_namespace;
+use super::{forbidden, in_namespace, name};
 use crate::{
     api::{
         Object, Status, meta,
         quantity::{Format, Quantity},
-        status::texts,
     },
-    registry::{Registry, RequestInfo, get::parse},
-    strategy::validate,
+    registry::{codec::parse, request::RequestInfo, state::Registry},
+    strategy::{self, Strategy, Usage, resourcequota},
 };
+use serde_json::Value;
 
-type Usage = BTreeMap<String, Quantity>;
+/// A quota: the request for it, and its object.
+type Quota = (RequestInfo, Object);
 
-/// What quotas can limit of pods.
-const OF_PODS: [&str; 7] = [
-    "cpu",
-    "limits.cpu",
-    "limits.memory",
-    "memory",
-    "pods",
-    "requests.cpu",
-    "requests.memory",
-];
+fn strategy_of(request: &RequestInfo) -> &'static dyn Strategy {
+    strategy::of(request.resource.storage_version())
+}
 
-/// Admits a new object, or one in place of `old`, if the quotas of the namespace have room for it, and books what it uses.
+/// Admits a new object, or one in place of `old`, if it fits in the quotas of its namespace, and adds its usage to them.
 pub(super) async fn admit(
     registry: &Registry,
     request: &RequestInfo,
     object: &Object,
     old: Option<&Object>,
 ) -> Result<(), Status> {
-    let plural = request.resource.plural.as_str();
-    let quotas = concerned(registry, request, object).await?;
-    let before = old.map(|old| usage(plural, old)).unwrap_or_default();
-    let change = less(usage(plural, object), &before);
-    if change.values().all(|amount| amount.sign() == 0) {
+    let quotas = matching(registry, request, object).await?;
+    let strategy = strategy_of(request);
+    let before = old.map(|old| strategy.quota_usage(old)).unwrap_or_default();
+    let change = strategy.quota_usage(object).without(&before);
+    if change.is_zero() {
         return Ok(());
     }
     for (_, quota) in &quotas {
-        booked(request, object, quota, &change)?;
+        charged(request, object, quota, &change)?;
     }
     for (place, _) in &quotas {
         registry
             .modify(place, |quota| {
-                let used = booked(request, object, quota, &change)?;
-                let used = used.into_iter().map(|(k, v)| (k, Value::from(v.to_string()))).collect();
-                meta::child(quota, "status").insert("used".into(), Value::Object(used));
+                let used = charged(request, object, quota, &change)?;
+                meta::child(quota, "status").insert("used".into(), Value::Object(used.to_object()));
                 if registry.profile.has_quota_metadata_bug() {
                     meta::metadata(quota)
                         .retain(|field, _| !matches!(field.as_str(), "labels" | "annotations" | "generateName"));
@@ -64,263 +53,97 @@ pub(super) async fn admit(
     Ok(())
 }
 
-/// Admits a pod in place of the one that is there.
+/// Admits an update.
 pub(super) async fn admit_update(registry: &Registry, request: &RequestInfo, object: &Object) -> Result<(), Status> {
-    if concerned(registry, request, object).await?.is_empty() {
+    if matching(registry, request, object).await?.is_empty() {
         return Ok(());
     }
     let old = match registry.record(request).await {
         Ok(record) => parse(record.bytes())?,
-        Err(missing) => return Err(refusal(request, object, &format!("Unable to get previous: {missing}"))),
+        Err(missing) => {
+            let why = format!("Unable to get previous: {missing}");
+            return Err(forbidden(request, name(object), &why));
+        }
     };
     admit(registry, request, object, Some(&old)).await
 }
 
-fn refusal(request: &RequestInfo, object: &Object, why: &str) -> Status {
-    Status::forbidden(
-        &request.resource.group,
-        &request.resource.plural,
-        super::name(object),
-        why,
-    )
-}
-
-/// The quotas that limit what `object` uses, which says all that they want to know and whose usage is known.
-async fn concerned(
-    registry: &Registry,
-    request: &RequestInfo,
-    object: &Object,
-) -> Result<Vec<(RequestInfo, Object)>, Status> {
-    let limitable = limitable(&request.resource.plural);
-    let mut quotas = if limitable.is_empty() {
-        Vec::new()
-    } else {
-        of_namespace(registry, request, "resourcequotas").await?
-    };
+/// The quotas that limit an object. It must specify everything that they limit, and their usage must be known.
+async fn matching(registry: &Registry, request: &RequestInfo, object: &Object) -> Result<Vec<Quota>, Status> {
+    let strategy = strategy_of(request);
+    let resources = strategy.quota_resources();
+    if resources.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut quotas = in_namespace(registry, request, resourcequota::RESOURCE).await?;
     quotas.retain(|(_, quota)| {
-        let limited = listed(quota, "status.hard");
-        limited.keys().any(|k| limitable.contains(&k.as_str())) && in_scope(quota, &request.resource.plural, object)
+        let limits = Usage::read(quota, "status.hard");
+        limits.0.keys().any(|name| resources.contains(&name.as_str())) && is_in_scope(strategy, quota, object)
     });
     for (_, quota) in &quotas {
-        let (limited, used) = (listed(quota, "status.hard"), listed(quota, "status.used"));
-        let name = meta::text(quota, "metadata.name");
-        if request.resource.plural == "pods" {
-            says_enough(object, &limited)
-                .map_err(|why| refusal(request, object, &format!("Failed quota: {name}: {why}")))?;
-        }
-        if !limited.keys().all(|k| used.contains_key(k)) {
-            return Err(refusal(request, object, &format!("Status unknown for quota: {name}")));
+        let (limits, used) = (Usage::read(quota, "status.hard"), Usage::read(quota, "status.used"));
+        let quota = meta::text(quota, "metadata.name");
+        strategy
+            .check_quota_request(object, &limits)
+            .map_err(|why| forbidden(request, name(object), &format!("Failed quota: {quota}: {why}")))?;
+        if !limits.0.keys().all(|name| used.0.contains_key(name)) {
+            let why = format!("Status unknown for quota: {quota}");
+            return Err(forbidden(request, name(object), &why));
         }
     }
     Ok(quotas)
 }
 
-/// Whether the resources of every container of `pod` are sound, and name everything that is `limited`.
-fn says_enough(pod: &Object, limited: &Usage) -> Result<(), String> {
-    let faults = validate::container_resources(pod);
-    if !faults.is_empty() {
-        return Err(texts(&faults));
-    }
-    let missing: BTreeSet<&str> = containers(pod)
-        .flat_map(|container| {
-            let used = usage_of_containers(std::iter::once(container));
-            limited
-                .keys()
-                .map(String::as_str)
-                .filter(move |k| OF_PODS.contains(k) && *k != "pods" && !used.contains_key(*k))
-        })
-        .collect();
-    if missing.is_empty() {
-        Ok(())
-    } else {
-        Err(format!(
-            "must specify {}",
-            missing.into_iter().collect::<Vec<_>>().join(",")
-        ))
-    }
+fn is_in_scope(strategy: &dyn Strategy, quota: &Object, object: &Object) -> bool {
+    meta::lookup(quota, "spec.scopes")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .all(|scope| strategy.is_in_quota_scope(object, scope))
 }
 
-/// What is used of `quota` once `change` is booked, if it has room.
-fn booked(request: &RequestInfo, object: &Object, quota: &Object, change: &Usage) -> Result<Usage, Status> {
-    let (limited, before) = (listed(quota, "status.hard"), listed(quota, "status.used"));
-    let mut asked = change.clone();
-    asked.retain(|k, _| limited.contains_key(k));
-    let mut used = before.clone();
-    for (what, amount) in &asked {
-        used.entry(what.clone())
-            .and_modify(|u| *u = u.plus(*amount))
-            .or_insert(*amount);
-    }
-    let over: Vec<&String> = used
-        .iter()
-        .filter(|(k, total)| limited.get(*k).is_some_and(|limit| *total > limit))
-        .map(|(k, _)| k)
-        .collect();
+/// The usage of `quota` with `change`, if it is within the limits.
+fn charged(request: &RequestInfo, object: &Object, quota: &Object, change: &Usage) -> Result<Usage, Status> {
+    let (limits, before) = (Usage::read(quota, "status.hard"), Usage::read(quota, "status.used"));
+    let mut requested = change.clone();
+    requested.0.retain(|name, _| limits.0.contains_key(name));
+    let used: Usage = [before.clone(), requested.clone()].into_iter().sum();
+    let is_over = |(name, total): &(&String, &_)| limits.0.get(*name).is_some_and(|limit| *total > limit);
+    let over: Vec<&String> = used.0.iter().filter(is_over).map(|(name, _)| name).collect();
     if over.is_empty() {
         return Ok(used);
     }
-    let show = |of: &Usage| {
+    let show = |usage: &Usage| {
         over.iter()
-            .filter_map(|k| Some(format!("{k}={}", of.get(*k)?)))
+            .filter_map(|name| Some(format!("{name}={}", usage.0.get(*name)?)))
             .collect::<Vec<_>>()
             .join(",")
     };
-    let name = meta::text(quota, "metadata.name");
-    Err(refusal(
-        request,
-        object,
-        &format!(
-            "Exceeded quota: {name}, requested: {}, used: {}, limited: {}",
-            show(&asked),
-            show(&before),
-            show(&limited)
-        ),
-    ))
+    let why = format!(
+        "Exceeded quota: {}, requested: {}, used: {}, limited: {}",
+        meta::text(quota, "metadata.name"),
+        show(&requested),
+        show(&before),
+        show(&limits)
+    );
+    Err(forbidden(request, name(object), &why))
 }
 
-/// `usage` without `before`; below zero where there was more of something.
-fn less(mut usage: Usage, before: &Usage) -> Usage {
-    for (what, amount) in before {
-        let left = usage.get(what).copied().unwrap_or_default().minus(*amount);
-        usage.insert(what.clone(), left);
-    }
-    usage
-}
-
-fn listed(object: &Object, path: &str) -> Usage {
-    let amounts = meta::lookup(object, path)
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
-    amounts
-        .filter_map(|(k, v)| Some((k.clone(), v.as_str()?.parse().ok()?)))
-        .collect()
-}
-
-/// What quotas can limit of a kind.
-fn limitable(plural: &str) -> &'static [&'static str] {
-    match plural {
-        "pods" => &OF_PODS,
-        "configmaps" => &["configmaps"],
-        "persistentvolumeclaims" => &["persistentvolumeclaims"],
-        "replicationcontrollers" => &["replicationcontrollers"],
-        "resourcequotas" => &["resourcequotas"],
-        "secrets" => &["secrets"],
-        "services" => &["services"],
-        _ => &[],
-    }
-}
-
-fn containers(pod: &Object) -> impl Iterator<Item = &Value> + Clone {
-    meta::lookup(pod, "spec.containers")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-}
-
-/// What the objects of a namespace, by the plural of their kind, use of what a quota limits, each written as the quota's status has it.
+/// What the objects of a namespace, each with the plural of its kind, use of what a quota limits.
 pub(crate) fn total<'a>(quota: &Object, objects: impl Iterator<Item = (&'a str, &'a Object)>) -> Object {
-    let hard = listed(quota, "spec.hard");
-    let mut used: Usage = hard
-        .keys()
-        .map(|name| (name.clone(), Quantity::new(0, Format::DecimalSi)))
-        .collect();
-    let scoped = meta::lookup(quota, "spec.scopes").is_some();
-    for (plural, object) in objects.filter(|(plural, object)| !scoped || in_scope(quota, plural, object)) {
-        for (name, amount) in usage(plural, object) {
-            used.entry(name).and_modify(|sum| *sum = sum.plus(amount));
-        }
-    }
-    used.into_iter()
-        .map(|(name, amount)| (name, amount.to_string().into()))
-        .collect()
-}
-
-/// What an object of a kind uses. A pod that has ended uses nothing.
-fn usage(plural: &str, object: &Object) -> Usage {
-    if plural == "pods" {
-        let ended = matches!(meta::text(object, "status.phase"), "Failed" | "Succeeded");
-        return if ended {
-            Usage::new()
-        } else {
-            with_one("pods", usage_of_containers(containers(object)))
+    let zero = Quantity::new(0, Format::DecimalSi);
+    let limits = Usage::read(quota, "spec.hard");
+    let mut used = Usage(limits.0.keys().map(|name| (name.clone(), zero)).collect());
+    for (plural, object) in objects {
+        let Some(strategy) = strategy::counted_as(plural).filter(|s| is_in_scope(*s, quota, object)) else {
+            continue;
         };
-    }
-    limitable(plural)
-        .iter()
-        .fold(Usage::new(), |used, what| with_one(what, used))
-}
-
-fn with_one(what: &str, mut used: Usage) -> Usage {
-    used.insert(what.to_owned(), Quantity::new(1, Format::DecimalSi));
-    used
-}
-
-fn usage_of_containers<'a>(containers: impl Iterator<Item = &'a Value> + Clone) -> Usage {
-    let mut used = Usage::new();
-    for (field, short) in [("requests", true), ("limits", false)] {
-        let amounts = containers
-            .clone()
-            .filter_map(|c| c.get("resources")?.get(field)?.as_object())
-            .flatten();
-        for (name, amount) in amounts.filter(|(k, _)| matches!(k.as_str(), "cpu" | "memory")) {
-            let Some(amount) = amount.as_str().and_then(|a| a.parse::<Quantity>().ok()) else {
-                continue;
-            };
-            for key in [Some(format!("{field}.{name}")), short.then(|| name.clone())]
-                .into_iter()
-                .flatten()
-            {
-                used.entry(key).and_modify(|u| *u = u.plus(amount)).or_insert(amount);
+        for (name, amount) in strategy.quota_usage(object).0 {
+            if limits.0.contains_key(&name) {
+                used.add(&name, amount);
             }
         }
     }
-    used
-}
-
-/// Whether an object is of a quota's scopes; only pods are of any.
-fn in_scope(quota: &Object, plural: &str, object: &Object) -> bool {
-    let mut scopes = meta::lookup(quota, "spec.scopes")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    let bounded = || {
-        meta::lookup(object, "spec.activeDeadlineSeconds")
-            .and_then(Value::as_i64)
-            .is_some_and(|seconds| seconds >= 0)
-    };
-    scopes.all(|scope| match scope {
-        _ if plural != "pods" => false,
-        "Terminating" => bounded(),
-        "NotTerminating" => !bounded(),
-        "BestEffort" => is_best_effort(object),
-        "NotBestEffort" => !is_best_effort(object),
-        _ => false,
-    })
-}
-
-/// Whether some container of `pod` leaves open how much of something it wants.
-fn is_best_effort(pod: &Object) -> bool {
-    containers(pod).any(|container| {
-        let resources = |field: &str| {
-            container
-                .get("resources")
-                .and_then(|r| r.get(field))
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
-        };
-        let named = ["cpu", "memory"].into_iter().chain(
-            resources("requests")
-                .chain(resources("limits"))
-                .map(|(name, _)| name.as_str()),
-        );
-        named.into_iter().any(|what| {
-            let asked = resources("requests")
-                .find(|(name, _)| *name == what)
-                .and_then(|(_, amount)| amount.as_str()?.parse::<Quantity>().ok());
-            asked.is_none_or(|amount| amount.value() == 0)
-        })
-    })
+    used.to_object()
 }

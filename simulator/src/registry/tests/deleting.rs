@@ -59,3 +59,31 @@ async fn the_delete_options_of_a_collection_are_those_of_all_in_it() {
     .await;
     assert_eq!(rig.done("GET", "ns/pods", Value::Null).await["items"], json!([]));
 }
+
+#[tokio::test]
+async fn an_extreme_grace_period_is_taken_as_it_is() {
+    let rig = Rig::new().await;
+    for (name, seconds) in [("a", i64::MAX), ("b", i64::MIN), ("c", -1)] {
+        let mut made = pod(name, &[json!({})]);
+        made["spec"]["nodeName"] = "n".into();
+        rig.done("POST", "ns/pods", made).await;
+        let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": seconds});
+        rig.done("DELETE", &format!("ns/pods/{name}"), options).await;
+        let code = rig.ask("GET", &format!("ns/pods/{name}"), Value::Null).await.0;
+        assert_eq!(code, if seconds > 0 { 200 } else { 404 });
+    }
+}
+
+#[tokio::test]
+async fn a_second_delete_with_a_shorter_period_counts_from_now() {
+    let rig = Rig::new().await;
+    let mut made = pod("a", &[json!({})]);
+    made["spec"]["nodeName"] = "n".into();
+    rig.done("POST", "ns/pods", made).await;
+    for (seconds, passed, end) in [(60, 0, "00:01:00"), (30, 10, "00:00:40"), (40, 0, "00:00:40")] {
+        rig.1.advance(std::time::Duration::from_secs(passed)).await;
+        let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": seconds});
+        let pod = rig.done("DELETE", "ns/pods/a", options).await;
+        assert_eq!(pod["metadata"]["deletionTimestamp"], format!("2016-03-01T{end}Z"));
+    }
+}

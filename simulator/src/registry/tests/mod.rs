@@ -1,9 +1,14 @@
 //! The registry asked as a client asks it, by method, path and body.
 
 mod admission;
+mod conflicts;
+mod creating;
 mod deleting;
+mod expiring;
+mod listing;
 mod newer_clients;
 mod profiles;
+mod unchanged;
 mod updating;
 mod watching;
 
@@ -19,10 +24,12 @@ use crate::{
     profile::Profile,
     rng::Rng,
     scheme::{Scheme, Syntax},
+    store::{Memory, Store},
+    watch::Hub,
 };
 
 /// A cluster with the namespace `ns`.
-pub(super) struct Rig(Registry);
+pub(super) struct Rig(Registry, Clock);
 
 impl Rig {
     pub(super) async fn new() -> Self {
@@ -30,6 +37,10 @@ impl Rig {
     }
 
     pub(super) async fn of(profile: Profile) -> Self {
+        Self::with_store(profile, |hub| Arc::new(Memory::new(hub))).await
+    }
+
+    pub(super) async fn with_store(profile: Profile, open: impl FnOnce(Arc<Hub>) -> Arc<dyn Store>) -> Self {
         let settings = Settings {
             profile,
             advertise_address: [10, 99, 0, 1].into(),
@@ -38,7 +49,8 @@ impl Rig {
             components: Vec::new(),
         };
         let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
-        let rig = Self(Registry::in_memory(settings, clock, Arc::new(Rng::seeded(7))));
+        let registry = Registry::with_store(settings, clock.clone(), Arc::new(Rng::seeded(7)), open);
+        let rig = Self(registry, clock);
         rig.0.bootstrap().await.unwrap();
         rig.done("POST", "namespaces", json!({"metadata": {"name": "ns"}}))
             .await;

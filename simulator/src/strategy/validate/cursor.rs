@@ -17,6 +17,13 @@ impl Errors {
     /// The most faults that are kept; later ones are left out.
     pub(crate) const MOST: usize = 10_000;
 
+    /// The errors that `check` finds.
+    pub(crate) fn of(check: impl FnOnce(&mut Self)) -> Vec<FieldError> {
+        let mut errors = Self::default();
+        check(&mut errors);
+        errors.0
+    }
+
     /// Adds a fault.
     pub(crate) fn push(&mut self, error: FieldError) {
         if self.0.len() < Self::MOST {
@@ -38,12 +45,6 @@ impl Errors {
 impl Extend<FieldError> for Errors {
     fn extend<I: IntoIterator<Item = FieldError>>(&mut self, errors: I) {
         errors.into_iter().for_each(|error| self.push(error));
-    }
-}
-
-impl From<Errors> for Vec<FieldError> {
-    fn from(errors: Errors) -> Self {
-        errors.0
     }
 }
 

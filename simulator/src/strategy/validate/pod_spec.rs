@@ -1,7 +1,7 @@
 //! Rules for the specification of a pod, for its template, and for the annotations by which pods are scheduled and named.
 
 use super::cursor::{Cursor, Errors};
-use super::{affinity, container, meta, name, volumes};
+use super::{affinity, container, metadata, name, volumes};
 
 /// Judges the pod specification at `at`.
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
@@ -10,7 +10,7 @@ pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
     at.at("restartPolicy")
         .require_one_of(&["Always", "OnFailure", "Never"], errors);
     at.at("dnsPolicy").require_one_of(&["ClusterFirst", "Default"], errors);
-    meta::labels(&at.at("nodeSelector"), errors);
+    metadata::labels(&at.at("nodeSelector"), errors);
     security(at, errors);
     let mut account = at.at("serviceAccountName");
     if account.text().is_empty() {
@@ -62,9 +62,9 @@ pub(crate) fn annotations(at: &Cursor, errors: &mut Errors) {
 
 /// Judges the template of a pod at `at`. Labels and annotations are reported without the metadata that they stand in.
 pub(crate) fn template(at: &Cursor, errors: &mut Errors) {
-    meta::labels(&at.at("metadata.labels").shown_as(at.path(), "labels"), errors);
+    metadata::labels(&at.at("metadata.labels").shown_as(at.path(), "labels"), errors);
     let notes = at.at("metadata.annotations").shown_as(at.path(), "annotations");
-    meta::annotations(&notes, errors);
+    metadata::annotations(&notes, errors);
     annotations(&notes, errors);
     validate(&at.at("spec"), errors);
 }

@@ -1,13 +1,13 @@
 //! Label selectors of controllers: whether they are well formed, and which labels they match.
 
 use super::cursor::{Cursor, Errors};
-use super::meta;
+use super::metadata;
 use crate::api::Object;
 use crate::api::labels::Selector;
 
 /// Judges the label selector at `at`, if there is one.
 pub(crate) fn validate(at: &Cursor, errors: &mut Errors) {
-    meta::labels(&at.at("matchLabels"), errors);
+    metadata::labels(&at.at("matchLabels"), errors);
     for requirement in at.at("matchExpressions").items() {
         requirement_is_sound(&requirement, &[], errors);
     }
@@ -35,7 +35,7 @@ pub(crate) fn requirement_is_sound(at: &Cursor, ordering: &[&str], errors: &mut 
         text => errors.push(operator.invalid(text, "not a valid selector operator")),
     }
     let key = at.at("key");
-    meta::label_key(&key, key.text(), errors);
+    metadata::label_key(&key, key.text(), errors);
 }
 
 /// Whether neither labels nor expressions are given.

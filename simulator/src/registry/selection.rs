@@ -7,7 +7,7 @@ use crate::{
     store::Record,
 };
 
-use super::{ListOptions, RequestInfo};
+use super::request::{ListOptions, RequestInfo};
 
 /// A label selector and a field selector, parsed, and the place they are asked of.
 pub(super) struct Selection {

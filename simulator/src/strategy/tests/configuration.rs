@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::*;
+use super::*;
 use super::{changed, created, lines, metadata};
 
 fn secret(kind: &str, data: Value) -> Vec<String> {
@@ -121,7 +121,11 @@ fn finalizers_are_named_where_they_are_finalized() {
     assert_eq!(created("Namespace", &new), [format!("spec.finalizers: {want}")]);
     let old = namespace(json!(["kubernetes"]));
     assert_eq!(
-        lines(&finalize(new.as_object().unwrap(), old.as_object().unwrap())),
+        lines(&validation::update_finalizers(
+            strategy("Namespace"),
+            new.as_object().unwrap(),
+            old.as_object().unwrap()
+        )),
         [format!("spec.finalizers[1]: {want}")]
     );
 }

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::*;
+use super::*;
 use super::{changed, container, created, lines, metadata, pod_spec};
 
 /// What is wrong with a pod whose specification is sound but for `change`.
@@ -221,5 +221,5 @@ fn a_host_name_in_an_annotation_is_a_label() {
 #[case(json!({"target": {"name": "n"}}), &[])]
 #[case(json!({"target": {"kind": "Pod"}}), &["target.kind: Unsupported value: \"Pod\": supported values: Node, <empty>", "target.name: Required value"])]
 fn a_binding(#[case] object: Value, #[case] want: &[&str]) {
-    assert_eq!(lines(&binding(object.as_object().unwrap())), want);
+    assert_eq!(lines(&binding::errors(object.as_object().unwrap())), want);
 }

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::*;
+use super::*;
 use super::{changed, container, lines, metadata, pod_spec, template};
 
 fn pod(change: Value) -> Value {

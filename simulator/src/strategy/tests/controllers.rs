@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::*;
+use super::*;
 use super::{changed, created, lines, metadata, template};
 
 const MISMATCH: &str =
@@ -224,7 +224,7 @@ fn counts_in_a_status_are_not_negative(#[case] kind: &str, #[case] status: Value
 #[test]
 fn a_scale_and_a_rollback() {
     assert!(
-        scale(
+        scale::errors(
             json!({"metadata": metadata(), "spec": {"replicas": 0}})
                 .as_object()
                 .unwrap()
@@ -232,16 +232,19 @@ fn a_scale_and_a_rollback() {
         .is_empty()
     );
     assert_eq!(
-        lines(&scale(
+        lines(&scale::errors(
             json!({"metadata": metadata(), "spec": {"replicas": -1}})
                 .as_object()
                 .unwrap()
         )),
         ["spec.replicas: Invalid value: -1: must be greater than or equal to 0"]
     );
-    assert!(rollback(json!({"name": "d", "rollbackTo": {"revision": 0}}).as_object().unwrap()).is_empty());
+    assert!(
+        deployment::rollback_errors(json!({"name": "d", "rollbackTo": {"revision": 0}}).as_object().unwrap())
+            .is_empty()
+    );
     assert_eq!(
-        lines(&rollback(
+        lines(&deployment::rollback_errors(
             json!({"updatedAnnotations": {"ok": ""}}).as_object().unwrap()
         )),
         ["name: Required value: name is required"]

@@ -11,7 +11,32 @@ mod volumes;
 
 use serde_json::{Value, json};
 
-use super::*;
+use crate::{
+    api::{FieldError, Object},
+    strategy::{
+        binding, deployment,
+        generic::{Generic, Strategy},
+        scale, table,
+        validation::{self, update_status as updated_status},
+    },
+};
+
+fn strategy(kind: &str) -> &'static dyn Strategy {
+    table::named(&kind.to_lowercase()).unwrap_or(&Generic)
+}
+
+fn create(kind: &str, group: &str, object: &Object) -> Vec<FieldError> {
+    let namespaced = !["Namespace", "Node", "PersistentVolume"].contains(&kind);
+    validation::create(strategy(kind), namespaced, group, object)
+}
+
+fn update(kind: &str, group: &str, new: &Object, old: &Object) -> Vec<FieldError> {
+    validation::update(strategy(kind), group, new, old)
+}
+
+fn update_status(kind: &str, _group: &str, new: &Object, old: &Object) -> Vec<FieldError> {
+    updated_status(strategy(kind), new, old)
+}
 
 /// `base` with `change` merged into it; null takes away.
 fn changed(base: Value, change: Value) -> Value {
@@ -71,8 +96,8 @@ fn judged(case: &Value) -> Vec<String> {
         "create" => create(kind, group, object("object")),
         "update" => update(kind, group, object("object"), object("old")),
         "status" => update_status(kind, group, object("object"), object("old")),
-        "scale" => scale(object("object")),
-        "rollback" => rollback(object("object")),
+        "scale" => scale::errors(object("object")),
+        "rollback" => deployment::rollback_errors(object("object")),
         other => panic!("no action {other}"),
     };
     lines(&errors)

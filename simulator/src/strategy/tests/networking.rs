@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::*;
+use super::*;
 use super::{changed, created, lines, metadata};
 
 fn service(change: Value) -> Value {

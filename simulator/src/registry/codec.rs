@@ -1,0 +1,197 @@
+//! Between bytes, trees and stored objects.
+
+use std::{ops::Range, sync::Arc};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    page::Page,
+    request::{RequestBody, RequestInfo},
+    state::{Registry, strategy_of},
+};
+use crate::{
+    api::{Object, Reason, Status, meta},
+    clock::stamp,
+    scheme::{FieldType, Resource, TypeRef},
+    store::{Draft, Pairs, Record},
+};
+
+/// The tree of an object's JSON.
+pub(super) fn parse(bytes: &[u8]) -> Result<Object, Status> {
+    serde_json::from_slice(bytes).map_err(|e| Status::internal(format!("a stored object does not parse: {e}")))
+}
+
+/// The tree of a stored object as v1.2 stores it: with the selfLink that its writer gave it in place of its own.
+pub(super) fn stored_tree(record: &Record) -> Result<Object, Status> {
+    let mut object = parse(record.bytes())?;
+    meta::set(&mut object, "selfLink", record.given_link());
+    Ok(object)
+}
+
+/// An object's bytes in canonical form.
+pub(super) fn encode(resource: &Resource, object: Object) -> Bytes {
+    resource.encode(&resource.canonical(object))
+}
+
+impl Registry {
+    /// Decodes a request's body as an object of `resource`.
+    pub(super) fn decode_body(&self, resource: &Resource, body: &RequestBody) -> Result<Object, Status> {
+        self.scheme()
+            .decode(resource, &body.bytes, body.syntax)
+            .map_err(|status| match status.reason {
+                Reason::InternalError => self.profile.panic(400, status.message),
+                _ => status,
+            })
+    }
+
+    /// Decodes the object of a request, and sets its defaults.
+    pub(super) fn decode(&self, request: &RequestInfo, body: &RequestBody) -> Result<Object, Status> {
+        let mut object = self.decode_body(&request.resource, body)?;
+        request.resource.default(&mut object);
+        Ok(object)
+    }
+
+    /// Decodes the tree of an object, and sets its defaults.
+    pub(super) fn decode_tree(&self, resource: &Resource, mut object: Object) -> Result<Object, Status> {
+        object.insert("kind".into(), resource.kind.clone().into());
+        object.insert("apiVersion".into(), resource.group_version().into());
+        let mut object = self.scheme().decode_value(resource, Value::Object(object))?;
+        resource.default(&mut object);
+        Ok(object)
+    }
+}
+
+/// The draft of `object`, which is of the storage version. An object that expires shows when.
+pub(super) fn draft(
+    resource: &Resource,
+    mut object: Object,
+    is_new: bool,
+    expiry: Option<Timestamp>,
+) -> Result<Draft, Status> {
+    let stored = resource.storage_version();
+    let hidden: String = match expiry {
+        // v1.2 stores the end of the object's previous life and shows that of the present one.
+        Some(_) => meta::text(&object, "metadata.deletionTimestamp").into(),
+        None => strategy_of(stored).hidden_state(is_new).into(),
+    };
+    if let Some(end) = expiry {
+        meta::set(&mut object, "deletionTimestamp", &stamp(end));
+    }
+    meta::set(&mut object, "resourceVersion", "0");
+    let given_link = meta::text(&object, "metadata.selfLink").into();
+    stored.set_self_link(&mut object);
+    let object = stored.canonical(object);
+    let labels = meta::lookup(&object, "metadata.labels").and_then(Value::as_object);
+    let labels: Pairs = labels
+        .into_iter()
+        .flatten()
+        .map(|(k, v)| (k.as_str().into(), v.as_str().unwrap_or_default().into()))
+        .collect();
+    let mut fields: Vec<_> = stored
+        .selectable()
+        .iter()
+        .map(|(label, path)| (label.as_str().into(), selectable(stored, &object, path).into()))
+        .collect();
+    fields.sort();
+    Draft::new(stored.encode(&object), given_link, labels, fields.into())
+        .map(|draft| draft.with_hidden(&hidden))
+        .ok_or_else(|| Status::internal("an object without metadata cannot be stored"))
+}
+
+/// The text of a selectable field; where it is absent, that of its type's zero.
+fn selectable(resource: &Resource, object: &Object, path: &str) -> String {
+    match meta::lookup(object, path) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Bool(flag)) => flag.to_string(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => {
+            let mut parts = path.split('.');
+            let field = parts.try_fold(resource.type_ref(), |at, part| Some(at.field(part)?.type_ref));
+            match field.map(TypeRef::field_type) {
+                Some(FieldType::Bool) => "false".to_owned(),
+                Some(FieldType::Int(_)) => "0".to_owned(),
+                _ => String::new(),
+            }
+        }
+    }
+}
+
+/// An encoded list, whose revision can be replaced.
+#[derive(Clone, Debug)]
+pub(super) struct EncodedList {
+    body: Bytes,
+    /// Where the digits of the revision are; empty without a revision.
+    revision: Range<usize>,
+}
+
+impl EncodedList {
+    /// The list of `records` at a revision, if it has one, and its place in a list that continues: their stored bytes side by side, without the kind and version of each.
+    pub(super) fn of(
+        request: &RequestInfo,
+        records: &[Arc<Record>],
+        revision: Option<u64>,
+        page: Option<&Page>,
+    ) -> Self {
+        let resource = &request.resource;
+        let skip = resource.head().len() + 1;
+        let items = records
+            .iter()
+            .map(|r| r.bytes_in(resource).get(skip..).unwrap_or_default());
+        let size: usize = items.clone().map(|i| i.len() + 2).sum();
+        let mut out = BytesMut::with_capacity(size + 256);
+        out.put_slice(
+            format!(
+                r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"selfLink":"{}""#,
+                resource.kind,
+                resource.group_version(),
+                resource.collection_path(request.namespace.as_deref()),
+            )
+            .as_bytes(),
+        );
+        let mut place = 0..0;
+        if let Some(revision) = revision {
+            out.put_slice(b",\"resourceVersion\":\"");
+            let start = out.len();
+            out.put_slice(revision.to_string().as_bytes());
+            place = start..out.len();
+            out.put_u8(b'"');
+        }
+        if let Some(page) = page {
+            out.put_slice(format!(r#","continue":"{}""#, page.token).as_bytes());
+            if let Some(remaining) = page.remaining {
+                out.put_slice(format!(r#","remainingItemCount":{remaining}"#).as_bytes());
+            }
+        }
+        out.put_u8(b'}');
+        if !records.is_empty() || !resource.strategy.omit_empty_items {
+            out.put_slice(b",\"items\":[");
+            for (n, item) in items.enumerate() {
+                out.put_slice(if n == 0 { b"{" } else { b",{" });
+                out.put_slice(item);
+            }
+            out.put_u8(b']');
+        }
+        out.put_u8(b'}');
+        Self {
+            body: out.freeze(),
+            revision: place,
+        }
+    }
+
+    /// The list as JSON.
+    pub(super) fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The same list at another revision.
+    pub(super) fn at(&self, revision: u64) -> Self {
+        let digits = revision.to_string();
+        let (head, tail) = (&self.body[..self.revision.start], &self.body[self.revision.end..]);
+        Self {
+            body: [head, digits.as_bytes(), tail].concat().into(),
+            revision: self.revision.start..self.revision.start + digits.len(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Errors of the registry.
+
+use super::request::RequestInfo;
+use crate::{
+    api::{FieldError, Object, Reason, Status, meta},
+    scheme::Resource,
+    store::StoreError,
+};
+
+impl From<StoreError> for Status {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Self::new(Reason::ServiceUnavailable, error.to_string()),
+            StoreError::Exists(_) | StoreError::Missing(_) | StoreError::Stale { .. } => {
+                Self::new(Reason::Conflict, error.to_string())
+            }
+        }
+    }
+}
+
+/// The group and resource that errors name: those of the version that the kind is stored in.
+fn error_resource(resource: &Resource) -> (&str, &str) {
+    let stored = resource.storage_version();
+    (
+        stored.strategy.error_group.as_deref().unwrap_or(&stored.group),
+        &stored.plural,
+    )
+}
+
+/// The group of the kind in errors.
+fn kind_group(resource: &Resource) -> &str {
+    resource.strategy.invalid_group.as_deref().unwrap_or(&resource.group)
+}
+
+/// The object of a request does not exist.
+pub(super) fn not_found(request: &RequestInfo) -> Status {
+    let (group, plural) = error_resource(&request.resource);
+    Status::not_found(group, plural, request.name())
+}
+
+/// An object of that name exists.
+pub(super) fn already_exists(resource: &Resource, name: &str) -> Status {
+    let (group, plural) = error_resource(resource);
+    Status::already_exists(group, plural, name)
+}
+
+/// No free name was generated.
+pub(super) fn generated_name_exists(resource: &Resource) -> Status {
+    Status::server_timeout(kind_group(resource), &resource.kind, "POST")
+}
+
+/// Another writer has changed the object.
+pub(super) fn conflict(request: &RequestInfo) -> Status {
+    let (group, plural) = error_resource(&request.resource);
+    let why = "the object has been modified; please apply your changes to the latest version and try again";
+    Status::conflict(group, plural, request.name(), why)
+}
+
+/// Fails with `errors`, if there are any.
+pub(super) fn require_valid(resource: &Resource, object: &Object, errors: &[FieldError]) -> Result<(), Status> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(
+        kind_group(resource),
+        &resource.kind,
+        meta::text(object, "metadata.name"),
+        errors,
+    ))
+}
+
+/// Requires the object to have the name of the request.
+pub(super) fn require_name(request: &RequestInfo, object: &Object) -> Result<(), Status> {
+    let (given, wanted) = (meta::text(object, "metadata.name"), request.name());
+    if given == wanted {
+        return Ok(());
+    }
+    if given.is_empty() && !request.resource.namespaced {
+        return Err(Status::bad_request("Name parameter required."));
+    }
+    Err(Status::bad_request(format!(
+        "the name of the object ({given}) does not match the name on the URL ({wanted})"
+    )))
+}
+
+/// Requires the object to have the namespace of the request, or none. Objects of cluster-wide kinds may have any.
+pub(super) fn require_namespace(request: &RequestInfo, object: &Object) -> Result<(), Status> {
+    let (given, wanted) = (meta::text(object, "metadata.namespace"), request.namespace());
+    if !request.resource.namespaced || given.is_empty() || given == wanted {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "the namespace of the object ({given}) does not match the namespace on the request ({wanted})"
+    )))
+}

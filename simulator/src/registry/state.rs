@@ -1,0 +1,128 @@
+//! The registry and what it is set up with.
+
+use std::{net::Ipv4Addr, sync::Arc};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+
+use super::{expiry::Expiry, list_cache::ListCache};
+use crate::{
+    api::Status,
+    clock::Clock,
+    profile::Profile,
+    rng::Rng,
+    scheme::{Resource, Scheme},
+    store::{Memory, Store},
+    strategy::{self, Cidr, Component, Context, ResourceName, Strategy, allocation::Allocator},
+    watch::{HistoryLimits, Hub},
+};
+
+/// Settings of a cluster.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Behaviour profile.
+    pub profile: Profile,
+    /// Address of the API server in its endpoints.
+    pub advertise_address: Ipv4Addr,
+    /// Port of the API server in its endpoints.
+    pub secure_port: u16,
+    /// Range of service addresses; the first is the API server's.
+    pub service_range: Cidr,
+    /// Components of the control plane.
+    pub components: Vec<Component>,
+}
+
+/// The objects of every kind, and the verbs over them.
+pub struct Registry {
+    pub(super) settings: Settings,
+    pub(super) profile: Profile,
+    pub(super) clock: Clock,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) context: Context,
+    pub(super) list_cache: ListCache,
+    pub(super) expiry: Arc<Expiry>,
+    pub(super) scheme: ArcSwap<Scheme>,
+    /// Held while kinds are added or removed.
+    pub(super) changing_kinds: Mutex<()>,
+}
+
+impl Registry {
+    /// An empty registry that keeps its objects in memory. Needs a running tokio runtime.
+    pub fn in_memory(settings: Settings, clock: Clock, rng: Arc<Rng>) -> Self {
+        Self::with_store(settings, clock, rng, |hub| Arc::new(Memory::new(hub)))
+    }
+
+    /// A registry whose objects are in the store that `open` opens, which reports its changes to the hub.
+    pub(super) fn with_store(
+        settings: Settings,
+        clock: Clock,
+        rng: Arc<Rng>,
+        open: impl FnOnce(Arc<Hub>) -> Arc<dyn Store>,
+    ) -> Self {
+        let profile = settings.profile;
+        let scheme = Scheme::builtin();
+        let hub = Hub::start(history_limits(profile, &scheme), clock.activity());
+        let store = open(hub.clone());
+        Self {
+            profile,
+            context: Context {
+                rng: rng.clone(),
+                allocator: Allocator::new(settings.service_range, profile, rng),
+                components: settings.components.clone(),
+            },
+            expiry: Expiry::start(store.clone(), clock.clone()),
+            settings,
+            clock,
+            store,
+            hub,
+            list_cache: ListCache::default(),
+            scheme: ArcSwap::from(scheme),
+            changing_kinds: Mutex::default(),
+        }
+    }
+
+    /// The kinds that are served at the moment.
+    pub fn scheme(&self) -> Arc<Scheme> {
+        self.scheme.load_full()
+    }
+
+    /// Behaviour profile.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// A client error that Kubernetes v1.2 reports as 500; `documented` is its code under the documented profile.
+    pub(super) fn client_error(&self, documented: u16, text: impl Into<String>) -> Status {
+        self.profile.client_error(documented, text)
+    }
+
+    /// The resource of a name that a strategy refers to.
+    pub(super) fn named(&self, name: ResourceName) -> Result<Arc<Resource>, Status> {
+        let scheme = self.scheme();
+        let found = scheme.resource(name.group, name.version, name.plural).cloned();
+        found.ok_or_else(Status::no_such_path)
+    }
+
+    /// A kind that a body is of.
+    pub(super) fn body_kind(&self, (group_version, kind): (&str, &str)) -> Result<Arc<Resource>, Status> {
+        let scheme = self.scheme();
+        scheme
+            .kind(group_version, kind)
+            .cloned()
+            .ok_or_else(Status::no_such_path)
+    }
+}
+
+/// The strategy of the kind that `resource` is a version of.
+pub(super) fn strategy_of(resource: &Resource) -> &'static dyn Strategy {
+    strategy::of(resource.storage_version())
+}
+
+fn history_limits(profile: Profile, scheme: &Scheme) -> HistoryLimits {
+    let mut limits = HistoryLimits::new(profile.history(None));
+    for resource in scheme.resources() {
+        limits.set(resource.stored_as(), profile.history(resource.strategy.history));
+    }
+    limits
+}

@@ -1,0 +1,121 @@
+//! Writers that come between the reading and the writing of another.
+
+use std::sync::Arc;
+
+use futures::{FutureExt, future::BoxFuture};
+use parking_lot::Mutex;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{Profile, Rig};
+use crate::{
+    api::GroupResource,
+    store::{Change, Draft, Expected, Key, Listing, Memory, Record, Store, StoreError, Write},
+    watch::Hub,
+};
+
+/// A store that makes another writer's change right before the next commit to an object.
+struct Interleaved {
+    store: Memory,
+    /// The object, and what the other writer makes of its JSON.
+    change: Mutex<Option<Interleave>>,
+}
+
+type Interleave = (&'static str, fn(&mut Value));
+
+impl Store for Interleaved {
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>> {
+        self.store.get(key)
+    }
+
+    fn list<'a>(
+        &'a self,
+        resource: &'a GroupResource,
+        namespace: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
+        self.store.list(resource, namespace)
+    }
+
+    fn commit<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Expected,
+        write: Write,
+    ) -> BoxFuture<'a, Result<Change, StoreError>> {
+        let mut pending = self.change.lock();
+        let change = match *pending {
+            Some((name, change)) if *name == *key.name => pending.take().map(|_| change),
+            _ => None,
+        };
+        drop(pending);
+        async move {
+            if let Some(change) = change {
+                let old = self.store.get(key).await?.unwrap();
+                let mut object: Value = serde_json::from_slice(old.bytes()).unwrap();
+                change(&mut object);
+                object["metadata"]["resourceVersion"] = "0".into();
+                let draft = Draft::new(
+                    object.to_string(),
+                    old.given_link().into(),
+                    old.labels().clone(),
+                    old.fields().clone(),
+                );
+                let (expected, write) = (Expected::At(old.revision()), Write::Put(draft.unwrap()));
+                self.store.commit(key, expected, write).await?;
+            }
+            self.store.commit(key, expected, write).await
+        }
+        .boxed()
+    }
+}
+
+/// A cluster in whose store `change` is made right before the next commit to the object `a`, once that is armed.
+async fn rig(profile: Profile) -> (Rig, Arc<Interleaved>) {
+    let kept = Arc::new(Mutex::new(None));
+    let keep = kept.clone();
+    let open = move |hub: Arc<Hub>| {
+        let store = Arc::new(Interleaved {
+            store: Memory::new(hub),
+            change: Mutex::default(),
+        });
+        *keep.lock() = Some(store.clone());
+        store as Arc<dyn Store>
+    };
+    let rig = Rig::with_store(profile, open).await;
+    let store = kept.lock().take().unwrap();
+    (rig, store)
+}
+
+#[tokio::test]
+async fn of_two_scales_at_one_version_one_is_a_conflict() {
+    let (rig, store) = rig(Profile::Kubernetes12).await;
+    let template = json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}});
+    let controller = json!({"metadata": {"name": "a"}, "spec": {"replicas": 1, "template": template}});
+    rig.done("POST", "ns/replicationcontrollers", controller).await;
+    let path = "ns/replicationcontrollers/a/scale";
+    let mut scale = rig.done("GET", path, Value::Null).await;
+    scale["spec"]["replicas"] = 2.into();
+    *store.change.lock() = Some(("a", |object| object["spec"]["replicas"] = 3.into()));
+    assert_eq!(rig.ask("PUT", path, scale).await.0, 409);
+    assert_eq!(rig.done("GET", path, Value::Null).await["spec"]["replicas"], 3);
+}
+
+#[rstest]
+#[case::another_field(|object: &mut Value| object["data"]["b"] = "2".into(), 200, json!({"a": "2", "b": "2"}))]
+#[case::the_same_value(|object: &mut Value| object["data"]["a"] = "2".into(), 200, json!({"a": "2", "b": "1"}))]
+#[case::another_value(|object: &mut Value| object["data"]["a"] = "3".into(), 409, json!({"a": "3", "b": "1"}))]
+#[tokio::test]
+async fn a_patch_is_made_anew_unless_it_overlaps(
+    #[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile,
+    #[case] change: fn(&mut Value),
+    #[case] code: u16,
+    #[case] data: Value,
+) {
+    let (rig, store) = rig(profile).await;
+    let map = json!({"metadata": {"name": "a"}, "data": {"a": "1", "b": "1"}});
+    rig.done("POST", "ns/configmaps", map).await;
+    *store.change.lock() = Some(("a", change));
+    let patch = json!({"data": {"a": "2"}});
+    assert_eq!(rig.ask("PATCH", "ns/configmaps/a", patch).await.0, code);
+    assert_eq!(rig.done("GET", "ns/configmaps/a", Value::Null).await["data"], data);
+}

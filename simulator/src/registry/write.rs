@@ -1,0 +1,125 @@
+//! Writing to the store.
+//!
+//! - A change is made to the very revision that it was computed from. What does not change anything is not written.
+//! - An object that expires lives on from each write.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{
+    codec::{draft, stored_tree},
+    errors::{already_exists, conflict, not_found},
+    request::RequestInfo,
+    state::{Registry, strategy_of},
+};
+use crate::{
+    api::{Object, Status, meta},
+    scheme::Resource,
+    store::{Expected, Key, Record, StoreError, Write},
+    strategy::validate::name,
+};
+
+/// How often a change is computed anew when other writers come first.
+pub(super) const TRIES: usize = 100;
+
+impl Registry {
+    /// The key of the object of a request.
+    pub(super) fn key(&self, request: &RequestInfo) -> Result<Key, Status> {
+        let name = request.name.as_deref().ok_or_else(Status::no_such_path)?;
+        name::path_segment(name).map_err(|why| Status::bad_request(format!("Name parameter invalid: {why}.")))?;
+        Ok(Key::new(request.resource.stored_as(), request.namespace(), name))
+    }
+
+    /// The record of a request.
+    pub(crate) async fn record(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
+        let key = self.key(request)?;
+        self.store.get(&key).await?.ok_or_else(|| not_found(request))
+    }
+
+    /// When an object that is written now expires.
+    fn expiry_of(&self, resource: &Resource) -> Option<Timestamp> {
+        let life = strategy_of(resource).time_to_live()?;
+        Some(self.clock.now().saturating_add(life).unwrap_or(Timestamp::MAX))
+    }
+
+    /// Stores a new object, which is of the storage version.
+    pub(super) async fn insert(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
+        let name = meta::text(&object, "metadata.name").to_owned();
+        let key = self.key(&request.with_name(&name))?;
+        let expiry = self.expiry_of(&request.resource);
+        let draft = draft(&request.resource, object, true, expiry)?;
+        match self.store.commit(&key, Expected::Absent, Write::Put(draft)).await {
+            Ok(change) => {
+                let record = change
+                    .after
+                    .ok_or_else(|| Status::internal("a created object was not stored"))?;
+                self.expiry.schedule(&record, expiry);
+                Ok(record)
+            }
+            Err(StoreError::Exists(_)) => Err(already_exists(&request.resource, &name)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Stores `new` in place of `old` unless they are the same; `None` if `old` is no longer there.
+    pub(super) async fn write(
+        &self,
+        request: &RequestInfo,
+        new: Object,
+        old: &Arc<Record>,
+    ) -> Result<Option<Arc<Record>>, Status> {
+        let resource = &request.resource;
+        let expiry = self.expiry_of(resource);
+        let draft = match expiry {
+            None => draft(resource, new, false, None)?,
+            Some(_) => {
+                let shown = meta::text(&new, "metadata.deletionTimestamp").parse().ok();
+                let unchanged = draft(resource, new.clone(), false, shown)?;
+                if old.is_same_as(&unchanged) {
+                    return Ok(Some(old.clone()));
+                }
+                let draft = draft(resource, new, false, expiry)?;
+                if self.profile.has_event_watch_bug() {
+                    draft.present_as_modified()
+                } else {
+                    draft
+                }
+            }
+        };
+        if expiry.is_none() && old.is_same_as(&draft) {
+            return Ok(Some(old.clone()));
+        }
+        match self
+            .store
+            .commit(old.key(), Expected::At(old.revision()), Write::Put(draft))
+            .await
+        {
+            Ok(change) => {
+                if let Some(record) = &change.after {
+                    self.expiry.schedule(record, expiry);
+                }
+                Ok(change.after)
+            }
+            Err(StoreError::Stale { .. } | StoreError::Missing(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Changes the object of a request by `change`, which is computed anew when other writers come first.
+    pub(super) async fn modify(
+        &self,
+        request: &RequestInfo,
+        mut change: impl FnMut(&mut Object) -> Result<(), Status>,
+    ) -> Result<Arc<Record>, Status> {
+        for _ in 0..TRIES {
+            let old = self.record(request).await?;
+            let mut object = stored_tree(&old)?;
+            change(&mut object)?;
+            if let Some(record) = self.write(request, object, &old).await? {
+                return Ok(record);
+            }
+        }
+        Err(conflict(request))
+    }
+}
