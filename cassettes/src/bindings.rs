@@ -1,4 +1,4 @@
-//! Volatile values: a recorded one stands for one live one.
+//! Bindings of volatile values: each recorded value is bound to one live value.
 //!
 //! Promises: a binding is one to one for as long as the session goes; the versions of objects keep their order,
 //! strictly, those of lists keep it too; an object was always created when it was first said to be.
@@ -34,7 +34,7 @@ impl Kind {
 /// Above this a version that was never bound is no version of this session, but one that was made up.
 const MADE_UP: u128 = 10_000_000;
 
-/// What recorded values stand for, learned as a session goes.
+/// The live values that recorded ones are bound to, learned as a session goes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bindings {
     forward: HashMap<(Kind, String), String>,
@@ -51,7 +51,7 @@ impl Bindings {
     /// Binds a pair, or says how it is at odds with what was bound before.
     ///
     /// # Errors
-    /// If either value stands for another already.
+    /// If either value is bound to another already.
     pub(crate) fn bind(&mut self, kind: Kind, recorded: &str, live: &str) -> Result<(), String> {
         let there = (kind, recorded.to_owned());
         let here = (kind, live.to_owned());
@@ -77,12 +77,12 @@ impl Bindings {
         }
     }
 
-    /// What a recorded value stands for.
+    /// The live value that a recorded one is bound to.
     pub(crate) fn live(&self, kind: Kind, recorded: &str) -> Option<&str> {
         self.forward.get(&(kind, recorded.to_owned())).map(String::as_str)
     }
 
-    /// Holds a version to those seen before: an object's stands for one live version, a list's only keeps the order.
+    /// Holds a version to those seen before: an object's is bound to one live version, a list's only keeps the order.
     ///
     /// # Errors
     /// If it is at odds with an earlier one.

@@ -62,7 +62,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares two values that stand at `path`.
+    /// Compares two values at `path`.
     pub(crate) fn values(&mut self, path: &str, recorded: &Value, live: &Value) {
         self.at(path, recorded, live, None);
     }
@@ -283,7 +283,7 @@ fn comes_in_any_order(there: &[&Value], here: &[&Value]) -> bool {
     there.iter().chain(here).all(metadata) && there.iter().any(free)
 }
 
-/// Where an object stands in a list whose order means nothing.
+/// The position of an object in a list whose order has no meaning.
 pub(crate) fn place(item: &Value) -> (String, String, String) {
     let field = |key: &str| item.pointer(&format!("/metadata/{key}")).and_then(Value::as_str);
     let name = field("name").unwrap_or_default().to_owned();

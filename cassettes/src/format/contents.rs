@@ -3,7 +3,7 @@
 use crate::interaction::terminal::line;
 use crate::interaction::{Cassette, Data, Interaction, Outcome, Payload, to_millis};
 
-/// What stands in a cassette: its header, then a line for each interaction.
+/// The header of a cassette, then a line for each interaction.
 pub(crate) fn contents(cassette: &Cassette) -> String {
     let header = &cassette.header;
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! How a JSON text is laid out, so that its structure can be kept and its bytes be had again.
+//! How a JSON text is laid out, so that its structure can be kept and its bytes restored.
 //!
 //! Promise: [`Layout::of`] names a layout only if the tree written in it is the very text.
 //! Source: the encoders of Go, Python and serde, which differ in space, escapes and the last line break.

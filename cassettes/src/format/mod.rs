@@ -1,6 +1,6 @@
 //! Format v1: a YAML stream, a header and then a document for each interaction, appended as they happen.
 //!
-//! Promises: the bytes of every body are had again exactly; JSON is kept as structure, other text as a literal block,
+//! Promises: the bytes of every body are restored exactly; JSON is kept as structure, other text as a literal block,
 //! the rest as base64; a frame of a stream is in the file as soon as it is appended, and a file whose end is missing
 //! lacks at most the answer that was being written and the frames that had not been appended; every version that was
 //! ever released stays readable, and a newer one is refused with the version of the program that reads it.

@@ -113,7 +113,7 @@ fn intact(text: &str) -> Option<&str> {
         .into_iter()
         .find_map(|key| Some(lines.find(key)? + key.len()))?;
     let frames = lines.get(marker..)?;
-    // Nothing inside a frame stands at this indentation, so this can only be the end of one.
+    // Nothing inside a frame has this indentation, so this is the end of one.
     let end = match frames.rfind("\n    at_ms: ") {
         Some(at) => marker + at + 1 + frames.get(at + 1..)?.find('\n')? + 1,
         None => marker,
@@ -121,7 +121,7 @@ fn intact(text: &str) -> Option<&str> {
     lines.get(..end)
 }
 
-/// A document as it stands in the file.
+/// The text of a document in the file.
 struct Chunk {
     text: String,
     /// The line before its first.
@@ -130,7 +130,7 @@ struct Chunk {
     ended: bool,
 }
 
-/// Splits a stream at its markers, which never stand at the margin within a document.
+/// Splits a stream at its markers, which are never at the margin within a document.
 struct Documents<R> {
     reader: R,
     line: usize,

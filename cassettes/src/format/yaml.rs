@@ -181,7 +181,7 @@ fn scalar(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a string can stand without quotes and every YAML reader takes it for that string.
+/// Whether a string needs no quotes: every YAML reader takes it for that string.
 fn is_plain(text: &str) -> bool {
     const WORDS: [&str; 11] = [
         "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",

@@ -61,7 +61,7 @@ fn both(form: &LazyLock<Option<Regex>>, one: &str, two: &str) -> bool {
         .is_some_and(|form| form.is_match(one) && form.is_match(two))
 }
 
-/// Where placeholders stand in a text, plain or, as in the data of a Secret in YAML, as base64.
+/// The places of placeholders in a text, plain or, as in the data of a Secret in YAML, as base64.
 fn secrets(text: &str) -> Vec<Range<usize>> {
     let base64 = BASE64.as_ref().into_iter().flat_map(|form| form.find_iter(text));
     let mut found: Vec<Range<usize>> = base64
@@ -73,7 +73,7 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// What stands in a live text where placeholders stand in the recorded one.
+/// The parts of a live text at the places of the placeholders in the recorded one.
 fn captured(recorded: &str, live: &str, ranges: &[Range<usize>]) -> Option<Vec<(String, String)>> {
     let mut form = String::from("(?s)^");
     let mut end = 0;
@@ -94,7 +94,7 @@ fn captured(recorded: &str, live: &str, ranges: &[Range<usize>]) -> Option<Vec<(
     ranges.iter().enumerate().map(pair).collect()
 }
 
-/// A secret stands in a URL or a form with percent escapes, and elsewhere without: it is the same.
+/// The secret without percent escapes, which it has in a URL or a form.
 fn decoded(secret: &str) -> String {
     match secret.contains('%') {
         true => url::form_urlencoded::parse(format!("v={secret}").as_bytes())

@@ -151,7 +151,7 @@ impl Recording {
         }
     }
 
-    /// Whether what has come is all, and a client that knows the length will take it for the end.
+    /// Whether the body is complete for a client that knows its length.
     fn is_all(&self) -> bool {
         self.inner.is_end_stream()
     }

@@ -1,4 +1,4 @@
-//! One interaction on its way into the cassette.
+//! An interaction that is being recorded.
 
 use super::body::Sent;
 use crate::format::{CassetteWriter, End, FormatError, Opening};
@@ -58,12 +58,12 @@ impl Log {
     }
 }
 
-/// How far an interaction has come.
+/// Progress of an interaction.
 #[derive(Debug)]
 enum Stage {
     /// There is no answer yet.
     Asked,
-    /// The head has come.
+    /// The head of the response was received.
     Head(Answer),
     /// It is in the cassette and open there, as frames, pieces or messages.
     Open(Box<Open>),
@@ -84,7 +84,7 @@ struct Open {
     conversation: Conversation,
 }
 
-/// One interaction on its way into the cassette.
+/// An interaction that is being recorded.
 #[derive(Debug)]
 pub(super) struct Entry {
     log: Arc<Log>,
@@ -114,7 +114,7 @@ impl Entry {
         }
     }
 
-    /// Writes the beginning of its document, while the server thinks. There must be no more of the request to come.
+    /// Writes the beginning of its document before there is a response. The request must be complete.
     pub(super) fn prepare(&mut self) {
         self.opening = Some(self.written());
     }
@@ -133,7 +133,7 @@ impl Entry {
         self.stage = Stage::Done;
     }
 
-    /// The head of the answer has come.
+    /// The head of the response was received.
     pub(super) fn head(&mut self, response: &Response<Incoming>) {
         self.wait = self.elapsed();
         self.stage = Stage::Head(Answer {
@@ -150,7 +150,7 @@ impl Entry {
             && self.asked.asks_for_stream()
     }
 
-    /// The whole of the answer has come.
+    /// The whole response was received.
     pub(super) fn whole(&mut self, body: Bytes, cut: Option<&str>) {
         let Stage::Head(answer) = std::mem::replace(&mut self.stage, Stage::Done) else {
             return;
@@ -263,7 +263,7 @@ impl Entry {
             .is_some_and(|protocol| protocol.eq_ignore_ascii_case("websocket"))
     }
 
-    /// A message of an upgraded connection has come.
+    /// A message of an upgraded connection was received.
     pub(super) fn message(&mut self, message: &Message) {
         if let Stage::Open(open) = &mut self.stage {
             for message in open.conversation.push(&self.log.redactor, message) {
@@ -318,7 +318,7 @@ impl Entry {
         log.note(log.writer.end(self.id, &End { took, cut }));
     }
 
-    /// Nobody waits for it any more.
+    /// The client went away.
     fn abandoned(&mut self) {
         match self.stage {
             Stage::Asked => {
@@ -354,9 +354,8 @@ impl Entry {
     }
 }
 
-/// Nobody waits for it any more, wherever it stands.
 impl Drop for Entry {
-    /// A client that goes away before the answer drops the exchange where it stands.
+    /// A client that goes away before the response drops the exchange at any stage.
     fn drop(&mut self) {
         self.abandoned();
     }

@@ -254,7 +254,7 @@ impl Exchange for Proxy {
         let mut entry = Entry::new(self.log.clone(), id, asked, sent, started, begun);
         let request = self.client.send(Request::from_parts(parts, body));
         let response = match bare {
-            // The beginning of the document is written while the server thinks, not while the client waits.
+            // The beginning of the document is written while the server works, not while the client waits.
             true => futures::join!(request, prepare(&mut entry)).0,
             false => request.await,
         };
@@ -285,7 +285,7 @@ async fn prepare(entry: &mut Entry) {
     entry.prepare();
 }
 
-/// Offers the server only codings that can be recorded as what they stand for.
+/// Offers the server only content codings that can be decoded.
 fn readable(headers: &mut HeaderMap) {
     headers.remove(SEC_WEBSOCKET_EXTENSIONS);
     let known = |offer: &&str| {

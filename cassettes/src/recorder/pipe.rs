@@ -25,7 +25,7 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// Hands an entry that is open, and what has come of its body, to a thread of its own.
+    /// Hands an open entry, and the pieces received so far, to a thread of its own.
     pub(super) fn new(mut entry: Entry, begun: Vec<Bytes>, tasks: &Tasks) -> Self {
         let (sender, mut pieces) = unbounded_channel::<Piece>();
         tasks.spawn_blocking(move || {
@@ -38,7 +38,7 @@ impl Pipe {
                     break;
                 }
             }
-            // Unless it was ended, the entry notes here that nobody wanted the rest.
+            // Unless it was ended, the entry notes here that the client went away.
             drop(entry);
         });
         Self {

@@ -28,7 +28,7 @@ pub(super) async fn relay(near: OnUpgrade, far: OnUpgrade, entry: Entry) {
     entry.lock().end(cut.as_deref());
 }
 
-/// Passes one direction on; what has come is recorded before it goes on.
+/// Passes one direction on; bytes are recorded before they are passed on.
 async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -62,7 +62,7 @@ async fn pass(
             data: Data::Close(None),
         });
     }
-    // Who cannot be heard any more must not be waited for; it may have gone already.
+    // The other side may be closed already.
     let _ = to.shutdown().await;
     cut
 }

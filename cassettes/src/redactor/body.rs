@@ -37,7 +37,7 @@ pub(crate) struct BodyRedactor {
 
 #[derive(Debug)]
 enum Form {
-    /// Nothing but space has come.
+    /// Only white space was received.
     Unknown(Vec<u8>),
     /// Nothing is secret.
     Off,

@@ -68,7 +68,7 @@ pub(super) struct Json {
     structure: Structure,
     next: Next,
     token: Token,
-    /// What has come of the token.
+    /// The part of the token that was received.
     begun: Vec<u8>,
     held: Vec<u8>,
     deferred: Vec<Deferred>,

@@ -1,4 +1,4 @@
-//! The secrets that were seen, their numbers, and where else they stand.
+//! The secrets that were seen, their numbers, and the search for them.
 //!
 //! Promises: one pass over a text finds every known secret in every spelling; learning a secret costs no more than the
 //! logarithm of how many there are, so that a list of thousands is learned while it passes.
@@ -175,7 +175,7 @@ impl Known {
         self.needles.iter().filter_map(begins).max().unwrap_or_default()
     }
 
-    /// Where needles stand; at most one of them if any will do.
+    /// The places of needles; at most one if `any` is set.
     fn find(&mut self, bytes: &[u8], any: bool) -> Vec<(Range<usize>, usize)> {
         self.settle();
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();

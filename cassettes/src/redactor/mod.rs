@@ -61,7 +61,7 @@ impl Redactor {
         self.rules.is_none()
     }
 
-    /// What the header of a cassette says of the rules.
+    /// The names of the rules for the header of a cassette.
     pub(crate) fn describe(&self) -> Vec<String> {
         self.rules.describe()
     }
@@ -175,7 +175,7 @@ impl Redactor {
     }
 }
 
-/// Takes the secrets out of a cassette that exists, wherever they stand, and says by which rules.
+/// Takes the secrets out of a cassette, and names the rules in its header.
 pub(crate) fn scrub(cassette: &mut Cassette, rules: Redaction) {
     let redactor = Redactor::new(rules);
     if redactor.is_off() {

@@ -4,7 +4,7 @@
 //! `authToken` are one name. What is deliberately kept: values of names that say where a secret is or how it is used
 //! (`secretName`, `tokenExpirationSeconds`, `password_file`), booleans and counts.
 
-/// Words that make a name secret wherever they stand in it.
+/// Words that make a name secret anywhere in it.
 const WORDS: [&str; 10] = [
     "token",
     "secret",
@@ -87,7 +87,7 @@ const KEPT: [&str; 32] = [
 /// Names that are too short or too common to be secret in running text.
 const NOT_IN_TEXT: [&str; 4] = ["code", "sig", "auth", "signature"];
 
-/// What a name says of its value.
+/// Class of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameClass {
     /// Nothing.
@@ -98,7 +98,7 @@ pub(super) enum NameClass {
     Reference,
 }
 
-/// What a name says of its value.
+/// The class of a name.
 pub(super) fn class(name: &str) -> NameClass {
     if name.len() < 3 || matches!(name, "PWD" | "OLDPWD") {
         return NameClass::Plain;

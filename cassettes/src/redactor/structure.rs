@@ -1,4 +1,4 @@
-//! The path in a JSON or YAML document, and what it says of the values there.
+//! The path in a JSON or YAML document, and whether the values there are secret.
 //!
 //! The reader of a document reports keys, values and the bounds of objects and lists as they come; each text gets a
 //! [`Verdict`] at once. What cannot be decided yet (the data of an object whose kind comes later) is deferred under an
@@ -48,7 +48,7 @@ const SCHEMAS: [&str; 7] = [
     "securitySchemes",
 ];
 
-/// What the place of a value says of it.
+/// Whether a value is secret by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing: if it is a text, it is searched.

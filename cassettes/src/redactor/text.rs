@@ -68,7 +68,7 @@ static COMPILED: LazyLock<Vec<Regex>> =
 static MARKED: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(MARKS).ok());
 
-/// What a redactor knows.
+/// The rules, and the secrets that were seen.
 pub(super) struct Knowledge<'a> {
     pub(super) rules: &'a Arc<Redaction>,
     pub(super) known: &'a mut Known,

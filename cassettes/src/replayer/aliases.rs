@@ -1,4 +1,4 @@
-//! What clients made up anew: each recorded value stands for one live one.
+//! Values that clients make up anew: each recorded value is bound to one live value.
 
 use crate::interaction::number;
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ impl Aliases {
         pairs.iter().enumerate().all(fits)
     }
 
-    /// Whether a live value stands, or could stand, for a recorded one. The placeholder 0 is that of all secrets that
+    /// Whether a live value is bound, or can be bound, to a recorded one. The placeholder 0 is that of all secrets that
     /// were too many to tell apart.
     pub(super) fn stands_for(&self, recorded: &str, live: &str) -> bool {
         match (self.to_live.get(recorded), self.to_recorded.get(live)) {

@@ -81,7 +81,7 @@ impl Streaming {
         let Payload::Stream(frames) = &answer.payload else {
             return None;
         };
-        // A watch that is opened once more tells nothing twice.
+        // A watch that is opened once more repeats no event.
         let frame = frames
             .get(self.next)
             .filter(|_| !(self.taken.again && interaction.request.asks_for_stream()));
@@ -95,7 +95,7 @@ impl Streaming {
         let left = answer.cut.as_deref() == Some(LEFT);
         match interaction.took {
             Some(took) if !left => self.pace.due(took).await,
-            // The recording stopped first, or the client left: nobody knows when it would have ended.
+            // The recording stopped first, or the client left: the end of the stream is unknown.
             _ if !self.pace.is_instant() => std::future::pending::<()>().await,
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Where a session stands: which interactions have been replayed, and which comes next for a request.
+//! Progress of a session: which interactions have been replayed, and which is next for a request.
 
 use super::Speed;
 use super::aliases::Aliases;
@@ -20,7 +20,7 @@ const MISSES: usize = 1000;
 const NEAREST: usize = 3;
 const DIFFERENCES: usize = 4;
 
-/// The interactions of a session and how far it has come.
+/// The interactions of a session, and its progress.
 pub(super) struct Script {
     interactions: Vec<Arc<Interaction>>,
     asks: Vec<Ask>,
@@ -291,7 +291,7 @@ impl Script {
     }
 }
 
-/// Whether two credentials of a request are the same, or one was redacted and the other can stand for it.
+/// Whether two credentials of a request are the same, or one was redacted and can be bound to the other.
 fn redacted(recorded: &str, live: &str, aliases: &Aliases) -> bool {
     let secret = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
     let scheme = |text: &str| {

@@ -1,4 +1,4 @@
-//! Upgraded connections: what the server said, after what it had heard.
+//! Upgraded connections: each message of the server is sent after the client's messages that came before it.
 
 use super::answer::live;
 use super::script::{Pace, Script, Taken};

@@ -22,7 +22,7 @@ pub struct Client {
     pool: Pool<HttpsConnector<HttpConnector>, Body>,
     scheme: Scheme,
     authority: Authority,
-    /// The path of the server's URL, which stands before every request's.
+    /// The path of the server's URL, a prefix of every request's path.
     prefix: String,
     authorization: Option<HeaderValue>,
 }

@@ -166,7 +166,7 @@ impl Player {
         got
     }
 
-    /// Says what the client said, each message after what it had heard before, and hears as much as it heard.
+    /// Sends the client's messages, each after the server's messages before it, and receives as many as were recorded.
     async fn talk(&self, mut got: Got, response: Response<Incoming>, recorded: Vec<Message>) -> Got {
         let begun = Instant::now();
         let upgraded = match hyper::upgrade::on(response).await {

@@ -90,11 +90,9 @@ fn open_at_end(bytes: &[u8]) -> Open {
                     return if names_next { Open::Name } else { Open::Text };
                 }
             }
-            other if names_next && !other.is_ascii_whitespace() => {
-                // A name without quotes, which is allowed, up to its end.
-                if !chars.clone().any(|byte| byte == b':') {
-                    return Open::Name;
-                }
+            // A name without quotes, which is allowed, up to its end.
+            other if names_next && !other.is_ascii_whitespace() && !chars.clone().any(|byte| byte == b':') => {
+                return Open::Name;
             }
             _ => {}
         }

@@ -19,9 +19,10 @@ use crate::options::Limits;
 use crate::query::{Operator, StringSettings};
 
 /// Where the query comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum QuerySource {
     /// No query: all documents match.
+    #[default]
     All,
     /// A query string.
     Text(String, Box<StringSettings>),
@@ -126,12 +127,6 @@ pub(crate) struct SearchRequest {
     /// Factor of the scores by name of index or alias.
     pub(crate) indices_boost: Vec<(String, f32)>,
     pub(crate) types: Vec<String>,
-}
-
-impl Default for QuerySource {
-    fn default() -> QuerySource {
-        QuerySource::All
-    }
 }
 
 /// Value of a boolean parameter.

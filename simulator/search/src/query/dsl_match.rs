@@ -303,7 +303,8 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
 impl MatchSettings {
     /// The query for terms that may each be in another field: fields with the same analyzer are one field.
     fn across(&self, context: &Context<'_>, fields: &[(String, f32)], tie: f32) -> Result<Option<Query>> {
-        let mut groups: Vec<(Vec<(u32, String)>, Vec<(String, f32)>)> = Vec::new();
+        type Terms = Vec<(u32, String)>;
+        let mut groups: Vec<(Terms, Vec<(String, f32)>)> = Vec::new();
         for (name, boost) in fields {
             let analyzer = self.analyzer.clone().unwrap_or_else(|| context.search_analyzer(name));
             let terms = analyzer.terms(&self.text);

@@ -25,11 +25,7 @@ impl SegmentFunction {
         match &mut self.filter {
             None => {}
             Some(None) => return None,
-            Some(Some(filter)) => {
-                if filter.seek(doc) != doc {
-                    return None;
-                }
-            }
+            Some(Some(filter)) => (filter.seek(doc) == doc).then_some(())?,
         }
         let number = |floating: bool| {
             let encoded = self.values.as_ref()?.of(doc).first().copied()?;

@@ -422,7 +422,6 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("", Value::Null)]
     #[case("# nothing", Value::Null)]
     #[case("kind: ConfigMap\ndata:\n  n: '5'\n  k: v\n", json!({"data": {"false": "5", "k": "v"}, "kind": "ConfigMap"}))]
     #[case("a: |\n  text", json!({"a": "text"}))]
