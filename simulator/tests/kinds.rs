@@ -34,6 +34,7 @@ struct Api {
 impl Api {
     async fn start(profile: Profile) -> Self {
         let simulator = Simulator::builder().bare(true).profile(profile).start().await.unwrap();
+        let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         Self {
             simulator,
             client: Client::new(),

@@ -18,18 +18,18 @@ type Convert = Arc<dyn Fn(&mut Object) + Send + Sync>;
 #[derive(Clone)]
 pub struct Conversion {
     to_storage: Convert,
-    from_storage: Convert,
+    convert_from_storage: Convert,
 }
 
 impl Conversion {
     /// A conversion by these two functions.
     pub fn new(
         to_storage: impl Fn(&mut Object) + Send + Sync + 'static,
-        from_storage: impl Fn(&mut Object) + Send + Sync + 'static,
+        convert_from_storage: impl Fn(&mut Object) + Send + Sync + 'static,
     ) -> Self {
         Self {
             to_storage: Arc::new(to_storage),
-            from_storage: Arc::new(from_storage),
+            convert_from_storage: Arc::new(convert_from_storage),
         }
     }
 
@@ -42,8 +42,8 @@ impl Conversion {
         (self.to_storage)(object);
     }
 
-    pub(super) fn from_storage(&self, object: &mut Object) {
-        (self.from_storage)(object);
+    pub(super) fn convert_from_storage(&self, object: &mut Object) {
+        (self.convert_from_storage)(object);
     }
 }
 

@@ -47,7 +47,7 @@ impl Resource {
                 object = storage.resource.canonical(object);
             }
             if let Some(storage) = to.storage() {
-                storage.conversion.from_storage(&mut object);
+                storage.conversion.convert_from_storage(&mut object);
             }
         }
         to.canonical(object)

@@ -51,6 +51,18 @@ pub(super) async fn load(target: &Target, stem: &str) -> Result<(), EnvironmentE
         body: answer.text().chars().take(600).collect(),
         curl: String::new(),
     };
+    // The results are those of indices with one shard each.
+    let template = serde_json::json!({
+        "template": if stem == AS_THEY_ARE { "*".to_owned() } else { format!("{stem}-*") },
+        "order": 9,
+        "settings": {"number_of_shards": 1},
+    });
+    let request = Request::new(Method::PUT, format!("{SERVICE}/_template/{stem}"))
+        .with_body("application/json", template.to_string());
+    let answer = target.send(&request).await?;
+    if answer.status != 200 {
+        return Err(refused(&request, &answer));
+    }
     let lines: Vec<&LogLine> = lines()?.values().collect();
     for batch in lines.chunks(BATCH) {
         let mut body = String::new();
@@ -88,6 +100,9 @@ pub(super) async fn remove(target: &Target, stem: &str) -> Result<(), TargetErro
             .send(&Request::new(Method::DELETE, format!("{SERVICE}/{index}")))
             .await?;
     }
+    target
+        .send(&Request::new(Method::DELETE, format!("{SERVICE}/_template/{stem}")))
+        .await?;
     Ok(())
 }
 

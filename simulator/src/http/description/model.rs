@@ -101,7 +101,7 @@ impl<'s> Models<'s> {
                 // A scale in the core group is that of autoscaling.
                 let of = scheme.kind(resource.group_version(), kind);
                 if let Some(of) = of.or_else(|| scheme.kind("autoscaling/v1", kind))
-                    && !(of.verbs.is_empty() && !of.plural.is_empty())
+                    && (!of.verbs.is_empty() || of.plural.is_empty())
                 {
                     models.add(of);
                 }
