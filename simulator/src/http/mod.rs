@@ -2,7 +2,7 @@
 //!
 //! - A well-formed request gets an object, a `Status` or the recorded answer; any other gets a 400 and a closed connection.
 //! - Finding a route and answering from the store copies no object.
-//! - Everything that a peer can hold on to is bounded: [`Limits`](stuntdouble_server::Limits).
+//! - Everything that a peer can hold on to is bounded: [`Limits`].
 //!
 //! Limits: HTTP/1.1 and 1.0.
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.

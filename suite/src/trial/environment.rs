@@ -180,6 +180,11 @@ impl<'a> Environment<'a> {
         self.case
     }
 
+    /// What every name in it begins with.
+    pub(super) fn stem(&self) -> &str {
+        &self.stem
+    }
+
     /// Name of the run.
     pub(super) fn run_name(&self) -> &str {
         // A recorded trial keeps the name of the run that recorded it.

@@ -86,7 +86,11 @@ impl Trial {
             namespaces_needed(&self.case)
         };
         let lease = run.lease(target, needed).await?;
-        let stem = run.stem(self.number, number);
+        // A log query asks what the run has loaded, by the names that it has there.
+        let stem = match self.case.data.log_query {
+            Some(_) => logs::stem(target, run.name()),
+            None => run.stem(self.number, number),
+        };
         let credential = self.case.data.credential;
         let session = target
             .session(&self.case.id, stem, lease.names().to_vec(), credential)
@@ -113,8 +117,7 @@ impl Trial {
     async fn judged(&self, environment: &Environment<'_>) -> Result<Attempt, EnvironmentError> {
         let data = &self.case.data;
         if let Some(query) = &data.log_query {
-            let stem = logs::stem(environment.target(), environment.run_name());
-            let failure = logs::ask(environment.target(), &stem, query).await?;
+            let failure = logs::ask(environment.target(), environment.stem(), query).await?;
             return Ok(failure.map_or(Attempt::Passed, Attempt::Failed));
         }
         environment.set_up().await?;

@@ -1,7 +1,7 @@
 //! Containers as their streams see them: logs, attach, exec, standard input, terminals.
 //!
-//! - [`Containers`] is what a server needs to reach the containers of pods; [`FakeContainers`] is the one inside this process.
-//! - A slow peer makes its container wait; at most [`QUEUE`] pieces of a stream are under way.
+//! - [`Containers`] is what a server needs to reach the containers of pods; `FakeContainers` is the one inside this process.
+//! - A slow peer makes its container wait; at most `QUEUE` pieces of a stream are under way.
 
 mod fake_container;
 mod process;
