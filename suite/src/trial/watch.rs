@@ -177,7 +177,9 @@ impl Watcher<'_> {
                     Progress::Unfinished(mismatch) => Some(mismatch),
                 };
             }
+            // In this order: what has come counts, even if comparing took longer than the deadline.
             tokio::select! {
+                biased;
                 done = acting.as_mut(), if !acted => {
                     done?;
                     acted = true;
