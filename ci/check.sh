@@ -24,14 +24,19 @@ step() {
 step format cargo fmt --all --check
 step lints cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
-step tests cargo test --workspace --locked
+step tests cargo test --workspace --locked --no-fail-fast
 ci/clients/install.sh
 step clients ci/clients/run.sh
 
-if cargo deny --version >/dev/null 2>&1; then
-  step licences cargo deny --config ci/deny.toml check licenses
+if ! cargo deny --version >/dev/null 2>&1; then
+  skipped+=("dependencies (cargo-deny is not installed)")
 else
-  skipped+=("licences (cargo-deny is not installed)")
+  step dependencies cargo deny --config ci/deny.toml check licenses bans sources
+  if cargo deny fetch db >/dev/null 2>&1; then
+    step advisories cargo deny --config ci/deny.toml check advisories
+  else
+    skipped+=("advisories (the advisory database cannot be fetched)")
+  fi
 fi
 
 printf '\n'

@@ -32,6 +32,14 @@ impl Cassette {
         format::write(path, self)
     }
 
+    /// Writes a cassette as HAR 1.2 to a file, under the same promises as [`Cassette::save`].
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save_har(&self, path: &Path) -> Result<(), FormatError> {
+        format::replace(path, self.to_har().as_bytes())
+    }
+
     /// The text of a cassette: a YAML stream, with a document for each interaction.
     pub fn to_yaml(&self) -> String {
         format::to_string(self)

@@ -86,7 +86,9 @@ impl Once {
     /// Stops, and waits until every connection is closed and everything is recorded.
     pub async fn stop(self) {
         match self {
-            Self::Recording(recorder) => recorder.stop().await,
+            Self::Recording(recorder) => {
+                recorder.stop().await;
+            }
             Self::Replaying(replayer) => replayer.stop().await,
         }
     }

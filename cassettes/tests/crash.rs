@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 /// How often it is killed; `STUNTDOUBLE_KILLS` asks for more or fewer.
-const KILLS: u64 = 25;
+const KILLS: u64 = 100;
 
 const UPSTREAM: &str = "STUNTDOUBLE_TEST_UPSTREAM";
 const FILE: &str = "STUNTDOUBLE_TEST_FILE";

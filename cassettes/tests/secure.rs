@@ -2,18 +2,20 @@
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
-use http::{Request, Response};
-use http_body_util::BodyExt;
+use futures::stream;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::PrivateKeyDer;
 use std::convert::Infallible;
 use std::sync::Arc;
-use stuntdouble_cassettes::transport::{Client, Credentials, full};
+use stuntdouble_cassettes::transport::{Body, Client, Credentials, Exchange, Gone, Origins, Server, Tasks, full};
 use stuntdouble_cassettes::{Cassette, FailureKind, Outcome, Recorder, RecorderOptions};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -110,4 +112,80 @@ async fn a_certificate_that_nobody_vouches_for_is_a_failure_of_tls() {
         panic!("no answer was to come")
     };
     assert_eq!(failure.kind, FailureKind::Tls, "{}", failure.text);
+}
+
+/// A certificate and its key, both in PEM.
+fn identity() -> (Vec<u8>, Vec<u8>) {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("a certificate");
+    (cert.pem().into(), signing_key.serialize_pem().into())
+}
+
+/// Says which version it was asked in, and ends with a trailer.
+struct Newer;
+
+impl Exchange for Newer {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, Gone> {
+        let version = format!("{:?}", request.version());
+        let trailers = HeaderMap::from_iter([(HeaderName::from_static("x-end"), HeaderValue::from_static("ended"))]);
+        let frames = [Ok(Frame::data(version.into())), Ok(Frame::trailers(trailers))];
+        Ok(Response::new(StreamBody::new(stream::iter(frames)).boxed_unsync()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_sides_speak_http_2_over_tls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.yaml");
+    let (here, there) = (identity(), identity());
+    let any = ([127, 0, 0, 1], 0).into();
+    let origin = Server::start_secure(any, Origins::default(), Some(&there), Arc::new(Newer))
+        .await
+        .expect("an origin");
+    let mut options = RecorderOptions::new(format!("https://{}", origin.address()));
+    options.credentials.authority = Some(there.0);
+    options.identity = Some(here.clone());
+    let recorder = Recorder::start(options, &path).await.expect("a recorder");
+    let credentials = Credentials {
+        authority: Some(here.0),
+        ..Credentials::default()
+    };
+    let client = Client::new(&recorder.url(), &credentials, false).expect("a client");
+    let request = Request::get("/api?a=b").body(full("")).expect("a request");
+    let response = client.send(request).await.expect("an answer");
+    assert_eq!(response.version(), Version::HTTP_2);
+    let body = response.into_body().collect().await.expect("a body");
+    assert_eq!(
+        body.trailers().and_then(|trailers| trailers.get("x-end")),
+        Some(&HeaderValue::from_static("ended"))
+    );
+    assert_eq!(body.to_bytes(), "HTTP/2.0", "the recorder asked the server");
+    assert_eq!(recorder.stop().await, None);
+    let cassette = Cassette::open(&path).expect("a cassette");
+    assert_eq!(cassette.interactions.len(), 1);
+    assert_eq!(cassette.interactions[0].request.url, "/api?a=b");
+    assert_eq!(
+        cassette.interactions[0].answer().expect("an answer").payload.bytes(),
+        "HTTP/2.0"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http_2_is_spoken_without_tls_by_who_begins_so() {
+    let server = Server::start(([127, 0, 0, 1], 0).into(), Arc::new(Newer))
+        .await
+        .expect("a server");
+    let socket = tokio::net::TcpStream::connect(server.address())
+        .await
+        .expect("a connection");
+    let (mut sender, connection) = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(socket))
+        .await
+        .expect("a handshake");
+    tokio::spawn(connection);
+    let request = Request::get(format!("http://{}/", server.address()))
+        .body(full(""))
+        .expect("a request");
+    let response = sender.send_request(request).await.expect("an answer");
+    let body = response.into_body().collect().await.expect("a body");
+    assert_eq!(body.to_bytes(), "HTTP/2.0");
 }

@@ -2,6 +2,7 @@
 # Plays real clients against the simulator, over both its listeners. usage: run.sh [CLIENT...]; all that are installed where none is named.
 # kubectl, python, node and java (fabric8) create, read, list, watch, change and delete objects; go runs informers; elasticsearch queries the log search
 # backend of a living cluster; offline runs kubectl and python once through the recorder and once against the replay. install.sh installs them.
+# browser clicks through the log viewer and the user interface of a living cluster in headless Chromium; its screenshots go to target/browser.
 # A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -74,6 +75,17 @@ case ${*:-all} in all | *elasticsearch*)
     PYTHONPATH=$clients/elasticsearch python3 ./elasticsearch_client.py "$logs" || failed+=("elasticsearch through the service proxy")
   else
     skipped+=("elasticsearch")
+  fi ;;
+esac
+
+case ${*:-all} in all | *browser*)
+  if command -v chromium >/dev/null && [ -d "$clients/browser/node_modules" ]; then
+    serve pages serve --listen 127.0.0.1:0
+    printf '== the pages of the add-ons in Chromium\n'
+    NODE_PATH=$clients/browser/node_modules CHROMIUM=$(command -v chromium) \
+      node ./browser.cjs "$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/pages")" ../../target/browser || failed+=("browser")
+  else
+    skipped+=("browser")
   fi ;;
 esac
 

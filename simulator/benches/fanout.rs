@@ -262,7 +262,7 @@ async fn rest(socket: &mut TcpStream) -> usize {
 }
 
 fn request(after: u64) -> String {
-    format!("GET /api/v1/watch/configmaps?resourceVersion={after} HTTP/1.1\r\nhost: x\r\n\r\n")
+    format!("GET /api/v1/watch/configmaps?resourceVersion={after} HTTP/1.1\r\nhost: localhost\r\n\r\n")
 }
 
 /// A watch's stream.

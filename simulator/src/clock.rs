@@ -10,7 +10,7 @@ use std::{str::FromStr, sync::Arc, time::Duration};
 
 use jiff::{Timestamp, Unit};
 
-pub(crate) use activity::Activity;
+pub(crate) use activity::{Activity, Busy};
 use stepped::Stepped;
 
 /// The time of a cluster. Clones share it. Default: the system's time.
@@ -18,7 +18,7 @@ use stepped::Stepped;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// use std::time::Duration;
-/// use stuntdouble_simulator::clock::Clock;
+/// use stuntdouble_simulator::Clock;
 ///
 /// let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse()?;
 /// clock.advance(Duration::from_secs(600)).await;
@@ -108,6 +108,14 @@ impl Clock {
         clock.move_to(end);
     }
 
+    /// A clock at the same time that is stepped by itself from now on.
+    pub(crate) fn fork(&self) -> Self {
+        Self::from(match &self.source {
+            Source::Frozen(clock) => Source::Frozen(Arc::new(Stepped::new(clock.now()))),
+            running => running.clone(),
+        })
+    }
+
     /// Waits until nothing that acts in the cluster has anything left to do at this time.
     pub async fn settle(&self) {
         self.activity.idle().await;
@@ -144,7 +152,7 @@ fn later(from: Timestamp, by: impl Into<jiff::TimestampArithmetic>) -> Timestamp
 }
 
 /// A time as the API writes it: RFC 3339 in UTC, whole seconds.
-pub fn stamp(at: Timestamp) -> String {
+pub(crate) fn stamp(at: Timestamp) -> String {
     let whole = Timestamp::from_second(at.as_second()).unwrap_or(at);
     whole.round(Unit::Second).unwrap_or(whole).to_string()
 }

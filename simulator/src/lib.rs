@@ -1,27 +1,61 @@
 //! A stand-in for a cluster's HTTP API (Kubernetes v1.2 era) and its logging add-ons.
 //!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use stuntdouble_simulator::{Profile, Simulator};
+//!
+//! let cluster = Simulator::builder().profile(Profile::Documented).seed(7).start().await?;
+//! println!("a cluster at {}", cluster.url());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The layers, each importing only what stands to its left:
-//! `api < compat < scheme < patch < strategy < store < watch < registry < cluster < logs < http`. The log search
-//! backend is the crate `stuntdouble-search`, re-exported as [`search`].
+//! `api < compat < scheme < patch < strategy < store < watch < registry < client < cluster < logs < addons < http`. The log
+//! search backend is the crate `stuntdouble-search`, re-exported as [`search`].
 
-pub mod api;
-pub mod client;
-pub mod clock;
-pub mod cluster;
+mod addons;
+mod api;
+mod client;
+mod clock;
+mod cluster;
 mod compat;
-pub mod http;
-pub mod patch;
-pub mod profile;
-pub mod registry;
-pub mod rng;
-pub mod scheme;
+mod http;
+mod logs;
+mod patch;
+mod profile;
+mod registry;
+mod rng;
+mod scheme;
 mod simulator;
-pub mod store;
+mod store;
 mod strategy;
-pub mod watch;
+mod watch;
 
+pub use addons::Addons;
+pub use api::{Reason, Status};
+pub use client::{
+    Api, Change, Client, EventRecorder, EventType, Informer, ObjectKey, ObjectList, Watch, WatchEvent, WorkQueue,
+    reference,
+};
+pub use clock::Clock;
+pub use cluster::{
+    Controllers,
+    container::{Behaviour, ContainerContext, ImageError},
+    network::{Backend, Backends, Body as ProxiedBody},
+};
+pub use http::{
+    ClientCertificate, Credentials, CredentialsError, DialOverride, Identity, Limits, Secret, Tls, TlsError, User,
+    kubeconfig,
+};
+pub use profile::Profile;
+pub use registry::{Cidr, ListOptions, Snapshot, SnapshotError};
+pub use scheme::{Conversion, Kinds, LoadError};
 pub use simulator::{Builder, Simulator, StartError};
+pub use store::{DataDirectory, DataDirectoryError, DataDirectorySummary, Durability};
 pub use stuntdouble_search as search;
+pub use stuntdouble_server::{Origin, Origins};
+pub use stuntdouble_shell::FileError;
 
 /// The Rust code of the README compiles.
 #[cfg(doctest)]

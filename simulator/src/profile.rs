@@ -25,37 +25,42 @@ impl Profile {
     }
 
     /// The status code of a request that created an object.
-    pub fn created_code(self) -> u16 {
+    pub(crate) fn created_code(self) -> u16 {
         if self.is_kubernetes_1_2() { 201 } else { 200 }
     }
 
     /// Whether POST of a binding returns the Binding (else a Status).
-    pub fn returns_binding(self) -> bool {
+    pub(crate) fn returns_binding(self) -> bool {
         !self.is_kubernetes_1_2()
     }
 
     /// Whether a body is parsed as JSON or YAML whatever its Content-Type (else by Content-Type, and 415 for other types).
-    pub fn any_media_type(self) -> bool {
+    pub(crate) fn any_media_type(self) -> bool {
         !self.is_kubernetes_1_2()
     }
 
     /// Whether DELETE may return the deleted object or list (else always a Status).
-    pub fn delete_returns_object(self) -> bool {
+    pub(crate) fn delete_returns_object(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether a watch from no version, or 0, starts with the present objects (else with the start of the history).
-    pub fn watch_starts_from_present(self) -> bool {
+    pub(crate) fn watch_starts_from_present(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether a watch of a kind that v1.2 caches includes, from version N, N's own change.
-    pub fn watch_repeats_start(self) -> bool {
+    pub(crate) fn watch_repeats_start(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether a cluster's nodes are named by their addresses, as kubelets without host names are (else `node-1`, `node-2`, ...).
+    pub(crate) fn names_nodes_by_address(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Number of changes of a kind that the history keeps; `cached` is the size of v1.2's cache where it is not 100.
-    pub fn history(self, cached: Option<usize>) -> usize {
+    pub(crate) fn history(self, cached: Option<usize>) -> usize {
         match self {
             Self::Documented => 10_000,
             Self::Kubernetes12 => cached.unwrap_or(100),
@@ -63,7 +68,7 @@ impl Profile {
     }
 
     /// The media type of a watch; `None`: no Content-Type header.
-    pub fn watch_media_type(self) -> Option<&'static str> {
+    pub(crate) fn watch_media_type(self) -> Option<&'static str> {
         if self.is_kubernetes_1_2() {
             None
         } else {
@@ -72,53 +77,58 @@ impl Profile {
     }
 
     /// Whether timeoutSeconds ends a watch over WebSocket, and no Origin is required.
-    pub fn websocket_is_lenient(self) -> bool {
+    pub(crate) fn websocket_is_lenient(self) -> bool {
         !self.is_kubernetes_1_2()
     }
 
     /// Whether the query parameter `path` at a service proxy's root is the path to request.
-    pub fn proxy_path_parameter(self) -> bool {
+    pub(crate) fn proxy_path_parameter(self) -> bool {
         !self.is_kubernetes_1_2()
+    }
+
+    /// Whether the proxy passes `Authorization` and `Cookie` on to pods, services and nodes.
+    pub(crate) fn proxy_passes_credentials(self) -> bool {
+        self.is_kubernetes_1_2()
     }
 
     /// Whether the server has what clients newer than v1.2 use: OpenAPI, `fieldValidation`, aggregated discovery, protobuf bodies, `limit` and
     /// `continue`, bookmarks, `sendInitialEvents`, `SelfSubjectAccessReview`, `/readyz`, `/livez`.
-    pub fn supports_newer_clients(self) -> bool {
+    pub(crate) fn supports_newer_clients(self) -> bool {
         !self.is_kubernetes_1_2()
     }
 
     /// Whether JSON patch is all of RFC 6902 (else the recorded subset).
-    pub fn full_json_patch(self) -> bool {
+    pub(crate) fn full_json_patch(self) -> bool {
         !self.is_kubernetes_1_2()
     }
 
     /// Whether merge patch is RFC 7386 (else v1.2's: nulls inside lists are dropped, and a list as a patch replaces the whole object).
-    pub fn full_merge_patch(self) -> bool {
+    pub(crate) fn full_merge_patch(self) -> bool {
         !self.is_kubernetes_1_2()
     }
 
     /// Whether the update of a service keeps the node ports that it gives up, and frees those that it keeps.
-    pub fn has_node_port_bug(self) -> bool {
+    pub(crate) fn has_node_port_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether POST of a name that exists is answered as if the name had been generated, if there is a prefix for that, too.
-    pub fn has_name_conflict_bug(self) -> bool {
+    pub(crate) fn has_name_conflict_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether a watch of one object has no events for kinds whose `metadata.name` is not selectable.
-    pub fn has_name_field_bug(self) -> bool {
+    pub(crate) fn has_name_field_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether a query value that is no boolean is an error (else it is true).
-    pub fn strict_booleans(self) -> bool {
+    pub(crate) fn strict_booleans(self) -> bool {
         !self.is_kubernetes_1_2()
     }
 
     /// A client error that Kubernetes v1.2 reports as 500 without a reason, and the documented profile as `documented`.
-    pub fn client_error(self, documented: u16, text: impl Into<String>) -> Status {
+    pub(crate) fn client_error(self, documented: u16, text: impl Into<String>) -> Status {
         let reason = match documented {
             404 => Reason::NotFound,
             422 => Reason::Invalid,
@@ -132,7 +142,7 @@ impl Profile {
     }
 
     /// A request that Kubernetes v1.2 answers with a panic, and the documented profile as `documented`, with a text that says what is wrong.
-    pub fn panic(self, documented: u16, text: impl Into<String>) -> Status {
+    pub(crate) fn panic(self, documented: u16, text: impl Into<String>) -> Status {
         if self.is_kubernetes_1_2() {
             let text = "an error on the server has prevented the request from succeeding";
             Status {
@@ -145,32 +155,37 @@ impl Profile {
     }
 
     /// Whether a delete in the groups `batch` and `autoscaling` refuses options of the same group.
-    pub fn has_delete_options_bug(self) -> bool {
+    pub(crate) fn has_delete_options_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether a watch of a namespace, or a list of it from the watch cache, has the objects of all namespaces whose names begin with its name.
-    pub fn has_namespace_prefix_bug(self) -> bool {
+    pub(crate) fn has_namespace_prefix_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether admission drops the labels, annotations and generateName of the quotas that it charges.
-    pub fn has_quota_metadata_bug(self) -> bool {
+    pub(crate) fn has_quota_metadata_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether a watch that begins with the present events shows those that were updated as MODIFIED.
-    pub fn has_event_watch_bug(self) -> bool {
+    pub(crate) fn has_event_watch_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether a patch that conflicts is compared as an object of the version that its kind is stored in.
+    pub(crate) fn has_patch_conflict_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// Whether the generateName `-` makes validation panic.
-    pub fn has_generate_name_bug(self) -> bool {
+    pub(crate) fn has_generate_name_bug(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
     /// The code and the `Status` of a rollback. v1.2 rolls back, then fails to encode the result.
-    pub fn rollback_response(self) -> (u16, Status) {
+    pub(crate) fn rollback_response(self) -> (u16, Status) {
         if self.is_kubernetes_1_2() {
             (201, Status::unexplained(500, "expected pointer, but got invalid kind"))
         } else {

@@ -7,17 +7,53 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 /// Seeded generator of UIDs, suffixes of generated names, and choices.
 #[derive(Debug)]
-pub struct Rng(Mutex<StdRng>);
+pub(crate) struct Rng {
+    /// What the sequence was made of.
+    seed: [u8; 32],
+    sequence: Mutex<StdRng>,
+}
 
 impl Rng {
     /// A generator with a seed.
-    pub fn seeded(seed: u64) -> Self {
-        Self(Mutex::new(StdRng::seed_from_u64(seed)))
+    pub(crate) fn seeded(seed: u64) -> Self {
+        let mut whole = [0; 32];
+        whole[..8].copy_from_slice(&seed.to_le_bytes());
+        Self {
+            seed: whole,
+            sequence: Mutex::new(StdRng::seed_from_u64(seed)),
+        }
+    }
+
+    /// The generator of a cluster that was started `starts` times before, which repeats nothing of those: a restored cluster still has their UIDs.
+    pub(crate) fn restarted(seed: u64, starts: u64) -> Self {
+        if starts == 0 {
+            return Self::seeded(seed);
+        }
+        let mut whole = [0; 32];
+        whole[..8].copy_from_slice(&seed.to_le_bytes());
+        whole[8..16].copy_from_slice(&starts.to_le_bytes());
+        Self::of(whole)
+    }
+
+    /// The generator of a copy of the cluster made at `revision`. Copies made at the same revision draw the same sequence.
+    pub(crate) fn fork(&self, revision: u64) -> Self {
+        let mut whole = self.seed;
+        for (byte, mixed) in whole[16..24].iter_mut().zip((revision + 1).to_le_bytes()) {
+            *byte ^= mixed;
+        }
+        Self::of(StdRng::from_seed(whole).random())
+    }
+
+    fn of(seed: [u8; 32]) -> Self {
+        Self {
+            seed,
+            sequence: Mutex::new(StdRng::from_seed(seed)),
+        }
     }
 
     /// A new uid: a version-4 UUID.
-    pub fn uid(&self) -> String {
-        let bits: u128 = self.0.lock().random();
+    pub(crate) fn uid(&self) -> String {
+        let bits: u128 = self.sequence.lock().random();
         let bits = (bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
         let hex = format!("{bits:032x}");
         format!(
@@ -31,20 +67,20 @@ impl Rng {
     }
 
     /// Five characters to append to a generated name.
-    pub fn name_suffix(&self) -> String {
+    pub(crate) fn name_suffix(&self) -> String {
         const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz0123456789";
-        let mut rng = self.0.lock();
+        let mut rng = self.sequence.lock();
         (0..5)
             .map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())]))
             .collect()
     }
 
     /// A number below `bound`; 0 where `bound` is 0.
-    pub fn below(&self, bound: usize) -> usize {
+    pub(crate) fn below(&self, bound: usize) -> usize {
         if bound == 0 {
             0
         } else {
-            self.0.lock().random_range(0..bound)
+            self.sequence.lock().random_range(0..bound)
         }
     }
 }
@@ -61,5 +97,33 @@ mod tests {
         assert_ne!(uid, a.uid());
         assert_eq!(uid.len(), 36);
         assert_eq!(uid.as_bytes()[14], b'4');
+    }
+
+    #[test]
+    fn copies_of_one_moment_draw_the_same_and_others_do_not() {
+        let rng = Rng::seeded(7);
+        let drawn = [
+            rng.fork(3),
+            rng.fork(3),
+            rng.fork(4),
+            rng.fork(3).fork(3),
+            Rng::seeded(7),
+        ]
+        .map(|rng| rng.uid());
+        assert_eq!(drawn[0], drawn[1]);
+        let mut others = drawn[1..].to_vec();
+        others.sort();
+        others.dedup();
+        assert_eq!(others.len(), 4);
+    }
+
+    #[test]
+    fn no_start_repeats_the_uids_of_another() {
+        let mut uids: Vec<String> = (0..4).map(|starts| Rng::restarted(7, starts).uid()).collect();
+        assert_eq!(uids[0], Rng::seeded(7).uid());
+        assert_eq!(uids[3], Rng::restarted(7, 3).uid());
+        uids.sort();
+        uids.dedup();
+        assert_eq!(uids.len(), 4);
     }
 }

@@ -5,91 +5,40 @@
 //!
 //! Limits: without TLS it listens on the loopback interface only, since it asks nobody for credentials.
 
+mod clusters;
+mod defaults;
+mod error;
+mod start;
+
 use std::{
-    io,
+    fmt,
     net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
-use futures::future::BoxFuture;
-use http_body_util::BodyExt;
-use hyper::{Request, Response};
-use stuntdouble_search::{Options, SearchServer};
-use stuntdouble_server::{Shutdown, bind};
-use tokio::net::TcpListener;
+use stuntdouble_server::{Origins, Shutdown};
 
 use crate::{
+    addons::Addons,
     api::Status,
     client::Client,
     clock::Clock,
-    cluster::{self, Addon, Controllers, container::FakeContainers},
-    http::{
-        self, Authenticator, Backends, BodyError, Credentials, DialOverride, Identity, Limits, Service, Setup, Tls,
-        TlsError, kubeconfig, proxy,
-    },
+    cluster::{Controllers, container::Behaviour},
+    http::{Backends, Credentials, DialOverride, Identity, Limits, Tls, kubeconfig},
     profile::Profile,
-    registry::{Cidr, Component, Registry, Settings},
-    rng::Rng,
+    registry::{Cidr, Snapshot},
     scheme::{Kinds, LoadError},
+    store::Durability,
 };
 
-/// Why a simulator does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The address is one that others can reach.
-    #[error(
-        "{0} is not a loopback address: the listener asks nobody for credentials, so it listens on 127.0.0.1 or ::1 only"
-    )]
-    NotLoopback(SocketAddr),
-    /// The port is taken.
-    #[error("{0} is in use: stop what listens there, or take another port (port 0 lets the system choose one)")]
-    InUse(SocketAddr),
-    /// The system refuses to listen.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The certificates or keys cannot be used.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// The cryptography offers nothing that can be used.
-    #[error("the proxy cannot be set up: {0}")]
-    Proxy(BodyError),
-    /// What a cluster starts with cannot be created in this one.
-    #[error("the cluster cannot be set up: {0}")]
-    SetUp(#[from] Status),
-}
-
-/// Where the endpoints of the service `kubernetes` say that the server is.
-const SECURE_PORT: u16 = 6443;
-
-#[expect(clippy::expect_used, reason = "the text is a range")]
-fn default_range() -> Cidr {
-    "10.0.0.0/24".parse().expect("a range")
-}
-
-/// The components that tell of their health: a bare server has nothing but its store.
-fn components(bare: bool) -> Vec<Component> {
-    let part = |name, port| {
-        if bare {
-            Component::refused(name, port)
-        } else {
-            Component::healthy(name)
-        }
-    };
-    let store = Component {
-        name: "etcd-0".to_owned(),
-        health: Ok(r#"{"health":"true"}"#.to_owned()),
-    };
-    vec![part("controller-manager", 10252), part("scheduler", 10251), store]
-}
+use defaults::default_range;
+pub use error::StartError;
+use start::{Cluster, Listeners};
 
 /// What a simulator is to be like; what is not said has the default that each method names.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Builder {
     profile: Profile,
     seed: u64,
@@ -106,9 +55,29 @@ pub struct Builder {
     client_authority: Option<String>,
     nodes: u8,
     controllers: Controllers,
-    log_search: bool,
+    addons: Addons,
     search_upstream: Option<String>,
+    history: Option<usize>,
+    history_bytes: Option<usize>,
+    allow_local_backends: bool,
     limits: Limits,
+    data_dir: Option<PathBuf>,
+    snapshot: Option<Snapshot>,
+    durability: Durability,
+    clusters: usize,
+    watch_lag: Duration,
+    origins: Origins,
+    image_files: Vec<(String, String)>,
+    behaviours: Vec<(String, Arc<dyn Behaviour>)>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("profile", &self.profile)
+            .field("listen", &self.listen)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Builder {
@@ -129,9 +98,20 @@ impl Default for Builder {
             client_authority: None,
             nodes: 2,
             controllers: Controllers::default(),
-            log_search: true,
+            addons: Addons::all(),
             search_upstream: None,
+            history: None,
+            history_bytes: None,
+            allow_local_backends: false,
             limits: Limits::default(),
+            data_dir: None,
+            snapshot: None,
+            durability: Durability::default(),
+            clusters: 0,
+            watch_lag: Duration::ZERO,
+            origins: Origins::default(),
+            image_files: Vec::new(),
+            behaviours: Vec::new(),
         }
     }
 }
@@ -230,9 +210,9 @@ impl Builder {
         self
     }
 
-    /// Whether the log search add-on is there, unless it is bare; it is where nothing is said.
-    pub fn log_search(mut self, log_search: bool) -> Self {
-        self.log_search = log_search;
+    /// Add-ons of the cluster, unless it is bare. Default: all of them.
+    pub fn addons(mut self, addons: Addons) -> Self {
+        self.addons = addons;
         self
     }
 
@@ -242,129 +222,86 @@ impl Builder {
         self
     }
 
+    /// How many changes of each kind are kept; a watch from before them is answered with 410 `Gone`. Default: 10,000 as documented;
+    /// under `kubernetes-1.2` as its watch cache has them, mostly 100.
+    pub fn history(mut self, changes: usize) -> Self {
+        self.history = Some(changes);
+        self
+    }
+
+    /// What the containers of an image run; the name may hold `*`, and without a tag stands for every tag. Default: what
+    /// `fixtures/images` has for the image.
+    pub fn image(mut self, name: impl Into<String>, behaviour: impl Behaviour) -> Self {
+        self.behaviours.push((name.into(), Arc::new(behaviour)));
+        self
+    }
+
+    /// More images as data: the text of a YAML file of the form of `fixtures/images`, and the name that errors give it.
+    pub fn images(mut self, file: impl Into<String>, text: impl Into<String>) -> Self {
+        self.image_files.push((file.into(), text.into()));
+        self
+    }
+
     /// What a peer may use up.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Starts it on the runtime that this is awaited on.
-    pub async fn start(self) -> Result<Simulator, StartError> {
-        if !self.listen.ip().is_loopback() {
-            return Err(StartError::NotLoopback(self.listen));
-        }
-        let tls = match self.secure {
-            Some(address) => {
-                let names = [
-                    self.advertise.to_string(),
-                    self.service_range.at(1).to_string(),
-                    address.ip().to_string(),
-                ];
-                let identity = self.identity.unwrap_or_else(|| Identity::made(names));
-                Some((
-                    listen(address).await?,
-                    Tls::new(&identity, self.client_authority.as_deref())?,
-                ))
-            }
-            None => None,
-        };
-        let mut credentials = self.credentials;
-        if tls.is_some() {
-            credentials.ensure_token();
-        }
-        let (listener, address) = listen(self.listen).await?;
-        let settings = Settings {
-            profile: self.profile,
-            advertise_address: self.advertise,
-            secure_port: SECURE_PORT,
-            service_range: self.service_range,
-            components: components(self.bare),
-        };
-        let registry = Arc::new(Registry::in_memory(
-            settings,
-            self.clock.clone(),
-            Arc::new(Rng::seeded(self.seed)),
-        ));
-        registry.bootstrap().await?;
-        let client = Client::new(registry.clone(), self.clock.clone());
-        let shutdown = Shutdown::default();
-        let mut dial = self.dial;
-        if !self.bare {
-            let nodes = cluster::named(self.nodes);
-            cluster::join(&client, &nodes).await?;
-            if self.log_search {
-                let addresses =
-                    cluster::install(&registry, &self.clock, &nodes, Addon::named(cluster::LOG_SEARCH)?).await?;
-                match &self.search_upstream {
-                    Some(upstream) => dial.extend(addresses.into_iter().map(|from| DialOverride {
-                        from,
-                        to: upstream.clone(),
-                    })),
-                    None => log_search(&self.clock, addresses, &self.backends),
-                }
-            }
-            cluster::start(&client, &nodes, &self.controllers, shutdown.closing.clone()).await?;
-        }
-        let mut proxy = proxy::Settings::new(self.profile);
-        proxy.dial = dial.into_iter().collect();
-        proxy.backends = self.backends;
-        let setup = Setup {
-            address: format!("{}:443", self.advertise),
-            proxy: proxy::Proxy::new(proxy).map_err(StartError::Proxy)?,
-            containers: Arc::new(FakeContainers::new(self.clock.clone())),
-            clock: self.clock.clone(),
-            limits: self.limits.clone(),
-            shutdown: shutdown.clone(),
-        };
-        let service = Arc::new(Service::new(registry, setup));
-        http::serve(listener, service.clone(), None);
-        let secure = tls.map(|((listener, address), tls)| {
-            let authenticator = Authenticator {
-                tls: tls.clone(),
-                credentials: credentials.clone(),
-                clock: self.clock,
-            };
-            http::serve(listener, service, Some(authenticator));
-            (address, tls)
-        });
-        Ok(Simulator {
-            address,
-            secure,
-            credentials,
-            limits: self.limits,
-            shutdown,
-            client,
-        })
+    /// Whether the proxy connects to pods and nodes whose address is loopback, link-local or unspecified. Default: no, only if
+    /// [`dial`](Self::dial) replaces the address.
+    pub fn allow_local_backends(mut self, allow: bool) -> Self {
+        self.allow_local_backends = allow;
+        self
     }
-}
 
-/// Lets one log search backend answer for all its pods.
-fn log_search(clock: &Clock, addresses: Vec<String>, backends: &Backends) {
-    let clock = clock.clone();
-    let server = SearchServer::new(Options {
-        clock: Arc::new(move || clock.now()),
-        ..Options::default()
-    });
-    let answer = move |request: Request<proxy::Body>| -> BoxFuture<'static, Response<proxy::Body>> {
-        let server = server.clone();
-        Box::pin(async move {
-            server
-                .handle(request)
-                .await
-                .map(|body| body.map_err(|never| match never {}).boxed_unsync())
-        })
-    };
-    let backend: Arc<dyn http::Backend> = Arc::new(answer);
-    for address in addresses {
-        backends.insert(address, backend.clone());
+    /// Bytes of changes that are kept of each kind for watches; four times as many of all kinds together. Default: 64 MiB.
+    pub fn history_bytes(mut self, bytes: usize) -> Self {
+        self.history_bytes = Some(bytes);
+        self
     }
-}
 
-async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    bind(address).map_err(|source| match source.kind() {
-        io::ErrorKind::AddrInUse => StartError::InUse(address),
-        _ => StartError::Listen { address, source },
-    })
+    /// Directory that keeps the objects and their history, made if it does not exist. Default: none, objects are in memory only.
+    ///
+    /// A simulator that starts with the directory of an earlier one goes on where that ended; watches resume. Logs and containers start anew.
+    pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.data_dir = Some(directory.into());
+        self
+    }
+
+    /// How long the watch cache lags behind writes. Default: not at all.
+    ///
+    /// Meanwhile a watch from a version gets changes at or before it that the cache has not seen, as in v1.2, and a list with a version may be older than the last write.
+    pub fn watch_lag(mut self, lag: Duration) -> Self {
+        self.watch_lag = lag;
+        self
+    }
+
+    /// How many copies of the cluster there can be in the process. Default: 0.
+    ///
+    /// `/clusters/NAME/…` addresses the copy NAME, which is made at the first request for it as the cluster is then.
+    pub fn clusters(mut self, clusters: usize) -> Self {
+        self.clusters = clusters;
+        self
+    }
+
+    /// When a write to the data directory is acknowledged. Default: [`Durability::Sync`].
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Hosts and origins whose requests the listener without credentials accepts. Default: its own only.
+    pub fn origins(mut self, origins: Origins) -> Self {
+        self.origins = origins;
+        self
+    }
+
+    /// Objects to start with. Objects that exist already stay as they are. If the snapshot has nodes, they are the cluster's.
+    pub fn snapshot(mut self, snapshot: Snapshot) -> Self {
+        self.snapshot = Some(snapshot);
+        self
+    }
 }
 
 /// A running simulator.
@@ -373,9 +310,7 @@ pub struct Simulator {
     address: SocketAddr,
     secure: Option<(SocketAddr, Tls)>,
     credentials: Credentials,
-    limits: Limits,
-    shutdown: Shutdown,
-    client: Client,
+    cluster: Cluster,
 }
 
 impl Simulator {
@@ -396,7 +331,7 @@ impl Simulator {
 
     /// A client that reads and writes the cluster's objects without HTTP.
     pub fn client(&self) -> Client {
-        self.client.clone()
+        self.cluster.client.clone()
     }
 
     /// Serves more kinds from now on: routes, discovery, descriptions and watches have them at once.
@@ -404,7 +339,7 @@ impl Simulator {
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
     /// use serde_json::json;
-    /// use stuntdouble_simulator::{Simulator, scheme::Kinds};
+    /// use stuntdouble_simulator::{Simulator, Kinds};
     ///
     /// let simulator = Simulator::builder().bare(true).start().await?;
     /// let widget = json!({
@@ -426,7 +361,7 @@ impl Simulator {
     /// # Errors
     /// A file that does not make sense, or a kind that is there already; nothing is added then.
     pub fn add_kinds(&self, kinds: &Kinds) -> Result<(), LoadError> {
-        self.client.registry().add_kinds(kinds)
+        self.cluster.client.registry().add_kinds(kinds)
     }
 
     /// No longer serves a resource, in any of its versions. Its objects are removed, its watches end.
@@ -434,7 +369,7 @@ impl Simulator {
     /// # Errors
     /// 404 if there is no such resource.
     pub async fn remove_kind(&self, group: &str, plural: &str) -> Result<(), Status> {
-        self.client.registry().remove_kind(group, plural).await
+        self.cluster.client.registry().remove_kind(group, plural).await
     }
 
     /// Steps a frozen clock, from one deadline to the next; at each it waits until nothing is left to do.
@@ -442,7 +377,7 @@ impl Simulator {
     /// ```
     /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
     /// use std::time::Duration;
-    /// use stuntdouble_simulator::{Simulator, clock::Clock};
+    /// use stuntdouble_simulator::{Simulator, Clock};
     ///
     /// let clock: Clock = "frozen:2015-06-26T12:00:00Z".parse()?;
     /// let simulator = Simulator::builder().clock(clock.clone()).bare(true).start().await?;
@@ -453,12 +388,20 @@ impl Simulator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn advance(&self, by: Duration) {
-        self.client.clock().advance(by).await;
+        self.cluster.client.clock().advance(by).await;
+    }
+
+    /// All objects of the cluster, to start another one from.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn snapshot(&self) -> Result<Snapshot, Status> {
+        self.cluster.client.registry().snapshot().await
     }
 
     /// Waits until nothing that acts in the cluster has anything left to do at this time.
     pub async fn settle(&self) {
-        self.client.clock().settle().await;
+        self.cluster.client.clock().settle().await;
     }
 
     /// The base URL of the secure listener, where there is one.
@@ -480,14 +423,52 @@ impl Simulator {
         )
     }
 
+    /// A copy of it that listens on ports of its own and is independent from now on: objects, history, clock. It shares what neither changes, so that a copy of a
+    /// bare cluster takes microseconds and a few kilobytes. Its objects are in memory only; logs and containers start anew.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// use serde_json::json;
+    /// use stuntdouble_simulator::Simulator;
+    ///
+    /// let base = Simulator::builder().bare(true).start().await?;
+    /// let copy = base.fork().await?;
+    /// let namespaces = copy.client().api("v1", "namespaces")?;
+    /// namespaces.create(json!({"metadata": {"name": "mine"}})).await?;
+    /// assert!(base.client().api("v1", "namespaces")?.get("mine").await.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// It cannot listen, or what acts in it does not start.
+    pub async fn fork(&self) -> Result<Self, StartError> {
+        let Cluster {
+            builder,
+            client,
+            service,
+            ..
+        } = &self.cluster;
+        let mut cluster = builder.fork(client, service, Shutdown::default()).await?;
+        cluster.builder.listen.set_port(0);
+        if let Some(secure) = &mut cluster.builder.secure {
+            secure.set_port(0);
+        }
+        Ok(Listeners::bind(&cluster.builder).await?.serve(cluster))
+    }
+
     /// Stops it: streams end, requests under way are answered, and what then is still open is cut.
     pub async fn shutdown(self) {
-        self.shutdown.gracefully(self.limits.grace).await;
+        let grace = self.cluster.builder.limits.grace;
+        self.cluster.shutdown.gracefully(grace).await;
+        // A store that has failed has told its writers so.
+        let _ = self.cluster.client.registry().close().await;
     }
 }
 
 impl Drop for Simulator {
     fn drop(&mut self) {
-        self.shutdown.now();
+        self.cluster.shutdown.now();
     }
 }

@@ -8,11 +8,7 @@
 
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
-use stuntdouble_simulator::{
-    Simulator,
-    profile::Profile,
-    scheme::{Conversion, Kinds},
-};
+use stuntdouble_simulator::{Conversion, Kinds, Profile, Simulator};
 
 const VERBS: [&str; 8] = [
     "create",

@@ -44,7 +44,11 @@ impl Server {
 
     fn get(&self, path: &str) -> String {
         let mut socket = TcpStream::connect(self.address()).unwrap();
-        write!(socket, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+        write!(
+            socket,
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
         answer

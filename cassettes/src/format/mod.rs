@@ -24,7 +24,7 @@ mod yaml;
 
 pub(crate) use contents::contents;
 pub(crate) use reader::{parse, read};
-pub(crate) use writer::{CassetteWriter, End, Opening, to_string, write};
+pub(crate) use writer::{CassetteWriter, End, Opening, replace, to_string, write};
 
 use crate::interaction::Program;
 use std::path::PathBuf;

@@ -276,10 +276,18 @@ fn created(path: &Path, overwrite: bool) -> std::io::Result<File> {
 /// # Errors
 /// If the file cannot be written.
 pub(crate) fn write(path: &Path, cassette: &Cassette) -> Result<(), FormatError> {
+    replace(path, to_string(cassette).as_bytes())
+}
+
+/// Writes a file beside its place, and then puts it there. Only its owner can read it.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), FormatError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let written = || {
         let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-        file.write_all(to_string(cassette).as_bytes())?;
+        file.write_all(content)?;
         file.as_file().sync_all()?;
         file.persist(path)?;
         Ok(())

@@ -186,7 +186,7 @@ pub struct Message {
 }
 
 /// A side of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// Who asked.
     Client,

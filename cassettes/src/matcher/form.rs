@@ -1,6 +1,8 @@
 //! The forms of values that are made up anew each time.
 
 use crate::interaction::{is_placeholder, placeholders};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -50,6 +52,12 @@ pub(super) fn pairs(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<
     if !secrets.is_empty() {
         return captured(recorded, live, &secrets);
     }
+    if let Some((there, here)) = decoded_base64(recorded).zip(decoded_base64(live)) {
+        let secrets = self::secrets(&there);
+        if !secrets.is_empty() {
+            return captured(&there, &here, &secrets);
+        }
+    }
     match place {
         Place::Path => None,
         place => by_words(recorded, live, place),
@@ -71,6 +79,13 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
     found.extend(placeholders(text));
     found.sort_by_key(|range| range.start);
     found
+}
+
+/// The text that another is base64 of.
+fn decoded_base64(text: &str) -> Option<String> {
+    let compact: String = text.split_whitespace().collect();
+    let standard = compact.trim_end_matches('=').replace('-', "+").replace('_', "/");
+    String::from_utf8(STANDARD_NO_PAD.decode(standard).ok()?).ok()
 }
 
 /// The parts of a live text at the places of the placeholders in the recorded one.
@@ -181,6 +196,7 @@ mod tests {
     #[case::counter("run-17", "run-18", None)]
     #[case::node("node1", "node2", None)]
     #[case::counters("job12", "run34", None)]
+    #[case::encoded("YT1yZWRhY3RlZC0xCg==", "YT1wdwo=", Some(vec![("redacted-1", "pw")]))]
     #[case::placeholder("user:redacted-1~@host", "user:p:w@x@host", Some(vec![("redacted-1~", "p:w@x")]))]
     fn a_client_makes_up_random_names(
         #[case] there: &str,

@@ -71,7 +71,7 @@ pub(crate) struct Ask {
 enum Content {
     Json(Value),
     Text(String),
-    Bytes(Vec<u8>),
+    Bytes,
 }
 
 /// A selector with its terms in order. A comma between parentheses parts values, not terms.
@@ -106,7 +106,7 @@ impl Ask {
         let bytes = request.body.as_deref().unwrap_or_default();
         let body = match std::str::from_utf8(bytes) {
             Ok(text) => serde_json::from_str(text).map_or_else(|_| Content::Text(text.to_owned()), Content::Json),
-            Err(_) => Content::Bytes(bytes.to_vec()),
+            Err(_) => Content::Bytes,
         };
         let header = |name: &&'static str| Some((*name, request.headers.get(name)?.to_owned()));
         Self {
@@ -173,7 +173,9 @@ impl Ask {
         {
             // What could not be searched for secrets is recorded by its hash.
             Some((there, here)) => all.value("body", there, &String::from_utf8_lossy(here)),
-            None => all.content(&self.body, &live.body),
+            None if self.is_same_kind(live) => all.content(&self.body, &live.body),
+            // Secrets in bytes are redacted in their place.
+            None => all.value("body", &latin(&self.raw), &latin(&live.raw)),
         }
         if !all.differences.is_empty() {
             return Match::Differs(all.differences);
@@ -195,6 +197,15 @@ impl Ask {
             _ => true,
         };
         CHOOSING.iter().filter(|name| differs(name)).count()
+    }
+
+    /// Whether both bodies are JSON, or text.
+    fn is_same_kind(&self, live: &Self) -> bool {
+        let kinds = (&self.body, &live.body);
+        matches!(
+            kinds,
+            (Content::Json(_), Content::Json(_)) | (Content::Text(_), Content::Text(_))
+        )
     }
 
     /// Whether it changes nothing.
@@ -281,7 +292,6 @@ impl Comparison {
         match (recorded, live) {
             (Content::Json(there), Content::Json(here)) => self.values("body", there, here),
             (Content::Text(there), Content::Text(here)) => self.value("body", there, here),
-            (there, here) if there != here => self.differs("body is of another kind or has other bytes".into()),
             _ => {}
         }
     }
@@ -312,6 +322,11 @@ impl Comparison {
             }
         }
     }
+}
+
+/// Bytes as characters of one byte each.
+fn latin(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
 fn clip(text: &str) -> String {

@@ -1,7 +1,7 @@
-//! The messages in the bytes of a WebSocket.
+//! The messages in the bytes of an upgraded connection.
 //!
-//! Limits: a message of more than [`LONGEST`] is recorded up to there.
-//! Source: RFC 6455, section 5.
+//! Limits: a WebSocket message of more than [`LONGEST`] is recorded up to there.
+//! Source: RFC 6455, section 5; SPDY/3.1, section 2.2.
 
 use crate::interaction::Data;
 use bytes::Bytes;
@@ -9,9 +9,70 @@ use bytes::Bytes;
 /// How much of a message is kept.
 const LONGEST: usize = 16 << 20;
 
+/// The length of the head of a SPDY frame, which ends with that of its content.
+const SPDY_HEAD: usize = 8;
+
+/// Reads one direction of an upgraded connection.
+#[derive(Debug)]
+pub(super) enum Frames {
+    WebSocket(WebSocketFrames),
+    Spdy(SpdyFrames),
+    /// Bytes of a protocol without frames.
+    None,
+}
+
+impl Frames {
+    /// The messages that are complete with these bytes.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Data> {
+        match self {
+            Self::WebSocket(frames) => frames.read(bytes),
+            Self::Spdy(frames) => frames.read(bytes),
+            Self::None => vec![Data::Binary(Bytes::copy_from_slice(bytes))],
+        }
+    }
+
+    /// The end: what was received of a message that is not complete, and, where the protocol has no message for it, the
+    /// end itself.
+    pub(super) fn finish(&mut self) -> Vec<Data> {
+        let rest = match self {
+            Self::WebSocket(_) => return Vec::new(),
+            Self::Spdy(frames) => std::mem::take(&mut frames.bytes),
+            Self::None => Vec::new(),
+        };
+        let rest = (!rest.is_empty()).then(|| Data::Binary(rest.into()));
+        rest.into_iter().chain([Data::Close(None)]).collect()
+    }
+}
+
+/// Reads the frames of SPDY, each of which is a message.
+#[derive(Debug, Default)]
+pub(super) struct SpdyFrames {
+    bytes: Vec<u8>,
+}
+
+impl SpdyFrames {
+    fn read(&mut self, bytes: &[u8]) -> Vec<Data> {
+        self.bytes.extend_from_slice(bytes);
+        let mut found = Vec::new();
+        let mut at = 0;
+        while let Some([_, _, _, _, _, high, middle, low]) =
+            self.bytes.get(at..).and_then(|rest| rest.first_chunk::<SPDY_HEAD>())
+        {
+            let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
+            let Some(frame) = self.bytes.get(at..at + SPDY_HEAD + length) else {
+                break;
+            };
+            found.push(Data::Binary(Bytes::copy_from_slice(frame)));
+            at += frame.len();
+        }
+        self.bytes.drain(..at);
+        found
+    }
+}
+
 /// Reads one direction of a WebSocket.
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub(super) struct WebSocketFrames {
     bytes: Vec<u8>,
     /// How much of the frame at hand is passed over.
     skip: usize,
@@ -20,9 +81,8 @@ pub(super) struct Frames {
     broken: bool,
 }
 
-impl Frames {
-    /// The messages that are complete with these bytes.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Data> {
+impl WebSocketFrames {
+    fn read(&mut self, bytes: &[u8]) -> Vec<Data> {
         let mut found = Vec::new();
         if self.broken {
             return found;
@@ -132,7 +192,7 @@ mod tests {
             Data::Close(Some((1000, "ok".into()))),
         ];
         for cut in 1..wire.len() {
-            let mut frames = Frames::default();
+            let mut frames = WebSocketFrames::default();
             let found: Vec<Data> = wire.chunks(cut).flat_map(|chunk| frames.read(chunk)).collect();
             assert_eq!(found, expected, "in pieces of {cut}");
         }

@@ -10,26 +10,29 @@
 //! fails is lost, and [`Recorder::failure`] says so, while the proxy goes on.
 //! Source: RFC 9110, section 7 (intermediaries); DESIGN.md, decision 8.
 
-mod body;
-mod entry;
 mod frames;
-mod pipe;
+mod pending;
+mod queue;
+mod request_body;
+mod response_body;
 mod socket;
 
 use crate::format::{CassetteWriter, FormatError};
 use crate::interaction::{Clock, Header, Request as Asked};
 use crate::redactor::{Redaction, Redactor};
 use crate::transport::{
-    Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError, full, restore, strip_hop_by_hop, upgrade,
+    Body, Client, Credentials, Exchange, Gone, Origins, Server, Tasks, TransportError, full, restore, strip_hop_by_hop,
+    upgrade,
 };
-use body::{Recording, Sent};
 use bytes::Bytes;
-use entry::{Entry, Log};
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, SEC_WEBSOCKET_EXTENSIONS};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
+use pending::{Log, PendingInteraction};
+use request_body::RequestBody;
+use response_body::ResponseBody;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +42,10 @@ use tokio::time::{Instant, timeout};
 
 /// How much of a request's body is recorded.
 pub(crate) const LONGEST_REQUEST: usize = 64 << 20;
+
+/// The number of `SIGXFSZ`.
+#[cfg(unix)]
+const FILE_SIZE_SIGNAL: i32 = 25;
 
 /// How long the upstream may take to say its version.
 const VERSION: Duration = Duration::from_secs(2);
@@ -59,6 +66,10 @@ pub struct RecorderOptions {
     pub upstream: String,
     /// Where to listen; a port of 0 is chosen by the system.
     pub listen: SocketAddr,
+    /// Hosts and origins whose requests are accepted. Default: its own only.
+    pub origins: Origins,
+    /// Certificate chain and key of the listener, both in PEM. Default: none, and no TLS.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
     /// What to show the server, for requests that bring nothing of their own.
     pub credentials: Credentials,
     /// Whether a file that exists is replaced. Default: false.
@@ -79,6 +90,8 @@ impl RecorderOptions {
         Self {
             upstream: upstream.into(),
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            origins: Origins::default(),
+            identity: None,
             credentials: Credentials::default(),
             overwrite: false,
             redaction: Redaction::default(),
@@ -124,6 +137,7 @@ pub enum RecorderError {
 #[derive(Debug)]
 pub struct Recorder {
     server: Server,
+    secure: bool,
     proxy: Arc<Proxy>,
 }
 
@@ -133,6 +147,7 @@ impl Recorder {
     /// # Errors
     /// If the address cannot be listened on, the upstream is none, or the file exists or cannot be written.
     pub async fn start(options: RecorderOptions, path: &Path) -> Result<Self, RecorderError> {
+        survive_size_limits();
         let client = Client::new(&options.upstream, &options.credentials, true)?;
         let mut rules = options.redaction;
         if !rules.is_none() {
@@ -146,7 +161,7 @@ impl Recorder {
         header.upstream = Some(redactor.url(&client.origin()));
         header.upstream_version = version(&client).await;
         header.profile = options.profile;
-        header.comment = options.comment;
+        header.comment = options.comment.map(|comment| redactor.text(&comment));
         header.redactions = redactor.describe();
         let log = Arc::new(Log::new(
             CassetteWriter::create(path, &header, options.overwrite)?,
@@ -158,8 +173,10 @@ impl Recorder {
             clock: options.clock,
             last: AtomicU64::new(0),
         });
+        let identity = options.identity.as_ref();
         Ok(Self {
-            server: Server::start(options.listen, proxy.clone()).await?,
+            server: Server::start_secure(options.listen, options.origins, identity, proxy.clone()).await?,
+            secure: identity.is_some(),
             proxy,
         })
     }
@@ -171,7 +188,8 @@ impl Recorder {
 
     /// Its URL.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address())
+        let scheme = if self.secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.address())
     }
 
     /// The cassette.
@@ -189,9 +207,20 @@ impl Recorder {
         self.proxy.log.failure()
     }
 
-    /// Stops, and waits until every connection has been closed and everything has been recorded.
-    pub async fn stop(self) {
+    /// Stops, and waits until every connection has been closed and everything has been recorded. Returns why not
+    /// everything was, if that is so.
+    pub async fn stop(self) -> Option<String> {
         self.server.stop().await;
+        self.proxy.log.failure()
+    }
+}
+
+/// Makes a file that may not grow further an error of that file, which otherwise ends the program.
+fn survive_size_limits() {
+    #[cfg(unix)]
+    {
+        // Without it, only the error is worse.
+        let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(FILE_SIZE_SIGNAL));
     }
 }
 
@@ -242,7 +271,7 @@ impl Exchange for Proxy {
         strip_hop_by_hop(&mut parts.headers);
         restore(&mut parts.headers, protocol);
         readable(&mut parts.headers);
-        let sent = Sent::default();
+        let sent = RequestBody::default();
         let bare = body.is_end_stream();
         let body = match bare {
             true => {
@@ -251,38 +280,38 @@ impl Exchange for Proxy {
             }
             false => sent.tap(body),
         };
-        let mut entry = Entry::new(self.log.clone(), id, asked, sent, started, begun);
+        let mut interaction = PendingInteraction::new(self.log.clone(), id, asked, sent, started, begun);
         let request = self.client.send(Request::from_parts(parts, body));
         let response = match bare {
             // The beginning of the document is written while the server works, not while the client waits.
-            true => futures::join!(request, prepare(&mut entry)).0,
+            true => futures::join!(request, prepare(&mut interaction)).0,
             false => request.await,
         };
         let mut response = match response {
             Ok(response) => response,
             Err(failure) => {
-                entry.failed(failure);
+                interaction.failed(failure);
                 return Err(Gone);
             }
         };
-        entry.head(&response);
+        interaction.head(&response);
         let protocol = upgrade(response.headers()).cloned();
         strip_hop_by_hop(response.headers_mut());
         if let (StatusCode::SWITCHING_PROTOCOLS, Some(near)) = (response.status(), near) {
             restore(response.headers_mut(), protocol);
             let far = hyper::upgrade::on(&mut response);
-            entry.upgraded();
-            tasks.spawn(socket::relay(near, far, entry));
+            interaction.upgraded();
+            tasks.spawn(socket::relay(near, far, interaction));
             return Ok(response.map(|_| full(Bytes::new())));
         }
-        Ok(response.map(|body| Recording::new(body, entry, tasks).boxed_unsync()))
+        Ok(response.map(|body| ResponseBody::new(body, interaction, tasks).boxed_unsync()))
     }
 }
 
 /// Lets the request go out first.
-async fn prepare(entry: &mut Entry) {
+async fn prepare(interaction: &mut PendingInteraction) {
     tokio::task::yield_now().await;
-    entry.prepare();
+    interaction.prepare();
 }
 
 /// Offers the server only content codings that can be decoded.

@@ -1,44 +1,81 @@
 //! Messages of an upgraded connection without their secrets, also those that are cut by the bounds of messages.
 //!
-//! A message waits while it may end with the beginning of a secret; order, number and, where placeholders allow it,
-//! lengths of messages stay.
-//! Limits: at most [`MOST`] messages and [`LONGEST`] bytes wait; frames of SPDY within the bytes are not told apart.
-//! Source: the API's subprotocols for WebSocket, in which the first byte of a message is its channel.
+//! Promises: what each side sends on a channel or stream is searched as one text, however it is cut; order and number of
+//! messages stay, and their lengths where placeholders allow it.
+//! Limits: messages wait while one of them may end with the beginning of a secret; when more than [`MOST`] messages or
+//! [`LONGEST`] bytes wait, the bytes that are held back go with a later message.
+//! Source: the API's subprotocols for WebSocket, in which the first byte of a message is its channel; SPDY/3.1 data
+//! frames.
 
 use super::Redactor;
-use super::text::{self, Knowledge};
+use super::body::BodyRedactor;
 use crate::interaction::{Data, Headers, Message, Sender};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// How many messages wait.
-const MOST: usize = 256;
+const MOST: usize = 16 << 10;
 
 /// How many bytes wait.
-const LONGEST: usize = 256 << 10;
+const LONGEST: usize = 4 << 20;
+
+/// The length of the head of a SPDY frame.
+const HEAD: usize = 8;
 
 /// Both directions of an upgraded connection.
 #[derive(Debug)]
 pub(crate) struct Conversation {
-    /// Whether messages begin with a channel.
-    channels: bool,
+    framing: Framing,
     /// Whether what follows the channel is base64.
     encoded: bool,
     waiting: VecDeque<Message>,
+    size: usize,
+    flows: HashMap<Flow, Searched>,
 }
 
-/// One direction, and one channel of it.
-type Flow = (Sender, Option<u8>);
+/// What messages begin with, before their payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    Bare,
+    /// A channel.
+    Channels,
+    /// The head of a SPDY frame; each message is one.
+    Spdy,
+}
+
+/// One direction, and one channel or stream of it.
+type Flow = (Sender, Option<u32>);
+
+/// What one side sends on a channel.
+#[derive(Debug)]
+struct Searched {
+    body: BodyRedactor,
+    /// What was searched and is not in a message yet.
+    ready: VecDeque<u8>,
+    /// How many messages of it wait.
+    waiting: usize,
+}
 
 impl Conversation {
-    /// The connection that a response with these headers begins.
-    pub(crate) fn new(headers: &Headers) -> Self {
+    /// The connection that a response with these headers to a request for this path begins.
+    pub(crate) fn new(headers: &Headers, path: &str) -> Self {
         let protocol = headers.get("sec-websocket-protocol").unwrap_or_default();
+        let upgrade = headers.get("upgrade").unwrap_or_default();
+        let last = path.rsplit('/').next().unwrap_or_default();
+        // Without a subprotocol, these have the first one.
+        let channels = protocol.ends_with("channel.k8s.io")
+            || (protocol.is_empty() && matches!(last, "exec" | "attach" | "portforward"));
         Self {
-            channels: protocol.ends_with("channel.k8s.io"),
+            framing: match () {
+                () if upgrade.to_ascii_lowercase().starts_with("spdy/") => Framing::Spdy,
+                () if channels => Framing::Channels,
+                () => Framing::Bare,
+            },
             encoded: protocol.starts_with("base64."),
             waiting: VecDeque::new(),
+            size: 0,
+            flows: HashMap::new(),
         }
     }
 
@@ -47,101 +84,100 @@ impl Conversation {
         if redactor.is_off() {
             return vec![message.clone()];
         }
+        let (flow, payload) = (self.flow(message), self.payload(&message.data));
+        let searched = self.flows.entry(flow).or_insert_with(|| Searched {
+            body: BodyRedactor::running(redactor),
+            ready: VecDeque::new(),
+            waiting: 0,
+        });
+        searched.ready.extend(searched.body.push(redactor, &payload));
+        searched.waiting += 1;
+        self.size += payload.len();
         self.waiting.push_back(message.clone());
-        let size: usize = self.waiting.iter().map(|message| content(&message.data).len()).sum();
-        if self.waiting.len() > MOST || size > LONGEST {
-            return self.finish(redactor);
-        }
-        redactor.with(|knowledge| {
-            let mut ready = self.waiting.len();
-            for (n, message) in self.waiting.iter().enumerate() {
-                let flow = self.flow(message);
-                if self.is_unfinished(flow, knowledge) {
-                    ready = n;
-                    break;
-                }
+        let mut released = Vec::new();
+        while let Some(first) = self.waiting.front() {
+            let (flow, length) = (self.flow(first), self.payload(&first.data).len());
+            let there = self.flows.get(&flow).map_or(0, |searched| searched.ready.len());
+            let crowded = self.waiting.len() > MOST || self.size > LONGEST;
+            if there < length && !crowded {
+                break;
             }
-            self.released(ready, knowledge)
-        })
+            released.extend(self.release(length.min(there)));
+        }
+        released
     }
 
     /// The end; returns the messages that waited.
     pub(crate) fn finish(&mut self, redactor: &Redactor) -> Vec<Message> {
-        redactor.with(|knowledge| self.released(self.waiting.len(), knowledge))
+        for searched in self.flows.values_mut() {
+            let body = std::mem::replace(&mut searched.body, BodyRedactor::running(redactor));
+            searched.ready.extend(body.finish(redactor));
+        }
+        let mut released = Vec::with_capacity(self.waiting.len());
+        while let Some(first) = self.waiting.front() {
+            let (flow, length) = (self.flow(first), self.payload(&first.data).len());
+            let (there, last) = self
+                .flows
+                .get(&flow)
+                .map_or((0, false), |searched| (searched.ready.len(), searched.waiting == 1));
+            released.extend(self.release(if last { there } else { length.min(there) }));
+        }
+        released
+    }
+
+    /// Takes the first message that waits, with so many of the bytes that were searched.
+    fn release(&mut self, length: usize) -> Option<Message> {
+        let mut message = self.waiting.pop_front()?;
+        let payload = self.payload(&message.data);
+        self.size -= payload.len();
+        let flow = self.flow(&message);
+        let searched = self.flows.get_mut(&flow)?;
+        searched.waiting -= 1;
+        let found: Vec<u8> = searched.ready.drain(..length.min(searched.ready.len())).collect();
+        if found != payload {
+            message.data = self.with_payload(&message.data, &found);
+        }
+        Some(message)
     }
 
     fn flow(&self, message: &Message) -> Flow {
-        let channel = content(&message.data).first().copied().filter(|_| self.channels);
-        (message.from, channel)
+        let all = content(&message.data);
+        let of = match self.framing {
+            Framing::Bare => None,
+            Framing::Channels => all.first().map(|channel| u32::from(*channel)),
+            // A control frame has no text.
+            Framing::Spdy => all.first_chunk().map(|head| u32::from_be_bytes(*head)),
+        };
+        (message.from, of)
     }
 
-    /// What a message carries, beyond its channel.
+    /// How much of a message comes before its payload.
+    fn head(&self, all: &[u8]) -> usize {
+        match self.framing {
+            Framing::Bare => 0,
+            Framing::Channels => all.len().min(1),
+            Framing::Spdy if all.first().is_some_and(|first| first & 0x80 != 0) => all.len(),
+            Framing::Spdy => all.len().min(HEAD),
+        }
+    }
+
+    /// What a message carries.
     fn payload(&self, data: &Data) -> Vec<u8> {
         let all = content(data);
-        let payload = if self.channels {
-            all.get(1..).unwrap_or_default()
-        } else {
-            all
-        };
+        let payload = all.get(self.head(all)..).unwrap_or_default();
         match self.encoded {
             true => STANDARD.decode(payload).unwrap_or_else(|_| payload.to_vec()),
             false => payload.to_vec(),
         }
     }
 
-    /// Whether what waits in a flow may end with the beginning of a secret.
-    fn is_unfinished(&self, flow: Flow, knowledge: &Knowledge<'_>) -> bool {
-        let of_flow = self.waiting.iter().filter(|message| self.flow(message) == flow);
-        let all: Vec<u8> = of_flow.flat_map(|message| self.payload(&message.data)).collect();
-        let is_document = || serde_json::from_slice::<serde::de::IgnoredAny>(&all).is_ok();
-        text::unfinished(&all, knowledge) > 0 && !is_document()
-    }
-
-    /// Releases the first messages.
-    fn released(&mut self, count: usize, knowledge: &mut Knowledge<'_>) -> Vec<Message> {
-        let mut ready: Vec<Message> = self.waiting.drain(..count).collect();
-        let mut flows: Vec<Flow> = Vec::new();
-        for message in &ready {
-            let flow = self.flow(message);
-            if !flows.contains(&flow) {
-                flows.push(flow);
-            }
-        }
-        for flow in flows {
-            let places: Vec<usize> = (0..ready.len())
-                .filter(|n| ready.get(*n).is_some_and(|message| self.flow(message) == flow))
-                .collect();
-            let payloads: Vec<Vec<u8>> = places
-                .iter()
-                .filter_map(|n| Some(self.payload(&ready.get(*n)?.data)))
-                .collect();
-            let Some(found) = text::redact_bytes(&payloads.concat(), knowledge) else {
-                continue;
-            };
-            let (mut rest, last) = (found.as_slice(), places.len() - 1);
-            for (n, (place, payload)) in places.iter().zip(&payloads).enumerate() {
-                let length = if n == last {
-                    rest.len()
-                } else {
-                    payload.len().min(rest.len())
-                };
-                let (part, after) = rest.split_at(length);
-                rest = after;
-                if let Some(message) = ready.get_mut(*place).filter(|_| part != payload.as_slice()) {
-                    message.data = self.with_payload(&message.data, part);
-                }
-            }
-        }
-        ready
-    }
-
     fn with_payload(&self, data: &Data, payload: &[u8]) -> Data {
-        let mut all: Vec<u8> = content(data)
-            .first()
-            .copied()
-            .filter(|_| self.channels)
-            .into_iter()
-            .collect();
+        let of = content(data);
+        let mut all = of.get(..self.head(of)).unwrap_or_default().to_vec();
+        if let (Framing::Spdy, Some(length)) = (self.framing, all.get_mut(5..HEAD)) {
+            let bytes = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
+            length.copy_from_slice(bytes.get(1..).unwrap_or_default());
+        }
         match self.encoded {
             true => all.extend_from_slice(STANDARD.encode(payload).as_bytes()),
             false => all.extend_from_slice(payload),
@@ -152,7 +188,7 @@ impl Conversation {
             Data::Ping(_) => Data::Ping(all.into()),
             Data::Pong(_) => Data::Pong(all.into()),
             Data::Close(close) => {
-                let reason = String::from_utf8_lossy(payload).into_owned();
+                let reason = String::from_utf8_lossy(&all).into_owned();
                 Data::Close(close.as_ref().map(|(code, _)| (*code, reason)))
             }
         }
@@ -196,7 +232,7 @@ mod tests {
         for size in [1, 2, 5, 9, 100] {
             let redactor = Redactor::new(Redaction::default());
             let headers = Headers(vec![("Sec-WebSocket-Protocol".into(), protocol.into())]);
-            let mut conversation = Conversation::new(&headers);
+            let mut conversation = Conversation::new(&headers, "/");
             let mut messages = Vec::new();
             let sent: Vec<Message> = text
                 .as_bytes()
@@ -235,7 +271,7 @@ mod tests {
     #[test]
     fn a_message_that_is_complete_does_not_wait() {
         let redactor = Redactor::new(Redaction::default());
-        let mut conversation = Conversation::new(&Headers::default());
+        let mut conversation = Conversation::new(&Headers::default(), "/");
         for text in ["{\"kind\":\"Pod\"}", "a line: of a log\n"] {
             let message = binary(Sender::Server, text.into());
             assert_eq!(conversation.push(&redactor, &message), [message]);

@@ -1,7 +1,9 @@
 //! Headers, URLs and queries without their secrets.
 
+use super::document;
+use super::forms;
+use super::knowledge::Knowledge;
 use super::names::{self, NameClass};
-use super::text::{self, Knowledge};
 use crate::interaction::is_placeholder;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,15 +20,19 @@ pub(super) fn header(name: &str, value: &str, knowledge: &mut Knowledge<'_>) -> 
     if names::is_trivial(false, value) || !is_secret(name, own, knowledge) {
         return match value.split_once('?').filter(|(path, _)| path.contains('/')) {
             Some(_) => url(value, knowledge),
-            None => text::redact(value, knowledge, 0).unwrap_or_else(|| value.to_owned()),
+            None => document::redact(value, knowledge, 0).unwrap_or_else(|| value.to_owned()),
         };
     }
     match name.to_ascii_lowercase().as_str() {
         "cookie" => value
-            .split("; ")
-            .map(|pair| cookie(pair, knowledge))
+            .split(';')
+            .map(|pair| {
+                let space = pair.len() - pair.trim_start().len();
+                let (space, pair) = pair.split_at(space);
+                format!("{space}{}", cookie(pair, knowledge))
+            })
             .collect::<Vec<_>>()
-            .join("; "),
+            .join(";"),
         "set-cookie" => match value.split_once(';') {
             Some((pair, attributes)) => format!("{};{attributes}", cookie(pair, knowledge)),
             None => cookie(value, knowledge),
@@ -39,6 +45,7 @@ pub(super) fn header(name: &str, value: &str, knowledge: &mut Knowledge<'_>) -> 
 fn cookie(pair: &str, knowledge: &mut Knowledge<'_>) -> String {
     match pair.split_once('=') {
         Some((_, "")) => pair.to_owned(),
+        None if pair.is_empty() => String::new(),
         Some((name, value)) => format!("{name}={}", knowledge.known.placeholder(value, true)),
         None => knowledge.known.placeholder(pair, true),
     }
@@ -72,7 +79,7 @@ pub(super) fn url(url: &str, knowledge: &mut Knowledge<'_>) -> String {
         // Some protocols of authorization answer with tokens there.
         out = format!("{out}#{}", self::query(fragment, knowledge));
     }
-    text::redact_forms(&out, knowledge).unwrap_or(out)
+    forms::redact(&out, knowledge).unwrap_or(out)
 }
 
 /// A query or a form: the values of parameters whose names are secret, and secrets within the others.
@@ -87,8 +94,9 @@ pub(super) fn query(query: &str, knowledge: &mut Knowledge<'_>) -> String {
         };
         let decoded = decoded(value);
         let follows = std::mem::take(&mut flag) == Some(name) && !decoded.starts_with('-');
-        let own = knowledge.rules.has_query(name);
-        let named = is_secret(name, own, knowledge) && !names::is_trivial(false, &decoded);
+        let plain = self::decoded(name);
+        let own = knowledge.rules.has_query(&plain);
+        let named = is_secret(&plain, own, knowledge) && !names::is_trivial(false, &decoded);
         if named || follows {
             out.push(format!("{name}={}", knowledge.known.placeholder(&decoded, named)).into());
             continue;
@@ -99,7 +107,7 @@ pub(super) fn query(query: &str, knowledge: &mut Knowledge<'_>) -> String {
         {
             flag = Some(name);
         }
-        out.push(match text::redact(&decoded, knowledge, 0) {
+        out.push(match document::redact(&decoded, knowledge, 0) {
             Some(text) => {
                 let code: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
                 format!("{name}={}", code.replace("%7E", "~")).into()

@@ -4,8 +4,9 @@
 //! replaced does not depend on how the input is cut; at most [`HELD`] bytes and one text are held back.
 //! Limits: a text of more than [`LONGEST_TEXT`] is replaced by its length and hash.
 
+use super::knowledge::Knowledge;
 use super::structure::{Secret, Structure, Verdict, Wait};
-use super::text::{self, Knowledge};
+use super::text;
 use crate::interaction::Digest;
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
@@ -177,6 +178,11 @@ impl Json {
         }
     }
 
+    /// Whether what was read so far has the data of a Secret.
+    pub(super) fn has_secret(&self) -> bool {
+        self.structure.has_secret()
+    }
+
     /// Whether the text that is not complete is at a place of secrets.
     pub(super) fn is_within_secret(&mut self) -> bool {
         matches!(self.token, Token::String { .. } | Token::Long { .. })
@@ -327,7 +333,7 @@ impl Json {
                 self.defer(start, secret, wait);
                 return self.after_value();
             }
-            _ if search || text::is_marked(raw, knowledge.rules) => text::redact(&text, knowledge, self.depth),
+            _ if search || text::is_marked(raw, knowledge.rules) => knowledge.search(&text, self.depth),
             _ => None,
         };
         self.put(raw, found);
@@ -424,7 +430,7 @@ impl Json {
             let raw = self.held.get(range.clone()).unwrap_or_default();
             let within = raw.strip_prefix(b"\"").and_then(|raw| raw.strip_suffix(b"\""));
             let found = match (within, is_secret) {
-                (Some(within), Some(false)) => text::redact(&decoded(within), knowledge, self.depth),
+                (Some(within), Some(false)) => knowledge.search(&decoded(within), self.depth),
                 (None, Some(false)) => None,
                 _ => Some(knowledge.placeholder(&decoded(within.unwrap_or(raw)), secret)),
             };

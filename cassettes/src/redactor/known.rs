@@ -21,6 +21,12 @@ const SHORTEST: usize = 8;
 /// A shorter one is, if a rule said that it is a credential.
 const SHORTEST_CREDENTIAL: usize = 6;
 
+/// A shorter one of small letters, capitals or digits alone may be any word.
+const SHORTEST_OF_ONE_KIND: usize = 16;
+
+/// Values that are no credentials are looked for in hexadecimal while they are few.
+const HEX: u64 = 1_000;
+
 /// A longer secret is looked for by its beginning alone where it may be cut.
 const LONGEST_TAIL: usize = 512;
 
@@ -34,7 +40,7 @@ const SINGLE: usize = 32;
 const SETTLED: u32 = 16;
 
 /// Up to this many needles an automaton is one of states, which is the fastest.
-const FAST: usize = 2_000;
+const FAST: usize = 300;
 
 /// The secrets that were seen.
 #[derive(Debug, Default)]
@@ -166,13 +172,22 @@ impl Known {
         let begins = |needle: &Needle| {
             let secret = needle.finder.needle();
             let most = secret.len().saturating_sub(1).min(LONGEST_TAIL).min(bytes.len());
-            (1..=most).rev().find(|length| {
-                bytes
-                    .get(bytes.len() - length..)
-                    .is_some_and(|tail| secret.starts_with(tail))
-            })
+            let tail = bytes.get(bytes.len() - most..)?;
+            let starts = memchr::memchr_iter(*secret.first()?, tail);
+            let begun = |at: &usize| tail.get(*at..).is_some_and(|tail| secret.starts_with(tail));
+            starts.into_iter().find(begun).map(|at| most - at)
         };
         self.needles.iter().filter_map(begins).max().unwrap_or_default()
+    }
+
+    /// The place at or before another where bytes can be cut without cutting a secret.
+    pub(super) fn boundary(&mut self, bytes: &[u8], at: usize) -> usize {
+        let found = self.find(bytes, false);
+        let crossing = found
+            .iter()
+            .map(|(range, _)| range)
+            .filter(|range| range.start < at && at < range.end);
+        crossing.map(|range| range.start).min().unwrap_or(at)
     }
 
     /// The places of needles; at most one if `any` is set.
@@ -207,7 +222,9 @@ impl Known {
         self.quiet = self.quiet.saturating_add(1);
         let mut start = self.built();
         let waiting = self.needles.len() - start;
-        let quiet = self.quiet == SETTLED && (waiting > 0 || self.machines.len() > 1);
+        // The more there are, the dearer it is to build one of all.
+        let settled = SETTLED.max(u32::try_from(self.needles.len() / 8).unwrap_or(u32::MAX));
+        let quiet = self.quiet == settled && (waiting > 0 || self.machines.len() > 1);
         if waiting < SINGLE && !quiet {
             return;
         }
@@ -255,7 +272,7 @@ impl Known {
             secret.iter().map(digits).collect::<String>().into()
         };
         let mut plain = vec![secret.to_vec()];
-        if credential {
+        if credential || number <= HEX {
             plain.extend([hex(false), hex(true)]);
         }
         if let Ok(text) = std::str::from_utf8(secret) {
@@ -265,7 +282,9 @@ impl Known {
                     .and_then(|json| Some(json.get(1..json.len() - 1)?.into())),
             );
             plain.push(url::form_urlencoded::byte_serialize(secret).collect::<String>().into());
-            plain.push(text.bytes().map(percent).collect::<String>().into());
+            let encoded = text.bytes().map(percent).collect::<String>();
+            plain.push(small_escapes(&encoded).into());
+            plain.push(encoded.into());
         }
         plain.sort();
         plain.dedup();
@@ -303,6 +322,19 @@ fn percent(byte: u8) -> String {
     }
 }
 
+/// Percent escapes in small letters.
+fn small_escapes(encoded: &str) -> String {
+    let mut parts = encoded.split('%');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (code, rest) = part.split_at(part.len().min(2));
+        out.push('%');
+        out.push_str(&code.to_ascii_lowercase());
+        out.push_str(rest);
+    }
+    out
+}
+
 /// Whether a secret can be told from any word.
 fn telling(secret: &[u8], credential: bool) -> bool {
     if credential {
@@ -316,7 +348,8 @@ fn telling(secret: &[u8], credential: bool) -> bool {
             .iter()
             .any(|byte| !byte.is_ascii_alphanumeric() && !b"-_. /".contains(byte)),
     ];
-    secret.len() >= SHORTEST && kinds.into_iter().filter(|kind| *kind).count() >= 2
+    let one_long = secret.len() >= SHORTEST_OF_ONE_KIND && secret.iter().all(u8::is_ascii_alphanumeric);
+    secret.len() >= SHORTEST && (one_long || kinds.into_iter().filter(|kind| *kind).count() >= 2)
 }
 
 #[cfg(test)]
@@ -334,7 +367,7 @@ mod tests {
                 assert!(known.finds(format!("a {other} b").as_bytes()), "{other} after {secret}");
             }
         }
-        for _ in 0..2 * SETTLED {
+        for _ in 0..known.count() {
             assert!(!known.finds(b"nothing of them"));
         }
         assert_eq!(known.machines.len(), 1, "one automaton once nothing is learned");

@@ -11,11 +11,17 @@
 //! certificates; values of names that say where a secret is (`secretName`, `password_file`); booleans and counts.
 //! Source: RFC 9110, section 11 (credentials); the API's Secret; the credentials of kubeconfig and docker config files.
 
+mod blocks;
 mod body;
 mod conversation;
+mod document;
+mod encoded;
+mod forms;
 mod headers;
 mod json;
+mod knowledge;
 mod known;
+mod named;
 mod names;
 mod protobuf;
 mod redaction;
@@ -31,10 +37,10 @@ pub use redaction::{Redaction, RedactionError};
 
 use crate::interaction::{Answer, Cassette, Headers, Interaction, Outcome, Payload, Request};
 use bytes::Bytes;
+use knowledge::Knowledge;
 use known::Known;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use text::Knowledge;
 
 /// Takes secrets out, and remembers them.
 #[derive(Debug)]
@@ -114,7 +120,7 @@ impl Redactor {
         if self.is_off() {
             return text.to_owned();
         }
-        self.with(|knowledge| text::redact(text, knowledge, 0))
+        self.with(|knowledge| document::redact(text, knowledge, 0))
             .unwrap_or_else(|| text.to_owned())
     }
 
@@ -131,6 +137,7 @@ impl Redactor {
         work(&mut Knowledge {
             rules: &self.rules,
             known: &mut known,
+            search: document::redact,
         })
     }
 
@@ -152,7 +159,7 @@ impl Redactor {
         match &mut answer.payload {
             Payload::Body(body) => *body = self.body(body, &original, path, failed),
             Payload::Messages(messages) => {
-                let mut conversation = Conversation::new(&original);
+                let mut conversation = Conversation::new(&original, path);
                 let mut ready = Vec::with_capacity(messages.len());
                 for message in messages.iter() {
                     ready.extend(conversation.push(self, message));

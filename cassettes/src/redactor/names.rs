@@ -5,51 +5,65 @@
 //! (`secretName`, `tokenExpirationSeconds`, `password_file`), booleans and counts.
 
 /// Words that make a name secret anywhere in it.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 14] = [
     "token",
     "secret",
     "password",
     "passwd",
     "passphrase",
+    "passcode",
     "credential",
     "apikey",
     "accesskey",
+    "authkey",
+    "accountkey",
     "sessionid",
+    "sessid",
     "jwt",
 ];
 
 /// Whole names that are secret.
-const WHOLE: [&str; 15] = [
-    "authorization",
-    "proxyauthorization",
-    "cookie",
-    "setcookie",
+const WHOLE: [&str; 16] = [
     "auth",
     "pwd",
     "pass",
     "sig",
-    "signature",
     "code",
+    "bearer",
     "sshkey",
     "clientkey",
     "dockercfg",
     "dockerconfigjson",
     "identityfile",
+    "authcode",
+    "authorizationcode",
+    "devicecode",
+    "verificationcode",
+    "fromliteral",
 ];
 
 /// Ends of names that are secret.
-const ENDS: [&str; 7] = [
+const ENDS: [&str; 13] = [
+    "authorization",
+    "cookie",
+    "cookies",
     "signature",
     "keydata",
     "sshkey",
     "signingkey",
     "encryptionkey",
     "masterkey",
-    "secretkey",
+    "sharedkey",
+    "requirepass",
+    "masterauth",
+    "registryauth",
 ];
 
-/// Ends of names that speak of a secret and do not hold it.
-const KEPT: [&str; 32] = [
+/// Last words of names of several words that are secret.
+const LAST_WORDS: [&str; 5] = ["pass", "pwd", "pw", "sig", "auth"];
+
+/// Last words of names that speak of a secret and do not hold it.
+const KEPT: [&str; 33] = [
     "name",
     "names",
     "namespace",
@@ -81,6 +95,7 @@ const KEPT: [&str; 32] = [
     "audience",
     "audiences",
     "review",
+    "reviews",
     "selector",
 ];
 
@@ -100,14 +115,14 @@ pub(super) enum NameClass {
 
 /// The class of a name.
 pub(super) fn class(name: &str) -> NameClass {
-    if name.len() < 3 || matches!(name, "PWD" | "OLDPWD") {
+    if name.len() < 3 {
         return NameClass::Plain;
     }
     let plain = normal(name);
     if !is_secret(name, &plain) {
         return NameClass::Plain;
     }
-    if ["secret", "secrets", "token"].iter().any(|end| plain.ends_with(end)) {
+    if plain.ends_with("secret") || plain.ends_with("secrets") || plain == "serviceaccounttoken" {
         return NameClass::Reference;
     }
     NameClass::Secret
@@ -138,23 +153,37 @@ fn is_secret(name: &str, plain: &str) -> bool {
             .find("private")
             .is_some_and(|at| plain.get(at..).is_some_and(|rest| rest.contains("key")))
     };
-    let worded = WORDS.iter().any(|word| plain.contains(word)) || private_key();
-    if worded {
-        return !KEPT.iter().any(|end| plain.ends_with(end));
+    let last = last_word(name).to_ascii_lowercase();
+    if WORDS.iter().any(|word| plain.contains(word)) || private_key() {
+        return !is_kept(plain, &last);
     }
-    WHOLE.contains(&plain) || ENDS.iter().any(|end| plain.ends_with(end)) || has_last_word(name, plain)
+    let several = last.len() < plain.len();
+    WHOLE.contains(&plain)
+        || ENDS.iter().any(|end| plain.ends_with(end))
+        || (several && LAST_WORDS.contains(&last.as_str()))
 }
 
-/// Whether the last word of several is `pass`, `pwd` or `sig`.
-fn has_last_word(name: &str, plain: &str) -> bool {
-    ["pass", "pwd", "sig"].iter().any(|word| {
-        let Some(at) = name.len().checked_sub(word.len()).filter(|at| *at > 0) else {
-            return false;
-        };
-        let before = name.as_bytes().get(at - 1).copied().unwrap_or_default();
-        let capital = name.as_bytes().get(at).is_some_and(u8::is_ascii_uppercase);
-        plain.ends_with(word) && (!before.is_ascii_alphanumeric() || (capital && before.is_ascii_lowercase()))
-    })
+/// Whether a name with the word of a secret in it only speaks of one: its last word says so, or what follows the word
+/// of a secret in a name of small letters.
+fn is_kept(plain: &str, last: &str) -> bool {
+    let joined = |end: &&str| {
+        let before = plain.strip_suffix(*end).unwrap_or_default();
+        let before = before.strip_suffix('s').unwrap_or(before);
+        WORDS.iter().any(|word| before.ends_with(word))
+    };
+    KEPT.contains(&last) || KEPT.iter().any(joined)
+}
+
+/// The last word of a name, after a mark or from a capital on.
+fn last_word(name: &str) -> &str {
+    let bytes = name.as_bytes();
+    let starts = |at: &usize| match (at.checked_sub(1).and_then(|at| bytes.get(at)), bytes.get(*at)) {
+        (Some(before), _) if !before.is_ascii_alphanumeric() => true,
+        (Some(before), Some(first)) => first.is_ascii_uppercase() && !before.is_ascii_uppercase(),
+        _ => false,
+    };
+    let start = (1..bytes.len()).rev().find(starts).unwrap_or_default();
+    name.get(start..).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -182,7 +211,17 @@ mod tests {
     #[case("sessionAffinity", false)]
     #[case("X-Amz-Signature", true)]
     #[case("pwd", true)]
-    #[case("PWD", false)]
+    #[case("PWD", true)]
+    #[case("TOKEN_PROFILE", true)]
+    #[case("tokenfile", false)]
+    #[case("X-Registry-Auth", true)]
+    #[case("X-Original-Authorization", true)]
+    #[case("basicAuth", true)]
+    #[case("PHPSESSID", true)]
+    #[case("oauth", false)]
+    #[case("exitCode", false)]
+    #[case("tokenURL", false)]
+    #[case("DB_PW", true)]
     #[case("key", false)]
     #[case("kind", false)]
     fn a_name_has_secret_values(#[case] name: &str, #[case] secret: bool) {

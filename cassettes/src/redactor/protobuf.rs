@@ -3,7 +3,10 @@
 //! Values are replaced in place by placeholders of the same length, so that no length before them changes.
 //! Source: the API's envelope (`k8s` and a zero byte, then `runtime.Unknown`) and the field numbers of Secret.
 
-use super::text::{self, Knowledge};
+use super::blocks::Block;
+use super::document;
+use super::knowledge::Knowledge;
+use super::names::{self, NameClass};
 use crate::interaction::placeholder;
 use std::ops::Range;
 
@@ -74,20 +77,45 @@ fn secret(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>) -> O
     Some(())
 }
 
-/// Searches the texts in a message of any kind.
+/// Searches the texts in a message of any kind. Field 1 of a variable or of an entry of a map is its name, field 2 its
+/// value; arguments of a command are one field after the other.
 fn strings(body: &mut [u8], of: Range<usize>, knowledge: &mut Knowledge<'_>, depth: usize) {
+    let is_text = |text: &str| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
+    let text = |body: &[u8], of: &Range<usize>| {
+        let text = std::str::from_utf8(body.get(of.clone())?).ok()?;
+        is_text(text).then(|| text.to_owned())
+    };
+    if let Some(found) = text(body, &of).and_then(|text| document::redact(&text, knowledge, 0))
+        && let Some(place) = body.get_mut(of.clone())
+    {
+        return fill(place, found.as_bytes());
+    }
     let inner = (depth < DEPTH).then(|| fields(body, of.clone(), false)).flatten();
-    if let Some(inner) = inner.filter(|inner| !inner.is_empty()) {
-        for field in inner {
-            strings(body, field.content, knowledge, depth + 1);
+    let Some(inner) = inner.filter(|inner| !inner.is_empty()) else {
+        let found = body
+            .get(of.clone())
+            .and_then(|bytes| document::bytes(bytes, knowledge, &mut Block::default()));
+        if let (Some(found), Some(place)) = (found, body.get_mut(of)) {
+            fill(place, &found);
         }
         return;
-    }
-    let found = body
-        .get(of.clone())
-        .and_then(|text| text::redact_bytes(text, knowledge));
-    if let (Some(found), Some(place)) = (found, body.get_mut(of)) {
-        fill(place, &found);
+    };
+    for (n, field) in inner.iter().enumerate() {
+        let before = n.checked_sub(1).and_then(|n| inner.get(n));
+        let name = before.and_then(|before| text(body, &before.content));
+        let is_secret = name.is_some_and(|name| match before.map(|before| before.number) {
+            Some(1) if field.number == 2 => names::class(&name) != NameClass::Plain,
+            Some(number) if number == field.number => {
+                name.starts_with('-') && names::is_secret_in_text(name.trim_start_matches('-'))
+            }
+            _ => false,
+        });
+        let value = text(body, &field.content).filter(|value| !names::is_trivial(false, value));
+        if knowledge.rules.defaults && is_secret && value.is_some_and(|value| !value.starts_with('-')) {
+            replace(body, field.content.clone(), knowledge);
+        } else {
+            strings(body, field.content.clone(), knowledge, depth + 1);
+        }
     }
 }
 
@@ -184,7 +212,8 @@ mod tests {
             &mut body,
             &mut Knowledge {
                 rules: &rules,
-                known: &mut known
+                known: &mut known,
+                search: document::redact,
             }
         ));
         let text = String::from_utf8_lossy(&body);

@@ -110,6 +110,8 @@ enum Context {
         wait: Wait,
     },
     Reference,
+    /// The keys and paths of an object that refers to a secret.
+    Items,
     /// Keys are names of fields or types.
     Schema,
 }
@@ -151,6 +153,8 @@ pub(super) struct Structure {
     classes: HashMap<String, (NameClass, Key, bool, bool)>,
     deferred: Vec<(Wait, u64)>,
     decided: Vec<(u64, bool)>,
+    /// Whether a Secret was in it, or data that could be one's.
+    has_secret: bool,
 }
 
 impl Structure {
@@ -165,7 +169,13 @@ impl Structure {
             classes: HashMap::new(),
             deferred: Vec::new(),
             decided: Vec::new(),
+            has_secret: of_secret,
         }
+    }
+
+    /// Whether a Secret was in it, or data that could be one's.
+    pub(super) fn has_secret(&self) -> bool {
+        self.has_secret
     }
 
     /// Whether no object or list is open.
@@ -185,6 +195,7 @@ impl Structure {
 
     /// Defers a value that was undecided.
     pub(super) fn defer(&mut self, wait: Wait, id: u64) {
+        self.has_secret |= !wait.for_name;
         self.deferred.push((wait, id));
     }
 
@@ -307,7 +318,7 @@ impl Structure {
         if level.is_list && level.flag && !text.starts_with('-') {
             return Verdict::Secret(Secret::Value);
         }
-        let free = matches!(level.context, Context::Open | Context::Schema | Context::Reference);
+        let free = !matches!(level.context, Context::Secret(_) | Context::Undecided { .. });
         if free && !level.is_list && names::is_trivial(level.plural, text) {
             return Verdict::Open;
         }
@@ -319,7 +330,7 @@ impl Structure {
         match self.inherited() {
             Context::Secret(secret) => Verdict::Secret(secret),
             Context::Undecided { secret, wait } => Verdict::Undecided { secret, wait },
-            Context::Reference => Verdict::Secret(Secret::Value),
+            Context::Reference | Context::Items => Verdict::Secret(Secret::Value),
             Context::Open | Context::Schema => Verdict::Open,
         }
     }
@@ -331,9 +342,11 @@ impl Structure {
         };
         match level.context {
             Context::Secret(_) | Context::Undecided { .. } => return level.context,
-            Context::Reference if level.is_list => return Context::Reference,
-            Context::Reference if !level.kept => return Context::Secret(Secret::Value),
-            Context::Reference => return Context::Open,
+            Context::Reference | Context::Items if level.is_list => return level.context,
+            Context::Reference if level.key == Key::Items => return Context::Items,
+            Context::Items if level.kept || level.key == Key::Name => return Context::Open,
+            Context::Reference if level.kept => return Context::Open,
+            Context::Reference | Context::Items => return Context::Secret(Secret::Value),
             _ => {}
         }
         if self.is_named_by_path() {
@@ -347,7 +360,8 @@ impl Structure {
             Key::Data(secret) if level.of_secret || level.kind == Kind::Secret => {
                 return Context::Secret(secret);
             }
-            Key::Data(secret) if level.kind == Kind::Unknown => {
+            // The kind may come later, or once more.
+            Key::Data(secret) => {
                 let wait = Wait {
                     level: at,
                     for_name: false,
@@ -380,8 +394,8 @@ impl Structure {
 
     fn kind(&mut self, text: &str) {
         let kind = match text {
-            "Secret" => Kind::Secret,
-            "SecretList" => Kind::Secrets,
+            secret if secret.ends_with("Secret") => Kind::Secret,
+            list if list.ends_with("SecretList") => Kind::Secrets,
             "List" => Kind::Unknown,
             other if other.ends_with("List") => Kind::List,
             _ => Kind::Other,
@@ -390,10 +404,9 @@ impl Structure {
         if let Some(level) = self.stack.last_mut() {
             level.kind = kind;
         }
-        match kind {
-            Kind::Secret | Kind::Secrets => self.decide(at, false, true),
-            Kind::List | Kind::Other => self.decide(at, false, false),
-            Kind::Unknown => {}
+        if matches!(kind, Kind::Secret | Kind::Secrets) {
+            self.has_secret = true;
+            self.decide(at, false, true);
         }
     }
 
@@ -401,7 +414,7 @@ impl Structure {
         let secret = self.rules.defaults && names::class(text) != NameClass::Plain;
         let at = self.stack.len() - 1;
         if let Some(level) = self.stack.last_mut() {
-            level.name = Some(secret);
+            level.name = Some(secret || level.name == Some(true));
         }
         self.decide(at, true, secret);
     }
@@ -452,7 +465,7 @@ impl Structure {
             () if is("stringData") => Key::Data(Secret::Value),
             () if is("items") => Key::Items,
             () if is("object") => Key::Object,
-            () if is("name") => Key::Name,
+            () if is("name") || is("key") => Key::Name,
             () if is("value") => Key::Value,
             () if is("path") => Key::Path,
             () => Key::Other,

@@ -163,6 +163,18 @@ fn what_only_speaks_of_secrets_is_kept(#[case] text: &str) {
 }
 
 #[test]
+fn the_data_of_a_secret_in_running_text_is_taken_out() {
+    let text = format!(
+        "$ kubectl get secret -o yaml\napiVersion: v1\ndata:\n  a: {}\nkind: Secret\n",
+        code()
+    );
+    for size in 1..text.len() {
+        let out = every(text.as_bytes(), size, &typed("text/plain"), "/x");
+        assert!(is_clean(&out), "in pieces of {size}: {out}");
+    }
+}
+
+#[test]
 fn a_secret_that_was_seen_is_found_across_pieces_of_a_text() {
     let redactor = Redactor::new(Redaction::default());
     redactor.headers(&Headers(vec![("Authorization".into(), format!("Bearer {SECRET}"))]));

@@ -3,8 +3,10 @@
 //! Promises: only the scalars that are replaced change; an anchor whose alias is secret is replaced where it is defined.
 //! Limits: a document is read as a whole; keys are kept.
 
+use super::blocks::Block;
+use super::knowledge::Knowledge;
 use super::structure::{Secret, Structure, Verdict};
-use super::text::{self, Knowledge};
+use super::text;
 use crate::interaction::is_placeholder;
 use granit_parser::{Event, Parser, ScalarStyle};
 use std::collections::HashMap;
@@ -36,7 +38,7 @@ pub(super) fn redact(text: &str, of_secret: bool, knowledge: &mut Knowledge<'_>,
             State::Secret { secret } | State::Deferred { secret } => {
                 Some(knowledge.placeholder(scalar.text.trim_end_matches('\n'), secret))
             }
-            State::Open => text::redact(&scalar.text, knowledge, depth),
+            State::Open => knowledge.search(&scalar.text, depth),
         };
         if let Some(found) = found.filter(|found| *found != scalar.text) {
             let (range, indent) = match scalar.style {
@@ -57,7 +59,40 @@ pub(super) fn redact(text: &str, of_secret: bool, knowledge: &mut Knowledge<'_>,
         }
     }
     out.push_str(text.get(end..)?);
-    Some(out)
+    Some(if out.contains('#') {
+        comments(&out, knowledge)
+    } else {
+        out
+    })
+}
+
+/// A document without the secrets in its comments. What has the look of a comment within a scalar was searched already.
+fn comments(text: &str, knowledge: &mut Knowledge<'_>) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let starts = |at: &usize| *at == 0 || line.as_bytes().get(at - 1).is_some_and(u8::is_ascii_whitespace);
+        let start = line
+            .match_indices('#')
+            .map(|(at, _)| at + 1)
+            .find(|at| starts(&(at - 1)));
+        let (before, comment) = line.split_at(start.unwrap_or(line.len()));
+        let content = comment.trim();
+        let lead = comment.len() - comment.trim_start().len();
+        let found = match content {
+            "" => None,
+            content => text::redact(content, knowledge, &mut Block::default()),
+        };
+        out.push_str(before);
+        match found {
+            Some(found) => {
+                out.push_str(comment.get(..lead).unwrap_or_default());
+                out.push_str(&found);
+                out.push_str(comment.get(lead + content.len()..).unwrap_or_default());
+            }
+            None => out.push_str(comment),
+        }
+    }
+    out
 }
 
 /// A text as a scalar in the style of the one that it replaces; a placeholder needs no quotes.
@@ -150,7 +185,7 @@ fn scalars(text: &str, of_secret: bool, knowledge: &Knowledge<'_>) -> Option<Vec
                         *state = State::Secret { secret };
                     }
                     // The anchor of an object: what is in it cannot be told apart any more.
-                    (_, Verdict::Secret(_)) => return None,
+                    (_, Verdict::Secret(_) | Verdict::Undecided { .. }) => return None,
                     _ => {}
                 }
             }
@@ -184,6 +219,10 @@ mod tests {
     #[rstest]
     #[case("a: 1\npassword: abc # kept\n", "a: 1\npassword: redacted-1 # kept\n")]
     #[case("kind: Status\ncode: 406\n", "kind: Status\ncode: 406\n")]
+    #[case(
+        "a: 1\n# password: abc\nb: 2 # token=def\n",
+        "a: 1\n# password: redacted-1\nb: 2 # token=redacted-2\n"
+    )]
     #[case("password: 'abc'\nb: [x]\n", "password: 'redacted-1'\nb: [x]\n")]
     #[case("a: &x abc\npassword: *x\n", "a: &x redacted-1\npassword: *x\n")]
     #[case("credentials:\n  user: abc\n", "credentials:\n  user: redacted-1\n")]
@@ -199,6 +238,7 @@ mod tests {
         let mut knowledge = Knowledge {
             rules: &rules,
             known: &mut known,
+            search: crate::redactor::document::redact,
         };
         assert_eq!(redact(text, false, &mut knowledge, 0).as_deref(), Some(expected));
     }

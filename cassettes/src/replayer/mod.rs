@@ -17,7 +17,7 @@ mod state;
 pub use state::{Object, State};
 
 use crate::interaction::{Cassette, Interaction, Outcome, Payload, Request as Asked};
-use crate::transport::{self, Body, Client, Credentials, Exchange, Gone, Server, Tasks, TransportError};
+use crate::transport::{self, Body, Client, Credentials, Exchange, Gone, Origins, Server, Tasks, TransportError};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
@@ -78,6 +78,8 @@ pub trait Thaw: Send + Sync {
 pub struct ReplayerOptions {
     /// Where to listen; a port of 0 is chosen by the system.
     pub listen: SocketAddr,
+    /// Hosts and origins whose requests are accepted. Default: its own only.
+    pub origins: Origins,
     /// How fast streams come.
     pub speed: Speed,
     /// What happens to a request that was not recorded.
@@ -90,6 +92,7 @@ impl Default for ReplayerOptions {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            origins: Origins::default(),
             speed: Speed::Factor(1.0),
             on_miss: OnMiss::Fail,
             hold: Duration::from_secs(1),
@@ -135,7 +138,7 @@ impl Replayer {
             // The cell was made here and is empty.
             let _ = elsewhere.set(Client::new(upstream, credentials, true)?);
         }
-        let listen = options.listen;
+        let (listen, origins) = (options.listen, options.origins.clone());
         let script = Arc::new(Script::new(cassette.interactions));
         let player = Arc::new(Player {
             script,
@@ -143,7 +146,7 @@ impl Replayer {
             elsewhere,
         });
         Ok(Self {
-            server: Server::start(listen, player.clone()).await?,
+            server: Server::start_with(listen, origins, player.clone()).await?,
             player,
         })
     }

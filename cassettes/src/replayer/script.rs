@@ -6,9 +6,10 @@ use super::state::State;
 use crate::interaction::{Interaction, Request};
 use crate::matcher::{Ask, Fit, Match};
 use parking_lot::Mutex;
+use regex::Regex;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -26,6 +27,8 @@ pub(super) struct Script {
     asks: Vec<Ask>,
     /// The places of the requests of a method and path.
     places: HashMap<(String, String), Vec<usize>>,
+    /// The UUIDs in answers, with the place of the first. Clients were given them, and make no others up.
+    answered: HashMap<String, usize>,
     progress: Mutex<Progress>,
     moved: watch::Sender<Instant>,
 }
@@ -66,7 +69,18 @@ impl Script {
             aliases: Aliases::default(),
             misses: Vec::new(),
         };
+        let mut answered = HashMap::new();
+        for (place, answer) in interactions
+            .iter()
+            .enumerate()
+            .filter_map(|(place, each)| Some((place, each.answer()?)))
+        {
+            for uuid in uuids(&answer.payload.bytes()) {
+                answered.entry(uuid).or_insert(place);
+            }
+        }
         Self {
+            answered,
             interactions: interactions.into_iter().map(Arc::new).collect(),
             asks,
             places,
@@ -111,12 +125,20 @@ impl Script {
             };
             if let Match::Fits(fit, pairs) = recorded.matches(ask)
                 && progress.aliases.admit(&pairs)
+                && !pairs.iter().any(|(there, _)| self.was_answered(there, place))
             {
                 let same = |there: &str, here: &str| redacted(there, here, &progress.aliases);
                 found.push(((fit, recorded.other_headers(ask, same)), place, pairs));
             }
         }
         found
+    }
+
+    /// Whether a value was in an answer before the request at a place.
+    fn was_answered(&self, value: &str, place: usize) -> bool {
+        self.answered
+            .get(&value.to_ascii_lowercase())
+            .is_some_and(|first| *first < place)
     }
 
     /// Which of equal requests comes next: the first that has not been replayed and that no change has made stale; of
@@ -289,6 +311,17 @@ impl Script {
             .filter(|(place, _)| self.changes(*place) && self.asks.get(*place).is_some_and(|other| other.touches(ask)))
             .all(|(place, _)| progress.played.get(place) == Some(&true))
     }
+}
+
+/// The UUIDs in a body.
+fn uuids(body: &[u8]) -> Vec<String> {
+    static FORM: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b").ok());
+    let text = String::from_utf8_lossy(body);
+    FORM.iter()
+        .flat_map(|form| form.find_iter(&text))
+        .map(|found| found.as_str().to_ascii_lowercase())
+        .collect()
 }
 
 /// Whether two credentials of a request are the same, or one was redacted and can be bound to the other.

@@ -3,7 +3,7 @@
 use super::{Body, Credentials, TransportError};
 use crate::interaction::{Failure, FailureKind};
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Response, Uri, header};
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, Version, header};
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -20,6 +20,8 @@ const CONNECT: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub struct Client {
     pool: Pool<HttpsConnector<HttpConnector>, Body>,
+    /// Connections of HTTP/1.1, which alone can be upgraded.
+    upgradable: Pool<HttpsConnector<HttpConnector>, Body>,
     scheme: Scheme,
     authority: Authority,
     /// The path of the server's URL, a prefix of every request's path.
@@ -44,14 +46,21 @@ impl Client {
         connector.set_nodelay(true);
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(CONNECT));
-        let tls = HttpsConnectorBuilder::new().with_tls_config(credentials.tls()?);
-        let connector = tls.https_or_http().enable_http1().wrap_connector(connector);
+        let tls = credentials.tls()?;
+        let upgradable = HttpsConnectorBuilder::new()
+            .with_tls_config(tls.clone())
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(connector.clone());
+        let mut newer = tls;
+        newer.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut builder = Pool::builder(TokioExecutor::new());
         if !keep {
             builder.pool_max_idle_per_host(0);
         }
         Ok(Self {
-            pool: builder.build(connector),
+            pool: builder.build(HttpsConnector::from((connector, newer))),
+            upgradable: builder.build(upgradable),
             scheme: scheme.clone(),
             authority: authority.clone(),
             prefix: uri.path().trim_end_matches('/').to_owned(),
@@ -82,6 +91,7 @@ impl Client {
             text: error.to_string(),
         })?;
         request.headers_mut().remove(header::HOST);
+        self.translate_origin(request.headers_mut());
         if let Some(own) = self
             .authorization
             .as_ref()
@@ -89,7 +99,25 @@ impl Client {
         {
             request.headers_mut().insert(header::AUTHORIZATION, own.clone());
         }
-        self.pool.request(request).await.map_err(|error| failed(&error))
+        // The version of the connection is negotiated, whatever that of the client's is.
+        *request.version_mut() = Version::HTTP_11;
+        let pool = match super::upgrade(request.headers()) {
+            Some(_) => &self.upgradable,
+            None => &self.pool,
+        };
+        pool.request(request).await.map_err(|error| failed(&error))
+    }
+
+    /// Replaces the origin of a page by the server's own: who passes a request on has checked where it comes from.
+    fn translate_origin(&self, headers: &mut HeaderMap) {
+        headers.remove("sec-fetch-site");
+        let is_page = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("://"));
+        if let (true, Ok(own)) = (
+            headers.get(header::ORIGIN).is_some_and(is_page),
+            HeaderValue::from_str(&self.origin()),
+        ) {
+            headers.insert(header::ORIGIN, own);
+        }
     }
 }
 

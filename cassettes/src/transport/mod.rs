@@ -1,9 +1,9 @@
-//! HTTP/1.1 on both sides: a server that hands each request to a function, and a client with any credentials.
+//! HTTP/1.1 and HTTP/2 on both sides, with TLS or without: a server that hands each request to a function, and a client with any credentials.
 //!
 //! Promises: bodies are passed on as they come; a failure is told apart by its kind; a connection of an upgraded
 //! protocol is handed over as it is.
-//! Limits: HTTP/1.1 only; certificates are judged by the system's roots and those given.
-//! Source: RFC 9110, RFC 9112.
+//! Limits: towards a server HTTP/2 is spoken over TLS alone, and what is upgraded is HTTP/1.1; certificates are judged by the system's roots and those given.
+//! Source: RFC 9110, RFC 9112, RFC 9113.
 
 mod client;
 mod coding;
@@ -15,6 +15,7 @@ pub use client::{Client, failure};
 pub use coding::{Coding, decode, decode_request};
 pub use forward::{forward, restore};
 pub use server::{Exchange, Gone, Server, Tasks};
+pub use stuntdouble_server::{Origin, Origins};
 pub use tls::{Credentials, TransportError};
 
 use bytes::Bytes;
@@ -33,14 +34,12 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// The fields that concern one connection and are not passed on.
-const HOP_BY_HOP: [&str; 8] = [
+const HOP_BY_HOP: [&str; 6] = [
     "connection",
     "keep-alive",
     "proxy-connection",
     "proxy-authenticate",
     "proxy-authorization",
-    "te",
-    "trailer",
     "transfer-encoding",
 ];
 
@@ -54,6 +53,12 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
         .map(|name| name.trim().to_ascii_lowercase())
         .filter(|name| !name.is_empty() && name != "close")
         .collect();
+    // Who takes trailers is told of them, and who sends them is told that they are taken.
+    let takes_trailers = headers.get(http::header::TE).is_some_and(|value| value == "trailers");
+    if !takes_trailers {
+        headers.remove(http::header::TE);
+    }
+    let named = named.into_iter().filter(|name| name != "te").collect::<Vec<_>>();
     for name in named.iter().map(String::as_str).chain(HOP_BY_HOP).chain(["upgrade"]) {
         headers.remove(name);
     }

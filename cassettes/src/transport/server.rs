@@ -1,21 +1,31 @@
 //! A server that hands each request to a function.
 
-use super::{Body, TransportError};
-use http::{Request, Response};
+use super::{Body, TransportError, full, tls};
+use http::{HeaderValue, Request, Response, header};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::server::conn::{http1, http2};
+use hyper::service::{HttpService, service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use stuntdouble_server::{Origins, RequestLog};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How long the system is given to have sockets again when it has none.
 const EXHAUSTED: Duration = Duration::from_millis(50);
+
+/// How long a client may take for the TLS handshake, or to say its first word.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// How a client that speaks HTTP/2 without TLS begins.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
 /// What answers requests.
 pub trait Exchange: Send + Sync + 'static {
@@ -74,16 +84,43 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens, and answers from then on. A port of 0 is chosen by the system.
+    /// Listens, and answers from then on. A port of 0 is chosen by the system. Only requests for its own host and of its own origin are
+    /// accepted.
     ///
     /// # Errors
     /// If the address cannot be listened on.
     pub async fn start(address: SocketAddr, exchange: Arc<impl Exchange>) -> Result<Self, TransportError> {
+        Self::start_with(address, Origins::default(), exchange).await
+    }
+
+    /// Like [`Server::start`], and accepts the hosts and origins of `origins` as well.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on.
+    pub async fn start_with(
+        address: SocketAddr,
+        origins: Origins,
+        exchange: Arc<impl Exchange>,
+    ) -> Result<Self, TransportError> {
+        Self::start_secure(address, origins, None, exchange).await
+    }
+
+    /// Like [`Server::start_with`], with TLS if there is a certificate chain and its key, both in PEM.
+    ///
+    /// # Errors
+    /// If the address cannot be listened on, or the certificate cannot be used.
+    pub async fn start_secure(
+        address: SocketAddr,
+        origins: Origins,
+        identity: Option<&(Vec<u8>, Vec<u8>)>,
+        exchange: Arc<impl Exchange>,
+    ) -> Result<Self, TransportError> {
+        let acceptor = identity.map(tls::acceptor).transpose()?;
         let wrong = |source| TransportError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
         let tasks = Tasks::default();
-        tasks.spawn(accept(listener, exchange, tasks.clone()));
+        tasks.spawn(accept(listener, acceptor, Arc::new(origins), exchange, tasks.clone()));
         Ok(Self { address, tasks })
     }
 
@@ -106,23 +143,101 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: TcpListener, exchange: Arc<impl Exchange>, tasks: Tasks) {
+async fn accept(
+    listener: TcpListener,
+    acceptor: Option<TlsAcceptor>,
+    origins: Arc<Origins>,
+    exchange: Arc<impl Exchange>,
+    tasks: Tasks,
+) {
     loop {
-        let Ok((socket, _)) = listener.accept().await else {
+        let Ok((socket, client)) = listener.accept().await else {
             tokio::time::sleep(EXHAUSTED).await;
             continue;
         };
         let _ = socket.set_nodelay(true);
-        let (exchange, inner) = (exchange.clone(), tasks.clone());
+        // The peer is gone already.
+        let Ok(local) = socket.local_addr() else { continue };
+        let (origins, exchange, inner) = (origins.clone(), exchange.clone(), tasks.clone());
+        let acceptor = acceptor.clone();
         tasks.spawn(async move {
-            let service = service_fn(move |request| exchange.clone().answer(request, inner.clone()));
-            let mut builder = http1::Builder::new();
-            builder.timer(TokioTimer::new());
-            // A client that goes away, or sends no HTTP, ends its connection and nothing else.
-            let _ = builder
-                .serve_connection(TokioIo::new(socket), service)
-                .with_upgrades()
-                .await;
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                let (origins, exchange, inner) = (origins.clone(), exchange.clone(), inner.clone());
+                name_host(&mut request);
+                async move {
+                    let log = RequestLog::begin(&request, client);
+                    let response = match origins.check(&request, local) {
+                        Ok(accepted) => {
+                            let mut response = exchange.answer(request, inner).await?;
+                            accepted.share(&mut response);
+                            response
+                        }
+                        Err(response) => response.map(full),
+                    };
+                    log.end(&response);
+                    Ok::<_, Gone>(response)
+                }
+            });
+            match acceptor {
+                None => {
+                    let newer = timeout(HANDSHAKE, begins_with_preface(&socket)).await.unwrap_or(false);
+                    serve(socket, newer, service).await;
+                }
+                Some(acceptor) => {
+                    if let Ok(Ok(socket)) = timeout(HANDSHAKE, acceptor.accept(socket)).await {
+                        let newer = socket.get_ref().1.alpn_protocol() == Some(b"h2");
+                        serve(socket, newer, service).await;
+                    }
+                }
+            }
         });
     }
+}
+
+/// Gives a request of HTTP/2 the `Host` that one of HTTP/1.1 has.
+fn name_host(request: &mut Request<Incoming>) {
+    let authority = request
+        .uri()
+        .authority()
+        .map(|authority| HeaderValue::from_str(authority.as_str()));
+    if let (Some(Ok(authority)), false) = (authority, request.headers().contains_key(header::HOST)) {
+        request.headers_mut().insert(header::HOST, authority);
+    }
+}
+
+/// Whether a client speaks HTTP/2 at once.
+async fn begins_with_preface(socket: &TcpStream) -> bool {
+    let mut begun = [0; PREFACE.len()];
+    loop {
+        let Ok(count) = socket.peek(&mut begun).await else {
+            return false;
+        };
+        let said = begun.get(..count).unwrap_or_default();
+        if count == 0 || !PREFACE.starts_with(said) {
+            return false;
+        }
+        if count == PREFACE.len() {
+            return true;
+        }
+        // The rest of it is on its way: what is there already does not announce it.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Serves a connection. A client that goes away, or sends no HTTP, ends its connection and nothing else.
+async fn serve<S>(socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, newer: bool, service: S)
+where
+    S: HttpService<Incoming, ResBody = Body, Error = Gone>,
+    S::Future: Send + 'static,
+{
+    let io = TokioIo::new(socket);
+    if newer {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new());
+        let _ = builder.serve_connection(io, service).await;
+        return;
+    }
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new());
+    let _ = builder.serve_connection(io, service).with_upgrades().await;
 }

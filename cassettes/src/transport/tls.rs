@@ -7,8 +7,10 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme};
 use std::sync::Arc;
+use stuntdouble_server::{Identity, PemError};
+use tokio_rustls::TlsAcceptor;
 
 /// What a client shows a server, and what it wants to see of it.
 #[derive(Clone, Default)]
@@ -52,6 +54,9 @@ pub enum TransportError {
         /// What is wrong with it.
         source: rustls::pki_types::pem::Error,
     },
+    /// The certificate or key of a listener cannot be read.
+    #[error(transparent)]
+    Identity(#[from] PemError),
     /// A credential has characters that no header can carry.
     #[error("a credential cannot be sent in a header")]
     Credential,
@@ -117,6 +122,17 @@ impl Credentials {
         }
         Ok(roots)
     }
+}
+
+/// A server's side of TLS with this certificate chain and key, both in PEM, for HTTP/2 and HTTP/1.1.
+pub(super) fn acceptor((certificates, key): &(Vec<u8>, Vec<u8>)) -> Result<TlsAcceptor, TransportError> {
+    let identity = Identity::from_pem(certificates, key)?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(identity.certificates, identity.key)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// Accepts any certificate, but still only a signature by its key.

@@ -18,7 +18,12 @@ pub(crate) struct Bender {
     /// One answer in this many is bent.
     one_in: u64,
     asked: Mutex<HashMap<String, u64>>,
+    /// The UID that was bent last: the server does not know what became of it.
+    uid: Mutex<Option<String>>,
 }
+
+/// What a UID is bent to.
+const BENT_UID: &str = "01234567-89ab-cdef-0123-456789abcdef";
 
 impl Bender {
     /// Starts before the server at this URL.
@@ -29,6 +34,7 @@ impl Bender {
             seed,
             one_in,
             asked: Mutex::default(),
+            uid: Mutex::default(),
         };
         Server::start(([127, 0, 0, 1], 0).into(), Arc::new(bender))
             .await
@@ -68,18 +74,35 @@ impl Exchange for Bender {
         let stream = request.uri().path().contains("/watch/") || request.uri().query().unwrap_or("").contains("watch=");
         let (parts, body) = request.into_parts();
         let bytes = body.collect().await.map_err(|_| Gone)?.to_bytes();
+        let uid = self.uid.lock().expect("no panic before").clone();
+        let named = uid.filter(|_| String::from_utf8_lossy(&bytes).contains(BENT_UID));
+        let bytes = match &named {
+            Some(uid) => String::from_utf8_lossy(&bytes).replace(BENT_UID, uid).into(),
+            None => bytes,
+        };
         let request = Request::from_parts(parts, bytes);
-        let response = transport::forward(&self.client, request, None, &tasks)
+        let mut response = transport::forward(&self.client, request, None, &tasks)
             .await
             .map_err(|_| Gone)?;
+        if let Some(uid) = &named {
+            response = renamed(response, uid).await?;
+        }
         if !bent {
             return Ok(response);
         }
         if stream && response.status() == 200 {
             return Ok(bend_stream(response, chance));
         }
-        bend(response, chance).await
+        bend(response, chance, &self.uid).await
     }
+}
+
+/// The response in which the UID is the one that the client knows.
+async fn renamed(response: Response<Body>, uid: &str) -> Result<Response<Body>, Gone> {
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.map_err(|_| Gone)?.to_bytes();
+    let text = String::from_utf8_lossy(&bytes).replace(uid, BENT_UID);
+    Ok(Response::from_parts(parts, transport::full(text)))
 }
 
 fn bend_stream(response: Response<Body>, mut chance: Chance) -> Response<Body> {
@@ -108,7 +131,11 @@ fn bend_stream(response: Response<Body>, mut chance: Chance) -> Response<Body> {
     })
 }
 
-async fn bend(response: Response<Body>, mut chance: Chance) -> Result<Response<Body>, Gone> {
+async fn bend(
+    response: Response<Body>,
+    mut chance: Chance,
+    uid: &Mutex<Option<String>>,
+) -> Result<Response<Body>, Gone> {
     let kind = chance.below(18);
     let (mut parts, body) = response.into_parts();
     parts.headers.remove(CONTENT_LENGTH);
@@ -141,7 +168,8 @@ async fn bend(response: Response<Body>, mut chance: Chance) -> Result<Response<B
             12 => rekey(value, "metadata", "metadat"),
             13 => named(value, "message", &mut |leaf| *leaf = "other words".into()),
             14 => named(value, "uid", &mut |leaf| {
-                *leaf = "01234567-89ab-cdef-0123-456789abcdef".into()
+                *uid.lock().expect("no panic before") = leaf.as_str().map(str::to_owned);
+                *leaf = BENT_UID.into()
             }),
             15 => named(value, "resourceVersion", &mut |leaf| *leaf = "7".into()),
             16 => named(value, "creationTimestamp", &mut |leaf| {

@@ -27,7 +27,7 @@ impl Client {
 
     pub(crate) async fn send(&mut self, method: &str, path: &str, body: &str) -> Outcome {
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
         Ok(self.socket.write_all(head.as_bytes()).await?)

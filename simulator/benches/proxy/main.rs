@@ -129,7 +129,7 @@ async fn ask(address: &str, path: &str) -> Outcome<TcpStream> {
     let mut socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
     socket
-        .write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\naccept-encoding: identity\r\n\r\n").as_bytes())
+        .write_all(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept-encoding: identity\r\n\r\n").as_bytes())
         .await?;
     Ok(socket)
 }
@@ -153,7 +153,7 @@ async fn large(address: &str, path: &str) -> Outcome<f64> {
 async fn small(address: &str, path: &str, count: usize) -> Outcome<f64> {
     let mut socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
-    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\naccept-encoding: identity\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept-encoding: identity\r\n\r\n");
     let (begun, mut answer) = (Instant::now(), Vec::new());
     for _ in 0..count {
         socket.write_all(request.as_bytes()).await?;

@@ -14,10 +14,9 @@ mod significant;
 mod terms;
 mod values;
 
-use std::cell::Cell;
-
 use serde_json::{Map, Value, json};
 
+use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
@@ -113,33 +112,23 @@ struct Scope<'a> {
     cluster: &'a Cluster,
     searched: &'a [Searched],
     now: i64,
-    buckets: Cell<usize>,
+    budget: &'a Budget,
 }
 
 impl<'a> Scope<'a> {
-    fn new(cluster: &'a Cluster, searched: &'a [Searched]) -> Scope<'a> {
+    fn new(cluster: &'a Cluster, searched: &'a [Searched], budget: &'a Budget) -> Scope<'a> {
         Scope {
             cluster,
             searched,
             now: cluster.now(),
-            buckets: Cell::new(0),
+            budget,
         }
     }
 
     /// Counts buckets against the limit.
     fn spend(&self, buckets: usize) -> Result<()> {
-        let spent = self.buckets.get() + buckets;
-        self.buckets.set(spent);
-        let most = self.cluster.options.limits.buckets;
-        if spent > most {
-            Err(SearchError::new(
-                400,
-                "AggregationExecutionException",
-                format!("more than {most} buckets"),
-            ))
-        } else {
-            Ok(())
-        }
+        self.budget.check_time()?;
+        self.budget.buckets(buckets)
     }
 }
 
@@ -345,6 +334,14 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
     Ok(())
 }
 
+/// Number of aggregations, sub-aggregations included.
+pub(crate) fn count(wanted: &[Aggregation]) -> usize {
+    wanted
+        .iter()
+        .map(|aggregation| 1 + count(&aggregation.sub_aggregations))
+        .sum()
+}
+
 /// Returns whether aggregations need the scores of documents.
 pub(crate) fn need_scores(wanted: &[Aggregation]) -> bool {
     wanted
@@ -361,8 +358,9 @@ pub(crate) fn aggregate(
     searched: &[Searched],
     wanted: &[Aggregation],
     matches: &Matches,
+    budget: &Budget,
 ) -> Result<Value> {
-    all(&Scope::new(cluster, searched), wanted, matches).map(Value::Object)
+    all(&Scope::new(cluster, searched, budget), wanted, matches).map(Value::Object)
 }
 
 fn all(scope: &Scope<'_>, wanted: &[Aggregation], matches: &Matches) -> Result<Map<String, Value>> {
@@ -373,6 +371,7 @@ fn all(scope: &Scope<'_>, wanted: &[Aggregation], matches: &Matches) -> Result<M
 }
 
 fn one(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    scope.budget.check_time()?;
     match aggregation.kind.as_str() {
         "terms" => terms::terms(scope, aggregation, matches),
         "significant_terms" => significant::significant_terms(scope, aggregation, matches),

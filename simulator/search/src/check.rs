@@ -1,10 +1,11 @@
 //! Whether a query string is one, without any index.
 
+use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Shard, View};
 use crate::mapping::Mapping;
 use crate::options::Limits;
-use crate::query::{Context, StringSettings, label, parse_string};
+use crate::query::{Context, PARSERS, StringSettings, label, parse_string};
 use crate::score::Weight;
 
 /// Reads a query string as a search over an index without fields would; gives it back as Lucene writes it.
@@ -22,9 +23,10 @@ pub fn check_query(text: &str) -> Result<String> {
         depth: limits.depth,
         documents: None,
         names: None,
+        parsers: PARSERS,
     };
     let query = parse_string(&context, text, &StringSettings::default())?;
-    Weight::of(&query, &View::default(), &Shard::new(), None)?;
+    Weight::of(&query, &View::default(), &Shard::new(0), None, &Budget::default())?;
     Ok(label(&query))
 }
 

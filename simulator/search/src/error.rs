@@ -111,6 +111,11 @@ impl SearchError {
         SearchError::new(413, "TooLongFrameException", reason)
     }
 
+    /// A request for which there is no capacity.
+    pub(crate) fn rejected(reason: impl Into<String>) -> SearchError {
+        SearchError::new(429, "EsRejectedExecutionException", reason)
+    }
+
     /// A failure of the index itself, which no request should cause.
     pub(crate) fn engine(error: impl fmt::Display) -> SearchError {
         SearchError::new(500, "EngineException", error.to_string())

@@ -36,6 +36,35 @@ pub(crate) fn underivable() -> SearchError {
     SearchError::parse("Failed to derive xcontent from org.elasticsearch.common.bytes.ChannelBufferBytesReference@1")
 }
 
+/// Name of the Java class that Jackson makes of a value.
+pub(crate) fn java_class(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "java.lang.Boolean",
+        Value::Number(number) if number.is_f64() => "java.lang.Double",
+        Value::Number(number) if number.as_i64().is_some_and(|number| i32::try_from(number).is_ok()) => {
+            "java.lang.Integer"
+        }
+        Value::Number(_) => "java.lang.Long",
+        Value::String(_) => "java.lang.String",
+        Value::Array(_) => "java.util.ArrayList",
+        Value::Object(_) => "java.util.LinkedHashMap",
+    }
+}
+
+/// A literal of a whole number in `source` that a long cannot hold and that was read as `number`.
+pub(crate) fn oversized_integer(source: &[u8], number: f64) -> Option<&str> {
+    if number.fract() != 0.0 || number.abs() < i64::MAX as f64 {
+        return None;
+    }
+    let text = std::str::from_utf8(source).ok()?;
+    let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    text.split(|c| !belongs(c)).find(|word| {
+        let digits = word.strip_prefix('-').unwrap_or(word);
+        digits.len() >= 19 && digits.bytes().all(|byte| byte.is_ascii_digit()) && word.parse() == Ok(number)
+    })
+}
+
 /// Checks that the content type of a body can be told.
 ///
 /// # Errors

@@ -19,6 +19,7 @@
 mod aggs;
 mod analysis;
 mod api;
+mod budget;
 mod check;
 mod cluster;
 mod dates;
@@ -36,11 +37,13 @@ mod rest;
 mod routing;
 mod score;
 mod scroll;
+mod shared;
+mod suggest;
 mod syntax;
 mod write;
 
 pub use analysis::{Analyzer, Token};
 pub use check::check_query;
 pub use error::{Result, SearchError};
-pub use options::{Clock, Limits, Options, Ticks};
+pub use options::{Clock, Limits, Options, Retention, Ticks};
 pub use rest::SearchServer;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use stuntdouble_server::Origins;
+
 /// Gives the time that is stamped, reported, and meant by `now` in a query.
 pub type Clock = Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>;
 
@@ -31,8 +33,24 @@ pub struct Limits {
     pub fields: usize,
     /// Most open scrolls.
     pub scrolls: usize,
+    /// Most hits that all open scrolls keep together.
+    pub scroll_hits: usize,
     /// Most searches of one `_msearch`.
     pub searches: usize,
+    /// The longest text in the body of a query, in bytes.
+    pub text: usize,
+    /// Most terms that the patterns of one request visit.
+    pub terms: usize,
+    /// Most elements of one request: aggregations, patterns, fields.
+    pub elements: usize,
+    /// Longest time that one request may take.
+    pub time: Duration,
+    /// Longest time in which a body must arrive.
+    pub body_time: Duration,
+    /// Most bytes of the bodies of all pending requests.
+    pub uploads: usize,
+    /// Most open connections. Further connections wait to be accepted.
+    pub connections: usize,
 }
 
 impl Default for Limits {
@@ -47,9 +65,28 @@ impl Default for Limits {
             indices: 1_000,
             fields: 5_000,
             scrolls: 500,
+            scroll_hits: 2_000_000,
             searches: 1_000,
+            text: 1 << 20,
+            terms: 10_000_000,
+            elements: 5_000,
+            time: Duration::from_secs(30),
+            body_time: Duration::from_secs(60),
+            uploads: 512 << 20,
+            connections: 4_096,
         }
     }
+}
+
+/// Which indices are removed, the oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Pattern of the names of the indices that may be removed, such as `logstash-*`.
+    pub pattern: String,
+    /// Age from which on an index is removed. Default: any age.
+    pub age: Option<Duration>,
+    /// Most bytes of all these indices together. Default: any number.
+    pub bytes: Option<u64>,
 }
 
 /// How a search server is set up.
@@ -71,6 +108,12 @@ pub struct Options {
     pub replicas: u32,
     /// What it refuses to go beyond.
     pub limits: Limits,
+    /// Whether a thread refreshes and merges, so that no request waits for it. Without, requests do; `ticks` then decides when. Default: true.
+    pub background: bool,
+    /// Which indices are removed when they are old or large. Default: none.
+    pub retention: Option<Retention>,
+    /// Hosts and origins whose requests the listener accepts. Default: its own only.
+    pub origins: Origins,
 }
 
 impl Default for Options {
@@ -88,6 +131,9 @@ impl Default for Options {
             shards: 5,
             replicas: 1,
             limits: Limits::default(),
+            background: true,
+            retention: None,
+            origins: Origins::default(),
         }
     }
 }

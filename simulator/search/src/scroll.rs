@@ -1,7 +1,7 @@
 //! Scrolls: searches whose hits are fetched page by page.
 //!
-//! Promises: the pages are of one moment, whatever is written between them.
-//! Limits: a bounded number of scrolls, each ended when it has not been used for as long as it was asked to be kept.
+//! Guarantees: the pages are of one moment, whatever is written between them.
+//! Limits: a bounded number of scrolls and of their hits, each ended when it has not been used for as long as it was asked to be kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,13 +25,15 @@ pub(crate) struct Scroll {
 /// The scrolls that are open.
 pub(crate) struct Scrolls {
     most: usize,
+    most_hits: usize,
     open: Mutex<(u64, BTreeMap<u64, Scroll>)>,
 }
 
 impl Scrolls {
-    pub(crate) fn new(most: usize) -> Scrolls {
+    pub(crate) fn new(most: usize, most_hits: usize) -> Scrolls {
         Scrolls {
             most,
+            most_hits,
             open: Mutex::default(),
         }
     }
@@ -49,11 +51,17 @@ impl Scrolls {
         let (last, scrolls) = &mut *open;
         scrolls.retain(|_, scroll| scroll.expires >= now);
         if scrolls.len() >= self.most {
-            return Err(SearchError::new(
-                429,
-                "EsRejectedExecutionException",
-                format!("there are {} open scrolls already", self.most),
-            ));
+            return Err(SearchError::rejected(format!(
+                "there are {} open scrolls already",
+                self.most
+            )));
+        }
+        let kept: usize = scrolls.values().map(|scroll| scroll.outcome.hits.len()).sum();
+        if kept.saturating_add(outcome.hits.len()) > self.most_hits {
+            return Err(SearchError::rejected(format!(
+                "the open scrolls would keep more than {} hits",
+                self.most_hits
+            )));
         }
         *last += 1;
         scrolls.insert(

@@ -13,7 +13,7 @@ pub(crate) use update::update;
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written};
 use crate::json;
-use crate::rest::Shared;
+use crate::shared::Shared;
 
 /// The longest id, in bytes.
 const LONGEST_ID: usize = 512;
@@ -65,6 +65,13 @@ pub(crate) fn index_document(
     if source.iter().all(u8::is_ascii_whitespace) {
         return Err(SearchError::mapping("failed to parse, document is empty"));
     }
+    if source.trim_ascii_start().first() != Some(&b'{') {
+        let reason = format!(
+            "Failed to derive xcontent from (offset=0, length={}): {source:?}",
+            source.len()
+        );
+        return Err(SearchError::mapping("failed to parse").caused_by(SearchError::parse(reason)));
+    }
     let document: Map<String, Value> =
         json::object(source).map_err(|error| SearchError::mapping("failed to parse").caused_by(error))?;
     // A document may stand below the name of its type.
@@ -92,6 +99,8 @@ pub(crate) fn delete_document(
     condition: Condition,
 ) -> Result<Indexed> {
     let index = shared.cluster.index_for_write(index)?;
+    // Even a deletion of what is not there maps its type.
+    index.ensure_type(type_name)?;
     let now = (shared.cluster.options.ticks)();
     let written = index.delete(type_name, id, routing, condition, now)?;
     Ok(Indexed {

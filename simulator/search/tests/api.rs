@@ -2,14 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
+
+use http_body_util::BodyExt;
 
 use rstest::rstest;
 use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use stuntdouble_search::Limits;
+use stuntdouble_search::{Limits, Options, Retention, SearchServer};
 use support::{Backend, logs};
 
 #[tokio::test]
@@ -268,6 +272,80 @@ async fn a_table_shows_what_it_is_of(#[case] uri: &str, #[case] text: &str) {
 }
 
 #[tokio::test]
+async fn old_indices_are_removed_beyond_the_retention() {
+    let now = Arc::new(AtomicI64::new(1_435_320_000_000));
+    let stepped = now.clone();
+    let server = SearchServer::new(Options {
+        clock: Arc::new(move || jiff::Timestamp::from_millisecond(stepped.load(Ordering::Relaxed)).unwrap()),
+        background: false,
+        retention: Some(Retention {
+            pattern: "logstash-*".to_owned(),
+            age: Some(Duration::from_secs(2 * 86_400)),
+            bytes: None,
+        }),
+        ..Options::default()
+    });
+    let names = async || {
+        let request = http::Request::get("/_cat/indices?h=index").body(String::new()).unwrap();
+        let body = server
+            .handle(request)
+            .await
+            .into_body()
+            .collect()
+            .await
+            .unwrap()
+            .to_bytes();
+        let mut names: Vec<String> = String::from_utf8_lossy(&body)
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        names.sort();
+        names
+    };
+    for day in ["22", "23", "24", "25"] {
+        server
+            .index(&format!("logstash-2015.06.{day}"), "fluentd", None, b"{}")
+            .unwrap();
+        server.index(".kibana", "config", None, b"{}").unwrap();
+        now.fetch_add(86_400_000, Ordering::Relaxed);
+    }
+    assert_eq!(
+        names().await,
+        [
+            ".kibana",
+            "logstash-2015.06.23",
+            "logstash-2015.06.24",
+            "logstash-2015.06.25"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_background_refreshes_what_is_due() {
+    let server = SearchServer::new(Options {
+        refresh_interval: Duration::from_millis(1),
+        shards: 1,
+        ..Options::default()
+    });
+    server.index("a", "t", Some("1"), b"{}").unwrap();
+    let total = async || {
+        let request = http::Request::get("/a/_count").body(String::new()).unwrap();
+        let body = server
+            .handle(request)
+            .await
+            .into_body()
+            .collect()
+            .await
+            .unwrap()
+            .to_bytes();
+        serde_json::from_slice::<Value>(&body).unwrap()["count"].clone()
+    };
+    while total().await != 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
 async fn limits_are_refusals() {
     let limits = Limits {
         body: 2_000,
@@ -280,6 +358,7 @@ async fn limits_are_refusals() {
         fields: 8,
         scrolls: 1,
         searches: 1,
+        ..Limits::default()
     };
     let backend = Backend::with(limits);
     for id in 0..5 {

@@ -2,21 +2,27 @@
 //!
 //! - [`serve`] accepts connections and hands each to a hyper service; with a TLS acceptor it does the handshake first.
 //! - Everything that a peer can hold on to is bounded in bytes, number or time: [`Limits`].
+//! - [`Origins`] keeps web pages away from a listener without credentials.
 //! - After [`Shutdown::gracefully`] nothing is accepted, streams end, pending requests are answered; what is open after the grace
 //!   period is closed.
 //!
 //! Limits: HTTP/1.1 and 1.0 only.
-//! Source: RFC 9110, RFC 9112, RFC 7468 (PEM), RFC 3986 (percent-encoding).
+//! Source: RFC 9110, RFC 9112, RFC 6454 (origins), RFC 7468 (PEM), RFC 3986 (percent-encoding).
 
 mod limits;
 mod listener;
+mod origins;
 mod pem;
 mod percent;
+mod request_log;
 mod shutdown;
 mod socket;
+mod target;
 
 pub use limits::Limits;
 pub use listener::{Peer, bind, serve};
+pub use origins::{Accepted, Origin, Origins};
 pub use pem::{Identity, PemError, certificates};
 pub use percent::percent_decode;
+pub use request_log::RequestLog;
 pub use shutdown::Shutdown;

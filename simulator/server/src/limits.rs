@@ -19,6 +19,8 @@ pub struct Limits {
     pub write_timeout: Duration,
     /// Time that pending requests have at shutdown. Default: 2 s.
     pub grace: Duration,
+    /// Whether a request target may have bytes that a URI may not have, such as `"`, `<` and `{`. They are percent-encoded. Default: no.
+    pub raw_targets: bool,
 }
 
 impl Default for Limits {
@@ -31,6 +33,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(2),
+            raw_targets: false,
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Limits, Shutdown, socket::Socket};
+use crate::{Limits, Shutdown, socket::Socket, target::Escaped};
 
 /// Bytes that the kernel queues for one peer. The kernel's own limit can be megabytes, which a peer that reads slowly is then behind.
 const SEND_BUFFER: u32 = 256 << 10;
@@ -53,6 +53,8 @@ pub fn bind(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 pub struct Peer {
     /// Its address.
     pub address: SocketAddr,
+    /// The address at which the connection came in.
+    pub local: SocketAddr,
     /// Closes the connection when cancelled, upgraded or not.
     pub close: CancellationToken,
     /// The certificates that the peer presented, its own first. Empty without TLS. The acceptor decides whether they are verified.
@@ -115,10 +117,13 @@ where
                 let tasks = server.shutdown.tasks.clone();
                 tasks.spawn(async move {
                     let _ = socket.set_nodelay(true);
+                    // The peer is gone already.
+                    let Ok(local) = socket.local_addr() else { return };
                     let close = server.shutdown.close.child_token();
                     let socket = Socket::new(socket, server.limits.write_timeout, close.clone(), permit);
                     let peer = Peer {
                         address,
+                        local,
                         close,
                         certificates: Arc::default(),
                     };
@@ -154,6 +159,17 @@ where
     }
 
     async fn serve_connection<T>(&self, socket: T, peer: Peer)
+    where
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        if self.limits.raw_targets {
+            self.serve_requests(Escaped::new(socket), peer).await;
+        } else {
+            self.serve_requests(socket, peer).await;
+        }
+    }
+
+    async fn serve_requests<T>(&self, socket: T, peer: Peer)
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {

@@ -1,6 +1,5 @@
 //! Commands that change the shell itself.
 
-use crate::execute::run_script;
 use crate::files::absolute;
 use crate::programs;
 use crate::shell::{Interrupt, Outcome, Shell};
@@ -26,7 +25,7 @@ pub(crate) async fn run(shell: &mut Shell, fields: &[String]) -> Option<Outcome>
         "break" | "continue" => leave_loop(shell, name, first),
         "cd" => change_directory(shell, first).await,
         "command" => command(shell, arguments).await,
-        "eval" => run_script(shell, &arguments.join(" ")).await,
+        "eval" => shell.run_script(&arguments.join(" ")).await,
         "exec" => Err(Interrupt::Exit(programs::run(shell, arguments).await)),
         "exit" => Err(Interrupt::Exit(status(shell, first))),
         "return" => Err(Interrupt::Return(status(shell, first))),
@@ -77,13 +76,13 @@ async fn source(shell: &mut Shell, arguments: &[String]) -> Outcome {
     let Some(file) = arguments.first() else {
         return Ok(shell.fail(2, "sh: .: filename argument required").await);
     };
-    if shell.depth >= crate::machine::LIMITS.depth {
-        return Err(Interrupt::Exit(crate::execute::too_deep(shell).await));
+    if shell.depth >= crate::limits::LIMITS.depth {
+        return Err(Interrupt::Exit(shell.too_deep().await));
     }
     match shell.session.machine.files.read(&absolute(&shell.directory, file)) {
         Ok(text) => {
             shell.depth += 1;
-            let outcome = run_script(shell, &String::from_utf8_lossy(&text)).await;
+            let outcome = shell.run_script(&String::from_utf8_lossy(&text)).await;
             shell.depth -= 1;
             outcome
         }
@@ -306,6 +305,9 @@ fn trap(shell: &mut Shell, arguments: &[String]) -> Outcome {
         } else {
             shell.traps.insert(name.to_owned(), command.clone());
         }
+    }
+    if !shell.is_subshell {
+        shell.session.set_traps(shell.traps.keys().cloned());
     }
     Ok(0)
 }

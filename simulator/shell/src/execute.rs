@@ -1,6 +1,5 @@
 //! Running the commands of a script.
 
-use std::io::BufReader;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -10,12 +9,12 @@ use brush_parser::ast::{
     CompoundList, ForClauseCommand, IfClauseCommand, IoRedirect, Pipeline, SeparatorOperator, SimpleCommand,
     WhileOrUntilClauseCommand,
 };
-use brush_parser::{ParseError, Parser, ParserOptions};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 
 use crate::expand::{assigned_value, expand_fields, expand_pattern, expand_text};
-use crate::machine::LIMITS;
+use crate::limits::LIMITS;
+use crate::parse::{nests_too_deep, parse};
 use crate::pattern::matches;
 use crate::redirect::redirect;
 use crate::shell::{Interrupt, Outcome, Shell, status_of};
@@ -25,53 +24,8 @@ use crate::{arithmetic, builtins, programs};
 /// Status of a script that is not understood.
 const SYNTAX: i32 = 2;
 
-/// How scripts are parsed: as `sh` does, without the extensions of other shells.
-pub(crate) fn parser_options() -> ParserOptions {
-    ParserOptions {
-        enable_extended_globbing: false,
-        sh_mode: true,
-        ..ParserOptions::default()
-    }
-}
-
-/// Stack for the parser, which recurses where commands nest.
-const PARSER_STACK: usize = 16 << 20;
-
 /// Stack that one command of a list needs at the most, and by how much the stack grows if less is left.
 const COMMAND_STACK: (usize, usize) = (256 << 10, 2 << 20);
-
-fn parse(script: &str) -> Result<brush_parser::ast::Program, ParseError> {
-    stacker::grow(PARSER_STACK, || {
-        Parser::new(BufReader::new(script.as_bytes()), &parser_options()).parse_program()
-    })
-}
-
-/// Whether parentheses, braces or keywords open more than [`LIMITS`]`.depth` blocks within one another.
-fn nests_too_deep(script: &str) -> bool {
-    let mut depth = 0_usize;
-    let mut word = String::new();
-    for letter in script.chars().chain([' ']) {
-        if letter.is_ascii_alphabetic() {
-            word.push(letter);
-            continue;
-        }
-        match word.as_str() {
-            "if" | "while" | "until" | "for" | "case" => depth += 1,
-            "fi" | "done" | "esac" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        word.clear();
-        match letter {
-            '(' | '{' => depth += 1,
-            ')' | '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > 2 * LIMITS.depth {
-            return true;
-        }
-    }
-    false
-}
 
 /// A future that is polled with enough stack, since commands that nest poll each other.
 struct WithStack<F>(F);
@@ -82,19 +36,6 @@ impl<F: Future + Unpin> Future for WithStack<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let (needed, more) = COMMAND_STACK;
         stacker::maybe_grow(needed, more, || Pin::new(&mut self.0).poll(context))
-    }
-}
-
-/// Whether a script lacks its end, such as the `done` of a loop.
-pub(crate) fn is_incomplete(script: &str) -> bool {
-    if nests_too_deep(script) {
-        return false;
-    }
-    match parse(script) {
-        Ok(_) => false,
-        Err(ParseError::ParsingAtEndOfInput) => true,
-        Err(ParseError::Tokenizing { inner, .. }) => inner.is_incomplete(),
-        Err(_) => false,
     }
 }
 
@@ -140,7 +81,7 @@ pub(crate) fn run_list<'a>(shell: &'a mut Shell, list: &'a CompoundList) -> BoxF
 /// Starts a list in the background, with empty input.
 async fn background(shell: &mut Shell, list: &AndOrList) -> Outcome {
     let Some(mut job) = shell.subshell() else {
-        return Err(Interrupt::Exit(too_deep(shell).await));
+        return Err(Interrupt::Exit(shell.too_deep().await));
     };
     job.stdin = crate::streams::Input::bytes("");
     let list = list.clone();
@@ -155,10 +96,6 @@ async fn background(shell: &mut Shell, list: &AndOrList) -> Outcome {
         }
         None => Ok(shell.fail(2, "sh: can't fork: Resource temporarily unavailable").await),
     }
-}
-
-pub(crate) async fn too_deep(shell: &Shell) -> i32 {
-    shell.fail(2, "sh: can't fork: commands nest too deep").await
 }
 
 async fn and_or(shell: &mut Shell, list: &AndOrList) -> Outcome {
@@ -205,7 +142,7 @@ async fn piped(shell: &mut Shell, commands: &[Command]) -> Outcome {
     let mut input = shell.stdin.clone();
     for (index, command) in commands.iter().enumerate() {
         let Some(mut stage) = shell.subshell() else {
-            return Err(Interrupt::Exit(too_deep(shell).await));
+            return Err(Interrupt::Exit(shell.too_deep().await));
         };
         stage.stdin = input.clone();
         if index + 1 < commands.len() {
@@ -228,7 +165,7 @@ pub(crate) async fn run_traps(shell: &mut Shell) -> Result<(), Interrupt> {
         };
         if let Some(command) = shell.traps.get(signal.name()).cloned() {
             let status = shell.status;
-            run_script(shell, &command).await?;
+            shell.run_script(&command).await?;
             shell.status = status;
         }
     }
@@ -284,7 +221,7 @@ fn run_compound<'a>(shell: &'a mut Shell, command: &'a CompoundCommand) -> BoxFu
             CompoundCommand::BraceGroup(group) => run_list(shell, &group.list).await,
             CompoundCommand::Subshell(subshell) => match shell.subshell() {
                 Some(mut inner) => Ok(status_of(run_list(&mut inner, &subshell.list).await)),
-                None => Err(Interrupt::Exit(too_deep(shell).await)),
+                None => Err(Interrupt::Exit(shell.too_deep().await)),
             },
             CompoundCommand::ForClause(clause) => run_for(shell, clause).await,
             CompoundCommand::CaseClause(clause) => run_case(shell, clause).await,
@@ -512,7 +449,7 @@ async fn run_expanded(shell: &mut Shell, fields: &[String]) -> Outcome {
 /// Calls a function.
 async fn call(shell: &mut Shell, body: &brush_parser::ast::FunctionBody, fields: &[String]) -> Outcome {
     if shell.depth >= LIMITS.depth {
-        return Err(Interrupt::Exit(too_deep(shell).await));
+        return Err(Interrupt::Exit(shell.too_deep().await));
     }
     let arguments = std::mem::replace(&mut shell.arguments, fields.get(1..).unwrap_or_default().to_vec());
     let loops = std::mem::take(&mut shell.loops);

@@ -10,9 +10,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::arithmetic::evaluate;
-use crate::execute::{parser_options, run_script, too_deep};
 use crate::files::absolute;
-use crate::machine::LIMITS;
+use crate::limits::LIMITS;
+use crate::parse::parser_options;
 use crate::pattern::{Letter, is_pattern, letters, matches};
 use crate::shell::{Interrupt, Shell, status_of};
 use crate::streams::Output;
@@ -211,12 +211,12 @@ async fn expand_piece(shell: &mut Shell, piece: &WordPiece, quoted: bool) -> Res
 /// The output of a script, without the line ends at its end.
 async fn substitute(shell: &mut Shell, script: &str) -> Result<String, Interrupt> {
     let Some(mut inner) = shell.subshell() else {
-        return Err(Interrupt::Exit(too_deep(shell).await));
+        return Err(Interrupt::Exit(shell.too_deep().await));
     };
     let buffer = Arc::new(Mutex::new(Vec::new()));
-    inner.stdout = Output::Buffer(buffer.clone());
+    inner.stdout = Output::buffer(buffer.clone());
     inner.tested = false;
-    let status = status_of(run_script(&mut inner, script).await);
+    let status = status_of(inner.run_script(script).await);
     (shell.status, shell.substituted) = (status, Some(status));
     let output = std::mem::take(&mut *buffer.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())

@@ -1,7 +1,8 @@
 //! Files in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use tokio::sync::{Notify, futures::Notified};
@@ -42,8 +43,27 @@ impl fmt::Display for FileError {
 impl std::error::Error for FileError {}
 
 enum Node {
-    Directory,
-    File { content: Vec<u8>, read_only: bool },
+    Directory {
+        mode: u32,
+    },
+    File {
+        content: Vec<u8>,
+        mode: u32,
+        read_only: bool,
+    },
+}
+
+/// Mode of a new directory.
+const DIRECTORY_MODE: u32 = 0o755;
+
+/// Mode of a new file.
+const FILE_MODE: u32 = 0o644;
+
+/// Other files, seen at a directory of these.
+struct Mount {
+    at: String,
+    files: Arc<Files>,
+    read_only: bool,
 }
 
 struct Tree {
@@ -54,8 +74,12 @@ struct Tree {
 /// The files of a machine, by absolute path. All of them together have a limit in bytes; names count as well.
 pub struct Files {
     tree: std::sync::Mutex<Tree>,
-    changed: Notify,
+    mounts: std::sync::Mutex<Vec<Mount>>,
+    changed: Arc<Notify>,
+    /// Those that see these files as a mount.
+    watchers: std::sync::Mutex<Vec<Weak<Notify>>>,
     limit: usize,
+    filesystem: std::sync::OnceLock<&'static str>,
 }
 
 impl fmt::Debug for Files {
@@ -67,7 +91,7 @@ impl fmt::Debug for Files {
 }
 
 /// `path` seen from `directory`, without `.`, `..` and doubled slashes.
-pub(crate) fn absolute(directory: &str, path: &str) -> String {
+pub fn absolute(directory: &str, path: &str) -> String {
     let from = if path.starts_with('/') { "" } else { directory };
     let mut parts: Vec<&str> = Vec::new();
     for part in from.split('/').chain(path.split('/')) {
@@ -89,7 +113,7 @@ fn parent(path: &str) -> &str {
 
 impl Tree {
     fn is_directory(&self, path: &str) -> bool {
-        path == "/" || matches!(self.nodes.get(path), Some(Node::Directory))
+        path == "/" || matches!(self.nodes.get(path), Some(Node::Directory { .. }))
     }
 
     /// Makes `path` and the directories above it.
@@ -102,22 +126,16 @@ impl Tree {
         }
         self.make_directories(parent(path))?;
         self.size += path.len();
-        self.nodes.insert(path.to_owned(), Node::Directory);
+        let mode = DIRECTORY_MODE;
+        self.nodes.insert(path.to_owned(), Node::Directory { mode });
         Ok(())
     }
 }
 
 impl Files {
-    /// Empty directories, and room for `limit` bytes.
+    /// The directories that every machine has, empty, and room for `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        let files = Self {
-            tree: std::sync::Mutex::new(Tree {
-                nodes: BTreeMap::new(),
-                size: 0,
-            }),
-            changed: Notify::new(),
-            limit,
-        };
+        let files = Self::volume(limit);
         for directory in ["/tmp", "/dev", "/etc", "/root", "/var/log"] {
             // The tree is empty, so that nothing is in the way.
             let _ = files.tree().make_directories(directory);
@@ -125,8 +143,89 @@ impl Files {
         files
     }
 
+    /// An empty directory to be mounted, with room for `limit` bytes.
+    pub fn volume(limit: usize) -> Self {
+        Self {
+            tree: std::sync::Mutex::new(Tree {
+                nodes: BTreeMap::new(),
+                size: 0,
+            }),
+            mounts: std::sync::Mutex::default(),
+            changed: Arc::default(),
+            watchers: std::sync::Mutex::default(),
+            limit,
+            filesystem: std::sync::OnceLock::new(),
+        }
+    }
+
+    /// The same files, as `stat -f` calls their file system. Default: `ext4`.
+    #[must_use]
+    pub fn of_filesystem(self, name: &'static str) -> Self {
+        Self {
+            filesystem: name.into(),
+            ..self
+        }
+    }
+
+    /// The file system of a path.
+    pub(crate) fn filesystem(&self, path: &str) -> &'static str {
+        match self.mounted(path) {
+            Some((files, inner, _)) => files.filesystem(&inner),
+            None => self.filesystem.get().unwrap_or(&"ext4"),
+        }
+    }
+
+    /// Shows a volume at a directory, which is made. A script cannot write to one that is `read_only`.
+    ///
+    /// # Errors
+    /// [`FileError::NotDirectory`] if a file is in the way.
+    pub fn attach(&self, path: &str, volume: Arc<Self>, read_only: bool) -> Result<(), FileError> {
+        let at = absolute("/", path);
+        self.tree().make_directories(&at)?;
+        locked(&volume.watchers).push(Arc::downgrade(&self.changed));
+        let mut mounts = locked(&self.mounts);
+        mounts.push(Mount {
+            at,
+            files: volume,
+            read_only,
+        });
+        // The deepest mount is found first.
+        mounts.sort_by_key(|mount| std::cmp::Reverse(mount.at.len()));
+        Ok(())
+    }
+
+    /// The mounted files that `path` belongs to, the path there, and whether they are read-only.
+    fn mounted(&self, path: &str) -> Option<(Arc<Self>, String, bool)> {
+        locked(&self.mounts).iter().find_map(|mount| {
+            let rest = path.strip_prefix(&mount.at)?;
+            let inner = if rest.is_empty() { "/" } else { rest };
+            inner
+                .starts_with('/')
+                .then(|| (mount.files.clone(), inner.to_owned(), mount.read_only))
+        })
+    }
+
+    /// As [`Self::mounted`], to be written to.
+    fn writable(&self, path: &str) -> Result<Option<(Arc<Self>, String)>, FileError> {
+        match self.mounted(path) {
+            Some((_, _, true)) => Err(FileError::ReadOnly),
+            other => Ok(other.map(|(files, inner, _)| (files, inner))),
+        }
+    }
+
+    fn notify(&self) {
+        self.changed.notify_waiters();
+        locked(&self.watchers).retain(|watcher| match watcher.upgrade() {
+            Some(watcher) => {
+                watcher.notify_waiters();
+                true
+            }
+            None => false,
+        });
+    }
+
     fn tree(&self) -> std::sync::MutexGuard<'_, Tree> {
-        self.tree.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        locked(&self.tree)
     }
 
     /// Puts a file at an absolute path, with the directories above it. Scripts can write it unless it is `read_only`.
@@ -141,19 +240,90 @@ impl Files {
         self.put(&mut tree, path, content.into(), read_only)
     }
 
+    /// Makes these the only files, by path with their modes; those that are as before stay as they are.
+    ///
+    /// # Errors
+    /// As [`Files::mount`].
+    pub fn replace(&self, files: &BTreeMap<String, (Vec<u8>, u32)>) -> Result<(), FileError> {
+        let wanted: BTreeSet<String> = files.keys().map(|path| absolute("/", path)).collect();
+        let before: Vec<String> = self.tree().nodes.keys().cloned().collect();
+        for path in before {
+            let below = format!("{path}/");
+            if !wanted.iter().any(|kept| *kept == path || kept.starts_with(&below)) {
+                let _gone = self.remove(&path, true);
+            }
+        }
+        for (path, (content, mode)) in files {
+            if self
+                .read(&absolute("/", path))
+                .is_ok_and(|old| old == content.as_slice())
+            {
+                continue;
+            }
+            self.mount(path, content.clone(), false)?;
+            self.set_mode(&absolute("/", path), *mode)?;
+        }
+        Ok(())
+    }
+
+    /// The mode of a file or directory; its lower nine bits and the sticky bit.
+    pub fn mode(&self, path: &str) -> Option<u32> {
+        if let Some((files, inner, _)) = self.mounted(path) {
+            return files.mode(&inner);
+        }
+        match self.tree().nodes.get(path) {
+            Some(Node::Directory { mode } | Node::File { mode, .. }) => Some(*mode),
+            None if path == "/" => Some(DIRECTORY_MODE),
+            None if path == "/dev/null" => Some(0o666),
+            None => None,
+        }
+    }
+
+    /// Changes the mode of a file or directory.
+    ///
+    /// # Errors
+    /// [`FileError::NotFound`].
+    pub fn set_mode(&self, path: &str, new: u32) -> Result<(), FileError> {
+        if let Some((files, inner)) = self.writable(path)? {
+            return files.set_mode(&inner, new);
+        }
+        let mut tree = self.tree();
+        if path == "/" {
+            tree.nodes
+                .entry("/".to_owned())
+                .or_insert(Node::Directory { mode: new });
+        }
+        match tree.nodes.get_mut(path) {
+            Some(Node::Directory { mode } | Node::File { mode, .. }) => {
+                *mode = new;
+                Ok(())
+            }
+            None => Err(FileError::NotFound),
+        }
+    }
+
     fn put(&self, tree: &mut Tree, path: String, content: Vec<u8>, read_only: bool) -> Result<(), FileError> {
         let before = match tree.nodes.get(&path) {
-            Some(Node::Directory) => return Err(FileError::IsDirectory),
+            Some(Node::Directory { .. }) => return Err(FileError::IsDirectory),
             Some(Node::File { content, .. }) => content.len() + path.len(),
             None => 0,
+        };
+        let mode = match tree.nodes.get(&path) {
+            Some(Node::File { mode, .. }) => *mode,
+            _ => FILE_MODE,
         };
         let size = tree.size - before + content.len() + path.len();
         if size > self.limit {
             return Err(FileError::Full);
         }
         tree.size = size;
-        tree.nodes.insert(path, Node::File { content, read_only });
-        self.changed.notify_waiters();
+        let node = Node::File {
+            content,
+            mode,
+            read_only,
+        };
+        tree.nodes.insert(path, node);
+        self.notify();
         Ok(())
     }
 
@@ -165,9 +335,12 @@ impl Files {
         if path == "/dev/null" {
             return Ok(Bytes::new());
         }
+        if let Some((files, inner, _)) = self.mounted(path) {
+            return files.read(&inner);
+        }
         match self.tree().nodes.get(path) {
             Some(Node::File { content, .. }) => Ok(Bytes::copy_from_slice(content)),
-            Some(Node::Directory) => Err(FileError::IsDirectory),
+            Some(Node::Directory { .. }) => Err(FileError::IsDirectory),
             None if path == "/" => Err(FileError::IsDirectory),
             None => Err(FileError::NotFound),
         }
@@ -181,11 +354,14 @@ impl Files {
         if path == "/dev/null" {
             return Ok(());
         }
+        if let Some((files, inner)) = self.writable(path)? {
+            return files.write(&inner, data, append);
+        }
         let mut tree = self.tree();
         let size = tree.size + data.len();
         let has_directory = tree.is_directory(parent(path));
         match tree.nodes.get_mut(path) {
-            Some(Node::Directory) => return Err(FileError::IsDirectory),
+            Some(Node::Directory { .. }) => return Err(FileError::IsDirectory),
             Some(Node::File { read_only: true, .. }) => return Err(FileError::ReadOnly),
             Some(Node::File { content, .. }) if append => {
                 if size > self.limit {
@@ -193,7 +369,7 @@ impl Files {
                 }
                 content.extend_from_slice(data);
                 tree.size = size;
-                self.changed.notify_waiters();
+                self.notify();
                 return Ok(());
             }
             Some(Node::File { .. }) => {}
@@ -206,6 +382,9 @@ impl Files {
 
     /// Makes a directory; with `parents`, also those above it, and it may exist.
     pub(crate) fn make_directory(&self, path: &str, parents: bool) -> Result<(), FileError> {
+        if let Some((files, inner)) = self.writable(path)? {
+            return files.make_directory(&inner, parents);
+        }
         let mut tree = self.tree();
         if !parents && (path == "/" || tree.nodes.contains_key(path)) {
             return Err(FileError::Exists);
@@ -221,13 +400,16 @@ impl Files {
 
     /// Removes a file; with `recursive`, also a directory with all that is in it.
     pub(crate) fn remove(&self, path: &str, recursive: bool) -> Result<(), FileError> {
+        if let Some((files, inner)) = self.writable(path)? {
+            return files.remove(&inner, recursive);
+        }
         let mut tree = self.tree();
         let below = format!("{}/", path.trim_end_matches('/'));
         match tree.nodes.get(path) {
             None => return Err(FileError::NotFound),
             Some(Node::File { read_only: true, .. }) => return Err(FileError::ReadOnly),
-            Some(Node::Directory) if !recursive => return Err(FileError::IsDirectory),
-            Some(Node::File { .. } | Node::Directory) => {}
+            Some(Node::Directory { .. }) if !recursive => return Err(FileError::IsDirectory),
+            Some(Node::File { .. } | Node::Directory { .. }) => {}
         }
         let gone = |name: &str| name == path || name.starts_with(&below);
         if tree
@@ -239,16 +421,19 @@ impl Files {
         }
         tree.nodes.retain(|name, _| !gone(name));
         let size = |(name, node): (&String, &Node)| match node {
-            Node::Directory => name.len(),
+            Node::Directory { .. } => name.len(),
             Node::File { content, .. } => name.len() + content.len(),
         };
         tree.size = tree.nodes.iter().map(size).sum();
-        self.changed.notify_waiters();
+        self.notify();
         Ok(())
     }
 
     /// The names in a directory, in order.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<String>, FileError> {
+        if let Some((files, inner, _)) = self.mounted(path) {
+            return files.list(&inner);
+        }
         let tree = self.tree();
         if !tree.is_directory(path) {
             return Err(if tree.nodes.contains_key(path) {
@@ -264,22 +449,28 @@ impl Files {
             .take_while(|(name, _)| name.starts_with(&below));
         Ok(names
             .filter_map(|(name, _)| name.get(below.len()..))
-            .filter(|name| !name.contains('/'))
+            .filter(|name| !name.is_empty() && !name.contains('/'))
             .map(str::to_owned)
             .collect())
     }
 
     /// Whether there is a directory.
-    pub(crate) fn is_directory(&self, path: &str) -> bool {
+    pub fn is_directory(&self, path: &str) -> bool {
+        if let Some((files, inner, _)) = self.mounted(path) {
+            return files.is_directory(&inner);
+        }
         self.tree().is_directory(path)
     }
 
     /// The size of a file in bytes.
-    pub(crate) fn size(&self, path: &str) -> Option<usize> {
+    pub fn size(&self, path: &str) -> Option<usize> {
+        if let Some((files, inner, _)) = self.mounted(path) {
+            return files.size(&inner);
+        }
         match self.tree().nodes.get(path) {
             Some(Node::File { content, .. }) => Some(content.len()),
             None if path == "/dev/null" => Some(0),
-            Some(Node::Directory) | None => None,
+            Some(Node::Directory { .. }) | None => None,
         }
     }
 
@@ -289,39 +480,9 @@ impl Files {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_resolved_without_leaving_the_root() {
-        assert_eq!(absolute("/tmp", "a/./b/../c"), "/tmp/a/c");
-        assert_eq!(absolute("/tmp", "../../../x"), "/x");
-        assert_eq!(absolute("/tmp", "/etc//hosts"), "/etc/hosts");
-    }
-
-    #[test]
-    fn a_write_beyond_the_limit_is_refused_and_changes_nothing() {
-        let files = Files::new(4_096);
-        files.write("/tmp/a", &[b'x'; 4_000], false).unwrap();
-        assert_eq!(files.write("/tmp/a", &[b'x'; 4_000], true), Err(FileError::Full));
-        assert_eq!(files.write("/tmp/b", &[b'x'; 4_000], false), Err(FileError::Full));
-        assert_eq!(files.read("/tmp/a").unwrap().len(), 4_000);
-        files.remove("/tmp/a", false).unwrap();
-        files.write("/tmp/b", &[b'x'; 4_000], false).unwrap();
-    }
-
-    #[test]
-    fn a_mounted_file_is_read_only() {
-        let files = Files::new(1 << 20);
-        files.mount("/etc/config/colour", "blue", true).unwrap();
-        assert_eq!(files.read("/etc/config/colour").unwrap(), "blue");
-        assert_eq!(
-            files.write("/etc/config/colour", b"red", false),
-            Err(FileError::ReadOnly)
-        );
-        assert_eq!(files.remove("/etc", true), Err(FileError::ReadOnly));
-        assert_eq!(files.list("/etc/config").unwrap(), ["colour"]);
-        assert_eq!(files.list("/etc").unwrap(), ["config"]);
-    }
+fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! What a script can touch, and how much of it.
+//! What a script can touch.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,40 +6,8 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 
 use crate::files::Files;
-
-/// Upper bounds of one script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Longest script, in bytes.
-    pub script: usize,
-    /// Deepest nesting of subshells, functions and substitutions.
-    pub depth: usize,
-    /// Longest value of a variable or of an expanded word, in bytes.
-    pub value: usize,
-    /// Most fields that one command expands to.
-    pub fields: usize,
-    /// Commands that run without a pause; after as many, the script sleeps for [`Limits::pause`].
-    pub burst: u64,
-    /// Pause after each burst of commands.
-    pub pause: Duration,
-    /// Most background jobs at a time.
-    pub jobs: usize,
-    /// Most bytes of all files of a machine.
-    pub files: usize,
-}
-
-/// The limits of every script.
-pub const LIMITS: Limits = Limits {
-    script: 64 << 10,
-    depth: 32,
-    value: 1 << 20,
-    fields: 100_000,
-    burst: 200,
-    pause: Duration::from_millis(10),
-    jobs: 64,
-    files: 8 << 20,
-};
+use crate::limits::LIMITS;
+use crate::program::Programs;
 
 /// The clock of a machine.
 pub trait Time: Send + Sync {
@@ -71,7 +39,9 @@ pub struct Machine {
     /// The clock.
     pub time: Arc<dyn Time>,
     /// The files. A new machine has `/tmp` and `/dev/null`.
-    pub files: Files,
+    pub files: Arc<Files>,
+    /// Programs besides those of this crate. Default: none.
+    pub programs: Option<Arc<dyn Programs>>,
 }
 
 impl Machine {
@@ -80,7 +50,8 @@ impl Machine {
         Self {
             hostname: hostname.into(),
             time,
-            files: Files::new(LIMITS.files),
+            files: Arc::new(Files::new(LIMITS.files)),
+            programs: None,
         }
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn format(format: &str, arguments: &[String]) -> (Vec<u8>, Option<Str
         let before = rest.len();
         let ended = once(format, &mut rest, &mut output, &mut complaint);
         // The format is used again while it takes arguments and some are left.
-        if ended || rest.len() == 0 || rest.len() == before || output.len() > crate::machine::LIMITS.value {
+        if ended || rest.len() == 0 || rest.len() == before || output.len() > crate::limits::LIMITS.value {
             return (output, complaint);
         }
     }

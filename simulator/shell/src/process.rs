@@ -3,10 +3,12 @@
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use crate::streams::{Input, Output};
+
 /// How many pieces of output may wait to be read.
 const QUEUE: usize = 16;
 
-/// A signal to a process. A script without a trap for it ignores it, as the first process of a container does.
+/// A signal to a process. It ends a script that has no trap for it; an interrupt ends only what an interactive shell runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signal {
     /// SIGHUP.
@@ -18,6 +20,15 @@ pub enum Signal {
 }
 
 impl Signal {
+    /// The status of a process that it ends: 128 and its number.
+    pub(crate) fn status(self) -> i32 {
+        match self {
+            Self::Hangup => 129,
+            Self::Interrupt => 130,
+            Self::Terminate => 143,
+        }
+    }
+
     /// The name that `trap` takes.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -37,12 +48,14 @@ pub struct Process {
     pub environment: Vec<(String, String)>,
     /// The working directory.
     pub directory: String,
-    /// Standard input; at its end when the sender is dropped.
-    pub stdin: mpsc::Receiver<Bytes>,
+    /// Standard input.
+    pub stdin: Input,
     /// Standard output. A slow reader holds the script up.
-    pub stdout: mpsc::Sender<Bytes>,
+    pub stdout: Output,
     /// Standard error.
-    pub stderr: mpsc::Sender<Bytes>,
+    pub stderr: Output,
+    /// Whether it has a terminal, so that a shell without a script prompts.
+    pub terminal: bool,
     /// Signals.
     pub signals: mpsc::Receiver<Signal>,
 }
@@ -64,9 +77,10 @@ impl Process {
             command: command.into_iter().map(Into::into).collect(),
             environment: Vec::new(),
             directory: "/".to_owned(),
-            stdin: mpsc::channel(1).1,
-            stdout,
-            stderr,
+            stdin: Input::bytes(""),
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+            terminal: false,
             signals: mpsc::channel(1).1,
         };
         (

@@ -6,15 +6,18 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::files::{FileError, absolute};
-use crate::run::sh;
+use crate::machine::Machine;
+use crate::program::Call;
+use crate::sh::sh;
 use crate::shell::{Shell, Variable};
-use crate::{date, printf, test_command, text_programs};
+use crate::{date, file_programs, filters, printf, sed, test_command, text_programs};
 
 /// The programs, by name.
-const PROGRAMS: [&str; 31] = [
-    "[", "ash", "basename", "bash", "cat", "date", "dirname", "echo", "env", "expr", "false", "head", "hostname", "ls",
-    "mkdir", "printenv", "printf", "pwd", "rm", "seq", "sh", "sleep", "tail", "tee", "test", "touch", "true", "uname",
-    "wc", "whoami", "yes",
+const PROGRAMS: [&str; 48] = [
+    "[", "ash", "basename", "bash", "cat", "chmod", "chown", "cp", "cut", "date", "dd", "dirname", "echo", "egrep",
+    "env", "expr", "false", "fgrep", "grep", "head", "hostname", "id", "ls", "mkdir", "mv", "printenv", "printf",
+    "pwd", "rev", "rm", "sed", "seq", "sh", "sleep", "sort", "stat", "sync", "tail", "tee", "test", "touch", "tr",
+    "true", "uname", "uniq", "wc", "whoami", "yes",
 ];
 
 /// The last part of a program's path: `sh` of `/bin/sh`.
@@ -34,6 +37,48 @@ pub(crate) fn is_known(name: &str) -> bool {
     PROGRAMS.binary_search(&name).is_ok()
 }
 
+/// Whether a machine has a program of that name or path.
+pub(crate) fn exists(machine: &Machine, program: &str) -> bool {
+    is_known(base_name(program)) || machine.programs.as_ref().is_some_and(|all| all.find(program).is_some())
+}
+
+/// Runs a program that the machine brings; `None` if it has none of that name.
+async fn run_own(shell: &Shell, command: &[String]) -> Option<i32> {
+    let machine = &shell.session.machine;
+    let program = machine.programs.as_ref()?.find(command.first()?)?;
+    let call = Call {
+        command: command.to_vec(),
+        environment: shell
+            .environment()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        directory: shell.directory.clone(),
+        stdin: shell.stdin.clone(),
+        stdout: shell.stdout.clone(),
+        stderr: shell.stderr.clone(),
+        machine: machine.clone(),
+    };
+    Some(program.run(call).await)
+}
+
+/// Runs a file as a script, if its mode allows that.
+async fn run_file(shell: &mut Shell, program: &str, arguments: &[String]) -> i32 {
+    let machine = shell.session.machine.clone();
+    let path = absolute(&shell.directory, program);
+    let executable = machine.files.mode(&path).is_some_and(|mode| mode & 0o111 != 0);
+    match machine.files.read(&path) {
+        Ok(text) if executable && text.starts_with(b"#!") => {
+            let command: Vec<String> = ["sh".to_owned(), path]
+                .into_iter()
+                .chain(arguments.iter().cloned())
+                .collect();
+            run(shell, &command).await
+        }
+        Ok(_) | Err(FileError::IsDirectory) => shell.fail(126, format!("sh: {program}: Permission denied")).await,
+        Err(_) => shell.fail(127, format!("sh: {program}: not found")).await,
+    }
+}
+
 /// Runs a program; its status is 127 if there is none of that name.
 pub(crate) fn run<'a>(shell: &'a mut Shell, command: &'a [String]) -> BoxFuture<'a, i32> {
     async move {
@@ -41,6 +86,9 @@ pub(crate) fn run<'a>(shell: &'a mut Shell, command: &'a [String]) -> BoxFuture<
             return 0;
         };
         let text = |value: String| value + "\n";
+        if let Some(status) = run_own(shell, command).await {
+            return status;
+        }
         match base_name(program) {
             "sh" | "ash" | "bash" => match shell.subshell() {
                 Some(mut inner) => {
@@ -52,7 +100,7 @@ pub(crate) fn run<'a>(shell: &'a mut Shell, command: &'a [String]) -> BoxFuture<
                     inner.name = "sh".to_owned();
                     sh(&mut inner, arguments).await
                 }
-                None => crate::execute::too_deep(shell).await,
+                None => shell.too_deep().await,
             },
             "true" => 0,
             "false" => 1,
@@ -76,35 +124,30 @@ pub(crate) fn run<'a>(shell: &'a mut Shell, command: &'a [String]) -> BoxFuture<
             "expr" => expr(shell, arguments).await,
             "seq" => text_programs::seq(shell, arguments).await,
             "basename" | "dirname" => path_part(shell, program, arguments).await,
-            "mkdir" => make_directories(shell, arguments).await,
-            "touch" => touch(shell, arguments).await,
-            "rm" => remove(shell, arguments).await,
-            "ls" => list(shell, arguments).await,
+            "mkdir" => file_programs::make_directories(shell, arguments).await,
+            "touch" => file_programs::touch(shell, arguments).await,
+            "rm" => file_programs::remove(shell, arguments).await,
+            "ls" => file_programs::list(shell, arguments).await,
+            "stat" => file_programs::stat(shell, arguments).await,
+            "chmod" => file_programs::change_mode(shell, arguments).await,
+            "chown" | "sync" => 0,
+            "id" => shell.print("id", "uid=0(root) gid=0(root) groups=0(root)\n").await,
+            program @ ("cp" | "mv") => file_programs::copy(shell, program, arguments).await,
+            "tr" => filters::tr(shell, arguments).await,
+            "cut" => filters::cut(shell, arguments).await,
+            "grep" | "egrep" | "fgrep" => filters::grep(shell, base_name(program), arguments).await,
+            "sed" => sed::sed(shell, arguments).await,
+            "sort" => filters::sort(shell, arguments).await,
+            "uniq" => filters::uniq(shell, arguments).await,
+            "rev" => filters::rev(shell, arguments).await,
+            "dd" => filters::dd(shell, arguments).await,
             "cat" => text_programs::cat(shell, arguments).await,
             "tee" => text_programs::tee(shell, arguments).await,
             "head" => text_programs::head(shell, arguments).await,
             "tail" => text_programs::tail(shell, arguments).await,
             "wc" => text_programs::wc(shell, arguments).await,
             "yes" => text_programs::yes(shell, arguments).await,
-            _ if program.contains('/') => {
-                let status = if shell
-                    .session
-                    .machine
-                    .files
-                    .size(&absolute(&shell.directory, program))
-                    .is_some()
-                {
-                    126
-                } else {
-                    127
-                };
-                let why = if status == 126 {
-                    "Permission denied"
-                } else {
-                    "not found"
-                };
-                shell.fail(status, format!("sh: {program}: {why}")).await
-            }
+            _ if program.contains('/') => run_file(shell, program, arguments).await,
             _ => shell.fail(127, format!("sh: {program}: not found")).await,
         }
     }
@@ -205,7 +248,7 @@ async fn env(shell: &mut Shell, arguments: &[String]) -> i32 {
         return shell.print("printenv", format!("{value}\n")).await;
     }
     let Some(mut inner) = shell.subshell() else {
-        return crate::execute::too_deep(shell).await;
+        return shell.too_deep().await;
     };
     for (name, value) in assignments.iter().filter_map(|text| text.split_once('=')) {
         inner.variables.insert(
@@ -296,99 +339,4 @@ async fn path_part(shell: &Shell, program: &str, arguments: &[String]) -> i32 {
             .unwrap_or(name)
     };
     shell.print(program, format!("{part}\n")).await
-}
-
-/// The operands of a program, and its flags.
-fn operands(arguments: &[String]) -> (Vec<&str>, String) {
-    let is_flag = |argument: &&String| argument.len() > 1 && argument.starts_with('-');
-    let flags = arguments
-        .iter()
-        .filter(is_flag)
-        .map(|argument| &argument[1..])
-        .collect();
-    (
-        arguments
-            .iter()
-            .filter(|argument| !is_flag(argument))
-            .map(String::as_str)
-            .collect(),
-        flags,
-    )
-}
-
-async fn make_directories(shell: &Shell, arguments: &[String]) -> i32 {
-    let (paths, flags) = operands(arguments);
-    let mut status = 0;
-    for path in paths {
-        let absolute = absolute(&shell.directory, path);
-        if let Err(error) = shell
-            .session
-            .machine
-            .files
-            .make_directory(&absolute, flags.contains('p'))
-        {
-            status = shell
-                .fail(1, format!("mkdir: can't create directory '{path}': {error}"))
-                .await;
-        }
-    }
-    status
-}
-
-async fn touch(shell: &Shell, arguments: &[String]) -> i32 {
-    let mut status = 0;
-    for path in operands(arguments).0 {
-        let absolute = absolute(&shell.directory, path);
-        match shell.session.machine.files.write(&absolute, b"", true) {
-            Ok(()) | Err(FileError::IsDirectory) => {}
-            Err(error) => status = shell.fail(1, format!("touch: {path}: {error}")).await,
-        }
-    }
-    status
-}
-
-async fn remove(shell: &Shell, arguments: &[String]) -> i32 {
-    let (paths, flags) = operands(arguments);
-    let recursive = flags.contains(['r', 'R']);
-    let mut status = 0;
-    for path in paths {
-        let absolute = absolute(&shell.directory, path);
-        match shell.session.machine.files.remove(&absolute, recursive) {
-            Ok(()) => {}
-            Err(FileError::NotFound) if flags.contains('f') => {}
-            Err(error) => status = shell.fail(1, format!("rm: can't remove '{path}': {error}")).await,
-        }
-    }
-    status
-}
-
-async fn list(shell: &Shell, arguments: &[String]) -> i32 {
-    let (mut paths, flags) = operands(arguments);
-    if paths.is_empty() {
-        paths.push(".");
-    }
-    let files = &shell.session.machine.files;
-    let mut status = 0;
-    for path in &paths {
-        let absolute = absolute(&shell.directory, path);
-        let names = match files.list(&absolute) {
-            Ok(names) => names
-                .into_iter()
-                .filter(|name| flags.contains('a') || !name.starts_with('.'))
-                .collect(),
-            Err(_) if files.size(&absolute).is_some() => vec![(*path).to_owned()],
-            Err(error) => {
-                status = shell.fail(1, format!("ls: {path}: {error}")).await;
-                continue;
-            }
-        };
-        let heading = if paths.len() > 1 && files.is_directory(&absolute) {
-            format!("{path}:\n")
-        } else {
-            String::new()
-        };
-        let lines: String = names.iter().map(|name| format!("{name}\n")).collect();
-        status = status.max(shell.print("ls", heading + &lines).await);
-    }
-    status
 }

@@ -54,9 +54,9 @@ fn open(shell: &Shell, path: &str, append: bool) -> Result<Output, FileError> {
         "/dev/stderr" | "/proc/1/fd/2" | "/proc/self/fd/2" => return Ok(shell.stderr.clone()),
         _ => {}
     }
-    let machine = &shell.session.machine;
-    machine.files.write(&path, b"", append)?;
-    Ok(Output::File(Arc::clone(machine), path.into()))
+    let files = &shell.session.machine.files;
+    files.write(&path, b"", append)?;
+    Ok(Output::file(Arc::clone(files), path))
 }
 
 async fn file(
@@ -123,7 +123,7 @@ async fn duplicate(shell: &mut Shell, number: Option<i32>, kind: &IoFileRedirect
     let output = match from {
         "1" => shell.stdout.clone(),
         "2" => shell.stderr.clone(),
-        "-" => Output::File(Arc::clone(&shell.session.machine), "/dev/null".into()),
+        "-" => Output::file(Arc::clone(&shell.session.machine.files), "/dev/null"),
         other => return Ok(shell.fail(2, format!("sh: {other}: Bad file descriptor")).await),
     };
     Ok(assign(shell, number.unwrap_or(1), output))

@@ -1,14 +1,15 @@
 //! The state of a shell: variables, functions, options, streams.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use brush_parser::ast::FunctionBody;
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, mpsc, watch};
 
-use crate::machine::{LIMITS, Machine};
+use crate::limits::LIMITS;
+use crate::machine::Machine;
 use crate::process::Signal;
 use crate::streams::{Input, Output, WriteError};
 
@@ -38,9 +39,13 @@ pub(crate) struct Variable {
     pub(crate) exported: bool,
 }
 
+/// Runs a script in a shell. What expands a word calls it for a command substitution, below where scripts are run.
+pub(crate) type RunScript = for<'a> fn(&'a mut Shell, &'a str) -> BoxFuture<'a, Outcome>;
+
 /// What all shells of one process share.
 pub(crate) struct Session {
     pub(crate) machine: Arc<Machine>,
+    run_script: RunScript,
     /// Commands that have run, for the pauses.
     commands: AtomicU64,
     /// The last process id that was given.
@@ -49,18 +54,31 @@ pub(crate) struct Session {
     jobs: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     pending: Mutex<BTreeSet<Signal>>,
     pub(crate) signalled: Notify,
+    /// Names of the signals that the main shell has traps for.
+    trapped: Mutex<BTreeSet<String>>,
+    /// Whether the main shell reads commands from a terminal.
+    pub(crate) interactive: AtomicBool,
+    pub(crate) interrupted: Notify,
 }
 
 impl Session {
-    pub(crate) fn new(machine: Arc<Machine>, jobs: mpsc::UnboundedSender<BoxFuture<'static, ()>>) -> Self {
+    pub(crate) fn new(
+        machine: Arc<Machine>,
+        jobs: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
+        run_script: RunScript,
+    ) -> Self {
         Self {
             machine,
+            run_script,
             commands: AtomicU64::new(0),
             last_id: AtomicU32::new(1),
             running_jobs: AtomicU32::new(0),
             jobs,
             pending: Mutex::default(),
             signalled: Notify::new(),
+            trapped: Mutex::default(),
+            interactive: AtomicBool::new(false),
+            interrupted: Notify::new(),
         }
     }
 
@@ -71,7 +89,27 @@ impl Session {
         }
     }
 
-    pub(crate) fn signal(&self, signal: Signal) {
+    /// The main shell has traps for these signals.
+    pub(crate) fn set_traps(&self, names: impl Iterator<Item = String>) {
+        *self.trapped.lock().unwrap_or_else(PoisonError::into_inner) = names.collect();
+    }
+
+    /// Sends a signal; the status of the process if that ends it.
+    pub(crate) fn receive(&self, signal: Signal) -> Option<i32> {
+        let trapped = self.trapped.lock().unwrap_or_else(PoisonError::into_inner);
+        if trapped.contains(signal.name()) {
+            drop(trapped);
+            self.signal(signal);
+            return None;
+        }
+        if self.interactive.load(Ordering::Relaxed) && signal == Signal::Interrupt {
+            self.interrupted.notify_waiters();
+            return None;
+        }
+        Some(signal.status())
+    }
+
+    fn signal(&self, signal: Signal) {
         self.pending
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -150,6 +188,8 @@ pub(crate) struct Shell {
     pub(crate) substituted: Option<i32>,
     /// Whether it is a subshell, which leaves signals to its parent.
     pub(crate) is_subshell: bool,
+    /// Whether it has a terminal.
+    pub(crate) terminal: bool,
     /// How deep subshells, functions and substitutions nest.
     pub(crate) depth: usize,
     /// Whether a failure is tested for, so that `set -e` does not apply.
@@ -190,6 +230,16 @@ impl Shell {
         shell.traps.clear();
         shell.jobs.clear();
         (shell.depth <= LIMITS.depth).then_some(shell)
+    }
+
+    /// Runs a script in this shell.
+    pub(crate) fn run_script<'a>(&'a mut self, script: &'a str) -> BoxFuture<'a, Outcome> {
+        (self.session.run_script)(self, script)
+    }
+
+    /// Says that commands nest too deep. The status for it.
+    pub(crate) async fn too_deep(&self) -> i32 {
+        self.fail(2, "sh: can't fork: commands nest too deep").await
     }
 
     /// Writes a line to standard error, and returns `status`.

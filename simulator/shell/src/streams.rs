@@ -5,24 +5,24 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::sync::{Mutex, mpsc};
 
-use crate::files::FileError;
-use crate::machine::{LIMITS, Machine};
+use crate::files::{FileError, Files};
+use crate::limits::LIMITS;
 
 /// How many pieces may wait in a pipe.
 const PIPE: usize = 16;
 
-/// The reader of an output has gone.
+/// Why an output cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WriteError {
+pub enum WriteError {
     /// The reader has gone: the writer ends, as SIGPIPE ends it.
     BrokenPipe,
     /// The file cannot be written.
     File(FileError),
 }
 
-/// Where a command reads from. Clones share the position.
+/// Where a program reads from. Clones share the position.
 #[derive(Clone)]
-pub(crate) struct Input(Arc<Mutex<Reader>>);
+pub struct Input(Arc<Mutex<Reader>>);
 
 struct Reader {
     buffer: Bytes,
@@ -31,15 +31,15 @@ struct Reader {
 
 impl Input {
     /// Input of these bytes.
-    pub(crate) fn bytes(content: impl Into<Bytes>) -> Self {
+    pub fn bytes(content: impl Into<Bytes>) -> Self {
         Self(Arc::new(Mutex::new(Reader {
             buffer: content.into(),
             source: None,
         })))
     }
 
-    /// Input from a channel.
-    pub(crate) fn channel(source: mpsc::Receiver<Bytes>) -> Self {
+    /// Input from a channel; at its end when the sender is dropped.
+    pub fn channel(source: mpsc::Receiver<Bytes>) -> Self {
         Self(Arc::new(Mutex::new(Reader {
             buffer: Bytes::new(),
             source: Some(source),
@@ -47,14 +47,14 @@ impl Input {
     }
 
     /// The next bytes; `None` at the end.
-    pub(crate) async fn piece(&self) -> Option<Bytes> {
+    pub async fn piece(&self) -> Option<Bytes> {
         let mut reader = self.0.lock().await;
         reader.fill().await;
         (!reader.buffer.is_empty()).then(|| std::mem::take(&mut reader.buffer))
     }
 
-    /// The next line with its end, at most [`LIMITS`]`.value` bytes of it; `None` at the end.
-    pub(crate) async fn line(&self) -> Option<Bytes> {
+    /// The next line with its end, at most [`LIMITS`]`.value` bytes; `None` at the end.
+    pub async fn line(&self) -> Option<Bytes> {
         let mut reader = self.0.lock().await;
         let mut line = BytesMut::new();
         loop {
@@ -86,28 +86,86 @@ impl Reader {
     }
 }
 
-/// Where a command writes to. Clones share it.
+/// Where a program writes to. Clones share it.
 #[derive(Clone)]
-pub(crate) enum Output {
+pub struct Output(Sink);
+
+#[derive(Clone)]
+enum Sink {
     /// A stream of the process, or a pipe.
     Channel(mpsc::Sender<Bytes>),
+    /// A stream to which each piece goes as the function makes it.
+    Mapped(mpsc::Sender<Bytes>, fn(&Bytes) -> Bytes),
+    /// What is called with each piece.
+    Function(Arc<dyn Fn(Bytes) + Send + Sync>),
     /// A file, which is appended to.
-    File(Arc<Machine>, Arc<str>),
+    File(Arc<Files>, Arc<str>),
     /// The text of a command substitution.
     Buffer(Arc<std::sync::Mutex<Vec<u8>>>),
 }
 
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Input").finish_non_exhaustive()
+    }
+}
+
+impl From<mpsc::Receiver<Bytes>> for Input {
+    fn from(receiver: mpsc::Receiver<Bytes>) -> Self {
+        Self::channel(receiver)
+    }
+}
+
+impl From<mpsc::Sender<Bytes>> for Output {
+    fn from(sender: mpsc::Sender<Bytes>) -> Self {
+        Self(Sink::Channel(sender))
+    }
+}
+
 impl Output {
+    /// An output that calls `function` with each piece, and never waits.
+    pub fn function(function: impl Fn(Bytes) + Send + Sync + 'static) -> Self {
+        Self(Sink::Function(Arc::new(function)))
+    }
+
+    /// A channel to which each piece goes as `map` makes it.
+    pub fn mapped(sender: mpsc::Sender<Bytes>, map: fn(&Bytes) -> Bytes) -> Self {
+        Self(Sink::Mapped(sender, map))
+    }
+
+    /// A file, which is appended to.
+    pub(crate) fn file(files: Arc<Files>, path: impl Into<Arc<str>>) -> Self {
+        Self(Sink::File(files, path.into()))
+    }
+
+    pub(crate) fn buffer(buffer: Arc<std::sync::Mutex<Vec<u8>>>) -> Self {
+        Self(Sink::Buffer(buffer))
+    }
+
     /// Writes all of `data`; waits while the reader is behind.
-    pub(crate) async fn write(&self, data: impl Into<Bytes>) -> Result<(), WriteError> {
+    ///
+    /// # Errors
+    /// [`WriteError`] if the reader has gone or the file is full.
+    pub async fn write(&self, data: impl Into<Bytes>) -> Result<(), WriteError> {
         let data = data.into();
         if data.is_empty() {
             return Ok(());
         }
-        match self {
-            Self::Channel(sender) => sender.send(data).await.map_err(|_| WriteError::BrokenPipe),
-            Self::File(machine, path) => machine.files.write(path, &data, true).map_err(WriteError::File),
-            Self::Buffer(buffer) => {
+        match &self.0 {
+            Sink::Channel(sender) => sender.send(data).await.map_err(|_| WriteError::BrokenPipe),
+            Sink::Mapped(sender, map) => sender.send(map(&data)).await.map_err(|_| WriteError::BrokenPipe),
+            Sink::Function(function) => {
+                function(data);
+                Ok(())
+            }
+            Sink::File(files, path) => files.write(path, &data, true).map_err(WriteError::File),
+            Sink::Buffer(buffer) => {
                 let mut buffer = buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if buffer.len() + data.len() > LIMITS.value {
                     return Err(WriteError::File(FileError::Full));
@@ -122,5 +180,5 @@ impl Output {
 /// A pipe between two commands.
 pub(crate) fn pipe() -> (Output, Input) {
     let (sender, receiver) = mpsc::channel(PIPE);
-    (Output::Channel(sender), Input::channel(receiver))
+    (Output::from(sender), Input::channel(receiver))
 }

@@ -100,6 +100,7 @@ impl<'a> Expression<'a> {
             "-z" => operand.is_empty(),
             "-d" => files.is_directory(&path),
             "-f" => path != "/dev/null" && files.size(&path).is_some(),
+            "-k" => files.mode(&path).is_some_and(|mode| mode & 0o1000 != 0),
             "-e" | "-r" | "-w" | "-x" => files.is_directory(&path) || files.size(&path).is_some(),
             "-s" => files.size(&path).is_some_and(|size| size > 0),
             "-t" | "-L" | "-h" | "-p" | "-S" | "-b" | "-c" => false,

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use crate::files::absolute;
-use crate::machine::LIMITS;
+use crate::limits::LIMITS;
 use crate::shell::Shell;
 use crate::streams::{Input, Output};
 
 /// The input that an operand names: a file, or `-` for standard input.
-async fn open(shell: &Shell, program: &str, path: &str) -> Result<Input, i32> {
+pub(crate) async fn open(shell: &Shell, program: &str, path: &str) -> Result<Input, i32> {
     if path == "-" || path == "/dev/stdin" {
         return Ok(shell.stdin.clone());
     }
@@ -24,7 +24,7 @@ async fn open(shell: &Shell, program: &str, path: &str) -> Result<Input, i32> {
 }
 
 /// The operands, or standard input if there are none.
-fn paths(arguments: &[String]) -> Vec<&str> {
+pub(crate) fn paths(arguments: &[String]) -> Vec<&str> {
     if arguments.is_empty() {
         vec!["-"]
     } else {
@@ -62,10 +62,10 @@ pub(crate) async fn tee(shell: &Shell, arguments: &[String]) -> i32 {
     let mut outputs = Vec::new();
     let paths: Vec<&String> = arguments.iter().filter(|argument| *argument != "-a").collect();
     for path in paths {
-        let machine = &shell.session.machine;
+        let files = &shell.session.machine.files;
         let absolute = absolute(&shell.directory, path);
-        match machine.files.write(&absolute, b"", append) {
-            Ok(()) => outputs.push(Output::File(machine.clone(), absolute.into())),
+        match files.write(&absolute, b"", append) {
+            Ok(()) => outputs.push(Output::file(files.clone(), absolute)),
             Err(error) => status = shell.fail(1, format!("tee: {path}: {error}")).await,
         }
     }

@@ -185,7 +185,7 @@ async fn mounted_files_are_read_and_the_termination_log_is_written() {
 async fn a_shell_reads_commands_from_its_input_as_they_come() {
     let (mut process, mut output) = Process::captured(["sh"]);
     let (input, stdin) = mpsc::channel(4);
-    process.stdin = stdin;
+    process.stdin = stdin.into();
     let running = tokio::spawn(run(machine(), process));
     for line in ["x=1\n", "for i in a b; do\n", "echo $i$x\n", "done\n", "exit 6\n"] {
         input.send(Bytes::from(line)).await.unwrap();
@@ -200,7 +200,7 @@ async fn a_trap_runs_when_its_signal_comes() {
     let (mut process, _) = Process::captured(["sh", "-c", script]);
     let (sender, signals) = mpsc::channel(1);
     let (stdout, mut output) = mpsc::channel(4);
-    (process.signals, process.stdout) = (signals, stdout);
+    (process.signals, process.stdout) = (signals, stdout.into());
     let running = tokio::spawn(run(machine(), process));
     assert_eq!(output.recv().await.unwrap(), "ready\n");
     sender.send(Signal::Terminate).await.unwrap();
@@ -209,18 +209,43 @@ async fn a_trap_runs_when_its_signal_comes() {
 }
 
 #[tokio::test]
-async fn a_signal_without_a_trap_is_ignored() {
-    let (mut process, mut output) = Process::captured(["sh", "-c", "read line; echo got $line"]);
+async fn a_signal_without_a_trap_ends_a_script_and_one_that_is_ignored_does_not() {
+    for (script, status) in [("read line", 143), ("trap '' TERM; echo; read line; exit 5", 5)] {
+        let (mut process, _) = Process::captured(["sh", "-c", script]);
+        let (sender, signals) = mpsc::channel(1);
+        let (input, stdin) = mpsc::channel(1);
+        let (stdout, mut output) = mpsc::channel(1);
+        (process.signals, process.stdin, process.stdout) = (signals, stdin.into(), stdout.into());
+        let running = tokio::spawn(run(machine(), process));
+        if status == 5 {
+            output.recv().await.unwrap();
+        }
+        sender.send(Signal::Terminate).await.unwrap();
+        if status == 5 {
+            // The channel has room for one signal: the second waits until the first is taken.
+            sender.send(Signal::Terminate).await.unwrap();
+            input.send(Bytes::from("on\n")).await.unwrap();
+        }
+        assert_eq!(running.await.unwrap(), Ok(status));
+    }
+}
+
+#[tokio::test]
+async fn a_shell_on_a_terminal_prompts_and_outlives_an_interrupt() {
+    let (mut process, _) = Process::captured(["sh"]);
     let (sender, signals) = mpsc::channel(1);
     let (input, stdin) = mpsc::channel(1);
-    (process.signals, process.stdin) = (signals, stdin);
+    let (stdout, mut output) = mpsc::channel(1);
+    (process.signals, process.stdin, process.stdout) = (signals, stdin.into(), stdout.into());
+    process.terminal = true;
     let running = tokio::spawn(run(machine(), process));
-    sender.send(Signal::Terminate).await.unwrap();
-    // The channel has room for one signal: the second waits until the first is taken.
-    sender.send(Signal::Terminate).await.unwrap();
-    input.send(Bytes::from("on\n")).await.unwrap();
-    assert_eq!(running.await.unwrap(), Ok(0));
-    assert_eq!(output.stdout().await, "got on\n");
+    assert_eq!(output.recv().await.unwrap(), "/ # ");
+    input.send(Bytes::from("echo on; tail -f /dev/null\n")).await.unwrap();
+    assert_eq!(output.recv().await.unwrap(), "on\n");
+    sender.send(Signal::Interrupt).await.unwrap();
+    assert_eq!(output.recv().await.unwrap(), "/ # ");
+    input.send(Bytes::from("exit $?\n")).await.unwrap();
+    assert_eq!(running.await.unwrap(), Ok(130));
 }
 
 #[tokio::test]
@@ -248,7 +273,7 @@ async fn a_script_that_takes_too_much_is_stopped(#[case] script: &str, #[case] w
     // Some of them would go on: the first complaint is enough.
     let (mut process, _) = Process::captured(["sh", "-c", script]);
     let (stderr, mut errors) = mpsc::channel(1);
-    process.stderr = stderr;
+    process.stderr = stderr.into();
     let running = tokio::spawn(run(machine(), process));
     let first = errors.recv().await.unwrap();
     assert!(String::from_utf8_lossy(&first).contains(why), "{first:?}");

@@ -40,7 +40,7 @@ struct Term {
 
 /// Conditions on an object's fields, all of which have to hold. The default selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selector(Vec<Term>);
+pub(crate) struct Selector(Vec<Term>);
 
 /// The two sides of `operator` in `text`, if it stands there once.
 fn sides<'a>(text: &'a str, operator: &str) -> Option<(&'a str, &'a str)> {
@@ -48,13 +48,8 @@ fn sides<'a>(text: &'a str, operator: &str) -> Option<(&'a str, &'a str)> {
 }
 
 impl Selector {
-    /// Selects every object.
-    pub fn everything() -> Self {
-        Self::default()
-    }
-
     /// Reads a selector; the error is the recorded server's text.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parts: Vec<&str> = text.split(',').filter(|part| !part.is_empty()).collect();
         parts.sort_unstable();
         let term = |part: &str| {
@@ -76,17 +71,17 @@ impl Selector {
     }
 
     /// Whether it selects every object.
-    pub fn is_everything(&self) -> bool {
+    pub(crate) fn is_everything(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The names of the fields it asks for, in the order in which they are checked.
-    pub fn labels(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|term| term.name.as_str())
     }
 
     /// The value that `name` must have for an object to be selected, if the selector says so.
-    pub fn required(&self, name: &str) -> Option<&str> {
+    pub(crate) fn required(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
             .find(|term| term.equal && term.name == name)
@@ -94,7 +89,7 @@ impl Selector {
     }
 
     /// Whether an object with these fields is selected.
-    pub fn matches(&self, fields: &impl Set) -> bool {
+    pub(crate) fn matches(&self, fields: &impl Set) -> bool {
         self.0
             .iter()
             .all(|term| (fields.value(&term.name).unwrap_or_default() == term.value) == term.equal)

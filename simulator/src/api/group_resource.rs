@@ -6,11 +6,11 @@ use std::{fmt, sync::Arc};
 ///
 /// Written as Kubernetes writes it: `pods`, `jobs.batch`. A plural has no dots.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupResource(Arc<str>);
+pub(crate) struct GroupResource(Arc<str>);
 
 impl GroupResource {
     /// The resource `plural` of `group`, which is empty for the core group.
-    pub fn new(group: &str, plural: &str) -> Self {
+    pub(crate) fn new(group: &str, plural: &str) -> Self {
         Self(if group.is_empty() {
             plural.into()
         } else {
@@ -19,23 +19,18 @@ impl GroupResource {
     }
 
     /// The resource `plural` of the core group.
-    pub fn core(plural: &str) -> Self {
+    pub(crate) fn core(plural: &str) -> Self {
         Self::new("", plural)
     }
 
     /// The name: `pods`, `jobs.batch`.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The group; empty for the core group.
-    pub fn group(&self) -> &str {
-        self.0.split_once('.').map_or("", |(_, group)| group)
-    }
-
-    /// The plural.
-    pub fn plural(&self) -> &str {
-        self.0.split_once('.').map_or(&self.0, |(plural, _)| plural)
+    /// The resource of a name such as [`GroupResource::as_str`] returns.
+    pub(crate) fn named(name: &str) -> Self {
+        Self(name.into())
     }
 }
 
@@ -53,8 +48,7 @@ mod tests {
     fn the_same_plural_in_two_groups_is_two_resources() {
         let (core, other) = (GroupResource::core("pods"), GroupResource::new("example.com", "pods"));
         assert_ne!(core, other);
-        assert_eq!((core.group(), core.plural()), ("", "pods"));
-        assert_eq!((other.group(), other.plural()), ("example.com", "pods"));
-        assert_eq!(other.to_string(), "pods.example.com");
+        assert_eq!((core.as_str(), other.as_str()), ("pods", "pods.example.com"));
+        assert_eq!(GroupResource::named(other.as_str()), other);
     }
 }

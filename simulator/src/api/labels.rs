@@ -18,15 +18,15 @@ use serde_json::Value;
 use super::Object;
 
 /// What is expected of a label's key, in the words of v1.2.
-pub const QUALIFIED_NAME: &str = "must be a qualified name (at most 63 characters, matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), \
+pub(crate) const QUALIFIED_NAME: &str = "must be a qualified name (at most 63 characters, matching regex ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]), \
     with an optional DNS subdomain prefix (at most 253 characters, matching regex [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*) \
     and slash (/): e.g. \"MyName\" or \"example.com/MyName\"";
 
 /// What is expected of a label's value, in the words of v1.2.
-pub const LABEL_VALUE: &str = "must have at most 63 characters, matching regex (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?: e.g. \"MyValue\" or \"\"";
+pub(crate) const LABEL_VALUE: &str = "must have at most 63 characters, matching regex (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?: e.g. \"MyValue\" or \"\"";
 
 /// Whether `text` can be a label's key: a name of at most 63 characters, with an optional DNS subdomain and slash before it.
-pub fn is_qualified_name(text: &str) -> bool {
+pub(crate) fn is_qualified_name(text: &str) -> bool {
     let (prefix, name) = text
         .split_once('/')
         .map_or((None, text), |(prefix, name)| (Some(prefix), name));
@@ -34,7 +34,7 @@ pub fn is_qualified_name(text: &str) -> bool {
 }
 
 /// Whether `text` can be a label's value.
-pub fn is_label_value(text: &str) -> bool {
+pub(crate) fn is_label_value(text: &str) -> bool {
     text.len() <= 63
         && (text.is_empty()
             || starts_and_ends_with(
@@ -45,7 +45,7 @@ pub fn is_label_value(text: &str) -> bool {
 }
 
 /// Whether `text` is a DNS subdomain: labels of lower-case letters, digits and hyphens with dots between them, at most 253 characters.
-pub fn is_dns_subdomain(text: &str) -> bool {
+pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     let outer = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     text.len() <= 253
         && text
@@ -58,7 +58,7 @@ fn starts_and_ends_with(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u
 }
 
 /// Names with values, to be looked up: an object's labels, or its selectable fields.
-pub trait Set {
+pub(crate) trait Set {
     /// The value under `name`.
     fn value(&self, name: &str) -> Option<&str>;
 }
@@ -85,7 +85,7 @@ impl Set for Box<[(Box<str>, Box<str>)]> {
 
 /// How a requirement relates a label to its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
+pub(crate) enum Operator {
     /// `key in (a,b)`
     In,
     /// `key notin (a,b)`; true as well where there is no such label
@@ -108,7 +108,7 @@ pub enum Operator {
 
 /// One condition on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Requirement {
+pub(crate) struct Requirement {
     key: String,
     operator: Operator,
     values: BTreeSet<String>,
@@ -122,7 +122,7 @@ fn number(text: &str) -> Option<f64> {
 
 impl Requirement {
     /// A requirement, if key and values are valid and the operator takes as many values as there are.
-    pub fn new(key: &str, operator: Operator, values: BTreeSet<String>) -> Result<Self, String> {
+    pub(crate) fn new(key: &str, operator: Operator, values: BTreeSet<String>) -> Result<Self, String> {
         if !is_qualified_name(key) {
             return Err(format!("invalid label key: {QUALIFIED_NAME}"));
         }
@@ -154,23 +154,8 @@ impl Requirement {
         })
     }
 
-    /// The label it is about.
-    pub fn key(&self) -> &str {
-        &self.key
-    }
-
-    /// How the label relates to the values.
-    pub fn operator(&self) -> Operator {
-        self.operator
-    }
-
-    /// The values, sorted.
-    pub fn values(&self) -> impl Iterator<Item = &str> {
-        self.values.iter().map(String::as_str)
-    }
-
     /// Whether `labels` meet it.
-    pub fn matches(&self, labels: &impl Set) -> bool {
+    pub(crate) fn matches(&self, labels: &impl Set) -> bool {
         let label = labels.value(&self.key);
         match self.operator {
             Operator::In | Operator::Equals | Operator::DoubleEquals => label.is_some_and(|v| self.values.contains(v)),
@@ -208,19 +193,19 @@ impl fmt::Display for Requirement {
 
 /// Conditions on an object's labels, all of which have to hold. The default selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selector {
+pub(crate) struct Selector {
     requirements: Vec<Requirement>,
     nothing: bool,
 }
 
 impl Selector {
     /// Selects every object.
-    pub fn everything() -> Self {
+    pub(crate) fn everything() -> Self {
         Self::default()
     }
 
     /// Selects no object.
-    pub fn nothing() -> Self {
+    pub(crate) fn nothing() -> Self {
         Self {
             requirements: Vec::new(),
             nothing: true,
@@ -228,7 +213,7 @@ impl Selector {
     }
 
     /// All of `requirements`.
-    pub fn new(mut requirements: Vec<Requirement>) -> Self {
+    pub(crate) fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Self {
             requirements,
@@ -237,12 +222,12 @@ impl Selector {
     }
 
     /// Reads the query language; the error is the recorded server's text.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         parser::parse(text).map(Self::new)
     }
 
     /// Each label of `map` with its value, as a service or a replication controller selects. A map that is empty, or has what cannot be a label, selects everything, as in v1.2.
-    pub fn from_map(map: &Object) -> Self {
+    pub(crate) fn from_map(map: &Object) -> Self {
         let requirement = |(key, value): (&String, &Value)| {
             let value = value.as_str().unwrap_or_default().to_owned();
             Requirement::new(key, Operator::Equals, BTreeSet::from([value])).ok()
@@ -254,7 +239,7 @@ impl Selector {
     }
 
     /// What a `LabelSelector` (matchLabels, matchExpressions) selects: nothing where it is null, everything where it is empty.
-    pub fn from_label_selector(selector: &Value) -> Result<Self, String> {
+    pub(crate) fn from_label_selector(selector: &Value) -> Result<Self, String> {
         let Value::Object(selector) = selector else {
             return Ok(Self::nothing());
         };
@@ -293,17 +278,12 @@ impl Selector {
     }
 
     /// Whether it selects every object.
-    pub fn is_everything(&self) -> bool {
+    pub(crate) fn is_everything(&self) -> bool {
         !self.nothing && self.requirements.is_empty()
     }
 
-    /// The single conditions, in the order of their keys.
-    pub fn requirements(&self) -> &[Requirement] {
-        &self.requirements
-    }
-
     /// Whether an object with these labels is selected.
-    pub fn matches(&self, labels: &impl Set) -> bool {
+    pub(crate) fn matches(&self, labels: &impl Set) -> bool {
         !self.nothing && self.requirements.iter().all(|r| r.matches(labels))
     }
 }

@@ -5,24 +5,24 @@ use serde_json::Value;
 use super::Object;
 
 /// The string at a dotted `path` below `object`; empty where there is none, as the wire format leaves empty strings out.
-pub fn text<'a>(object: &'a Object, path: &str) -> &'a str {
+pub(crate) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
     lookup(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The value at a dotted `path` below `object`.
-pub fn lookup<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
+pub(crate) fn lookup<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
     let mut parts = path.split('.');
     let first = object.get(parts.next()?)?;
     parts.try_fold(first, |value, part| value.get(part))
 }
 
 /// The object's metadata, made where it is missing.
-pub fn metadata(object: &mut Object) -> &mut Object {
+pub(crate) fn metadata(object: &mut Object) -> &mut Object {
     child(object, "metadata")
 }
 
 /// The map under `key`, made where there is none.
-pub fn child<'a>(object: &'a mut Object, key: &str) -> &'a mut Object {
+pub(crate) fn child<'a>(object: &'a mut Object, key: &str) -> &'a mut Object {
     let value = object.entry(key).or_insert(Value::Null);
     if !value.is_object() {
         *value = Value::Object(Object::new());
@@ -34,7 +34,7 @@ pub fn child<'a>(object: &'a mut Object, key: &str) -> &'a mut Object {
 }
 
 /// Sets a string in the object's metadata; an empty one removes the field.
-pub fn set(object: &mut Object, field: &str, value: &str) {
+pub(crate) fn set(object: &mut Object, field: &str, value: &str) {
     let meta = metadata(object);
     if value.is_empty() {
         meta.shift_remove(field);

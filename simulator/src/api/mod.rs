@@ -2,19 +2,20 @@
 //!
 //! Everything here is a plain value: no I/O, no state, no clock.
 
-pub mod field;
-pub mod fields;
+pub(crate) mod field;
+pub(crate) mod fields;
 mod group_resource;
-pub mod labels;
-pub mod meta;
-pub mod quantity;
+pub(crate) mod labels;
+pub(crate) mod meta;
+pub(crate) mod quantity;
 mod quote;
-pub mod status;
+pub(crate) mod status;
 
-pub use field::{FieldError, FieldErrorKind, Path};
-pub use group_resource::GroupResource;
+pub(crate) use field::{FieldError, Path};
+pub(crate) use group_resource::GroupResource;
 pub(crate) use quote::go_quote;
-pub use status::{Reason, Status};
+pub use status::Reason;
+pub use status::Status;
 
 /// An object as the API exchanges it: a JSON tree whose maps keep their order.
-pub type Object = serde_json::Map<String, serde_json::Value>;
+pub(crate) type Object = serde_json::Map<String, serde_json::Value>;

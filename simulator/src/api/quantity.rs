@@ -19,7 +19,7 @@ const MAX: i128 = i64::MAX as i128 * ONE;
 
 /// The family of suffixes a quantity is written with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Format {
+pub(crate) enum Format {
     /// `12e6`
     DecimalExponent,
     /// `12Mi`: powers of 1024
@@ -33,14 +33,14 @@ pub enum Format {
 ///
 /// Comparison and equality are those of the amount alone.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Quantity {
+pub(crate) struct Quantity {
     nanos: i128,
     format: Format,
 }
 
 /// Why a text is no quantity; the wording is the recorded server's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QuantityError {
+pub(crate) enum QuantityError {
     /// Not a number followed by a suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
@@ -57,7 +57,7 @@ pub enum QuantityError {
 
 impl Quantity {
     /// A whole number of units.
-    pub fn new(value: i64, format: Format) -> Self {
+    pub(crate) fn new(value: i64, format: Format) -> Self {
         Self {
             nanos: i128::from(value) * ONE,
             format,
@@ -65,45 +65,35 @@ impl Quantity {
     }
 
     /// A whole number of thousandths.
-    pub fn milli(value: i64, format: Format) -> Self {
+    pub(crate) fn milli(value: i64, format: Format) -> Self {
         Self {
             nanos: i128::from(value) * (ONE / 1000),
             format,
         }
     }
 
-    /// The notation.
-    pub fn format(self) -> Format {
-        self.format
-    }
-
     /// The amount in units, rounded up; at the bounds of `i64` where it lies beyond them.
-    pub fn value(self) -> i64 {
+    pub(crate) fn value(self) -> i64 {
         ceil(self.nanos, ONE)
     }
 
     /// The amount in thousandths, rounded up; its low 64 bits where it has more.
-    pub fn milli_value(self) -> i64 {
+    pub(crate) fn milli_value(self) -> i64 {
         (self.nanos.div_euclid(LEAST) + i128::from(self.nanos.rem_euclid(LEAST) != 0)) as i64
     }
 
     /// Whether the amount is a whole number of units.
-    pub fn is_integer(self) -> bool {
+    pub(crate) fn is_integer(self) -> bool {
         self.nanos % ONE == 0
     }
 
-    /// Whether the amount is a whole number of thousandths.
-    pub fn is_milli_integer(self) -> bool {
-        self.nanos % (ONE / 1000) == 0
-    }
-
     /// -1, 0 or 1.
-    pub fn sign(self) -> i32 {
+    pub(crate) fn sign(self) -> i32 {
         self.nanos.signum() as i32
     }
 
     /// The sum. The notation is this one's, or the other's if this one is zero and the other is not.
-    pub fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             nanos: self.nanos.saturating_add(other.nanos),
             format: self.joined_format(other),
@@ -111,7 +101,7 @@ impl Quantity {
     }
 
     /// The difference. The notation is this one's, or the other's if this one is zero and the other is not.
-    pub fn minus(self, other: Self) -> Self {
+    pub(crate) fn minus(self, other: Self) -> Self {
         Self {
             nanos: self.nanos.saturating_sub(other.nanos),
             format: self.joined_format(other),
@@ -405,7 +395,7 @@ mod tests {
         assert_eq!(parse("1Gi").minus(parse("512Mi")).to_string(), "512Mi");
         assert_eq!(parse("0").minus(parse("100m")).to_string(), "-100m");
         assert!(parse("10000T") > parse("100Gi") && parse("1024") == parse("1Ki"));
-        assert!(parse("1500m").is_milli_integer() && !parse("1500m").is_integer());
+        assert!(!parse("1500m").is_integer());
         assert_eq!(parse("-1n").sign(), -1);
     }
 

@@ -137,7 +137,7 @@ fn qualified(resource: &str, group: &str) -> String {
 }
 
 /// The texts of several problems as one: a single one alone, several in brackets.
-pub fn texts(problems: &[impl ToString]) -> String {
+pub(crate) fn texts(problems: &[impl ToString]) -> String {
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
     if texts.len() == 1 {
         texts.concat()

@@ -22,6 +22,8 @@ use crate::{
 const SINGLE: usize = 10;
 /// How long such events count together.
 const TOGETHER: SignedDuration = SignedDuration::from_secs(600);
+/// How many names are tried for an event.
+const NAMES: u32 = 64;
 /// How many events are remembered.
 const REMEMBERED: usize = 4096;
 
@@ -68,7 +70,7 @@ pub fn reference(object: &Object) -> Value {
 /// ```
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
 /// # let simulator = stuntdouble_simulator::Simulator::builder().bare(true).start().await?;
-/// use stuntdouble_simulator::client::{EventRecorder, EventType, reference};
+/// use stuntdouble_simulator::{EventRecorder, EventType, reference};
 ///
 /// let client = simulator.client();
 /// let recorder = EventRecorder::new(&client, "my-controller", None)?;
@@ -169,7 +171,7 @@ impl EventRecorder {
                 }
             }
         }
-        let event = json!({
+        let mut event = json!({
             "metadata": {"name": next.name, "namespace": namespace},
             "involvedObject": involved,
             "reason": reason,
@@ -180,7 +182,19 @@ impl EventRecorder {
             "count": next.count,
             "type": kind.word(),
         });
-        events.create(event).await?;
+        // Recorders share the clock, so that one of another component may have taken the name.
+        for attempt in 1..=NAMES {
+            match events.create(event.clone()).await {
+                Err(taken) if taken.code == 409 && attempt < NAMES => {
+                    next.name = self.memory.lock().name(involved, now);
+                    event["metadata"]["name"] = next.name.as_str().into();
+                }
+                other => {
+                    other?;
+                    break;
+                }
+            }
+        }
         self.memory.lock().observe(key, next);
         Ok(())
     }

@@ -1,6 +1,10 @@
 //! A cache of objects that follows their changes.
 
-use std::{collections::BTreeMap, future::Future, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    future::Future,
+    sync::Arc,
+};
 
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
@@ -10,7 +14,7 @@ use super::{
     watch::{WatchEvent, event},
 };
 use crate::{
-    api::{Object, Status},
+    api::{Object, Status, meta},
     registry::ListOptions,
     watch::{WatchEnded, Watcher},
 };
@@ -43,7 +47,7 @@ type Handler = Box<dyn Fn(&Change) + Send + Sync>;
 /// # use serde_json::json;
 /// # let simulator = stuntdouble_simulator::Simulator::builder().bare(true).start().await?;
 /// use std::sync::Arc;
-/// use stuntdouble_simulator::client::{Informer, ObjectKey, WorkQueue};
+/// use stuntdouble_simulator::{Informer, ObjectKey, WorkQueue};
 ///
 /// let client = simulator.client();
 /// let queue = Arc::new(WorkQueue::new(client.clock().clone()));
@@ -63,9 +67,53 @@ type Handler = Box<dyn Fn(&Change) + Send + Sync>;
 pub struct Informer {
     api: Api,
     options: ListOptions,
-    cache: RwLock<BTreeMap<ObjectKey, Arc<Object>>>,
+    cache: RwLock<Cache>,
     watcher: Mutex<Watcher>,
     handlers: RwLock<Vec<Handler>>,
+}
+
+/// The objects by key, and their keys by an indexed field.
+#[derive(Default)]
+struct Cache {
+    objects: BTreeMap<ObjectKey, Arc<Object>>,
+    indexed: Option<&'static str>,
+    index: HashMap<String, BTreeSet<ObjectKey>>,
+}
+
+impl Cache {
+    fn new(objects: BTreeMap<ObjectKey, Arc<Object>>, indexed: Option<&'static str>) -> Self {
+        let mut cache = Self {
+            indexed,
+            ..Self::default()
+        };
+        for (key, object) in objects {
+            cache.insert(key, object);
+        }
+        cache
+    }
+
+    fn insert(&mut self, key: ObjectKey, object: Arc<Object>) -> Option<Arc<Object>> {
+        let old = self.remove(&key);
+        if let Some(path) = self.indexed {
+            let value = meta::text(&object, path).to_owned();
+            self.index.entry(value).or_default().insert(key.clone());
+        }
+        self.objects.insert(key, object);
+        old
+    }
+
+    fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Object>> {
+        let old = self.objects.remove(key)?;
+        if let Some(value) = self.indexed.map(|path| meta::text(&old, path))
+            && let Some(keys) = self.index.get_mut(value)
+        {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.index.remove(value);
+            }
+        }
+        Some(old)
+    }
 }
 
 impl Informer {
@@ -74,11 +122,16 @@ impl Informer {
     /// # Errors
     /// Where the objects cannot be listed.
     pub async fn new(api: Api, options: ListOptions) -> Result<Self, Status> {
+        Self::indexed(api, options, None).await
+    }
+
+    /// The same, with an index by the text at a dotted path.
+    pub(crate) async fn indexed(api: Api, options: ListOptions, path: Option<&'static str>) -> Result<Self, Status> {
         let (objects, watcher) = list_and_watch(&api, &options).await?;
         Ok(Self {
             api,
             options,
-            cache: RwLock::new(objects),
+            cache: RwLock::new(Cache::new(objects, path)),
             watcher: Mutex::new(watcher),
             handlers: RwLock::default(),
         })
@@ -97,12 +150,12 @@ impl Informer {
 
     /// The cached object of this key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<Object>> {
-        self.cache.read().get(key).cloned()
+        self.cache.read().objects.get(key).cloned()
     }
 
     /// The cached objects, by namespace and name.
     pub fn list(&self) -> Vec<Arc<Object>> {
-        self.cache.read().values().cloned().collect()
+        self.cache.read().objects.values().cloned().collect()
     }
 
     /// The cached objects of one namespace, by name.
@@ -110,10 +163,18 @@ impl Informer {
         let first = ObjectKey::new(namespace, "");
         let cache = self.cache.read();
         cache
+            .objects
             .range(first..)
             .take_while(|(key, _)| key.namespace == namespace)
             .map(|(_, object)| object.clone())
             .collect()
+    }
+
+    /// The cached objects whose indexed field has this value, by namespace and name.
+    pub(crate) fn list_indexed(&self, value: &str) -> Vec<Arc<Object>> {
+        let cache = self.cache.read();
+        let keys = cache.index.get(value).into_iter().flatten();
+        keys.filter_map(|key| cache.objects.get(key).cloned()).collect()
     }
 
     /// Takes over every change that is committed.
@@ -179,7 +240,11 @@ impl Informer {
 
     /// Replaces the cache after a new list; what differs are changes.
     fn replace(&self, objects: BTreeMap<ObjectKey, Arc<Object>>) {
-        let before = std::mem::replace(&mut *self.cache.write(), objects.clone());
+        let before = {
+            let mut cache = self.cache.write();
+            let new = Cache::new(objects.clone(), cache.indexed);
+            std::mem::replace(&mut *cache, new).objects
+        };
         let mut changes: Vec<Change> = Vec::new();
         for (key, new) in &objects {
             let old = before.get(key);
@@ -255,6 +320,27 @@ mod tests {
         );
         let names: Vec<_> = informer.list().iter().map(|o| ObjectKey::of(o).to_string()).collect();
         assert_eq!(names, ["default/a"]);
+    }
+
+    #[tokio::test]
+    async fn an_index_follows_the_field() {
+        let client = rig().await;
+        let api = client.api("v1", "secrets").unwrap().in_namespace("default");
+        let secret = |name: &str, kind: &str| json!({"metadata": {"name": name}, "type": kind});
+        api.create(secret("a", "one")).await.unwrap();
+        let informer = Informer::indexed(api.clone(), ListOptions::default(), Some("type"))
+            .await
+            .unwrap();
+        api.create(secret("b", "one")).await.unwrap();
+        api.create(secret("c", "two")).await.unwrap();
+        api.delete("a", None).await.unwrap();
+        informer.catch_up().await;
+        let names = |value: &str| {
+            let objects = informer.list_indexed(value);
+            objects.iter().map(|o| ObjectKey::of(o).name).collect::<Vec<_>>()
+        };
+        assert_eq!([names("one"), names("two")], [["b"], ["c"]]);
+        assert!(names("three").is_empty());
     }
 
     #[tokio::test]

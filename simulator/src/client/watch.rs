@@ -35,7 +35,7 @@ impl WatchEvent {
 /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
 /// # use serde_json::json;
 /// # let simulator = stuntdouble_simulator::Simulator::builder().bare(true).start().await?;
-/// use stuntdouble_simulator::client::WatchEvent;
+/// use stuntdouble_simulator::WatchEvent;
 ///
 /// let namespaces = simulator.client().api("v1", "namespaces")?;
 /// let mut watch = namespaces.watch(&Default::default()).await?;

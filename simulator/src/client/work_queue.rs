@@ -24,7 +24,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(1000);
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-/// use stuntdouble_simulator::{client::WorkQueue, clock::Clock};
+/// use stuntdouble_simulator::{WorkQueue, Clock};
 ///
 /// let queue = WorkQueue::new(Clock::real());
 /// queue.add("a");
@@ -177,6 +177,12 @@ impl<K: Clone + Ord + Hash> WorkQueue<K> {
     /// How many keys are ready to be worked on.
     pub fn len(&self) -> usize {
         self.state.lock().ready.len()
+    }
+
+    /// Whether no key is ready to be worked on, and none is worked on.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = self.state.lock();
+        state.ready.is_empty() && state.working.is_empty()
     }
 
     /// Whether no key is ready to be worked on.

@@ -3,6 +3,8 @@
 //! - Every component is a client: it reads caches that follow the API's watches, and writes through the API like anyone.
 //! - All components run on one task, one after the other, so that the same seed, clock and requests give the same bytes.
 //! - A component sees everything that is committed before it decides.
+//! - Kubelets give way to the components whose decisions depend on single steps of theirs, as containers take longer to start than
+//!   controllers take to decide.
 
 use std::{
     collections::BTreeMap,
@@ -29,10 +31,15 @@ use crate::{
 /// The keys of objects that a component works on.
 pub(crate) type Queue = Arc<WorkQueue<ObjectKey>>;
 
+/// The fields by which caches are indexed.
+const INDEXES: [((&str, &str), &str); 1] = [(("v1", "pods"), "spec.nodeName")];
+
 /// The components of a cluster, and the caches that they share.
 pub(crate) struct Runtime {
     client: Client,
     informers: Mutex<BTreeMap<(&'static str, &'static str), Arc<Informer>>>,
+    /// The queues that kubelets give way to.
+    prompt: Mutex<Vec<Queue>>,
     tasks: Mutex<Vec<BoxFuture<'static, ()>>>,
 }
 
@@ -48,6 +55,7 @@ impl Runtime {
         Arc::new(Self {
             client,
             informers: Mutex::default(),
+            prompt: Mutex::default(),
             tasks: Mutex::default(),
         })
     }
@@ -77,6 +85,13 @@ impl Runtime {
         Arc::new(WorkQueue::new(self.clock().clone()))
     }
 
+    /// A queue that kubelets give way to: they take the next step when nothing is left in it.
+    pub(crate) fn prompt_queue(&self) -> Queue {
+        let queue = self.queue();
+        self.prompt.lock().push(queue.clone());
+        queue
+    }
+
     /// The cache of a resource, shared by all components.
     pub(crate) async fn informer(
         &self,
@@ -87,7 +102,9 @@ impl Runtime {
             return Ok(informer.clone());
         }
         let api = self.client.api(api_version, plural)?;
-        let informer = Arc::new(Informer::new(api, ListOptions::default()).await?);
+        let index = INDEXES.iter().find(|(indexed, _)| *indexed == (api_version, plural));
+        let path = index.map(|(_, path)| *path);
+        let informer = Arc::new(Informer::indexed(api, ListOptions::default(), path).await?);
         self.informers.lock().insert((api_version, plural), informer.clone());
         self.spawn(informer.clone().run());
         Ok(informer)
@@ -100,11 +117,24 @@ impl Runtime {
 
     /// Adds a component that works on the keys of a queue, one at a time.
     pub(crate) fn work(self: &Arc<Self>, queue: Queue, component: impl Reconcile) {
+        self.add(queue, component, false);
+    }
+
+    /// The same for a component that gives way to the [prompt](Self::prompt_queue) ones.
+    pub(crate) fn work_behind(self: &Arc<Self>, queue: Queue, component: impl Reconcile) {
+        self.add(queue, component, true);
+    }
+
+    fn add(self: &Arc<Self>, queue: Queue, component: impl Reconcile, gives_way: bool) {
         let runtime = self.clone();
         self.spawn(async move {
             loop {
                 let key = queue.next().await;
                 runtime.catch_up().await;
+                while gives_way && !runtime.is_idle() {
+                    yield_now().await;
+                    runtime.catch_up().await;
+                }
                 match component.reconcile(&key).await {
                     Ok(()) => queue.forget(&key),
                     // Somebody else wrote first; the cache has that by now.
@@ -115,6 +145,11 @@ impl Runtime {
                 yield_now().await;
             }
         });
+    }
+
+    /// Whether nothing is left in the queues that kubelets give way to.
+    fn is_idle(&self) -> bool {
+        self.prompt.lock().iter().all(|queue| queue.is_idle())
     }
 
     /// Brings every cache up to what is committed.

@@ -16,10 +16,10 @@ use futures::{Stream, StreamExt};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 
-use crate::api::{Reason, Status};
-
-/// What goes wrong while a body is being produced; the connection is cut then.
-pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
+use crate::{
+    api::{Reason, Status},
+    cluster::network::BodyError,
+};
 
 /// The body of a response.
 pub(crate) struct Body(Content);

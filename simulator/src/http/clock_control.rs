@@ -11,13 +11,16 @@ use hyper::body::Incoming;
 use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::json;
+use stuntdouble_server::Limits;
 
 use super::{
     body::{self, Body},
     respond,
-    service::Service,
 };
-use crate::api::{Reason, Status};
+use crate::{
+    api::{Reason, Status},
+    clock::Clock,
+};
 
 /// The path.
 pub(super) const PATH: &str = "/_stuntdouble/clock";
@@ -44,31 +47,34 @@ impl Step {
     }
 }
 
-impl Service {
-    /// Reads or steps the clock.
-    pub(super) async fn control_clock(&self, parts: &Parts, body: Incoming) -> Result<Response<Body>, Status> {
-        match parts.method {
-            Method::GET => {}
-            Method::POST => self.step_clock(body).await?,
-            _ => return Err(Status::method_not_allowed()),
-        }
-        let now = json!({"now": self.clock.stamp()});
-        Ok(respond::json(200, now.to_string().into()))
+/// Reads or steps a clock.
+pub(super) async fn control(
+    clock: &Clock,
+    limits: &Limits,
+    parts: &Parts,
+    body: Incoming,
+) -> Result<Response<Body>, Status> {
+    match parts.method {
+        Method::GET => {}
+        Method::POST => step(clock, limits, body).await?,
+        _ => return Err(Status::method_not_allowed()),
     }
+    let now = json!({"now": clock.stamp()});
+    Ok(respond::json(200, now.to_string().into()))
+}
 
-    async fn step_clock(&self, body: Incoming) -> Result<(), Status> {
-        let bytes = body::read(body, self.limits.body, self.limits.body_timeout).await?;
-        let step: Step = serde_json::from_slice(&bytes)
-            .map_err(|error| Status::bad_request(format!("expected {{\"advance\": DURATION}}: {error}")))?;
-        let duration = step.duration()?;
-        if !self.clock.is_frozen() {
-            return Err(Status::new(
-                Reason::Conflict,
-                "the clock runs by itself; one that is stepped is started with --clock frozen:TIME",
-            ));
-        }
-        self.clock.advance(duration).await;
-        self.clock.settle().await;
-        Ok(())
+async fn step(clock: &Clock, limits: &Limits, body: Incoming) -> Result<(), Status> {
+    let bytes = body::read(body, limits.body, limits.body_timeout).await?;
+    let step: Step = serde_json::from_slice(&bytes)
+        .map_err(|error| Status::bad_request(format!("expected {{\"advance\": DURATION}}: {error}")))?;
+    let duration = step.duration()?;
+    if !clock.is_frozen() {
+        return Err(Status::new(
+            Reason::Conflict,
+            "the clock runs by itself; one that is stepped is started with --clock frozen:TIME",
+        ));
     }
+    clock.advance(duration).await;
+    clock.settle().await;
+    Ok(())
 }

@@ -75,6 +75,9 @@ pub enum CredentialsError {
     /// A line has too few columns.
     #[error("{0} file '{1}' must have at least 3 columns ({0}, user name, user uid), found {2}")]
     Columns(&'static str, String, usize),
+    /// A line has an empty token, password or user name, which would let anybody in.
+    #[error("{1}: line {2} has an empty {0} or user name")]
+    Empty(&'static str, String, u64),
 }
 
 /// The credentials that are taken.
@@ -204,6 +207,10 @@ fn read(what: &'static str, file: &Path) -> Result<Vec<(Secret, User)>, Credenti
         let (Some(secret), Some(user), Some(uid)) = (record.get(0), record.get(1), record.get(2)) else {
             return Err(CredentialsError::Columns(what, name, record.len()));
         };
+        if secret.is_empty() || user.is_empty() {
+            let line = record.position().map_or(0, csv::Position::line);
+            return Err(CredentialsError::Empty(what, name, line));
+        }
         let groups = record
             .get(3)
             .unwrap_or_default()
@@ -331,6 +338,18 @@ mod tests {
                 .headers()
                 .contains_key("www-authenticate")
         );
+    }
+
+    #[rstest]
+    #[case("a,b,1\n,admin,1\n", "line 2 has an empty password or user name")]
+    #[case("hush,,1\n", "line 1 has an empty password or user name")]
+    fn an_empty_secret_or_name_is_refused(#[case] text: &str, #[case] reason: &str) {
+        let file = file(text);
+        let error = Credentials::default()
+            .read_passwords(file.path())
+            .unwrap_err()
+            .to_string();
+        assert!(error.ends_with(reason) && !error.contains("hush"), "{error}");
     }
 
     #[test]

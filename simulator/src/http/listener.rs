@@ -5,17 +5,20 @@
 use std::{convert::Infallible, sync::Arc};
 
 use hyper::{HeaderMap, Request, Response, body::Incoming, service::service_fn};
-use stuntdouble_server::Peer;
+use stuntdouble_server::{Origins, Peer, RequestLog};
 use tokio::net::TcpListener;
 
 use super::{
     body::Body,
+    clusters::{self, Clusters},
     credentials::{Credentials, User},
     metrics::Open,
+    query::Query,
+    respond,
     service::Service,
     tls::Tls,
 };
-use crate::clock::Clock;
+use crate::{api::Status, clock::Clock};
 
 /// Authenticates the requests of a TLS listener.
 pub(crate) struct Authenticator {
@@ -28,14 +31,28 @@ pub(crate) struct Authenticator {
 }
 
 /// Serves the connections of a listener until the service's shutdown. With an authenticator, over TLS and with credentials only.
-pub(crate) fn serve(listener: TcpListener, service: Arc<Service>, authenticator: Option<Authenticator>) {
+pub(crate) fn serve(
+    listener: TcpListener,
+    service: Arc<Service>,
+    origins: Origins,
+    authenticator: Option<Authenticator>,
+) {
     let acceptor = authenticator
         .as_ref()
         .map(|authenticator| authenticator.tls.acceptor().clone());
     let (limits, shutdown) = (service.limits.clone(), service.shutdown.clone());
     let authenticator = authenticator.map(Arc::new);
+    let origins = Arc::new(match authenticator {
+        Some(_) => origins.with_credentials(),
+        None => origins,
+    });
     stuntdouble_server::serve(listener, acceptor, limits, shutdown, move |peer| {
-        let connection = Arc::new(Connection::new(service.clone(), authenticator.clone(), peer));
+        let connection = Arc::new(Connection::new(
+            service.clone(),
+            origins.clone(),
+            authenticator.clone(),
+            peer,
+        ));
         service_fn(move |request| {
             let connection = connection.clone();
             async move { Ok::<_, Infallible>(connection.respond(request).await) }
@@ -46,6 +63,7 @@ pub(crate) fn serve(listener: TcpListener, service: Arc<Service>, authenticator:
 /// One connection, counted as open until it is dropped.
 struct Connection {
     service: Arc<Service>,
+    origins: Arc<Origins>,
     authenticator: Option<Arc<Authenticator>>,
     /// The user of the client certificate, where there is a valid one.
     certified: Option<User>,
@@ -54,25 +72,69 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(service: Arc<Service>, authenticator: Option<Arc<Authenticator>>, peer: Peer) -> Self {
+    fn new(
+        service: Arc<Service>,
+        origins: Arc<Origins>,
+        authenticator: Option<Arc<Authenticator>>,
+        peer: Peer,
+    ) -> Self {
         let certified = authenticator
             .as_ref()
             .and_then(|authenticator| authenticator.tls.user(&peer.certificates, authenticator.clock.now()));
         Self {
             _open: service.metrics.connection(),
             service,
+            origins,
             authenticator,
             certified,
             peer,
         }
     }
 
-    async fn respond(&self, mut request: Request<Incoming>) -> Response<Body> {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+        let log = RequestLog::begin(&request, self.peer.address);
+        let response = match self.origins.check(&request, self.peer.local) {
+            Ok(accepted) => {
+                let mut response = self.authenticated(request).await;
+                accepted.share(&mut response);
+                response
+            }
+            Err(response) => response.map(Body::whole),
+        };
+        log.end(&response);
+        response
+    }
+
+    async fn authenticated(&self, mut request: Request<Incoming>) -> Response<Body> {
         if let Some(response) = self.unauthorized(request.headers()) {
             return response;
         }
         request.extensions_mut().insert(self.peer.clone());
-        self.service.answer(request, &self.peer.close).await
+        let name = clusters::split(request.uri().path()).map(|(name, inner)| (name.to_owned(), inner.to_owned()));
+        match (self.service.clusters.get(), name) {
+            (Some(clusters), Some((name, inner))) => self.in_cluster(clusters, &name, &inner, request).await,
+            _ => self.service.answer(request, &self.peer.close).await,
+        }
+    }
+
+    /// The response of another cluster.
+    async fn in_cluster(
+        &self,
+        clusters: &Arc<dyn Clusters>,
+        name: &str,
+        inner: &str,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
+        let headers = request.headers().clone();
+        let refused = |status: Status| respond::error(status.into(), &headers, Query::default());
+        let service = match clusters.service(name).await {
+            Ok(service) => service,
+            Err(status) => return refused(status),
+        };
+        match clusters::inside(request, inner) {
+            Some(request) => clusters::outside(service.answer(request, &self.peer.close).await, name),
+            None => refused(Status::no_such_path()),
+        }
     }
 
     /// The refusal of a request without valid credentials, where they are required.

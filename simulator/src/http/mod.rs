@@ -8,8 +8,10 @@
 //! Source: the documents; Kubernetes v1.2 (`pkg/apiserver`, go-restful, Go's `net/http`) as recorded.
 
 mod access_review;
+mod blocking;
 mod body;
 mod clock_control;
+mod clusters;
 mod connect;
 mod credentials;
 mod description;
@@ -35,10 +37,11 @@ mod tls;
 mod watch;
 mod websocket;
 
-pub use body::BodyError;
+pub(crate) use crate::cluster::network::Backends;
+pub(crate) use clusters::Clusters;
 pub use credentials::{Credentials, CredentialsError, Secret, User};
 pub(crate) use listener::{Authenticator, serve};
-pub use proxy::{Backend, Backends, Body as ProxiedBody, DialOverride};
-pub(crate) use service::{Service, Setup};
+pub use proxy::DialOverride;
+pub(crate) use service::{Copy, Service, Setup};
 pub use stuntdouble_server::Limits;
 pub use tls::{ClientCertificate, Identity, Tls, TlsError};

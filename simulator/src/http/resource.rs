@@ -2,12 +2,15 @@
 //!
 //! Errors come in the order of v1.2: Content-Type of a patch, Accept, then those of the verb.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{Method, Response, request::Parts};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    blocking,
     body::{self, Body},
     negotiation::{self, Format, OBJECTS, check_accept, status_only, syntax},
     protobuf,
@@ -19,7 +22,7 @@ use super::{
 use crate::{
     api::{FieldError, Path, Status},
     patch::Language,
-    registry::{self, GetOptions, ListOptions, RequestInfo},
+    registry::{self, GetOptions, ListOptions, Registry, RequestInfo},
     scheme::Syntax,
 };
 
@@ -54,15 +57,23 @@ impl Service {
                 }
                 self.registry.list(request, &self.options(query)?).await?
             }
-            (&Method::POST, _) => {
-                let object = self.object(parts, body).await?;
-                unknown = self.unknown(request, query, &object)?;
-                self.registry.create(request, &object).await?
-            }
-            (&Method::PUT, _) => {
-                let object = self.object(parts, body).await?;
-                unknown = self.unknown(request, query, &object)?;
-                self.registry.update(request, &object).await?
+            (&Method::POST | &Method::PUT, _) => {
+                let bytes = self.read(body).await?;
+                let size = bytes.len();
+                let parse = async {
+                    let object = self.typed(parts, bytes)?;
+                    unknown = self.unknown(request, query, &object)?;
+                    Ok::<_, Status>(object)
+                };
+                let object = blocking::parse(size, parse).await?;
+                let replaces = parts.method == Method::PUT;
+                self.write(request, size, move |registry, request| async move {
+                    match replaces {
+                        true => registry.update(&request, &object).await,
+                        false => registry.create(&request, &object).await,
+                    }
+                })
+                .await?
             }
             (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
@@ -71,29 +82,36 @@ impl Service {
                 } else {
                     Some(self.typed(parts, bytes)?)
                 };
-                match name {
-                    Some(_) => self.registry.delete(request, options.as_ref()).await?,
-                    None => {
-                        self.registry
-                            .delete_collection(request, &self.options(query)?, options.as_ref())
-                            .await?
+                let selected = match name {
+                    Some(_) => None,
+                    None => Some(self.options(query)?),
+                };
+                self.write(request, 0, move |registry, request| async move {
+                    match selected {
+                        None => registry.delete(&request, options.as_ref()).await,
+                        Some(selected) => registry.delete_collection(&request, &selected, options.as_ref()).await,
                     }
-                }
+                })
+                .await?
             }
             _ => match patch {
                 Some(kind) => {
                     let bytes = self.read(body).await?;
-                    if kind != Language::Json {
-                        unknown = self.unknown(
-                            request,
-                            query,
-                            &registry::RequestBody {
+                    let check = async {
+                        if kind != Language::Json {
+                            let body = registry::RequestBody {
                                 bytes: bytes.clone(),
                                 syntax: Syntax::Json,
-                            },
-                        )?;
-                    }
-                    self.registry.patch(request, kind, &bytes).await?
+                            };
+                            unknown = self.unknown(request, query, &body)?;
+                        }
+                        Ok::<_, Status>(())
+                    };
+                    blocking::parse(bytes.len(), check).await?;
+                    self.write(request, bytes.len(), move |registry, request| async move {
+                        registry.patch(&request, kind, &bytes).await
+                    })
+                    .await?
                 }
                 None => return Err(Status::method_not_allowed().into()),
             },
@@ -102,6 +120,26 @@ impl Service {
         let mut response = respond::object(response.code, response.body, format);
         strict::warn(&mut response, &unknown);
         Ok(response)
+    }
+
+    /// Runs a write of `size` bytes to its end even if its client leaves: what it allocates and schedules has to match what it stores.
+    async fn write<W>(
+        &self,
+        request: &RequestInfo,
+        size: usize,
+        write: impl FnOnce(Arc<Registry>, RequestInfo) -> W,
+    ) -> Result<registry::Response, Status>
+    where
+        W: Future<Output = Result<registry::Response, Status>> + Send + 'static,
+    {
+        let write = blocking::parse(size, write(self.registry.clone(), request.clone()));
+        if !self.registry.writes_wait() {
+            return write.await;
+        }
+        match tokio::spawn(write).await {
+            Ok(response) => response,
+            Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+        }
     }
 
     /// The unknown fields of a body, if the client asks for field validation.
@@ -150,8 +188,9 @@ impl Service {
             ..ListOptions::default()
         };
         if self.profile.supports_newer_clients() {
-            let limit = query.integer("limit", self.profile)?.unwrap_or_default();
-            options.limit = usize::try_from(limit).unwrap_or_default();
+            // v1.2 does not know the parameter, so that a value that is no number is no mistake.
+            let limit = query.get("limit").and_then(|limit| limit.parse().ok());
+            options.limit = limit.unwrap_or_default();
             options.continue_token = text("continue");
             options.bookmarks = query.flag("allowWatchBookmarks", self.profile)?;
             options.send_initial_events = query.flag("sendInitialEvents", self.profile)?;

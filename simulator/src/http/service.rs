@@ -3,7 +3,10 @@
 //! - Errors come in the order of v1.2: path, method, Content-Type where the path restricts it, Accept, then those of the verb.
 //! - Every request gets a response; an error is a `Status`.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+};
 
 use arc_swap::ArcSwap;
 use futures::FutureExt;
@@ -15,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     body::Body,
     clock_control,
+    clusters::Clusters,
     metrics::Metrics,
     negotiation::{ANYTHING, Format, STREAMS, check_accept},
     path::{NormalizedPath, normalize},
@@ -24,7 +28,13 @@ use super::{
     route::{Endpoint, ProxyRequest, Route},
     served_api::ServedApi,
 };
-use crate::{api::Status, clock::Clock, cluster::container::Containers, profile::Profile, registry::Registry};
+use crate::{
+    api::Status,
+    clock::Clock,
+    cluster::{container::Containers, network::Backends},
+    profile::Profile,
+    registry::Registry,
+};
 
 /// Responds to requests from a registry.
 pub(crate) struct Service {
@@ -38,6 +48,8 @@ pub(crate) struct Service {
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
     pub(super) shutdown: Shutdown,
+    /// Other clusters, which are addressed by a prefix.
+    pub(super) clusters: OnceLock<Arc<dyn Clusters>>,
 }
 
 /// Settings and parts of a service, besides its registry.
@@ -56,6 +68,20 @@ pub(crate) struct Setup {
     pub(crate) shutdown: Shutdown,
 }
 
+/// What the service of a copy of a cluster has of its own.
+pub(crate) struct Copy {
+    /// The copy's objects.
+    pub(crate) registry: Arc<Registry>,
+    /// Servers inside the copy.
+    pub(crate) backends: Backends,
+    /// Containers of its pods.
+    pub(crate) containers: Arc<dyn Containers>,
+    /// Its clock.
+    pub(crate) clock: Clock,
+    /// Its shutdown.
+    pub(crate) shutdown: Shutdown,
+}
+
 impl Service {
     /// A service over `registry`.
     pub(crate) fn new(registry: Arc<Registry>, setup: Setup) -> Self {
@@ -67,7 +93,7 @@ impl Service {
             limits,
             shutdown,
         } = setup;
-        let api = ArcSwap::from_pointee(ServedApi::new(registry.scheme(), &address));
+        let api = Arc::new(ServedApi::new(registry.scheme(), &address));
         let profile = registry.profile();
         Self {
             registry,
@@ -76,10 +102,33 @@ impl Service {
             containers,
             clock,
             address,
-            api,
+            api: ArcSwap::from(api),
             limits,
             metrics: Metrics::new(),
             shutdown,
+            clusters: OnceLock::new(),
+        }
+    }
+
+    /// Answers for other clusters too. Only the first call counts.
+    pub(crate) fn add_clusters(&self, clusters: Arc<dyn Clusters>) {
+        let _ = self.clusters.set(clusters);
+    }
+
+    /// The service of a copy of this cluster, which shares what does not differ.
+    pub(crate) fn fork(&self, copy: Copy) -> Self {
+        Self {
+            registry: copy.registry,
+            profile: self.profile,
+            proxy: Arc::new(self.proxy.with_backends(copy.backends)),
+            containers: copy.containers,
+            clock: copy.clock,
+            address: self.address.clone(),
+            api: ArcSwap::from(self.api.load_full()),
+            limits: self.limits.clone(),
+            metrics: Metrics::new(),
+            shutdown: copy.shutdown,
+            clusters: OnceLock::new(),
         }
     }
 
@@ -108,7 +157,7 @@ impl Service {
     async fn respond(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         if parts.uri.path() == clock_control::PATH {
-            let response = self.control_clock(&parts, body).await;
+            let response = clock_control::control(&self.clock, &self.limits, &parts, body).await;
             return response.unwrap_or_else(|status| respond::error(status.into(), &parts.headers, Query::of(&parts)));
         }
         let api = self.api();

@@ -21,7 +21,7 @@ use tokio_rustls::{
         crypto::ring,
         pki_types::{CertificateDer, UnixTime},
         server::{
-            WebPkiClientVerifier,
+            ParsedCertificate, WebPkiClientVerifier,
             danger::{ClientCertVerified, ClientCertVerifier},
         },
     },
@@ -256,6 +256,9 @@ impl ClientCertVerifier for AnyClient {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        if is_unreadable(certificate) {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
         self.0.verify_tls12_signature(message, certificate, signature)
     }
 
@@ -265,12 +268,20 @@ impl ClientCertVerifier for AnyClient {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        if is_unreadable(certificate) {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
         self.0.verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.supported_verify_schemes()
     }
+}
+
+/// Whether no signature can be verified with a certificate, such as one of version 1. [`Tls::user`] has no user for it.
+fn is_unreadable(certificate: &CertificateDer<'_>) -> bool {
+    ParsedCertificate::try_from(certificate).is_err()
 }
 
 #[cfg(test)]
@@ -340,6 +351,36 @@ mod tests {
             taken_for(&tls, tls.authority(), "localhost", Some(other.client_certificate())).await,
             Ok(Some("admin".to_owned()))
         );
+    }
+
+    #[tokio::test]
+    async fn a_client_certificate_of_version_1_is_of_nobody() {
+        let tls = Tls::new(&Identity::made([]), None).unwrap();
+        let ClientCertificate { certificate, key } = tls.client_certificate();
+        let identity = stuntdouble_server::Identity::from_pem(certificate.as_bytes(), key.reveal().as_bytes()).unwrap();
+        let mut der = identity.certificates[0].to_vec();
+        let version = [0xa0, 3, 2, 1, 2];
+        let at = der.windows(version.len()).position(|part| part == version).unwrap();
+        der[at + 4] = 0;
+        let key = ring::sign::any_supported_type(&identity.key).unwrap();
+        let shown = rustls::sign::CertifiedKey::new(vec![der.into()], key);
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(certificates("trusted", tls.authority().as_bytes()).unwrap().remove(0))
+            .unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_client_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from(shown)));
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let name = ServerName::try_from("localhost").unwrap();
+        let connector = TlsConnector::from(Arc::new(config));
+        let (client, accepted) = tokio::join!(connector.connect(name, near), tls.acceptor().accept(far));
+        let (_client, accepted) = (client.unwrap(), accepted.unwrap());
+        let presented = accepted.get_ref().1.peer_certificates().unwrap();
+        assert_eq!(presented.len(), 1);
+        assert_eq!(tls.user(presented, "2016-03-17T00:00:00Z".parse().unwrap()), None);
     }
 
     #[tokio::test]

@@ -26,12 +26,12 @@
 mod json;
 mod merge;
 mod rebase;
-pub mod strategic;
+pub(crate) mod strategic;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-pub(crate) use rebase::rebase;
+pub(crate) use rebase::{missing_map, rebase};
 
 use crate::{
     api::{Object, Status},
@@ -45,7 +45,7 @@ use strategic::Schema;
 
 /// The three languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub(crate) enum Language {
     /// Operations on the document: RFC 6902.
     Json,
     /// A document of what differs: RFC 7386.
@@ -54,29 +54,9 @@ pub enum Language {
     Strategic,
 }
 
-impl Language {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Json, Self::Merge, Self::Strategic];
-
-    /// The media type of its patches.
-    pub fn media_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json-patch+json",
-            Self::Merge => "application/merge-patch+json",
-            Self::Strategic => "application/strategic-merge-patch+json",
-        }
-    }
-
-    /// The language of patches of this media type, whatever its parameters.
-    pub fn of_media_type(media_type: &str) -> Option<Self> {
-        let essence = media_type.split(';').next().unwrap_or_default().trim();
-        Self::ALL.into_iter().find(|language| language.media_type() == essence)
-    }
-}
-
 /// Why a patch has no effect; the texts are the recorded server's where it has one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PatchError {
+pub(crate) enum PatchError {
     /// It is no patch.
     #[error("{0}")]
     Malformed(String),
@@ -90,7 +70,7 @@ pub enum PatchError {
 
 impl PatchError {
     /// The answer to the request.
-    pub fn status(&self, profile: Profile) -> Status {
+    pub(crate) fn status(&self, profile: Profile) -> Status {
         match self {
             Self::Malformed(text) => profile.client_error(400, text),
             Self::Inapplicable(text) => profile.client_error(422, text),
@@ -112,7 +92,7 @@ impl From<json_patch::Failure> for PatchError {
 /// The JSON of `original` as changed by `patch`, a request's body in `language`; `schema` is the type of the object.
 ///
 /// Under the documented profile the result is an object, with sorted names; under the recorded one it may be anything, as v1.2 writes it.
-pub fn apply(
+pub(crate) fn apply(
     language: Language,
     original: &Object,
     patch: &[u8],

@@ -28,6 +28,30 @@ pub(crate) fn rebase(
     Some(merged)
 }
 
+/// Why v1.2 cannot compare versions of an object as those of `of`: a map that this type has no field for.
+pub(crate) fn missing_map(object: &Map<String, Value>, of: TypeRef<'_>) -> Option<String> {
+    let maps = object
+        .iter()
+        .filter_map(|(name, value)| Some((name, value.as_object()?)));
+    for (name, map) in maps {
+        match (of.field(name), of.struct_type()) {
+            (Some(field), _) => {
+                if let Some(missing) = missing_map(map, field.type_ref) {
+                    return Some(missing);
+                }
+            }
+            (None, Some(of)) => {
+                return Some(format!(
+                    "unable to find api field in struct {} for the json field {name:?}",
+                    of.name
+                ));
+            }
+            (None, None) => {}
+        }
+    }
+    None
+}
+
 /// One field of the result; `None` for a conflict.
 fn member(
     [original, patched, current]: [Option<&Value>; 3],

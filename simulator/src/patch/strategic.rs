@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// A type of the wire format, as far as merging has to know it.
-pub trait Schema: Copy {
+pub(crate) trait Schema: Copy {
     /// The type of the field `name` of an object, or of the values of a map; `None` where the type has no such field.
     fn field(self, name: &str) -> Option<FieldSchema<Self>>;
     /// The type of the items of a list.
@@ -35,7 +35,7 @@ pub trait Schema: Copy {
 
 /// What stands behind a field's name.
 #[derive(Clone, Debug)]
-pub struct FieldSchema<S> {
+pub(crate) struct FieldSchema<S> {
     /// The field's type.
     pub schema: S,
     /// The member by which the items of a merged list are told apart; lists without one are replaced.
@@ -80,7 +80,12 @@ impl Schema for TypeRef<'_> {
 const DIRECTIVE: &str = "$patch";
 
 /// `document`, an object of type `schema`, with `patch` merged into it.
-pub fn apply<S: Schema>(document: Value, patch: &[u8], schema: S, profile: Profile) -> Result<Value, PatchError> {
+pub(crate) fn apply<S: Schema>(
+    document: Value,
+    patch: &[u8],
+    schema: S,
+    profile: Profile,
+) -> Result<Value, PatchError> {
     let malformed = || PatchError::Malformed("Invalid JSON document".to_owned());
     let patch = match serde_json::from_slice(patch).map_err(|_| malformed())? {
         Value::Object(patch) => patch,

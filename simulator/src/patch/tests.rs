@@ -5,16 +5,6 @@ use super::{strategic::tests::Type, *};
 use crate::scheme::Scheme;
 
 #[rstest]
-#[case("application/json-patch+json", Some(Language::Json))]
-#[case("application/merge-patch+json; charset=utf-8", Some(Language::Merge))]
-#[case(" application/strategic-merge-patch+json ", Some(Language::Strategic))]
-#[case("application/json", None)]
-#[case("", None)]
-fn the_media_type_tells_the_language(#[case] media_type: &str, #[case] language: Option<Language>) {
-    assert_eq!(Language::of_media_type(media_type), language);
-}
-
-#[rstest]
 #[case(PatchError::Malformed("x".to_owned()), 400, "BadRequest")]
 #[case(PatchError::Inapplicable("x".to_owned()), 422, "Invalid")]
 fn a_mistake_is_the_clients_as_documented_and_a_500_as_recorded(
@@ -106,7 +96,7 @@ fn patches_do_what_the_recorded_server_did() {
         refusal,
     } in recorded
     {
-        let language = Language::ALL
+        let language = [Language::Json, Language::Merge, Language::Strategic]
             .into_iter()
             .find(|l| format!("{l:?}").to_lowercase() == language)
             .unwrap();

@@ -1,16 +1,18 @@
 //! Objects that the cluster itself creates.
 
-use serde_json::Value;
-
-use super::{codec::parse, request::RequestInfo, state::Registry};
+use super::{
+    codec::parse,
+    request::RequestInfo,
+    state::{Registry, strategy_of},
+};
 use crate::{
-    api::{Object, Status},
+    api::{Object, Status, meta},
     strategy::initial_objects,
 };
 
 impl Registry {
     /// Creates the objects that every cluster has, unless they exist.
-    pub async fn bootstrap(&self) -> Result<(), Status> {
+    pub(crate) async fn bootstrap(&self) -> Result<(), Status> {
         let settings = &self.settings;
         let service_address = settings.service_range.at(1);
         for (name, namespace, object) in
@@ -22,30 +24,47 @@ impl Registry {
                 name: None,
                 subresource: None,
             };
-            match self.create_from(&request, object).await {
-                Err(status) if status.code != 409 => return Err(status),
-                _ => {}
+            let key = self.key(&request.with_name(meta::text(&object, "metadata.name")))?;
+            if self.store.get(&key).await?.is_none() {
+                self.create_from(&request, object).await?;
             }
         }
         Ok(())
     }
 
-    /// Creates an object as if it had been posted; returns it as it was stored.
-    pub async fn create_from(&self, request: &RequestInfo, object: Object) -> Result<Object, Status> {
-        let object = self.decode_tree(&request.resource, object)?;
-        parse(self.create_object(request, object).await?.bytes())
+    /// Takes up what follows from the stored objects and is not stored itself: allocations, and the ends of lives.
+    pub(super) async fn restore(&self) -> Result<(), Status> {
+        for resource in self.scheme().resources().iter().filter(|r| r.is_storage_version()) {
+            let strategy = strategy_of(resource);
+            let expires = strategy.time_to_live().is_some();
+            if !expires && !strategy.allocates() {
+                continue;
+            }
+            for record in self.store.list(resource.stored_as(), None).await?.records {
+                let object = parse(record.bytes())?;
+                strategy.restore(&self.context, &object);
+                if expires {
+                    let end = meta::text(&object, "metadata.deletionTimestamp").parse().ok();
+                    self.expiry.schedule(&record, end);
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// Sets the status of an object; returns it as it was stored.
-    pub async fn set_status(&self, request: &RequestInfo, status: Value) -> Result<Object, Status> {
-        let stored = request.resource.storage_version();
-        let record = self
-            .modify(request, |object| {
-                object.insert("status".to_owned(), status.clone());
-                *object = stored.canonical(std::mem::take(object));
-                Ok(())
-            })
-            .await?;
-        parse(record.bytes())
+    /// Whether writes may wait for something other than this process.
+    pub(crate) fn writes_wait(&self) -> bool {
+        self.store.commits_wait()
+    }
+
+    /// Ends the store, once it has kept every acknowledged write. Later writes fail.
+    pub(crate) async fn close(&self) -> Result<(), Status> {
+        Ok(self.store.close().await?)
+    }
+
+    /// Creates an object as if it had been posted; returns it as it was stored.
+    async fn create_from(&self, request: &RequestInfo, object: Object) -> Result<Object, Status> {
+        let object = self.decode_tree(&request.resource, object)?;
+        parse(self.create_object(request, object).await?.bytes())
     }
 }

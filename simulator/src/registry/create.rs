@@ -20,7 +20,7 @@ const LONGEST_PREFIX: usize = 58;
 
 impl Registry {
     /// Creates an object from a request's body, or does what a POST to a subresource does.
-    pub async fn create(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
+    pub(crate) async fn create(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
         if let Some(action) = strategy_of(&request.resource).action(request.subresource.as_deref()) {
             return self.act(action, request, body).await;
         }

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{
     admission,
-    codec::{EncodedList, parse, stored_tree},
+    codec::{parse, stored_tree},
+    encoded_list::EncodedList,
     request::{ListOptions, RequestBody, RequestInfo, Response},
     selection::Selection,
     state::{Registry, strategy_of},
@@ -25,7 +26,7 @@ const OPTIONS_VERSIONS: [&str; 2] = ["v1", "extensions/v1beta1"];
 
 impl Registry {
     /// Deletes an object.
-    pub async fn delete(&self, request: &RequestInfo, body: Option<&RequestBody>) -> Result<Response, Status> {
+    pub(crate) async fn delete(&self, request: &RequestInfo, body: Option<&RequestBody>) -> Result<Response, Status> {
         if request.subresource.is_some() {
             return Err(Status::method_not_allowed());
         }
@@ -62,7 +63,7 @@ impl Registry {
     }
 
     /// Deletes the selected objects of a collection. The first grace period that applies is that of all objects after it, as in v1.2.
-    pub async fn delete_collection(
+    pub(crate) async fn delete_collection(
         &self,
         request: &RequestInfo,
         options: &ListOptions,

@@ -28,9 +28,19 @@ pub(super) struct Expiry {
 impl Expiry {
     /// Starts to remove what is scheduled, until the last reference to it is dropped. Needs a running tokio runtime.
     pub(super) fn start(store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
+        Self::start_with(BinaryHeap::new(), store, clock)
+    }
+
+    /// The same for a copy of the cluster.
+    pub(super) fn fork(&self, store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
+        let ends = self.ends.lock().clone();
+        Self::start_with(ends, store, clock)
+    }
+
+    fn start_with(ends: BinaryHeap<Reverse<End>>, store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
         let changed = Arc::new(Notify::new());
         let expiry = Arc::new(Self {
-            ends: Mutex::default(),
+            ends: Mutex::new(ends),
             changed: changed.clone(),
         });
         let task = run(Arc::downgrade(&expiry), changed, store, clock.clone());

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{
-    codec::{EncodedList, encode, parse},
+    codec::{encode, parse},
+    encoded_list::EncodedList,
     page,
     request::{GetOptions, ListOptions, RequestInfo, Response},
     revision,
@@ -18,7 +19,7 @@ use crate::{
 
 impl Registry {
     /// Reads one object.
-    pub async fn get(&self, request: &RequestInfo, options: &GetOptions) -> Result<Response, Status> {
+    pub(crate) async fn get(&self, request: &RequestInfo, options: &GetOptions) -> Result<Response, Status> {
         match request.subresource.as_deref() {
             None => {}
             Some("scale") => return self.get_scale(request).await,
@@ -91,7 +92,7 @@ impl Registry {
     }
 
     /// Lists the selected objects.
-    pub async fn list(&self, request: &RequestInfo, options: &ListOptions) -> Result<Response, Status> {
+    pub(crate) async fn list(&self, request: &RequestInfo, options: &ListOptions) -> Result<Response, Status> {
         if let Some(objects) = strategy_of(&request.resource).computed(&self.context) {
             return Ok(self.list_computed(request, objects));
         }
@@ -104,10 +105,15 @@ impl Registry {
         }
         let mut selection = Selection::parse(request, options, self.profile)?;
         self.check_list_version(request, options)?;
-        let mut listing = if options.resource_version.is_empty() || !selection.widen(request, self.profile) {
-            self.listing(request).await?
-        } else {
+        let is_cached = !options.resource_version.is_empty() && !request.resource.strategy.is_uncached;
+        let is_widened = !options.resource_version.is_empty() && selection.widen(request, self.profile);
+        let mut listing = if is_cached && self.hub.lags() {
+            let revision = revision::parse(&options.resource_version).unwrap_or(0);
+            self.hub.cached(request.resource.stored_as(), revision).await
+        } else if is_widened {
             self.store.list(request.resource.stored_as(), None).await?
+        } else {
+            self.candidates(request, &selection).await?
         };
         let name = selection.only().filter(|_| {
             request.resource.strategy.lists_by_name && request.namespace.is_some() == request.resource.namespaced
@@ -151,6 +157,14 @@ impl Registry {
             return Err(Status::new(Reason::Gone, text));
         }
         Ok(())
+    }
+
+    /// The objects that may be selected: no more than a lookup finds, if there is one.
+    pub(super) async fn candidates(&self, request: &RequestInfo, selection: &Selection) -> Result<Listing, Status> {
+        match selection.lookup(request.resource.namespaced) {
+            Some(lookup) => Ok(self.store.find(request.resource.stored_as(), lookup).await?),
+            None => self.listing(request).await,
+        }
     }
 
     pub(super) async fn listing(&self, request: &RequestInfo) -> Result<Listing, Status> {

@@ -8,7 +8,7 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::{codec::EncodedList, request::RequestInfo};
+use super::{encoded_list::EncodedList, request::RequestInfo};
 use crate::scheme::Resource;
 
 /// Limit of the cached bytes.

@@ -13,6 +13,7 @@ mod bootstrap;
 mod codec;
 mod create;
 mod delete;
+mod encoded_list;
 mod errors;
 mod expiry;
 mod get;
@@ -25,6 +26,7 @@ mod request;
 mod revision;
 mod scale;
 mod selection;
+mod snapshot;
 mod state;
 mod update;
 mod watch;
@@ -33,9 +35,12 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use crate::strategy::{Cidr, Component};
-pub use request::{GetOptions, ListOptions, RequestBody, RequestInfo, Response};
-pub use state::{Registry, Settings};
-pub use watch::WatchStream;
+pub use crate::strategy::Cidr;
+pub(crate) use crate::strategy::Component;
+pub use request::ListOptions;
+pub(crate) use request::{GetOptions, RequestBody, RequestInfo, Response};
+pub use snapshot::{Snapshot, SnapshotError};
+pub(crate) use state::{Registry, RestoreError, Settings};
+pub(crate) use watch::WatchStream;
 
 pub(crate) use admission::quota_total;

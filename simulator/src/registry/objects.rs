@@ -36,7 +36,7 @@ impl Registry {
     /// The selected objects.
     pub(crate) async fn records(&self, request: &RequestInfo, options: &ListOptions) -> Result<Listing, Status> {
         let selection = Selection::parse(request, options, self.profile)?;
-        let mut listing = self.listing(request).await?;
+        let mut listing = self.candidates(request, &selection).await?;
         listing.records.retain(|record| selection.matches(record));
         Ok(listing)
     }
@@ -50,6 +50,7 @@ impl Registry {
     ) -> Result<Watcher, Status> {
         let selection = Selection::parse(request, options, self.profile)?;
         let filter = WatchFilter {
+            interest: selection.interest(),
             matches: Box::new(move |record| selection.matches(record)),
             version: request.resource.clone(),
             after: revision,

@@ -25,7 +25,12 @@ struct FirstTry {
 
 impl Registry {
     /// Patches an object or a subresource of it.
-    pub async fn patch(&self, request: &RequestInfo, language: Language, body: &[u8]) -> Result<Response, Status> {
+    pub(crate) async fn patch(
+        &self,
+        request: &RequestInfo,
+        language: Language,
+        body: &[u8],
+    ) -> Result<Response, Status> {
         if request.subresource.as_deref() == Some("scale") {
             return self.patch_scale(request, language, body).await;
         }
@@ -45,6 +50,9 @@ impl Registry {
             let mut object = patched.clone();
             resource.default(&mut object);
             match self.update_object(request, subresource, object).await {
+                Err(error) if error.code == 409 && self.conflict_bug(resource, &current).is_some() => {
+                    return Err(self.conflict_bug(resource, &current).unwrap_or(error));
+                }
                 Err(error)
                     if error.code == 409
                         && !expects_revision
@@ -59,6 +67,16 @@ impl Registry {
             }
         }
         Err(conflict(request))
+    }
+
+    /// What v1.2 answers to a patch of `current` that conflicts, where it compares the versions as objects of another type.
+    fn conflict_bug(&self, resource: &Resource, current: &Object) -> Option<Status> {
+        let compared_as = resource.storage_version().type_ref();
+        let missing = self
+            .profile
+            .has_patch_conflict_bug()
+            .then(|| patch::missing_map(current, compared_as))??;
+        Some(self.client_error(409, missing))
     }
 
     /// `current` with the patch applied: decoded, not defaulted.

@@ -11,7 +11,7 @@ use crate::{
 
 /// The target of a request: a resource, and perhaps its namespace, the object's name and a subresource.
 #[derive(Clone, Debug)]
-pub struct RequestInfo {
+pub(crate) struct RequestInfo {
     /// The resource in its group and version.
     pub resource: Arc<Resource>,
     /// The namespace; `None` for cluster-wide kinds and for all namespaces.
@@ -45,7 +45,7 @@ impl RequestInfo {
 
 /// The body of a request.
 #[derive(Clone, Debug)]
-pub struct RequestBody {
+pub(crate) struct RequestBody {
     /// The bytes.
     pub bytes: Bytes,
     /// Their syntax.
@@ -54,7 +54,7 @@ pub struct RequestBody {
 
 /// A response.
 #[derive(Clone, Debug)]
-pub struct Response {
+pub(crate) struct Response {
     /// HTTP status code.
     pub code: u16,
     /// The object, the list or the `Status`, as compact JSON.
@@ -78,7 +78,7 @@ impl Response {
 
 /// Options of a GET of one object.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct GetOptions {
+pub(crate) struct GetOptions {
     /// Strip the fields that a user cannot set.
     pub export: bool,
     /// With `export`: keep the fields that belong to this cluster, such as the namespace.

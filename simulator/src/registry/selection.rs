@@ -4,7 +4,8 @@ use crate::{
     api::{Status, fields, labels},
     profile::Profile,
     scheme::Resource,
-    store::Record,
+    store::{INDEXED_FIELDS, Lookup, Record},
+    watch::Interest,
 };
 
 use super::request::{ListOptions, RequestInfo};
@@ -54,6 +55,43 @@ impl Selection {
     /// The one name that it asks for, if it does.
     pub(super) fn only(&self) -> Option<&str> {
         self.fields.required("metadata.name")
+    }
+
+    /// Where to look for the objects without visiting others, if there is such a place. A selection that is widened has none.
+    pub(super) fn lookup(&self, namespaced: bool) -> Option<Lookup<'_>> {
+        if self.prefix {
+            return None;
+        }
+        let namespace = match (&self.namespace, namespaced) {
+            (Some(namespace), _) => Some(&**namespace),
+            (None, false) => Some(""),
+            (None, true) => None,
+        };
+        if let (Some(namespace), Some(name)) = (namespace, self.one_name()) {
+            return Some(Lookup::Name(namespace, name));
+        }
+        let mut fields = INDEXED_FIELDS.iter();
+        fields.find_map(|field| Some(Lookup::Field(field, self.fields.required(field)?)))
+    }
+
+    /// What changes a watch of it has to be woken for.
+    pub(super) fn interest(&self) -> Interest {
+        if self.prefix {
+            return Interest::All;
+        }
+        if let Some(name) = self.one_name() {
+            return Interest::Name(self.namespace.clone(), name.into());
+        }
+        let mut fields = INDEXED_FIELDS.iter();
+        if let Some((field, value)) = fields.find_map(|field| Some((*field, self.fields.required(field)?))) {
+            return Interest::Field(field.into(), value.into());
+        }
+        self.namespace.clone().map_or(Interest::All, Interest::Namespace)
+    }
+
+    /// The name that objects must have, if there is one.
+    fn one_name(&self) -> Option<&str> {
+        self.name.as_deref().or(self.only())
     }
 
     /// Whether `record` is one of them.

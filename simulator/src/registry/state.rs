@@ -1,6 +1,6 @@
 //! The registry and what it is set up with.
 
-use std::{net::Ipv4Addr, sync::Arc};
+use std::{convert::Infallible, net::Ipv4Addr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -12,14 +12,14 @@ use crate::{
     profile::Profile,
     rng::Rng,
     scheme::{Resource, Scheme},
-    store::{Memory, Store},
+    store::{DataDirectory, DataDirectoryError, Durability, Durable, HistoryLimits, Memory, Store},
     strategy::{self, Cidr, Component, Context, ResourceName, Strategy, allocation::Allocator},
-    watch::{HistoryLimits, Hub},
+    watch::Hub,
 };
 
 /// Settings of a cluster.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Behaviour profile.
     pub profile: Profile,
     /// Address of the API server in its endpoints.
@@ -30,10 +30,27 @@ pub struct Settings {
     pub service_range: Cidr,
     /// Components of the control plane.
     pub components: Vec<Component>,
+    /// How many changes of a kind are kept; the profile's number where nothing is said.
+    pub history: Option<usize>,
+    /// How long the watch cache lags behind writes.
+    pub watch_lag: Duration,
+    /// Bytes of changes that are kept of a kind. `None` for the default.
+    pub history_bytes: Option<usize>,
+}
+
+/// Why a registry does not start with what is stored.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RestoreError {
+    /// The data directory.
+    #[error(transparent)]
+    Directory(#[from] DataDirectoryError),
+    /// An object.
+    #[error(transparent)]
+    Object(#[from] Status),
 }
 
 /// The objects of every kind, and the verbs over them.
-pub struct Registry {
+pub(crate) struct Registry {
     pub(super) settings: Settings,
     pub(super) profile: Profile,
     pub(super) clock: Clock,
@@ -49,8 +66,28 @@ pub struct Registry {
 
 impl Registry {
     /// An empty registry that keeps its objects in memory. Needs a running tokio runtime.
-    pub fn in_memory(settings: Settings, clock: Clock, rng: Arc<Rng>) -> Self {
+    pub(crate) fn in_memory(settings: Settings, clock: Clock, rng: Arc<Rng>) -> Self {
         Self::with_store(settings, clock, rng, |hub| Arc::new(Memory::new(hub)))
+    }
+
+    /// A registry whose objects are in a data directory. Needs a running tokio runtime.
+    ///
+    /// # Errors
+    /// The store does not start.
+    pub(crate) async fn durable(
+        settings: Settings,
+        clock: Clock,
+        rng: Arc<Rng>,
+        directory: DataDirectory,
+        durability: Durability,
+    ) -> Result<Self, RestoreError> {
+        let limits = history_limits(&settings, &Scheme::builtin());
+        let activity = clock.activity().clone();
+        let registry = Self::try_with_store(settings, clock, rng, |hub| {
+            Durable::start(directory, durability, limits, hub, &activity).map(|store| Arc::new(store) as Arc<dyn Store>)
+        })?;
+        registry.restore().await?;
+        Ok(registry)
     }
 
     /// A registry whose objects are in the store that `open` opens, which reports its changes to the hub.
@@ -60,11 +97,21 @@ impl Registry {
         rng: Arc<Rng>,
         open: impl FnOnce(Arc<Hub>) -> Arc<dyn Store>,
     ) -> Self {
+        let opened = Self::try_with_store(settings, clock, rng, |hub| Ok::<_, Infallible>(open(hub)));
+        opened.unwrap_or_else(|never| match never {})
+    }
+
+    fn try_with_store<E>(
+        settings: Settings,
+        clock: Clock,
+        rng: Arc<Rng>,
+        open: impl FnOnce(Arc<Hub>) -> Result<Arc<dyn Store>, E>,
+    ) -> Result<Self, E> {
         let profile = settings.profile;
         let scheme = Scheme::builtin();
-        let hub = Hub::start(history_limits(profile, &scheme), clock.activity());
-        let store = open(hub.clone());
-        Self {
+        let hub = Hub::start(history_limits(&settings, &scheme), settings.watch_lag, clock.activity());
+        let store = open(hub.clone())?;
+        Ok(Self {
             profile,
             context: Context {
                 rng: rng.clone(),
@@ -79,16 +126,38 @@ impl Registry {
             list_cache: ListCache::default(),
             scheme: ArcSwap::from(scheme),
             changing_kinds: Mutex::default(),
+        })
+    }
+
+    /// A copy in memory that is independent from now on. Needs a running tokio runtime.
+    pub(crate) fn fork(&self, clock: Clock) -> Self {
+        let mut hub = None;
+        let store: Arc<dyn Store> = Arc::new(
+            self.store
+                .fork(&mut || hub.insert(self.hub.fork(clock.activity())).clone()),
+        );
+        let hub = hub.unwrap_or_else(|| self.hub.fork(clock.activity()));
+        Self {
+            settings: self.settings.clone(),
+            profile: self.profile,
+            context: self.context.fork(hub.latest()),
+            expiry: self.expiry.fork(store.clone(), clock.clone()),
+            clock,
+            store,
+            hub,
+            list_cache: ListCache::default(),
+            scheme: ArcSwap::from(self.scheme()),
+            changing_kinds: Mutex::default(),
         }
     }
 
     /// The kinds that are served at the moment.
-    pub fn scheme(&self) -> Arc<Scheme> {
+    pub(crate) fn scheme(&self) -> Arc<Scheme> {
         self.scheme.load_full()
     }
 
     /// Behaviour profile.
-    pub fn profile(&self) -> Profile {
+    pub(crate) fn profile(&self) -> Profile {
         self.profile
     }
 
@@ -119,10 +188,14 @@ pub(super) fn strategy_of(resource: &Resource) -> &'static dyn Strategy {
     strategy::of(resource.storage_version())
 }
 
-fn history_limits(profile: Profile, scheme: &Scheme) -> HistoryLimits {
-    let mut limits = HistoryLimits::new(profile.history(None));
+fn history_limits(settings: &Settings, scheme: &Scheme) -> HistoryLimits {
+    let kept = |of_kind| settings.history.unwrap_or_else(|| settings.profile.history(of_kind));
+    let mut limits = HistoryLimits::new(kept(None));
+    if let Some(bytes) = settings.history_bytes {
+        limits.set_bytes(bytes);
+    }
     for resource in scheme.resources() {
-        limits.set(resource.stored_as(), profile.history(resource.strategy.history));
+        limits.set(resource.stored_as(), kept(resource.strategy.history));
     }
     limits
 }

@@ -21,7 +21,7 @@ use crate::{
 
 impl Registry {
     /// Updates an object or a subresource of it.
-    pub async fn update(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
+    pub(crate) async fn update(&self, request: &RequestInfo, body: &RequestBody) -> Result<Response, Status> {
         if request.subresource.as_deref() == Some("scale") {
             return self.update_scale(request, body).await;
         }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The frames of one watch, each a line of JSON.
-pub struct WatchStream {
+pub(crate) struct WatchStream {
     /// Frames of initial events, which come first.
     initial: VecDeque<Bytes>,
     watcher: Watcher,
@@ -32,7 +32,7 @@ const CHUNK: usize = 16 << 10;
 
 impl WatchStream {
     /// The next frame; `None` at the end: when its timeout is over, whatever is left to send, or when it has fallen too far behind. Cancel safe.
-    pub async fn next(&mut self) -> Option<Bytes> {
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
         if let Some(frame) = self.initial.pop_front() {
             return Some(frame);
         }
@@ -60,7 +60,7 @@ impl WatchStream {
     }
 
     /// The next frame and those that are there with it, side by side; `None` at the end. Cancel safe.
-    pub async fn next_chunk(&mut self) -> Option<Bytes> {
+    pub(crate) async fn next_chunk(&mut self) -> Option<Bytes> {
         let first = self.next().await?;
         let Some(second) = self.ready() else {
             return Some(first);
@@ -83,7 +83,7 @@ impl WatchStream {
 
 impl Registry {
     /// Watches what is selected. `cut` is cancelled if the watcher never reads and has to be cut off.
-    pub async fn watch(
+    pub(crate) async fn watch(
         &self,
         request: &RequestInfo,
         options: &ListOptions,
@@ -105,8 +105,9 @@ impl Registry {
             (0, false, _) => Start::Beginning,
             (0, true, _) => {
                 let listing = match widened {
+                    _ if self.hub.lags() => self.hub.cached(request.resource.stored_as(), 0).await,
                     true => self.store.list(request.resource.stored_as(), None).await?,
-                    false => self.listing(request).await?,
+                    false => self.candidates(request, &selection).await?,
                 };
                 Start::Present {
                     records: listing.records,
@@ -116,8 +117,14 @@ impl Registry {
             (revision, _, true) => Start::At(revision),
             (revision, _, false) => Start::After(revision),
         };
-        let after = if repeats { 0 } else { revision };
+        // Changes that a cache sees late are sent, whatever their revision.
+        let after = if repeats || self.hub.lags() && !options.send_initial_events {
+            0
+        } else {
+            revision
+        };
         let filter = WatchFilter {
+            interest: selection.interest(),
             matches: Box::new(move |record| selection.matches(record)),
             version: request.resource.clone(),
             after,
@@ -142,7 +149,7 @@ impl Registry {
         request: &RequestInfo,
         selection: &Selection,
     ) -> Result<(VecDeque<Bytes>, u64), Status> {
-        let listing = self.listing(request).await?;
+        let listing = self.candidates(request, selection).await?;
         let selected = listing.records.iter().filter(|record| selection.matches(record));
         let mut frames: VecDeque<Bytes> = selected
             .map(|record| frame(EventType::Added, record.bytes_in(&request.resource)))

@@ -19,22 +19,11 @@ use crate::{
 
 /// The notation of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Syntax {
+pub(crate) enum Syntax {
     /// JSON.
     Json,
     /// YAML, which JSON is too.
     Yaml,
-}
-
-impl Syntax {
-    /// What a body of no known media type is read as: JSON where it begins with a brace, else YAML.
-    pub fn of(body: &[u8]) -> Self {
-        if body.trim_ascii_start().starts_with(b"{") {
-            Self::Json
-        } else {
-            Self::Yaml
-        }
-    }
 }
 
 /// Why a body is no object of the wanted kind.
@@ -80,7 +69,7 @@ fn sorted(tree: Value) -> Value {
 
 impl Scheme {
     /// Reads an object of the kind `wanted` from a request's body. Where v1.2 panics, the error is an [`Reason::InternalError`].
-    pub fn decode(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
+    pub(crate) fn decode(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
         let (given, object) = self.read(wanted, wanted, body, syntax).map_err(|refusal| {
             if refusal.panics {
                 return Status::internal(refusal.problem);
@@ -109,14 +98,14 @@ impl Scheme {
     }
 
     /// Reads an object of the kind `wanted` from a body whose refusal is the server's own words and code 500: what a patch leaves.
-    pub fn decode_plain(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
+    pub(crate) fn decode_plain(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
         self.decode_versioned(wanted, wanted, body, syntax)
             .map(|(_, object)| object)
     }
 
     /// Reads an object of the kind `wanted`, in any of its versions, and the version that the body names, by default that of `default`.
     /// Refusals are as of [`Scheme::decode_plain`].
-    pub fn decode_versioned(
+    pub(crate) fn decode_versioned(
         &self,
         wanted: &Resource,
         default: &Resource,
@@ -128,7 +117,7 @@ impl Scheme {
     }
 
     /// Reads an object of the kind `wanted` from a tree, such as a patch leaves; refusals as of [`Scheme::decode_plain`].
-    pub fn decode_value(&self, wanted: &Resource, tree: Value) -> Result<Object, Status> {
+    pub(crate) fn decode_value(&self, wanted: &Resource, tree: Value) -> Result<Object, Status> {
         self.decode_plain(wanted, &json_write::compact(&sorted(tree)), Syntax::Json)
     }
 

@@ -44,7 +44,7 @@ impl Kinds {
 
 /// The kinds that are served, each in all its versions.
 #[derive(Clone, Debug, Default)]
-pub struct Scheme {
+pub(crate) struct Scheme {
     /// In the order of discovery, those without a path last.
     resources: Vec<Arc<Resource>>,
     shared: Arc<SharedTypes>,
@@ -53,7 +53,7 @@ pub struct Scheme {
 
 impl Scheme {
     /// The kinds that come with the program.
-    pub fn builtin() -> Arc<Self> {
+    pub(crate) fn builtin() -> Arc<Self> {
         static BUILTIN: OnceLock<Arc<Scheme>> = OnceLock::new();
         BUILTIN
             .get_or_init(|| {
@@ -68,7 +68,7 @@ impl Scheme {
     }
 
     /// The kinds of these files, each given as path and content, and the types that they share.
-    pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<Self, LoadError> {
+    pub(crate) fn load<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])> + Clone) -> Result<Self, LoadError> {
         let conversions = conversion::builtin();
         Self {
             resources: Vec::new(),
@@ -79,7 +79,7 @@ impl Scheme {
     }
 
     /// This scheme with more kinds.
-    pub fn with(&self, kinds: &Kinds) -> Result<Self, LoadError> {
+    pub(crate) fn with(&self, kinds: &Kinds) -> Result<Self, LoadError> {
         let mut made = self.clone();
         made.conversions.extend(kinds.conversions.iter().cloned());
         made.with_files(kinds.files.iter().map(|(name, json)| (name.as_str(), json.as_bytes())))
@@ -142,27 +142,27 @@ impl Scheme {
     }
 
     /// This scheme without a resource: all versions of the kind that is stored as the group's `plural`.
-    pub fn without(&self, stored_as: &GroupResource) -> Self {
+    pub(crate) fn without(&self, stored_as: &GroupResource) -> Self {
         let mut made = self.clone();
         made.resources.retain(|resource| resource.stored_as() != stored_as);
         made
     }
 
     /// Every resource that has a path, in the order of discovery.
-    pub fn resources(&self) -> &[Arc<Resource>] {
+    pub(crate) fn resources(&self) -> &[Arc<Resource>] {
         let served = self.resources.partition_point(|resource| !resource.plural.is_empty());
         self.resources.get(..served).unwrap_or_default()
     }
 
     /// The resource at a path.
-    pub fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+    pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.resources
             .iter()
             .find(|r| r.plural == plural && r.group == group && r.version == version && !plural.is_empty())
     }
 
     /// The kind of that name, which may have no path: `DeleteOptions`, `Scale`, `DeploymentRollback`.
-    pub fn kind(&self, group_version: &str, kind: &str) -> Option<&Arc<Resource>> {
+    pub(crate) fn kind(&self, group_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         self.resources.iter().find(|r| r.is_kind(group_version, kind))
     }
 

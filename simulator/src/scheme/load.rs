@@ -46,7 +46,7 @@ pub(super) struct Select {
 /// Storage rules of a kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct StorageRules {
+pub(crate) struct StorageRules {
     /// Name of the strategy. Default: the generic one.
     pub name: String,
     /// Number of changes that v1.2 keeps for watches. Default: 100.

@@ -25,12 +25,13 @@ mod resource;
 #[cfg(test)]
 mod tests;
 mod type_meta;
-pub mod types;
+pub(crate) mod types;
 
-pub use body::Syntax;
+pub(crate) use body::Syntax;
 pub(crate) use by_version::ByVersion;
 pub use conversion::Conversion;
-pub use kinds::{Kinds, Scheme};
-pub use load::{LoadError, StorageRules};
-pub use resource::Resource;
-pub use types::{FieldRef, FieldType, StructType, TypeRef};
+pub use kinds::Kinds;
+pub(crate) use kinds::Scheme;
+pub use load::LoadError;
+pub(crate) use resource::Resource;
+pub(crate) use types::{FieldType, StructType, TypeRef};

@@ -7,13 +7,13 @@ use crate::{api::Object, compat::json_write};
 
 impl Resource {
     /// Sets the defaults of an object.
-    pub fn default(&self, object: &mut Object) {
+    pub(crate) fn default(&self, object: &mut Object) {
         default::structure(self.types(), self.struct_type(), object);
         *object = self.canonical(std::mem::take(object));
     }
 
     /// The object in canonical form: kind and version first, then its fields in the order of the type, maps sorted, empty values left out.
-    pub fn canonical(&self, mut object: Object) -> Object {
+    pub(crate) fn canonical(&self, mut object: Object) -> Object {
         object.shift_remove("kind");
         object.shift_remove("apiVersion");
         canonical::structure(self.types(), self.struct_type(), &mut object);
@@ -23,7 +23,7 @@ impl Resource {
     }
 
     /// Encodes an object as compact JSON, kind and version first.
-    pub fn encode(&self, object: &Object) -> Bytes {
+    pub(crate) fn encode(&self, object: &Object) -> Bytes {
         let mut out = Vec::with_capacity(1024);
         out.extend_from_slice(self.head().as_bytes());
         let brace = out.len();
@@ -40,7 +40,7 @@ impl Resource {
     /// Converts an object of this version to the version `to` of the same kind.
     ///
     /// Between kinds that only have the same name, it keeps the fields that both have.
-    pub fn convert(&self, to: &Self, mut object: Object) -> Object {
+    pub(crate) fn convert(&self, to: &Self, mut object: Object) -> Object {
         if !std::ptr::eq(self, to) && self.stored_as() == to.stored_as() {
             if let Some(storage) = self.storage() {
                 storage.conversion.to_storage(&mut object);
@@ -54,7 +54,7 @@ impl Resource {
     }
 
     /// Converts an encoded object of the storage version to this one.
-    pub fn convert_stored(&self, stored: &[u8]) -> Bytes {
+    pub(crate) fn convert_stored(&self, stored: &[u8]) -> Bytes {
         let object = serde_json::from_slice(stored).unwrap_or_default();
         let mut object = self.storage_version().convert(self, object);
         self.set_self_link(&mut object);

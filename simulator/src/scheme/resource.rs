@@ -15,7 +15,7 @@ use crate::api::{GroupResource, Object, meta};
 
 /// One version of a kind. One without a plural has no path: it is only ever a body.
 #[derive(Debug)]
-pub struct Resource {
+pub(crate) struct Resource {
     /// API group; empty for the core group.
     pub group: String,
     /// Version within the group.
@@ -125,7 +125,7 @@ impl Resource {
     }
 
     /// Group and version as `apiVersion` has them: `v1`, `batch/v1`.
-    pub fn group_version(&self) -> &str {
+    pub(crate) fn group_version(&self) -> &str {
         &self.group_version
     }
 
@@ -135,17 +135,17 @@ impl Resource {
     }
 
     /// The key of its objects in the store: group and plural of the version that the kind is stored in.
-    pub fn stored_as(&self) -> &GroupResource {
+    pub(crate) fn stored_as(&self) -> &GroupResource {
         &self.stored_as
     }
 
     /// The version that the kind is stored in, which may be this one.
-    pub fn storage_version(&self) -> &Self {
+    pub(crate) fn storage_version(&self) -> &Self {
         self.storage.as_ref().map_or(self, |storage| &storage.resource)
     }
 
     /// Whether the kind is stored in this version.
-    pub fn is_storage_version(&self) -> bool {
+    pub(crate) fn is_storage_version(&self) -> bool {
         self.storage.is_none()
     }
 
@@ -154,12 +154,12 @@ impl Resource {
     }
 
     /// Whether `verb` is one of its verbs.
-    pub fn has_verb(&self, verb: &str) -> bool {
+    pub(crate) fn has_verb(&self, verb: &str) -> bool {
         self.verbs.iter().any(|v| v == verb)
     }
 
     /// The kind of the subresource `name`.
-    pub fn subresource(&self, name: &str) -> Option<&str> {
+    pub(crate) fn subresource(&self, name: &str) -> Option<&str> {
         self.subresources
             .iter()
             .find(|(n, _)| n == name)
@@ -167,17 +167,17 @@ impl Resource {
     }
 
     /// Field labels that a selector may have, each with the path of its field.
-    pub fn selectable(&self) -> &[(String, String)] {
+    pub(crate) fn selectable(&self) -> &[(String, String)] {
         &self.selectable
     }
 
     /// The error text for a field label that is none of [`Resource::selectable`].
-    pub fn unsupported_label(&self, label: &str) -> String {
+    pub(crate) fn unsupported_label(&self, label: &str) -> String {
         self.unsupported.replace("{label}", label)
     }
 
     /// The type of the whole object.
-    pub fn type_ref(&self) -> TypeRef<'_> {
+    pub(crate) fn type_ref(&self) -> TypeRef<'_> {
         TypeRef::new(&self.types, &self.root)
     }
 
@@ -199,12 +199,12 @@ impl Resource {
     }
 
     /// The beginning of an encoded object, up to the comma.
-    pub fn head(&self) -> &str {
+    pub(crate) fn head(&self) -> &str {
         &self.head
     }
 
     /// The path of its group and version.
-    pub fn root_path(&self) -> String {
+    pub(crate) fn root_path(&self) -> String {
         if self.group.is_empty() {
             format!("/api/{}", self.version)
         } else {
@@ -213,7 +213,7 @@ impl Resource {
     }
 
     /// The path of a collection, as a list's selfLink has it.
-    pub fn collection_path(&self, namespace: Option<&str>) -> String {
+    pub(crate) fn collection_path(&self, namespace: Option<&str>) -> String {
         match namespace {
             Some(namespace) => format!("{}/namespaces/{namespace}/{}", self.root_path(), self.plural),
             None => format!("{}/{}", self.root_path(), self.plural),
@@ -223,7 +223,7 @@ impl Resource {
     /// Writes the object's own path into its metadata.
     ///
     /// An object without its namespace, such as an exported one, gets the path that v1.2 gives it: one with the namespace left out.
-    pub fn set_self_link(&self, object: &mut Object) {
+    pub(crate) fn set_self_link(&self, object: &mut Object) {
         let (namespace, name) = (
             meta::text(object, "metadata.namespace"),
             meta::text(object, "metadata.name"),

@@ -18,7 +18,7 @@ pub(super) type InternalRule = fn(&mut Object) -> Result<(), &'static str>;
 
 /// Type of a value on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FieldType {
+pub(crate) enum FieldType {
     /// A string.
     String {
         /// Name of the Go type, `Protocol`; `None` for plain `string`. The decoder accepts null for a named one in lists and maps.
@@ -50,7 +50,7 @@ pub enum FieldType {
 
 impl FieldType {
     /// The type behind any pointers.
-    pub fn pointee(&self) -> &Self {
+    pub(crate) fn pointee(&self) -> &Self {
         match self {
             Self::Pointer(inner) => inner.pointee(),
             other => other,
@@ -60,11 +60,11 @@ impl FieldType {
 
 /// Index of a struct type in [`Types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StructId(u32);
+pub(crate) struct StructId(u32);
 
 /// An object type with known fields.
 #[derive(Debug, Default)]
-pub struct StructType {
+pub(crate) struct StructType {
     /// Name: `PodSpec`.
     pub name: Box<str>,
     /// Whether this is the type of a whole object, which has `kind` and `apiVersion` before its other fields.
@@ -79,7 +79,7 @@ pub struct StructType {
 
 /// A field of an object type.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub(crate) struct Field {
     /// Name on the wire.
     pub name: Box<str>,
     /// Type of its value.
@@ -113,7 +113,7 @@ impl StructType {
     }
 
     /// The field of that name, which is case-sensitive.
-    pub fn field(&self, name: &str) -> Option<&Field> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         self.by_name
             .binary_search_by(|&at| (*self.fields[usize::from(at)].name).cmp(name))
             .ok()
@@ -123,7 +123,7 @@ impl StructType {
 
 /// The struct types of some kinds. Cheap to clone and to extend: struct types are shared.
 #[derive(Clone, Debug, Default)]
-pub struct Types(Vec<Arc<StructType>>);
+pub(crate) struct Types(Vec<Arc<StructType>>);
 
 impl Types {
     /// The struct type that `id`, which comes from these types, refers to.
@@ -177,14 +177,14 @@ impl Types {
 
 /// A type of the wire format together with those that it refers to: what walks down by field names.
 #[derive(Clone, Copy, Debug)]
-pub struct TypeRef<'t> {
+pub(crate) struct TypeRef<'t> {
     types: &'t Types,
     of: &'t FieldType,
 }
 
 /// What a field's name leads to.
 #[derive(Clone, Copy, Debug)]
-pub struct FieldRef<'t> {
+pub(crate) struct FieldRef<'t> {
     /// Type of the field.
     pub type_ref: TypeRef<'t>,
     /// Member that identifies the items of a list, for a list whose items are merged; other lists are replaced.
@@ -200,12 +200,12 @@ impl<'t> TypeRef<'t> {
     }
 
     /// The type, without pointers around it.
-    pub fn field_type(self) -> &'t FieldType {
+    pub(crate) fn field_type(self) -> &'t FieldType {
         self.of
     }
 
     /// The object type with known fields that this is; `None` for any other type.
-    pub fn struct_type(self) -> Option<&'t StructType> {
+    pub(crate) fn struct_type(self) -> Option<&'t StructType> {
         match self.of {
             FieldType::Struct(id) => Some(self.types.get(*id)),
             _ => None,
@@ -213,12 +213,12 @@ impl<'t> TypeRef<'t> {
     }
 
     /// `of`, a type that this one is made of.
-    pub fn inner(self, of: &'t FieldType) -> Self {
+    pub(crate) fn inner(self, of: &'t FieldType) -> Self {
         Self::new(self.types, of)
     }
 
     /// The field `name` of an object type; every key of a map leads to the type of its values.
-    pub fn field(self, name: &str) -> Option<FieldRef<'t>> {
+    pub(crate) fn field(self, name: &str) -> Option<FieldRef<'t>> {
         let unmerged = |of| FieldRef {
             type_ref: self.inner(of),
             merge_key: None,
@@ -240,7 +240,7 @@ impl<'t> TypeRef<'t> {
     }
 
     /// The type of a list's items, or of a map's values.
-    pub fn element(self) -> Option<Self> {
+    pub(crate) fn element(self) -> Option<Self> {
         match self.of {
             FieldType::List(of) | FieldType::Map(of) => Some(self.inner(of)),
             _ => None,

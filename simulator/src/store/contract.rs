@@ -4,23 +4,57 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rstest::rstest;
+use tempfile::TempDir;
 
 use super::*;
+use crate::clock::Activity;
 
 /// Keeps the changes that it gets.
 #[derive(Default)]
 struct Heard(Mutex<Vec<Change>>);
 
 impl Sink for Heard {
+    fn restored(&self, past: Past) {
+        assert_eq!((past.revision, past.resources.len()), (0, 0));
+    }
+
     fn committed(&self, change: Change) {
         self.0.lock().push(change);
     }
 }
 
-type Make = fn(Arc<dyn Sink>) -> Box<dyn Store>;
+type Open = fn(Arc<dyn Sink>) -> Opened;
 
-fn memory(sink: Arc<dyn Sink>) -> Box<dyn Store> {
-    Box::new(Memory::new(sink))
+/// A store, and the directory that it is in.
+struct Opened {
+    store: Arc<dyn Store>,
+    _directory: Option<TempDir>,
+}
+
+fn memory(sink: Arc<dyn Sink>) -> Opened {
+    Opened {
+        store: Arc::new(Memory::new(sink)),
+        _directory: None,
+    }
+}
+
+fn durable(sink: Arc<dyn Sink>) -> Opened {
+    in_directory(Durability::Sync, sink)
+}
+
+fn interval(sink: Arc<dyn Sink>) -> Opened {
+    in_directory(Durability::Interval, sink)
+}
+
+fn in_directory(durability: Durability, sink: Arc<dyn Sink>) -> Opened {
+    let directory = TempDir::new().unwrap();
+    let opened = DataDirectory::open(directory.path()).unwrap();
+    Opened {
+        store: Arc::new(
+            Durable::start(opened, durability, HistoryLimits::new(100), sink, &Activity::default()).unwrap(),
+        ),
+        _directory: Some(directory),
+    }
 }
 
 fn draft(value: &str) -> Write {
@@ -34,10 +68,13 @@ fn key(namespace: &str, name: &str) -> Key {
 
 #[rstest]
 #[case::memory(memory)]
+#[case::durable(durable)]
+#[case::interval(interval)]
 #[tokio::test]
-async fn every_change_has_the_next_revision_and_goes_to_the_sink(#[case] make: Make) {
+async fn every_change_has_the_next_revision_and_goes_to_the_sink(#[case] open: Open) {
     let heard = Arc::new(Heard::default());
-    let store = make(heard.clone());
+    let opened = open(heard.clone());
+    let store = &opened.store;
     let a = key("n", "a");
     let first = store.commit(&a, Expected::Absent, draft("1")).await.unwrap();
     let second = store
@@ -61,10 +98,13 @@ async fn every_change_has_the_next_revision_and_goes_to_the_sink(#[case] make: M
 
 #[rstest]
 #[case::memory(memory)]
+#[case::durable(durable)]
+#[case::interval(interval)]
 #[tokio::test]
-async fn a_write_whose_expectation_fails_changes_nothing(#[case] make: Make) {
+async fn a_write_whose_expectation_fails_changes_nothing(#[case] open: Open) {
     let heard = Arc::new(Heard::default());
-    let store = make(heard.clone());
+    let opened = open(heard.clone());
+    let store = &opened.store;
     let a = key("n", "a");
     assert_eq!(
         store.commit(&a, Expected::At(1), draft("x")).await.unwrap_err(),
@@ -93,9 +133,12 @@ async fn a_write_whose_expectation_fails_changes_nothing(#[case] make: Make) {
 
 #[rstest]
 #[case::memory(memory)]
+#[case::durable(durable)]
+#[case::interval(interval)]
 #[tokio::test]
-async fn a_listing_is_a_snapshot_in_order(#[case] make: Make) {
-    let store = make(Arc::new(Heard::default()));
+async fn a_listing_is_a_snapshot_in_order(#[case] open: Open) {
+    let opened = open(Arc::new(Heard::default()));
+    let store = &opened.store;
     for (namespace, name) in [("b", "z"), ("a", "y"), ("b", "x"), ("ab", "w")] {
         store
             .commit(&key(namespace, name), Expected::Absent, draft(name))
@@ -131,10 +174,13 @@ async fn a_listing_is_a_snapshot_in_order(#[case] make: Make) {
 
 #[rstest]
 #[case::memory(memory)]
+#[case::durable(durable)]
+#[case::interval(interval)]
 #[tokio::test]
-async fn of_concurrent_writers_one_wins(#[case] make: Make) {
+async fn of_concurrent_writers_one_wins(#[case] open: Open) {
     let heard = Arc::new(Heard::default());
-    let store: Arc<dyn Store> = Arc::from(make(heard.clone()));
+    let opened = open(heard.clone());
+    let store = &opened.store;
     let a = key("n", "a");
     store.commit(&a, Expected::Absent, draft("0")).await.unwrap();
     let writers = (0..8).map(|_| {
@@ -160,4 +206,109 @@ async fn of_concurrent_writers_one_wins(#[case] make: Make) {
             .windows(2)
             .all(|w| w[1].revision == w[0].revision + 1 && w[1].before.as_ref().unwrap().revision() == w[0].revision)
     );
+}
+
+#[rstest]
+#[case::memory(memory)]
+#[case::durable(durable)]
+#[case::interval(interval)]
+#[tokio::test]
+async fn a_change_goes_to_the_sink_before_it_is_acknowledged_and_is_visible_then(#[case] open: Open) {
+    let heard = Arc::new(Heard::default());
+    let opened = open(heard.clone());
+    let store = &opened.store;
+    let writers = (0..8).map(|n| {
+        let (store, heard) = (store.clone(), heard.clone());
+        tokio::spawn(async move {
+            for name in 0..20 {
+                let key = key(&format!("n{n}"), &name.to_string());
+                let change = store.commit(&key, Expected::Absent, draft("1")).await.unwrap();
+                assert!(heard.0.lock().iter().any(|c| c.revision == change.revision));
+                assert_eq!(store.get(&key).await.unwrap().unwrap().revision(), change.revision);
+                let listing = store.list(&key.resource, Some(&key.namespace)).await.unwrap();
+                assert!(listing.revision >= change.revision);
+                assert_eq!(listing.records.len(), name + 1);
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+    store.close().await.unwrap();
+}
+
+#[rstest]
+#[case::memory(memory)]
+#[case::durable(durable)]
+#[case::interval(interval)]
+#[tokio::test]
+async fn a_fork_has_the_same_objects_and_goes_its_own_way(#[case] open: Open) {
+    let opened = open(Arc::new(Heard::default()));
+    let store = &opened.store;
+    let (a, b) = (key("n", "a"), key("n", "b"));
+    let first = store.commit(&a, Expected::Absent, draft("1")).await.unwrap();
+    let heard = Arc::new(Heard::default());
+    let fork = store.fork(&mut || heard.clone());
+    let (there, here) = (
+        fork.get(&a).await.unwrap().unwrap(),
+        store.get(&a).await.unwrap().unwrap(),
+    );
+    assert!(Arc::ptr_eq(&there, &here));
+    let forked = fork
+        .commit(&a, Expected::At(first.revision), Write::Remove)
+        .await
+        .unwrap();
+    let original = store.commit(&b, Expected::Absent, draft("2")).await.unwrap();
+    assert_eq!(
+        (forked.revision, original.revision),
+        (first.revision + 1, first.revision + 1)
+    );
+    assert!(store.get(&a).await.unwrap().is_some());
+    assert!(fork.get(&b).await.unwrap().is_none());
+    assert_eq!(heard.0.lock().len(), 1);
+}
+
+#[rstest]
+#[case::memory(memory)]
+#[case::durable(durable)]
+#[case::interval(interval)]
+#[tokio::test]
+async fn a_lookup_finds_what_has_the_name_or_the_value_now(#[case] open: Open) {
+    let opened = open(Arc::new(Heard::default()));
+    let store = &opened.store;
+    let pods = GroupResource::core("pods");
+    let on = |node: &str| {
+        let fields: Pairs = [("spec.nodeName".into(), node.into())].into();
+        let json = r#"{"metadata":{"resourceVersion":"0"}}"#;
+        Write::Put(Draft::new(json, "".into(), Pairs::default(), fields).unwrap())
+    };
+    let mut revisions = Vec::new();
+    for (namespace, name, node) in [("b", "x", "one"), ("a", "y", "one"), ("a", "x", "two"), ("a", "z", "")] {
+        let key = Key::new(&pods, namespace, name);
+        revisions.push(store.commit(&key, Expected::Absent, on(node)).await.unwrap().revision);
+    }
+    let found = async |lookup| {
+        let listing = store.find(&pods, lookup).await.unwrap();
+        let names = listing
+            .records
+            .iter()
+            .map(|r| format!("{}/{}", r.key().namespace, r.key().name));
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(found(Lookup::Field("spec.nodeName", "one")).await, "a/y b/x");
+    assert_eq!(found(Lookup::Field("spec.nodeName", "")).await, "a/z");
+    assert_eq!(found(Lookup::Name("a", "x")).await, "a/x");
+    assert_eq!(found(Lookup::Name("b", "y")).await, "");
+    let moved = Key::new(&pods, "b", "x");
+    store
+        .commit(&moved, Expected::At(revisions[0]), on("two"))
+        .await
+        .unwrap();
+    let removed = Key::new(&pods, "a", "x");
+    store
+        .commit(&removed, Expected::At(revisions[2]), Write::Remove)
+        .await
+        .unwrap();
+    assert_eq!(found(Lookup::Field("spec.nodeName", "one")).await, "a/y");
+    assert_eq!(found(Lookup::Field("spec.nodeName", "two")).await, "b/x");
 }

@@ -4,24 +4,32 @@
 //! revision; the [`Sink`] gets every change once, in order of revision.
 //! Limits: an object is opaque to the store, except for its labels and selectable fields, which are extracted when it is written.
 
+mod durable;
+mod limits;
 mod memory;
+mod past;
 mod record;
+mod tables;
 
 #[cfg(test)]
 mod contract;
 
 use std::{fmt, sync::Arc};
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, ready};
 
 use crate::api::GroupResource;
 
-pub use memory::Memory;
-pub use record::{Draft, Pairs, Record};
+pub(crate) use durable::Durable;
+pub use durable::{DataDirectory, DataDirectoryError, DataDirectorySummary, Durability};
+pub(crate) use limits::HistoryLimits;
+pub(crate) use memory::Memory;
+pub(crate) use past::{Past, ResourcePast};
+pub(crate) use record::{Draft, Pairs, Record};
 
 /// Key of a stored object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub(crate) struct Key {
     /// Group and plural of its kind's storage version; all versions of a kind share it.
     pub resource: GroupResource,
     /// The namespace; empty for cluster-wide kinds.
@@ -32,7 +40,7 @@ pub struct Key {
 
 impl Key {
     /// The key of `name` in `namespace`.
-    pub fn new(resource: &GroupResource, namespace: &str, name: &str) -> Self {
+    pub(crate) fn new(resource: &GroupResource, namespace: &str, name: &str) -> Self {
         Self {
             resource: resource.clone(),
             namespace: namespace.into(),
@@ -47,9 +55,21 @@ impl fmt::Display for Key {
     }
 }
 
+/// Selectable fields by which objects are found without visiting the others.
+pub(crate) const INDEXED_FIELDS: [&str; 1] = ["spec.nodeName"];
+
+/// Objects that are found without visiting the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup<'a> {
+    /// The object of this name in this namespace, which is empty for cluster-wide kinds.
+    Name(&'a str, &'a str),
+    /// The objects of any namespace with this value of an indexed field.
+    Field(&'a str, &'a str),
+}
+
 /// Precondition of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub(crate) enum Expected {
     /// Nothing is stored under the key.
     Absent,
     /// The stored object has this revision.
@@ -58,7 +78,7 @@ pub enum Expected {
 
 /// A write.
 #[derive(Clone, Debug)]
-pub enum Write {
+pub(crate) enum Write {
     /// Stores this object.
     Put(Draft),
     /// Removes the object.
@@ -67,7 +87,7 @@ pub enum Write {
 
 /// One committed change.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub(crate) struct Change {
     /// Its revision.
     pub revision: u64,
     /// The object before; `None` if it was created.
@@ -78,7 +98,7 @@ pub struct Change {
 
 /// The objects of a resource, or of one namespace of it, as they were at one revision.
 #[derive(Clone, Debug)]
-pub struct Listing {
+pub(crate) struct Listing {
     /// The store's revision.
     pub revision: u64,
     /// In order of namespace and name.
@@ -87,7 +107,7 @@ pub struct Listing {
 
 /// Why a read or a write failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StoreError {
+pub(crate) enum StoreError {
     /// Something is stored under the key already.
     #[error("{0} exists")]
     Exists(Key),
@@ -112,13 +132,16 @@ pub enum StoreError {
 /// Receiver of every change, in order of revision.
 ///
 /// A change is passed to it before any reader can see a later one. The store is locked during the call, which must be short and must not call the store.
-pub trait Sink: Send + Sync {
+pub(crate) trait Sink: Send + Sync {
+    /// The store was opened with this state. Called at most once, before any change.
+    fn restored(&self, past: Past);
+
     /// The change was committed.
     fn committed(&self, change: Change);
 }
 
 /// A store. Every implementation passes the same contract tests.
-pub trait Store: Send + Sync {
+pub(crate) trait Store: Send + Sync {
     /// The object under `key`.
     fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>>;
 
@@ -129,6 +152,13 @@ pub trait Store: Send + Sync {
         namespace: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Listing, StoreError>>;
 
+    /// The objects of `resource` that a lookup is for.
+    fn find<'a>(
+        &'a self,
+        resource: &'a GroupResource,
+        lookup: Lookup<'a>,
+    ) -> BoxFuture<'a, Result<Listing, StoreError>>;
+
     /// Commits the write if `expected` holds; returns the change.
     fn commit<'a>(
         &'a self,
@@ -136,4 +166,17 @@ pub trait Store: Send + Sync {
         expected: Expected,
         write: Write,
     ) -> BoxFuture<'a, Result<Change, StoreError>>;
+
+    /// A copy in memory that is independent from now on. `sink` is called while no change is committed; it makes the copy's sink.
+    fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Memory;
+
+    /// Whether a commit may wait for something other than this process.
+    fn commits_wait(&self) -> bool {
+        false
+    }
+
+    /// Keeps what was acknowledged as safely as the store keeps anything, then ends: later writes fail.
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(Ok(())))
+    }
 }

@@ -15,14 +15,14 @@ use crate::{
 };
 
 /// Sorted name-value pairs: labels, or selectable fields.
-pub type Pairs = Box<[(Box<str>, Box<str>)]>;
+pub(crate) type Pairs = Box<[(Box<str>, Box<str>)]>;
 
 /// The resource version in the metadata of a [`Draft`], which is replaced by the revision.
 const UNVERSIONED: &[u8] = br#""resourceVersion":"0""#;
 
 /// An object to be stored: encoded, without its revision.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub(crate) struct Draft {
     head: Bytes,
     tail: Bytes,
     given_link: Box<str>,
@@ -37,7 +37,7 @@ impl Draft {
     ///
     /// `given_link` is the selfLink in the request, which v1.2 stores (though it shows the right one): another one is a change.
     /// The first match is the field: a string cannot contain unescaped quotation marks, and the metadata come first.
-    pub fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
+    pub(crate) fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
         let encoded: Bytes = encoded.into();
         let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
         Some(Self {
@@ -52,7 +52,7 @@ impl Draft {
     }
 
     /// The same, with what else v1.2 stores differently from how it shows it; another text is a change.
-    pub fn with_hidden(self, hidden: &str) -> Self {
+    pub(crate) fn with_hidden(self, hidden: &str) -> Self {
         Self {
             hidden: hidden.into(),
             ..self
@@ -60,7 +60,7 @@ impl Draft {
     }
 
     /// The same, for a watch that begins with the present objects to show as MODIFIED.
-    pub fn present_as_modified(self) -> Self {
+    pub(crate) fn present_as_modified(self) -> Self {
         Self {
             present_as_modified: true,
             ..self
@@ -93,38 +93,38 @@ impl Draft {
 
 /// A stored object at one revision.
 #[derive(Debug)]
-pub struct Record {
-    key: Key,
-    revision: u64,
-    bytes: Bytes,
-    version: Range<usize>,
-    given_link: Box<str>,
-    hidden: Box<str>,
-    present_as_modified: bool,
-    labels: Pairs,
-    fields: Pairs,
-    converted: ByVersion<Bytes>,
-    object: Mutex<Weak<Object>>,
+pub(crate) struct Record {
+    pub(super) key: Key,
+    pub(super) revision: u64,
+    pub(super) bytes: Bytes,
+    pub(super) version: Range<usize>,
+    pub(super) given_link: Box<str>,
+    pub(super) hidden: Box<str>,
+    pub(super) present_as_modified: bool,
+    pub(super) labels: Pairs,
+    pub(super) fields: Pairs,
+    pub(super) converted: ByVersion<Bytes>,
+    pub(super) object: Mutex<Weak<Object>>,
 }
 
 impl Record {
     /// Its key.
-    pub fn key(&self) -> &Key {
+    pub(crate) fn key(&self) -> &Key {
         &self.key
     }
 
     /// The revision at which it was written; its resourceVersion.
-    pub fn revision(&self) -> u64 {
+    pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
     /// The object as compact JSON in the version that its kind is stored in.
-    pub fn bytes(&self) -> &Bytes {
+    pub(crate) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
     /// The object as a tree: parsed when first used, then shared while it is in use.
-    pub fn object(&self) -> Arc<Object> {
+    pub(crate) fn object(&self) -> Arc<Object> {
         let mut kept = self.object.lock();
         if let Some(object) = kept.upgrade() {
             return object;
@@ -135,27 +135,27 @@ impl Record {
     }
 
     /// The selfLink in the request that wrote it; empty for none.
-    pub fn given_link(&self) -> &str {
+    pub(crate) fn given_link(&self) -> &str {
         &self.given_link
     }
 
     /// Whether a watch that begins with the present objects shows this one as MODIFIED.
-    pub fn is_present_as_modified(&self) -> bool {
+    pub(crate) fn is_present_as_modified(&self) -> bool {
         self.present_as_modified
     }
 
     /// Its labels.
-    pub fn labels(&self) -> &Pairs {
+    pub(crate) fn labels(&self) -> &Pairs {
         &self.labels
     }
 
     /// Its selectable fields.
-    pub fn fields(&self) -> &Pairs {
+    pub(crate) fn fields(&self) -> &Pairs {
         &self.fields
     }
 
     /// The object as compact JSON in `version`, one of the versions of its kind: converted when first used, then shared.
-    pub fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
+    pub(crate) fn bytes_in(&self, version: &Arc<Resource>) -> &Bytes {
         if version.is_storage_version() {
             return &self.bytes;
         }
@@ -164,7 +164,7 @@ impl Record {
     }
 
     /// Whether `draft` is the same object.
-    pub fn is_same_as(&self, draft: &Draft) -> bool {
+    pub(crate) fn is_same_as(&self, draft: &Draft) -> bool {
         self.given_link == draft.given_link
             && self.hidden == draft.hidden
             && self.bytes[..self.version.start] == draft.head
@@ -172,7 +172,7 @@ impl Record {
     }
 
     /// The same object with another revision, as the event of its removal has it.
-    pub fn with_revision(&self, revision: u64) -> Self {
+    pub(crate) fn with_revision(&self, revision: u64) -> Self {
         let draft = Draft {
             head: self.bytes.slice(..self.version.start),
             tail: self.bytes.slice(self.version.end..),

@@ -62,7 +62,7 @@ pub(crate) struct Allocation {
     freed: Vec<u16>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Taken {
     addresses: HashSet<Ipv4Addr>,
     ports: HashSet<u16>,
@@ -83,6 +83,16 @@ impl Allocator {
             profile,
             rng,
             taken: Mutex::default(),
+        }
+    }
+
+    /// An allocator in which the same is taken.
+    pub(super) fn fork(&self, rng: Arc<Rng>) -> Self {
+        Self {
+            range: self.range,
+            profile: self.profile,
+            rng,
+            taken: Mutex::new(self.taken.lock().clone()),
         }
     }
 
@@ -195,6 +205,15 @@ impl Allocator {
         taken.ports.retain(|p| !allocation.ports.contains(p));
     }
 
+    /// Takes what a stored service holds, as v1.2 does at its start.
+    pub(crate) fn restore(&self, service: &Object) {
+        let mut taken = self.taken.lock();
+        taken
+            .addresses
+            .extend(meta::text(service, "spec.clusterIP").parse::<Ipv4Addr>());
+        taken.ports.extend(node_ports(service));
+    }
+
     /// Frees what a removed service held.
     pub(crate) fn free(&self, service: &Object) {
         let mut taken = self.taken.lock();
@@ -293,6 +312,18 @@ mod tests {
                 .message
                 .ends_with("provided port is already allocated")
         );
+    }
+
+    #[test]
+    fn what_a_stored_service_holds_is_taken() {
+        let services = rig();
+        let held = json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]});
+        services.restore(&service(held.clone()));
+        let why = services.allocate(&mut service(held), None).unwrap_err().message;
+        assert!(why.ends_with("provided IP is already allocated"), "{why}");
+        let other = json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]});
+        let why = services.allocate(&mut service(other), None).unwrap_err().message;
+        assert!(why.ends_with("provided port is already allocated"), "{why}");
     }
 
     #[rstest]

@@ -6,7 +6,7 @@ use crate::api::Object;
 
 /// A component of the control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Component {
+pub(crate) struct Component {
     /// Name, such as `scheduler`.
     pub name: String,
     /// Its health message, or the error of the health check.
@@ -15,7 +15,7 @@ pub struct Component {
 
 impl Component {
     /// A component that reports `ok`.
-    pub fn healthy(name: &str) -> Self {
+    pub(crate) fn healthy(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             health: Ok("ok".to_owned()),
@@ -23,7 +23,7 @@ impl Component {
     }
 
     /// A component whose health port refuses connections.
-    pub fn refused(name: &str, port: u16) -> Self {
+    pub(crate) fn refused(name: &str, port: u16) -> Self {
         let why =
             format!("Get \"http://127.0.0.1:{port}/healthz\": dial tcp 127.0.0.1:{port}: connect: connection refused");
         Self {

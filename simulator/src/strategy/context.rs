@@ -14,3 +14,15 @@ pub(crate) struct Context {
     /// Components of the control plane.
     pub(crate) components: Vec<Component>,
 }
+
+impl Context {
+    /// The context of a copy of the cluster made at `revision`.
+    pub(crate) fn fork(&self, revision: u64) -> Self {
+        let rng = Arc::new(self.rng.fork(revision));
+        Self {
+            allocator: self.allocator.fork(rng.clone()),
+            rng,
+            components: self.components.clone(),
+        }
+    }
+}

@@ -74,6 +74,14 @@ pub(crate) trait Strategy: Send + Sync {
     /// Frees what was allocated to a removed object.
     fn free(&self, _context: &Context, _object: &Object) {}
 
+    /// Whether objects have allocations.
+    fn allocates(&self) -> bool {
+        false
+    }
+
+    /// Takes what was allocated to an object that was stored before the start.
+    fn restore(&self, _context: &Context, _object: &Object) {}
+
     /// Decides how an object is deleted, and marks it if it is not removed at once.
     ///
     /// `grace` is the requested grace period in seconds; it becomes the one that applies.

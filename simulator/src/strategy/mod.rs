@@ -52,7 +52,7 @@ pub(crate) mod validation;
 mod tests;
 
 pub use allocation::Cidr;
-pub use component::Component;
+pub(crate) use component::Component;
 
 pub(crate) use action::Action;
 pub(crate) use allocation::Allocation;

@@ -86,6 +86,14 @@ impl Strategy for ServiceStrategy {
         context.allocator.free(service);
     }
 
+    fn allocates(&self) -> bool {
+        true
+    }
+
+    fn restore(&self, context: &Context, service: &Object) {
+        context.allocator.restore(service);
+    }
+
     fn ignores_delete_options(&self) -> bool {
         true
     }

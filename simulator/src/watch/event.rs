@@ -11,7 +11,7 @@ use crate::{
 
 /// Type of a watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventType {
+pub(crate) enum EventType {
     /// The object was created, or now passes the filter.
     Added,
     /// The object was changed.
@@ -22,7 +22,7 @@ pub enum EventType {
 
 impl EventType {
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
             Self::Modified => "MODIFIED",
@@ -31,12 +31,15 @@ impl EventType {
     }
 }
 
+/// Bytes of an event besides those of its object: keys, labels, fields.
+const OVERHEAD: usize = 512;
+
 /// The encoded frames of an event, one for each type.
 type Frames = [OnceLock<Bytes>; 3];
 
 /// One change, with the frames that were made of it.
 #[derive(Debug)]
-pub struct Event {
+pub(crate) struct Event {
     revision: u64,
     before: Option<Arc<Record>>,
     last: Arc<Record>,
@@ -47,7 +50,7 @@ pub struct Event {
 
 impl Event {
     /// The event of a committed change; `None` for a change that has neither a before nor an after.
-    pub fn new(change: Change) -> Option<Self> {
+    pub(crate) fn new(change: Change) -> Option<Self> {
         let Change {
             revision,
             before,
@@ -69,23 +72,33 @@ impl Event {
         })
     }
 
+    /// The object before and after the change.
+    pub(super) fn states(&self) -> impl Iterator<Item = &Record> {
+        self.before.as_deref().into_iter().chain([&*self.last])
+    }
+
+    /// Bytes that it holds, without the frames that are made of it.
+    pub(crate) fn size(&self) -> usize {
+        self.last.bytes().len() + OVERHEAD
+    }
+
     /// The revision of the change.
-    pub fn revision(&self) -> u64 {
+    pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
     /// The object after the change; of a removal the last state, with_revision at the removal's revision.
-    pub fn last(&self) -> &Arc<Record> {
+    pub(crate) fn last(&self) -> &Arc<Record> {
         &self.last
     }
 
     /// Whether the object was removed.
-    pub fn removed(&self) -> bool {
+    pub(crate) fn removed(&self) -> bool {
         self.removed
     }
 
     /// The type of the change for a watcher of the objects that pass `matches`; `None` if it concerns none of them.
-    pub fn type_for(&self, matches: impl Fn(&Record) -> bool) -> Option<EventType> {
+    pub(crate) fn type_for(&self, matches: impl Fn(&Record) -> bool) -> Option<EventType> {
         let before = self.before.as_deref().is_some_and(&matches);
         let after = !self.removed && matches(&self.last);
         match (before, after) {
@@ -97,7 +110,7 @@ impl Event {
     }
 
     /// The watch frame of this event in `version`, one of the versions of its kind: one line of JSON, encoded once for each type and version.
-    pub fn frame(&self, kind: EventType, version: &Arc<Resource>) -> Bytes {
+    pub(crate) fn frame(&self, kind: EventType, version: &Arc<Resource>) -> Bytes {
         let frames = if version.is_storage_version() {
             &self.frames
         } else {

@@ -10,7 +10,10 @@ use crate::store::{Key, Record};
 
 /// The last changes of a kind, and the state that a watch from the beginning starts from.
 ///
+/// Bounded in number and in bytes; the last change is always kept.
+///
 /// Invariant: `base` and then the events from `start` on add up to the kind's present objects.
+#[derive(Clone)]
 pub(super) struct History {
     base: BTreeMap<Key, Arc<Record>>,
     events: VecDeque<Arc<Event>>,
@@ -22,13 +25,20 @@ pub(super) struct History {
     since: u64,
     /// Whether no more changes come.
     closed: bool,
+    /// Bytes of the kept events.
+    bytes: usize,
+    /// Most bytes of kept events.
+    budget: usize,
+    /// The revision of the last event that was dropped; 0 for none.
+    dropped: u64,
     /// How many are kept: whoever starts as far back as that may fall behind as far as anyone.
     keep: usize,
 }
 
 impl History {
-    /// A history after revision `since` that lets watches start `depth` changes back and watchers fall `lag` changes behind.
-    pub(super) fn new(since: u64, depth: usize, lag: usize) -> Self {
+    /// A history after revision `since` that lets watches start `depth` changes back and watchers fall `lag` changes behind, as far as
+    /// `budget` bytes have room for them.
+    pub(super) fn new(since: u64, depth: usize, lag: usize, budget: usize) -> Self {
         Self {
             base: BTreeMap::new(),
             events: VecDeque::new(),
@@ -36,23 +46,62 @@ impl History {
             depth,
             since,
             closed: false,
+            bytes: 0,
+            budget,
+            dropped: 0,
             keep: depth.saturating_add(lag),
         }
     }
 
-    pub(super) fn push(&mut self, event: Event) {
-        self.events.push_back(Arc::new(event));
-        if let Some(passed) = self.passed().and_then(|at| self.events.get(at)) {
-            let record = passed.last();
-            if passed.removed() {
-                self.base.remove(record.key());
-            } else {
-                self.base.insert(record.key().clone(), record.clone());
-            }
+    /// Sets the objects that were there before the first change.
+    pub(super) fn set_base(&mut self, records: Vec<Arc<Record>>) {
+        self.base = records
+            .into_iter()
+            .map(|record| (record.key().clone(), record))
+            .collect();
+    }
+
+    pub(super) fn push(&mut self, event: Arc<Event>) {
+        self.bytes += event.size();
+        self.events.push_back(event);
+        if let Some(passed) = self.passed().and_then(|at| self.events.get(at)).cloned() {
+            self.add_to_base(&passed);
         }
         if self.events.len() > self.keep {
-            self.events.pop_front();
-            self.first += 1;
+            self.drop_first();
+        }
+        self.trim(self.budget);
+    }
+
+    /// Drops the oldest events until at most `budget` bytes are kept.
+    pub(super) fn trim(&mut self, budget: usize) {
+        while self.bytes > budget && self.events.len() > 1 {
+            self.drop_first();
+        }
+    }
+
+    /// Bytes of the kept events.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn drop_first(&mut self) {
+        let was_visible = self.events.len() <= self.depth;
+        let Some(event) = self.events.pop_front() else { return };
+        self.bytes = self.bytes.saturating_sub(event.size());
+        self.first += 1;
+        self.dropped = event.revision();
+        if was_visible {
+            self.add_to_base(&event);
+        }
+    }
+
+    fn add_to_base(&mut self, event: &Event) {
+        let record = event.last();
+        if event.removed() {
+            self.base.remove(record.key());
+        } else {
+            self.base.insert(record.key().clone(), record.clone());
         }
     }
 
@@ -106,7 +155,8 @@ impl History {
 
     /// The same where a start is only too old when changes after it were dropped.
     pub(super) fn position_after(&self, revision: u64) -> Result<u64, TooOld> {
-        match self.passed().and_then(|at| self.events.get(at)).map(|e| e.revision()) {
+        let passed = self.passed().and_then(|at| self.events.get(at)).map(|e| e.revision());
+        match passed.or(Some(self.dropped)) {
             Some(last) if revision < last => Err(TooOld {
                 asked: revision,
                 oldest: last + 1,
@@ -128,11 +178,23 @@ impl History {
         self.first + self.events.partition_point(|e| e.revision() < revision) as u64
     }
 
-    /// The objects as they were before the first event that a watch may start from, oldest first.
+    /// The objects as they are after the last event.
+    pub(super) fn present(&self) -> Vec<Arc<Record>> {
+        let mut objects = self.base.clone();
+        for event in self.events.iter().skip(self.events.len().saturating_sub(self.depth)) {
+            let record = event.last();
+            if event.removed() {
+                objects.remove(record.key());
+            } else {
+                objects.insert(record.key().clone(), record.clone());
+            }
+        }
+        objects.into_values().collect()
+    }
+
+    /// The objects as they were before the first event that a watch may start from.
     pub(super) fn base(&self) -> Vec<Arc<Record>> {
-        let mut records: Vec<_> = self.base.values().cloned().collect();
-        records.sort_by_key(|r| r.revision());
-        records
+        self.base.values().cloned().collect()
     }
 }
 
@@ -144,18 +206,24 @@ mod tests {
 
     use super::*;
     use crate::api::GroupResource;
-    use crate::store::{Change, Draft, Expected, Memory, Pairs, Sink, Store, Write};
+    use crate::store::{Change, Draft, Expected, Memory, Pairs, Past, Sink, Store, Write};
 
     #[derive(Default)]
     struct Feed(Mutex<Vec<Change>>);
 
     impl Sink for Feed {
+        fn restored(&self, _past: Past) {}
+
         fn committed(&self, change: Change) {
             self.0.lock().push(change);
         }
     }
 
     async fn pushed(names: &[&str], depth: usize, lag: usize) -> History {
+        pushed_within(names, depth, lag, usize::MAX).await
+    }
+
+    async fn pushed_within(names: &[&str], depth: usize, lag: usize, budget: usize) -> History {
         let feed = Arc::new(Feed::default());
         let store = Memory::new(feed.clone());
         for name in names {
@@ -174,9 +242,9 @@ mod tests {
                 .map_or(Expected::Absent, |r| Expected::At(r.revision()));
             store.commit(&key, at, Write::Put(draft)).await.unwrap();
         }
-        let mut history = History::new(0, depth, lag);
+        let mut history = History::new(0, depth, lag, budget);
         for change in feed.0.lock().drain(..) {
-            history.push(Event::new(change).unwrap());
+            history.push(Arc::new(Event::new(change).unwrap()));
         }
         history
     }
@@ -189,9 +257,27 @@ mod tests {
             .iter()
             .map(|r| (r.key().name.to_string(), r.revision()))
             .collect();
-        assert_eq!(base, [("b".to_owned(), 2), ("a".to_owned(), 3)]);
+        assert_eq!(base, [("a".to_owned(), 3), ("b".to_owned(), 2)]);
         assert_eq!((history.start(), history.end()), (3, 5));
+        let present: Vec<_> = history.present().iter().map(|r| r.revision()).collect();
+        assert_eq!(present, [3, 2, 4, 5]);
         assert_eq!(history.read(3, 10).unwrap().count(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_byte_budget_drops_the_oldest_changes() {
+        let one = pushed(&["a"], 9, 9).await.bytes();
+        let history = pushed_within(&["a", "b", "a", "c", "d"], 9, 9, 2 * one).await;
+        assert_eq!(history.bytes(), 2 * one);
+        assert_eq!((history.start(), history.end()), (3, 5));
+        let base: Vec<_> = history.base().iter().map(|r| r.revision()).collect();
+        assert_eq!(base, [3, 2]);
+        assert_eq!(history.position_after(2), Err(TooOld { asked: 2, oldest: 4 }));
+        assert_eq!(history.position_after(3), Ok(3));
+        assert_eq!(history.position_at(3), Err(TooOld { asked: 3, oldest: 4 }));
+        assert!(history.read(2, 9).is_none());
+        let tiny = pushed_within(&["a", "b"], 9, 9, 1).await;
+        assert_eq!(tiny.read(1, 9).unwrap().count(), 1);
     }
 
     #[tokio::test]

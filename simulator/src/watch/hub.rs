@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -13,11 +13,17 @@ use parking_lot::{Mutex, RwLock};
 use tokio::{sync::Notify, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::{Event, LAG, TooOld, WatchFilter, Watcher, history::History, watcher::backlog_limit};
+use super::{
+    Event, LAG, TooOld, WatchFilter, Watcher,
+    history::History,
+    interest::Groups,
+    lag::{self, Lag},
+    watcher::backlog_limit,
+};
 use crate::{
     api::GroupResource,
     clock::Activity,
-    store::{Change, Record, Sink},
+    store::{Change, HistoryLimits, Listing, Past, Record, ResourcePast, Sink},
 };
 
 /// Pause after a round of wake-ups, for each watcher: about the time that one takes to write its frames.
@@ -29,7 +35,7 @@ const LONGEST: Duration = Duration::from_millis(50);
 
 /// Where a watch starts.
 #[derive(Clone, Debug)]
-pub enum Start {
+pub(crate) enum Start {
     /// At the beginning of history: first what is older than that, as it was then, as added.
     Beginning,
     /// With these objects as added, then what comes after this revision.
@@ -47,8 +53,11 @@ pub enum Start {
 
 /// One kind's history and watchers.
 pub(super) struct Channel {
-    pub(super) history: RwLock<History>,
-    pub(super) notify: Arc<Notify>,
+    /// Shared with the channels of forks until one of them changes it.
+    pub(super) history: RwLock<Arc<History>>,
+    groups: Groups,
+    /// The position up to which watchers have been woken, and that at which all of them were.
+    woken: Mutex<(u64, u64)>,
     changed: AtomicBool,
     latest: AtomicU64,
     limits: Mutex<Vec<Weak<WatcherLimit>>>,
@@ -62,76 +71,134 @@ pub(super) struct WatcherLimit {
 }
 
 impl Channel {
-    /// Wakes the watchers and closes those that are too far behind; returns how many there are.
+    /// A channel with the same history and no watchers.
+    fn fork(&self) -> Self {
+        Self {
+            history: RwLock::new(self.history.read().clone()),
+            groups: Groups::default(),
+            woken: Mutex::default(),
+            changed: AtomicBool::new(false),
+            latest: AtomicU64::new(self.latest.load(Ordering::Acquire)),
+            limits: Mutex::default(),
+        }
+    }
+
+    /// Wakes the watchers that the changes since the last time concern, and closes those that are too far behind; returns how many were woken.
+    ///
+    /// Once in a while all are woken, so that nobody falls behind by changes that do not concern him.
     fn wake(&self) -> usize {
-        self.notify.notify_waiters();
-        let end = self.history.read().end();
+        let mut woken = self.woken.lock();
+        let (seen, all) = *woken;
+        let history = self.history.read();
+        let end = history.end();
+        let events: Option<Vec<_>> = history.read(seen, LAG).map(Iterator::collect);
+        drop(history);
+        let count = match events {
+            Some(events) if end < all + (LAG / 4) as u64 => {
+                *woken = (end, all);
+                self.groups.wake(&events)
+            }
+            _ => {
+                *woken = (end, end);
+                self.groups.wake_all()
+            }
+        };
         let limits = self.limits.lock();
         limits
             .iter()
             .filter_map(Weak::upgrade)
             .filter(|l| l.end.load(Ordering::Acquire) < end)
             .for_each(|l| l.close.cancel());
-        limits.len()
-    }
-}
-
-/// How many changes of each kind are kept.
-#[derive(Clone, Debug)]
-pub(crate) struct HistoryLimits {
-    default: usize,
-    by_resource: HashMap<GroupResource, usize>,
-}
-
-impl HistoryLimits {
-    /// The same limit for all kinds.
-    pub(crate) fn new(default: usize) -> Self {
-        Self {
-            default,
-            by_resource: HashMap::new(),
-        }
-    }
-
-    /// Sets the limit of one kind.
-    pub(crate) fn set(&mut self, resource: &GroupResource, limit: usize) {
-        self.by_resource.insert(resource.clone(), limit);
-    }
-
-    fn of(&self, resource: &GroupResource) -> usize {
-        self.by_resource.get(resource).copied().unwrap_or(self.default)
+        count
     }
 }
 
 /// The channels of all kinds.
 ///
 /// A commit only appends to a history; a task of the hub wakes the watchers and ends those that are too far behind.
-pub struct Hub {
+pub(crate) struct Hub {
     limits: HistoryLimits,
     channels: RwLock<HashMap<GroupResource, Arc<Channel>>>,
     latest: AtomicU64,
+    /// Bytes of the changes of all kinds.
+    bytes: AtomicUsize,
+    /// The revision that no watch can start before.
+    floor: AtomicU64,
+    lag: Option<Arc<Lag>>,
     notify: Arc<Notify>,
     activity: Activity,
 }
 
 impl Hub {
-    /// A hub that keeps as many changes as `limits` has. It counts in `activity` while watchers are to be woken.
+    /// A hub that keeps as many changes as `limits` has, and gets them `lag` after they are committed. It counts in `activity` while watchers are to be woken.
     ///
     /// Needs a running tokio runtime.
-    pub(crate) fn start(limits: HistoryLimits, activity: &Activity) -> Arc<Self> {
+    pub(crate) fn start(limits: HistoryLimits, lag: Duration, activity: &Activity) -> Arc<Self> {
         let notify = Arc::new(Notify::new());
         let hub = Arc::new(Self {
             limits,
             channels: RwLock::default(),
             latest: AtomicU64::new(0),
+            bytes: AtomicUsize::new(0),
+            floor: AtomicU64::new(0),
+            lag: (!lag.is_zero()).then(|| Lag::new(lag, 0)),
             notify: notify.clone(),
             activity: activity.clone(),
         });
         tokio::spawn(activity.track(wake(Arc::downgrade(&hub), notify)));
+        if let Some(lag) = &hub.lag {
+            let cached = Arc::downgrade(&hub);
+            let cache = move |event| cached.upgrade().map(|hub| hub.cache(event)).is_some();
+            tokio::spawn(activity.track(lag::run(lag.clone(), cache)));
+        }
         hub
     }
 
+    /// Adds a change to its history.
+    fn cache(&self, event: Arc<Event>) {
+        let channel = self.channel(&event.last().key().resource);
+        self.change(&channel, |history| history.push(event));
+        self.trim();
+        channel.changed.store(true, Ordering::Release);
+        self.notify.notify_one();
+    }
+
+    /// Whether the histories lag behind the store.
+    pub(crate) fn lags(&self) -> bool {
+        self.lag.is_some()
+    }
+
+    /// The objects of a kind as the history has them, not older than `revision`.
+    pub(crate) async fn cached(&self, resource: &GroupResource, revision: u64) -> Listing {
+        let revision = match &self.lag {
+            Some(lag) => lag.reach(revision).await,
+            None => self.latest(),
+        };
+        let records = self.channel(resource).history.read().present();
+        Listing { revision, records }
+    }
+
+    /// A hub with the same history and no watchers. No change may be committed meanwhile.
+    pub(crate) fn fork(&self, activity: &Activity) -> Arc<Self> {
+        let lag = self.lag.as_ref().map_or(Duration::ZERO, |lag| lag.by());
+        let fork = Self::start(self.limits.clone(), lag, activity);
+        fork.latest.store(self.latest(), Ordering::Release);
+        fork.floor.store(self.floor.load(Ordering::Acquire), Ordering::Release);
+        fork.bytes.store(self.bytes.load(Ordering::Acquire), Ordering::Release);
+        let channels = self.channels.read();
+        let copies = channels
+            .iter()
+            .map(|(resource, channel)| (resource.clone(), Arc::new(channel.fork())));
+        fork.channels.write().extend(copies);
+        if let (Some(lag), Some(own)) = (&self.lag, &fork.lag) {
+            lag.waiting().into_iter().for_each(|event| fork.cache(event));
+            own.set_reached(self.latest());
+        }
+        fork
+    }
+
     /// Watches `resource` from `start` on. `close` is cancelled if the watcher falls too far behind, so that a peer that never reads is closed.
-    pub fn watch(
+    pub(crate) fn watch(
         &self,
         resource: &GroupResource,
         start: Start,
@@ -139,8 +206,11 @@ impl Hub {
         close: CancellationToken,
     ) -> Result<Watcher, TooOld> {
         let channel = self.channel(resource);
+        let sorts = matches!(start, Start::Beginning);
+        // It joins before it reads, so that it is woken for what comes after.
+        let notify = channel.groups.join(filter.interest.clone());
         let history = channel.history.read();
-        let (first, position) = match start {
+        let (mut first, position) = match start {
             Start::Beginning => (history.base(), history.start()),
             Start::Present { records, revision } => (records, history.position_after(revision)?),
             Start::At(revision) => (Vec::new(), history.position_at(revision)?),
@@ -151,15 +221,18 @@ impl Hub {
             close,
         });
         drop(history);
+        if sorts {
+            first.sort_by_key(|record| record.revision());
+        }
         let mut limits = channel.limits.lock();
         limits.retain(|l| l.strong_count() > 0);
         limits.push(Arc::downgrade(&limit));
         drop(limits);
-        Ok(Watcher::new(channel, limit, position, first, filter))
+        Ok(Watcher::new(channel, notify, limit, position, first, filter))
     }
 
     /// The revision of the latest change; 0 before the first.
-    pub fn latest(&self) -> u64 {
+    pub(crate) fn latest(&self) -> u64 {
         self.latest.load(Ordering::Acquire)
     }
 
@@ -170,21 +243,75 @@ impl Hub {
 
     /// Ends the watches of `resource` once they have read what there is. From then on watches can only start after that.
     pub(crate) fn close(&self, resource: &GroupResource) {
-        let channel = self.new_channel(resource, self.latest());
+        let channel = Arc::new(self.new_channel(resource, self.latest()));
         if let Some(closed) = self.channels.write().insert(resource.clone(), channel) {
-            closed.history.write().close();
-            closed.notify.notify_waiters();
+            let mut shared = closed.history.write();
+            let history = Arc::make_mut(&mut *shared);
+            history.close();
+            self.bytes.fetch_sub(history.bytes(), Ordering::AcqRel);
+            drop(shared);
+            closed.groups.wake_all();
         }
     }
 
-    fn new_channel(&self, resource: &GroupResource, since: u64) -> Arc<Channel> {
-        Arc::new(Channel {
-            history: RwLock::new(History::new(since, self.limits.of(resource), LAG)),
-            notify: Arc::default(),
+    /// Changes a history, and counts its bytes.
+    fn change(&self, channel: &Channel, change: impl FnOnce(&mut History)) {
+        let mut shared = channel.history.write();
+        let history = Arc::make_mut(&mut *shared);
+        let before = history.bytes();
+        change(history);
+        if !history.is_closed() {
+            self.bytes.fetch_add(history.bytes(), Ordering::AcqRel);
+            self.bytes.fetch_sub(before, Ordering::AcqRel);
+        }
+    }
+
+    /// Trims the largest history until all together are within their budget.
+    fn trim(&self) {
+        let budget = self.limits.total_bytes();
+        while let Some(excess) = self
+            .bytes
+            .load(Ordering::Acquire)
+            .checked_sub(budget)
+            .filter(|n| *n > 0)
+        {
+            let channels: Vec<_> = self.channels.read().values().cloned().collect();
+            let sizes = channels.into_iter().map(|channel| {
+                let size = channel.history.read().bytes();
+                (size, channel)
+            });
+            let Some((size, largest)) = sizes.max_by_key(|(size, _)| *size) else {
+                return;
+            };
+            self.change(&largest, |history| history.trim(size.saturating_sub(excess)));
+            if largest.history.read().bytes() >= size {
+                return;
+            }
+        }
+    }
+
+    fn new_channel(&self, resource: &GroupResource, since: u64) -> Channel {
+        let (depth, budget) = (self.limits.of(resource), self.limits.bytes());
+        Channel {
+            history: RwLock::new(Arc::new(History::new(since, depth, LAG, budget))),
+            groups: Groups::default(),
+            woken: Mutex::default(),
             changed: AtomicBool::new(false),
             latest: AtomicU64::new(since),
             limits: Mutex::default(),
-        })
+        }
+    }
+
+    /// The channel of a kind that the store was opened with.
+    fn restored_channel(&self, past: ResourcePast, floor: u64) -> Channel {
+        let mut channel = self.new_channel(&past.resource, floor);
+        let history = Arc::make_mut(channel.history.get_mut());
+        history.set_base(past.base);
+        for event in past.changes.into_iter().filter_map(Event::new) {
+            history.push(Arc::new(event));
+        }
+        *channel.latest.get_mut() = history.latest().max(past.trimmed);
+        channel
     }
 
     fn channel(&self, resource: &GroupResource) -> Arc<Channel> {
@@ -194,26 +321,48 @@ impl Hub {
         self.channels
             .write()
             .entry(resource.clone())
-            .or_insert_with(|| self.new_channel(resource, 0))
+            .or_insert_with(|| Arc::new(self.new_channel(resource, self.floor.load(Ordering::Acquire))))
             .clone()
     }
 }
 
 impl Sink for Hub {
+    fn restored(&self, past: Past) {
+        self.floor.store(past.floor, Ordering::Release);
+        self.latest.store(past.revision, Ordering::Release);
+        if let Some(lag) = &self.lag {
+            lag.set_reached(past.revision);
+        }
+        let mut channels = self.channels.write();
+        for resource in past.resources {
+            let name = resource.resource.clone();
+            let mut channel = self.restored_channel(resource, past.floor);
+            self.bytes
+                .fetch_add(channel.history.get_mut().bytes(), Ordering::AcqRel);
+            channels.insert(name, Arc::new(channel));
+        }
+        drop(channels);
+        self.trim();
+    }
+
     fn committed(&self, change: Change) {
         let revision = change.revision;
         let Some(event) = Event::new(change) else { return };
         let channel = self.channel(&event.last().key().resource);
         channel.latest.store(revision, Ordering::Release);
         self.latest.store(revision, Ordering::Release);
-        channel.history.write().push(event);
-        channel.changed.store(true, Ordering::Release);
-        self.notify.notify_one();
+        match &self.lag {
+            None => self.cache(Arc::new(event)),
+            Some(lag) => lag.push(Arc::new(event), self.activity.busy()),
+        }
     }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
+        if let Some(lag) = &self.lag {
+            lag.end();
+        }
         self.notify.notify_one();
     }
 }
@@ -244,149 +393,4 @@ async fn wake(hub: Weak<Hub>, notify: Arc<Notify>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-    use crate::{
-        scheme::Scheme,
-        store::{Draft, Expected, Key, Memory, Pairs, Store, Write},
-    };
-
-    fn pods() -> GroupResource {
-        GroupResource::core("pods")
-    }
-
-    struct Rig {
-        hub: Arc<Hub>,
-        store: Memory,
-    }
-
-    impl Rig {
-        fn new() -> Self {
-            let hub = Hub::start(HistoryLimits::new(1000), &Activity::default());
-            Self {
-                store: Memory::new(hub.clone()),
-                hub,
-            }
-        }
-
-        async fn put(&self, name: &str, label: &str) -> u64 {
-            let key = Key::new(&pods(), "n", name);
-            let draft = Draft::new(
-                r#"{"metadata":{"resourceVersion":"0"}}"#,
-                "".into(),
-                [("app".into(), label.into())].into(),
-                Pairs::default(),
-            )
-            .unwrap();
-            let at = self
-                .store
-                .get(&key)
-                .await
-                .unwrap()
-                .map_or(Expected::Absent, |r| Expected::At(r.revision()));
-            self.store.commit(&key, at, Write::Put(draft)).await.unwrap().revision
-        }
-
-        async fn remove(&self, name: &str) {
-            let key = Key::new(&pods(), "n", name);
-            let at = self.store.get(&key).await.unwrap().unwrap().revision();
-            self.store.commit(&key, Expected::At(at), Write::Remove).await.unwrap();
-        }
-
-        fn watch(&self, start: Start, label: Option<&'static str>) -> Result<Watcher, TooOld> {
-            let matches = move |r: &Record| label.is_none_or(|l| r.labels().iter().any(|(_, v)| **v == *l));
-            self.hub.watch(
-                &pods(),
-                start,
-                WatchFilter {
-                    matches: Box::new(matches),
-                    version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
-                    after: 0,
-                },
-                CancellationToken::new(),
-            )
-        }
-    }
-
-    fn text(kind: &str, revision: u64) -> Option<Bytes> {
-        Some(
-            format!("{{\"type\":\"{kind}\",\"object\":{{\"metadata\":{{\"resourceVersion\":\"{revision}\"}}}}}}\n")
-                .into(),
-        )
-    }
-
-    #[tokio::test]
-    async fn a_selector_sees_objects_come_and_go() {
-        let rig = Rig::new();
-        let mut x = rig.watch(Start::Beginning, Some("x")).unwrap();
-        rig.put("a", "x").await;
-        rig.put("a", "y").await;
-        rig.put("b", "y").await;
-        rig.put("a", "x").await;
-        rig.remove("a").await;
-        for (kind, revision) in [("ADDED", 1), ("DELETED", 2), ("ADDED", 4), ("DELETED", 5)] {
-            assert_eq!(x.next().await, text(kind, revision));
-        }
-    }
-
-    #[tokio::test]
-    async fn a_watcher_that_waits_is_woken() {
-        let rig = Rig::new();
-        let mut all = rig.watch(Start::Beginning, None).unwrap();
-        let waiting = tokio::spawn(async move { all.next().await });
-        tokio::task::yield_now().await;
-        rig.put("a", "x").await;
-        assert_eq!(waiting.await.unwrap(), text("ADDED", 1));
-    }
-
-    #[tokio::test]
-    async fn present_objects_come_first_and_none_is_lost_or_doubled() {
-        let rig = Rig::new();
-        rig.put("a", "x").await;
-        let listing = rig.store.list(&pods(), None).await.unwrap();
-        rig.put("a", "x").await;
-        let mut all = rig
-            .watch(
-                Start::Present {
-                    records: listing.records,
-                    revision: listing.revision,
-                },
-                None,
-            )
-            .unwrap();
-        assert_eq!(all.next().await, text("ADDED", 1));
-        assert_eq!(all.next().await, text("MODIFIED", 2));
-    }
-
-    #[tokio::test]
-    async fn a_start_that_is_too_old_is_refused() {
-        let rig = Rig::new();
-        for _ in 0..1002 {
-            rig.put("a", "x").await;
-        }
-        assert_eq!(
-            rig.watch(Start::At(2), None).err(),
-            Some(TooOld { asked: 2, oldest: 3 })
-        );
-        assert!(rig.watch(Start::After(2), None).is_ok());
-    }
-
-    #[tokio::test]
-    async fn a_watcher_that_never_reads_is_closed_and_writers_go_on() {
-        let rig = Rig::new();
-        let close = CancellationToken::new();
-        let filter = WatchFilter {
-            matches: Box::new(|_| true),
-            version: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
-            after: 0,
-        };
-        let mut asleep = rig.hub.watch(&pods(), Start::Beginning, filter, close.clone()).unwrap();
-        for _ in 0..=LAG {
-            rig.put("a", "x").await;
-        }
-        close.cancelled().await;
-        assert_eq!(asleep.next().await, None);
-    }
-}
+mod tests;

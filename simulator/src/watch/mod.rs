@@ -9,21 +9,23 @@
 mod event;
 mod history;
 mod hub;
+mod interest;
+mod lag;
 mod watcher;
 
 pub(crate) use event::frame;
-pub use event::{Event, EventType};
-pub(crate) use hub::HistoryLimits;
-pub use hub::{Hub, Start};
-pub use watcher::{WatchEnded, WatchFilter, Watcher};
+pub(crate) use event::{Event, EventType};
+pub(crate) use hub::{Hub, Start};
+pub(crate) use interest::Interest;
+pub(crate) use watcher::{WatchEnded, WatchFilter, Watcher};
 
 /// How many changes a watcher's backlog may grow, from the smallest that it has had, before the watcher is ended.
-pub const LAG: usize = 4_096;
+pub(crate) const LAG: usize = 4_096;
 
 /// The start of the watch is before the history that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too old resource version: {asked} ({oldest})")]
-pub struct TooOld {
+pub(crate) struct TooOld {
     /// The revision asked for.
     pub asked: u64,
     /// The oldest that is kept.

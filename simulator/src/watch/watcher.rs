@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::{
-    Event, EventType, LAG,
+    Event, EventType, Interest, LAG,
     event::frame,
     hub::{Channel, WatcherLimit},
 };
@@ -19,19 +19,25 @@ use crate::{scheme::Resource, store::Record};
 /// How many events are read from the history at a time.
 const BATCH: usize = 64;
 
+/// How many bytes of events are read at a time, besides the last one.
+const BATCH_BYTES: usize = 1 << 20;
+
 /// Which objects a watcher gets, and in which form.
-pub struct WatchFilter {
+pub(crate) struct WatchFilter {
     /// Whether a watcher gets this object.
     pub matches: Box<dyn Fn(&Record) -> bool + Send + Sync>,
     /// The version of the kind.
     pub version: Arc<Resource>,
     /// Changes up to this revision are skipped; 0 for none.
     pub after: u64,
+    /// What the objects have in common; other changes do not wake the watcher.
+    pub interest: Interest,
 }
 
 /// Reads a kind's changes at its own pace.
-pub struct Watcher {
+pub(crate) struct Watcher {
     channel: Arc<Channel>,
+    notify: Arc<Notify>,
     limit: Arc<WatcherLimit>,
     position: u64,
     /// The smallest backlog that it has had.
@@ -50,6 +56,7 @@ enum Found {
 impl Watcher {
     pub(super) fn new(
         channel: Arc<Channel>,
+        notify: Arc<Notify>,
         limit: Arc<WatcherLimit>,
         position: u64,
         first: Vec<Arc<Record>>,
@@ -57,6 +64,7 @@ impl Watcher {
     ) -> Self {
         Self {
             channel,
+            notify,
             limit,
             position,
             best: u64::MAX,
@@ -67,30 +75,30 @@ impl Watcher {
     }
 
     /// The next frame; `None` when the watcher has ended. Cancel safe.
-    pub async fn next(&mut self) -> Option<Bytes> {
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
         let found = self.wait().await?;
         Some(self.frame(found))
     }
 
     /// The next frame, if there is one already.
-    pub fn ready(&mut self) -> Option<Bytes> {
+    pub(crate) fn ready(&mut self) -> Option<Bytes> {
         let found = self.at_hand().ok()??;
         Some(self.frame(found))
     }
 
     /// The next change and the object after it; `None` when the watcher has ended. Cancel safe.
-    pub async fn next_change(&mut self) -> Option<(EventType, Arc<Record>)> {
+    pub(crate) async fn next_change(&mut self) -> Option<(EventType, Arc<Record>)> {
         self.wait().await.map(Found::into_change)
     }
 
     /// The next change, if there is one already.
-    pub fn ready_change(&mut self) -> Result<Option<(EventType, Arc<Record>)>, WatchEnded> {
+    pub(crate) fn ready_change(&mut self) -> Result<Option<(EventType, Arc<Record>)>, WatchEnded> {
         Ok(self.at_hand()?.map(Found::into_change))
     }
 
     /// Notified whenever there may be changes to read.
     pub(crate) fn signal(&self) -> Arc<Notify> {
-        self.channel.notify.clone()
+        self.notify.clone()
     }
 
     /// The revision of the kind's last change, 0 before the first. What is not yet [`ready`](Self::ready) is after it.
@@ -103,8 +111,8 @@ impl Watcher {
             if let Some(found) = self.at_hand().ok()? {
                 return Some(found);
             }
-            let channel = self.channel.clone();
-            let mut notified = std::pin::pin!(channel.notify.notified());
+            let notify = self.notify.clone();
+            let mut notified = std::pin::pin!(notify.notified());
             notified.as_mut().enable();
             if !self.read().ok()? {
                 notified.await;
@@ -152,7 +160,13 @@ impl Watcher {
         if end > self.limit.end.load(Ordering::Acquire) {
             return Err(WatchEnded);
         }
-        self.batch.extend(history.read(self.position, BATCH).ok_or(WatchEnded)?);
+        let mut bytes = 0;
+        let events = history.read(self.position, BATCH).ok_or(WatchEnded)?;
+        self.batch.extend(events.take_while(|event| {
+            let has_room = bytes < BATCH_BYTES;
+            bytes += event.size();
+            has_room
+        }));
         if self.batch.is_empty() && history.is_closed() {
             return Err(WatchEnded);
         }
@@ -186,7 +200,7 @@ impl Found {
 
 /// The watcher has fallen too far behind, or its kind is no longer served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WatchEnded;
+pub(crate) struct WatchEnded;
 
 /// How far the history may grow before a watcher at `position` is ended whose smallest backlog was `best` changes.
 pub(super) fn backlog_limit(position: u64, best: u64) -> u64 {

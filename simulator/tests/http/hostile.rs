@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
-use stuntdouble_simulator::{Simulator, http::Limits, profile::Profile};
+use stuntdouble_simulator::{Limits, Profile, Simulator};
 use tokio::time::timeout;
 
 use super::{MAPS, Wire, ask, config_map, get, limited, start};
@@ -150,7 +150,7 @@ async fn random_paths_are_answered_or_refused_and_closed() {
         };
         path.retain(|byte| !matches!(byte, b'\r' | b'\n'));
         let shown = String::from_utf8_lossy(&path).into_owned();
-        wire.send([b"GET ", path.as_slice(), b" HTTP/1.1\r\nhost: x\r\n\r\n"].concat())
+        wire.send([b"GET ", path.as_slice(), b" HTTP/1.1\r\nhost: localhost\r\n\r\n"].concat())
             .await;
         let Some(head) = wire.head().await else {
             panic!("no answer to {shown:?}")
@@ -211,7 +211,7 @@ async fn a_body_over_the_limit_is_refused_and_the_connection_goes_on() {
         (413, Some("RequestEntityTooLarge"))
     );
     let chunked = format!(
-        "POST {MAPS} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{}\r\n0\r\n\r\n",
+        "POST {MAPS} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{}\r\n0\r\n\r\n",
         large.len(),
         " ".repeat(large.len())
     );
@@ -230,7 +230,7 @@ async fn a_body_that_never_ends_is_not_waited_for() {
     .await;
     let mut slow = Wire::open(simulator.address()).await;
     slow.send(format!(
-        "POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{{"
+        "POST {MAPS} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{{"
     ))
     .await;
     let answer = slow.answer().await;
@@ -238,7 +238,7 @@ async fn a_body_that_never_ends_is_not_waited_for() {
     let mut endless = Wire::open(simulator.address()).await;
     endless
         .send(format!(
-            "POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999\r\n\r\n{{"
+            "POST {MAPS} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99999999999\r\n\r\n{{"
         ))
         .await;
     assert_eq!(endless.answer().await.code, 413);
@@ -277,7 +277,7 @@ async fn pipelined_requests_are_answered_in_order() {
     wire.send(
         paths
             .iter()
-            .map(|path| format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n"))
+            .map(|path| format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n"))
             .collect::<String>(),
     )
     .await;

@@ -15,7 +15,7 @@ mod swagger;
 mod websockets;
 mod wire;
 
-use stuntdouble_simulator::{Simulator, http::Limits, profile::Profile};
+use stuntdouble_simulator::{Limits, Profile, Simulator};
 use wire::{Answer, Wire};
 
 /// A bare simulator under `profile`.

@@ -1,6 +1,6 @@
 //! What clients newer than v1.2 use: there under the documented profile, not there under `kubernetes-1.2`.
 
-use stuntdouble_simulator::{Simulator, profile::Profile};
+use stuntdouble_simulator::{Profile, Simulator};
 
 use crate::{MAPS, ask, get, start, wire::Wire};
 
@@ -55,6 +55,8 @@ async fn a_limit_is_ignored_under_kubernetes_1_2() {
         }
         let list = get(&simulator, &format!("{MAPS}?limit=1")).await.json();
         assert_eq!(list["items"].as_array().unwrap().len(), items, "{profile}");
+        let list = get(&simulator, &format!("{MAPS}?limit=x")).await.json();
+        assert_eq!(list["items"].as_array().unwrap().len(), 2, "{profile}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stuntdouble_simulator::profile::Profile;
+use stuntdouble_simulator::Profile;
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpSocket, TcpStream},
@@ -25,7 +25,7 @@ async fn asleep(simulator: &stuntdouble_simulator::Simulator) -> TcpStream {
     socket.set_recv_buffer_size(4096).unwrap();
     let mut socket = socket.connect(simulator.address()).await.unwrap();
     socket
-        .write_all(format!("GET {MAPS}?watch=true&resourceVersion=1 HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
+        .write_all(format!("GET {MAPS}?watch=true&resourceVersion=1 HTTP/1.1\r\nhost: localhost\r\n\r\n").as_bytes())
         .await
         .unwrap();
     socket

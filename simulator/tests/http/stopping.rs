@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use stuntdouble_simulator::{Simulator, StartError, http::Limits, profile::Profile};
+use stuntdouble_simulator::{Limits, Profile, Simulator, StartError};
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{Wire, start};
@@ -66,7 +66,9 @@ async fn what_hangs_at_shutdown_is_cut_after_the_grace() {
         .unwrap();
     let mut hanging = Wire::open(simulator.address()).await;
     hanging
-        .send("POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n")
+        .send(
+            "POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n",
+        )
         .await;
     assert_eq!(hanging.head().await.unwrap().code, 100);
     timeout(Duration::from_secs(10), simulator.shutdown())

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use stuntdouble_simulator::profile::Profile;
+use stuntdouble_simulator::Profile;
 
 use crate::{get, start};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use rstest::rstest;
 use serde_json::json;
-use stuntdouble_simulator::{http::Limits, profile::Profile};
+use stuntdouble_simulator::{Limits, Profile};
 use tokio::time::timeout;
 use tokio_tungstenite::{client_async, tungstenite};
 use tungstenite::{Message, client::IntoClientRequest, handshake::client::Response};

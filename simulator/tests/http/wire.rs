@@ -59,7 +59,7 @@ impl Wire {
     pub(crate) async fn request(&mut self, method: &str, path: &str, headers: &str, body: impl AsRef<[u8]>) {
         let body = body.as_ref();
         let mut bytes = format!(
-            "{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}content-length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {}\r\n\r\n",
             body.len()
         )
         .into_bytes();

@@ -19,6 +19,8 @@ pub enum Part {
     Spec,
     /// Merge patch of the status.
     Status,
+    /// Merge patch of further fields that an object can be created with.
+    Full,
 }
 
 /// Encoding of a body.
@@ -142,6 +144,8 @@ pub struct Expect {
     pub items: Option<Vec<String>>,
     /// Content of at least one item of the list.
     pub some_item: Option<Value>,
+    /// What the name of at least one item of the list ends with.
+    pub some_name_ends: Option<String>,
     /// What the response contains.
     pub contains: Option<Value>,
     /// Resources that discovery lists, with their kinds.

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use stuntdouble_fixtures::Dir;
 
-use super::CatalogError;
-use super::load::malformed;
+use super::error::{CatalogError, malformed};
 
 /// Reads a YAML text as a value.
 pub(super) fn parse<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, CatalogError> {

@@ -7,11 +7,11 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use stuntdouble_fixtures::OPERATIONS;
 
+use super::error::{CatalogError, malformed};
 use super::files::{parse, yaml_files};
-use super::load::malformed;
 use super::operation::ResultType;
 use super::validate::validate;
-use super::{CaseData, CatalogError, Kind, Need, Operation, Precondition, Step};
+use super::{CaseData, Kind, Need, Operation, Precondition, Step};
 
 /// A file of `fixtures/operations`.
 #[derive(Deserialize)]

@@ -6,30 +6,11 @@ use std::sync::Arc;
 use http::Method;
 use stuntdouble_fixtures::{OBJECTS, OPERATIONS};
 
+use super::error::{CatalogError, malformed};
 use super::files::{parse, yaml_files};
 use super::kind_file::{CaseSets, KindFile, case_sets};
 use super::statement::{Statements, statements};
 use super::{Case, CaseData, Kind, Need, Operation, Profile, Sample, Statement};
-
-/// Error of reading the catalog.
-#[derive(Debug, thiserror::Error)]
-pub enum CatalogError {
-    /// A file does not follow its format.
-    #[error("{file}: {reason}")]
-    Malformed {
-        /// Path within the fixtures.
-        file: String,
-        /// What is wrong.
-        reason: String,
-    },
-}
-
-pub(super) fn malformed(file: &str, reason: impl ToString) -> CatalogError {
-    CatalogError::Malformed {
-        file: file.to_owned(),
-        reason: reason.to_string(),
-    }
-}
 
 /// All cases and statements.
 #[derive(Debug, Clone)]

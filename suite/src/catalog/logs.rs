@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::CatalogError;
-use super::load::malformed;
+use super::error::{CatalogError, malformed};
 
 /// Files of documents, in bulk form.
 const CORPORA: [&str; 2] = ["corpus.bulk", "own.bulk"];

@@ -9,9 +9,12 @@
 
 mod action;
 mod case;
+mod case_data;
+mod error;
 mod expect;
 mod files;
 mod kind_file;
+mod level;
 mod load;
 mod logs;
 mod operation;
@@ -21,9 +24,12 @@ mod surroundings;
 mod validate;
 
 pub use action::{Action, Event, ObjectState, ParseWordError};
-pub use case::{After, Case, CaseData, Level, PartialState, Precondition, StatementIds};
+pub use case::Case;
+pub use case_data::{After, CaseData, PartialState, Precondition, StatementIds};
+pub use error::CatalogError;
 pub use expect::{Body, Encoding, Expect, ExpectedType, JsonType, Media, Part};
-pub use load::{Catalog, CatalogError};
+pub use level::Level;
+pub use load::Catalog;
 pub use logs::{Found, LogLine, LogQuery, log_lines};
 pub use operation::{Kind, Operation, Sample, Scope};
 pub use profile::Profile;

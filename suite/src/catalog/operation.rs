@@ -29,6 +29,9 @@ pub struct Sample {
     /// Merge patch of its status.
     #[serde(default)]
     pub status: Value,
+    /// Merge patch of further fields that it can be created with.
+    #[serde(default)]
+    pub full: Value,
 }
 
 impl Sample {
@@ -39,6 +42,7 @@ impl Sample {
             Part::Change => &self.change,
             Part::Spec => &self.spec,
             Part::Status => &self.status,
+            Part::Full => &self.full,
         }
     }
 }

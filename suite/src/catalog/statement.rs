@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use stuntdouble_fixtures::STATEMENTS;
 
+use super::Level;
+use super::error::{CatalogError, malformed};
 use super::files::{parse, yaml_files};
-use super::load::malformed;
-use super::{CatalogError, Level};
 
 /// A promise that cases check.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

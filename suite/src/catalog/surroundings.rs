@@ -64,8 +64,9 @@ pub struct Step {
 pub struct Socket {
     /// Sub-protocol to offer, which the server must select.
     pub protocol: Option<String>,
-    /// Origin header.
-    pub origin: Option<String>,
+    /// Whether the handshake has an Origin header: the origin of the target. Default: no.
+    #[serde(default)]
+    pub origin: bool,
     /// Messages to send, in order.
     #[serde(default)]
     pub send: Vec<Message>,

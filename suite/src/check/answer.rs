@@ -40,15 +40,19 @@ fn reasons(code: u16) -> &'static [&'static str] {
     }
 }
 
-/// Checks a Status of failure: its code, reason, message and details. `named` are the names that details can have;
-/// `causes` are fields that its causes must name.
-pub fn error_status(
-    code: u16,
-    reason: Option<&str>,
-    named: &[String],
-    causes: &[String],
-    body: &Value,
-) -> Vec<Mismatch> {
+/// What the details of an error can be about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Names of objects; none where an error has no details.
+    pub names: Vec<String>,
+    /// Names of the kind.
+    pub kinds: Vec<String>,
+    /// The object has a name, so that the details of an invalid one have it too.
+    pub whole: bool,
+}
+
+/// Checks a Status of failure: its code, reason, message and details. `causes` are fields that its causes must name.
+pub fn error_status(code: u16, reason: Option<&str>, named: &Named, causes: &[String], body: &Value) -> Vec<Mismatch> {
     let expected = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code});
     let mut found = Vec::from_iter(super::contains("status object", &expected, body));
     if !found.is_empty() && body.get("kind").and_then(Value::as_str) != Some("Status") {
@@ -70,8 +74,13 @@ pub fn error_status(
         found.push(Mismatch::new("message", "a sentence", shown(body.get("message"))));
     }
     match text("/reason") {
-        "NotFound" | "AlreadyExists" | "Conflict" if !named.is_empty() => found.extend(names(named, body)),
-        "Invalid" if reason.is_some() => found.extend(invalid(causes, body)),
+        "NotFound" | "AlreadyExists" | "Conflict" if !named.names.is_empty() => found.extend(names(named, body)),
+        "Invalid" if reason.is_some() => {
+            found.extend(invalid(causes, body));
+            if named.whole && !named.names.is_empty() {
+                found.extend(names(named, body));
+            }
+        }
         _ => {}
     }
     found
@@ -82,15 +91,16 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 /// Checks that details and message name the object.
-fn names(named: &[String], body: &Value) -> Vec<Mismatch> {
+fn names(named: &Named, body: &Value) -> Vec<Mismatch> {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (name, kind, message) = (text("/details/name"), text("/details/kind"), text("/message"));
     let mut found = Vec::new();
-    if !named.iter().any(|one| one == name) {
-        found.push(Mismatch::new("/details/name", named.join(" or "), name));
+    if !named.names.iter().any(|one| one == name) {
+        found.push(Mismatch::new("/details/name", named.names.join(" or "), name));
     }
-    if kind.is_empty() {
-        found.push(Mismatch::new("/details/kind", "a kind", kind));
+    let resource = kind.split('/').next().unwrap_or_default();
+    if !named.kinds.iter().any(|one| one == resource) {
+        found.push(Mismatch::new("/details/kind", named.kinds.join(" or "), kind));
     }
     if !message.contains(name) || !message.contains(kind) {
         found.push(Mismatch::new(
@@ -166,6 +176,14 @@ mod tests {
         assert!(is_pretty("{\n  \"a\": 1\n}\n") && !is_compact("{\n  \"a\": 1\n}\n"));
     }
 
+    fn named() -> Named {
+        Named {
+            names: vec!["x".to_owned()],
+            kinds: vec!["pods".to_owned()],
+            whole: false,
+        }
+    }
+
     fn not_found() -> Value {
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "pods \"x\" not found",
                "reason": "NotFound", "details": {"name": "x", "kind": "pods"}, "code": 404})
@@ -173,10 +191,7 @@ mod tests {
 
     #[test]
     fn a_whole_status_passes() {
-        assert_eq!(
-            error_status(404, Some("NotFound"), &["x".to_owned()], &[], &not_found()),
-            []
-        );
+        assert_eq!(error_status(404, Some("NotFound"), &named(), &[], &not_found()), []);
     }
 
     #[rstest]
@@ -188,13 +203,14 @@ mod tests {
     #[case::kind("/kind", json!("Pod"))]
     #[case::version("/apiVersion", json!("v2"))]
     #[case::name("/details/name", json!("y"))]
+    #[case::other_kind("/details/kind", json!("things"))]
     #[case::details("/details", json!(null))]
     #[case::metadata("/metadata", json!(null))]
     fn a_status_with_another_value_fails(#[case] pointer: &str, #[case] value: Value) {
         let mut body = not_found();
         *body.pointer_mut(pointer).unwrap() = value;
-        assert_ne!(error_status(404, Some("NotFound"), &["x".to_owned()], &[], &body), []);
-        assert_ne!(error_status(404, None, &["x".to_owned()], &[], &body), []);
+        assert_ne!(error_status(404, Some("NotFound"), &named(), &[], &body), []);
+        assert_ne!(error_status(404, None, &named(), &[], &body), []);
     }
 
     #[test]
@@ -204,9 +220,18 @@ mod tests {
                    "reason": "Invalid", "details": {"causes": causes}, "code": 422})
         };
         let good = with(json!([{"reason": "FieldValueInvalid", "message": "no", "field": "a.b"}]));
-        assert_eq!(error_status(422, Some("Invalid"), &[], &["a.b".to_owned()], &good), []);
-        assert_ne!(error_status(422, Some("Invalid"), &[], &["c".to_owned()], &good), []);
-        assert_ne!(error_status(422, Some("Invalid"), &[], &[], &with(json!([]))), []);
+        assert_eq!(
+            error_status(422, Some("Invalid"), &Named::default(), &["a.b".to_owned()], &good),
+            []
+        );
+        assert_ne!(
+            error_status(422, Some("Invalid"), &Named::default(), &["c".to_owned()], &good),
+            []
+        );
+        assert_ne!(
+            error_status(422, Some("Invalid"), &Named::default(), &[], &with(json!([]))),
+            []
+        );
     }
 
     #[test]

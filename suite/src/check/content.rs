@@ -40,6 +40,18 @@ pub fn equal(about: &str, expected: &Value, actual: &Value) -> Option<Mismatch> 
     (expected != actual).then(|| Mismatch::of_values(about, &sorted(expected), &sorted(actual)))
 }
 
+/// Whether a version of an object differs from another in more than its resource version.
+pub fn changed(last: &Value, later: &Value) -> bool {
+    let plain = |value: &Value| {
+        let mut value = without(value, &["kind", "apiVersion"]);
+        if let Some(metadata) = value.get_mut("metadata") {
+            *metadata = without(metadata, &["resourceVersion"]);
+        }
+        value
+    };
+    plain(last) != plain(later)
+}
+
 /// The same with the fields of every object in order, so that a diff shows differences only.
 fn sorted(value: &Value) -> Value {
     match value {

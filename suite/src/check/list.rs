@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Mismatch, equal, is_later, without};
+use super::{Mismatch, changed, equal, is_later, without};
+use crate::catalog::Level;
 
 /// Checks that a list holds exactly these objects among those whose name begins with the prefix, each as it was last
 /// written. `last` has the last written version of each.
@@ -66,6 +67,12 @@ fn as_written(
             _ => Some((version, object)),
         },
     )?;
+    for field in TYPE {
+        if item.get(field).is_some() && item.get(field) != object.get(field) {
+            let shown = |value: &Value| value.get(field).map_or_else(|| "nothing".to_owned(), Value::to_string);
+            return Some(Mismatch::new(format!("{field} of {about}"), shown(object), shown(item)));
+        }
+    }
     if version == last {
         return equal(&about, &without(object, &TYPE), &without(item, &TYPE));
     }
@@ -75,6 +82,10 @@ fn as_written(
             format!("{last} or later"),
             version,
         ));
+    }
+    if !changed(object, item) {
+        let mismatch = Mismatch::new(format!("version of {about}"), last, version);
+        return Some(mismatch.at(Level::Should));
     }
     equal(&about, &without(object, &NOT_OURS), &without(item, &NOT_OURS))
 }
@@ -126,7 +137,7 @@ pub fn namespaced(expected: &BTreeMap<String, bool>, body: &Value) -> Option<Mis
         .keys()
         .map(|name| show(name, listed.get(name.as_str()).copied()))
         .collect();
-    (wanted != found).then(|| Mismatch::new("namespaced", wanted, found).at(crate::catalog::Level::Should))
+    (wanted != found).then(|| Mismatch::new("namespaced", wanted, found).at(Level::Should))
 }
 
 #[cfg(test)]
@@ -184,11 +195,23 @@ mod tests {
 
     #[test]
     fn somebody_else_s_change_is_later_and_leaves_the_rest_alone() {
-        let of =
-            |version: &str, data: &str| items("t-", &["t-a"], &written(), &list(json!([item("t-a", version, data)])));
-        assert_eq!(of("9", "1"), []);
-        assert_eq!(of("4", "1").len(), 1);
-        assert_eq!(of("9", "other").len(), 1);
+        let of = |version: &str, data: &str, status: &str| {
+            let mut item = item("t-a", version, data);
+            item["status"] = status.into();
+            items("t-", &["t-a"], &written(), &list(json!([item])))
+        };
+        assert_eq!(of("9", "1", "new"), []);
+        assert_eq!(of("4", "1", "new").len(), 1);
+        assert_eq!(of("9", "other", "new").len(), 1);
+    }
+
+    #[test]
+    fn a_later_version_that_changes_nothing_and_another_kind_are_mismatches() {
+        let of = |item: Value| items("t-", &["t-a"], &written(), &list(json!([item]))).len();
+        assert_eq!(of(item("t-a", "9", "1")), 1);
+        let mut other = item("t-a", "5", "1");
+        other["kind"] = "Secret".into();
+        assert_eq!(of(other), 1);
     }
 
     #[test]

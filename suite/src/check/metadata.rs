@@ -47,6 +47,21 @@ pub fn system_fields(identity: &Identity, object: &Value) -> Vec<Mismatch> {
     found
 }
 
+/// Checks that an object is the one that it was: uid and creation time stay.
+pub fn same_identity(earlier: &Value, object: &Value) -> Vec<Mismatch> {
+    let unlike = |field: &&str| earlier.pointer(field) != object.pointer(field);
+    let mismatch = |field: &str| {
+        let shown = |object: &Value| object.pointer(field).map_or_else(|| "nothing".to_owned(), pretty);
+        Mismatch::new(field, shown(earlier), shown(object)).at(Level::Should)
+    };
+    let fields = ["/metadata/uid", "/metadata/creationTimestamp"];
+    fields
+        .iter()
+        .filter(|field| unlike(field))
+        .map(|field| mismatch(field))
+        .collect()
+}
+
 /// A resource version as a number.
 pub fn number(version: &str) -> Option<u64> {
     version.parse().ok()
@@ -60,8 +75,9 @@ pub fn is_later(version: &str, than: &str) -> bool {
     }
 }
 
-/// Checks the metadata of a list: its version, its path, and that no item is later or occurs twice.
-pub fn list_metadata(path: &str, namespace: Option<&str>, list: &Value) -> Vec<Mismatch> {
+/// Checks the metadata of a list: its version, its path, and that no item is later or occurs twice. The list is not
+/// older than `latest`, the version of a write that has returned.
+pub fn list_metadata(path: &str, namespace: Option<&str>, latest: &str, list: &Value) -> Vec<Mismatch> {
     let text = |value: &Value, pointer: &str| {
         value
             .pointer(pointer)
@@ -77,6 +93,10 @@ pub fn list_metadata(path: &str, namespace: Option<&str>, list: &Value) -> Vec<M
             "a number as a string",
             &version,
         ));
+    }
+    if is_later(latest, &version) && number(latest).is_some() {
+        let expected = format!("{latest} or later, which was written before");
+        found.push(Mismatch::new("/metadata/resourceVersion", expected, &version));
     }
     let link = text(list, "/metadata/selfLink");
     if link != path {
@@ -144,6 +164,15 @@ mod tests {
     }
 
     #[test]
+    fn an_object_keeps_its_uid_and_creation_time() {
+        let (earlier, mut later) = (object(), object());
+        later["metadata"]["resourceVersion"] = "8".into();
+        assert_eq!(same_identity(&earlier, &later), []);
+        later["metadata"]["creationTimestamp"] = "2016-03-01T10:00:01Z".into();
+        assert_eq!(same_identity(&earlier, &later).len(), 1);
+    }
+
+    #[test]
     fn later_is_a_matter_of_numbers() {
         assert!(is_later("10", "9") && !is_later("9", "10") && !is_later("9", "9"));
         assert!(is_later("b", "a") && !is_later("", "a"));
@@ -160,8 +189,9 @@ mod tests {
         let item = |uid: &str, version: &str| json!({"metadata": {"name": uid, "namespace": "n", "uid": uid, "resourceVersion": version}});
         let mut list =
             json!({"metadata": {"resourceVersion": "9", "selfLink": path}, "items": [item("u", "7"), item("v", "8")]});
-        assert_eq!(list_metadata(path, Some("n"), &list), []);
+        assert_eq!(list_metadata(path, Some("n"), "9", &list), []);
+        assert_ne!(list_metadata(path, Some("n"), "10", &list), []);
         *list.pointer_mut(pointer).unwrap() = value;
-        assert_ne!(list_metadata(path, Some("n"), &list), []);
+        assert_ne!(list_metadata(path, Some("n"), "", &list), []);
     }
 }

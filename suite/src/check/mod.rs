@@ -6,6 +6,7 @@
 
 mod answer;
 mod content;
+mod history;
 mod hits;
 mod list;
 mod metadata;
@@ -16,11 +17,12 @@ use bytes::Bytes;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-pub use answer::{error_status, is_compact, is_pretty, result_type, status_of_success};
-pub use content::{contains, differs, equal, of_type, pointer_presence, pretty, without};
+pub use answer::{Named, error_status, is_compact, is_pretty, result_type, status_of_success};
+pub use content::{changed, contains, differs, equal, of_type, pointer_presence, pretty, without};
+pub use history::{ObjectHistory, State, WatchStart, streamed};
 pub use hits::hits;
 pub use list::{items, namespaced, resources};
-pub use metadata::{Identity, is_later, list_metadata, number, system_fields};
+pub use metadata::{Identity, is_later, list_metadata, number, same_identity, system_fields};
 pub use shown::{clipped, confined, shown_body};
 pub use stream::{ExpectedEvent, Notification, Progress, StreamRules, WrittenObjects, judge};
 

@@ -55,11 +55,11 @@ impl Notification {
         self.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.text("/metadata/name")
     }
 
-    fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         self.text("/metadata/resourceVersion")
     }
 

@@ -48,7 +48,9 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<u8, Trouble> {
 /// Arguments of `stuntdouble export`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  stuntdouble export session.yaml -o session.har")]
+  stuntdouble export session.yaml -o session.har
+
+Secrets that the cassette still has are replaced, unless --keep-secrets is given.")]
 pub(super) struct ExportArguments {
     /// The cassette
     #[arg(value_name = "FILE")]
@@ -57,14 +59,24 @@ pub(super) struct ExportArguments {
     /// The HAR to write; standard output where none is given
     #[arg(short, long, value_name = "HAR")]
     output: Option<PathBuf>,
+
+    /// Keep the secrets that it has
+    #[arg(long)]
+    keep_secrets: bool,
+
+    #[command(flatten)]
+    secrets: SecretArguments,
 }
 
 /// Makes a HAR of a cassette.
 pub(super) fn export(arguments: &ExportArguments) -> Result<u8, Trouble> {
-    let har = read(&arguments.cassette)?.to_har();
+    let mut cassette = read(&arguments.cassette)?;
+    if !arguments.keep_secrets {
+        cassette.redact(arguments.secrets.redaction()?);
+    }
     match &arguments.output {
-        Some(path) => fs::write(path, har).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))?,
-        None => print(&har),
+        Some(path) => cassette.save_har(path).map_err(Trouble::usage)?,
+        None => print(&cassette.to_har()),
     }
     Ok(exit::OK)
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::access::Access;
-use super::signal::Told;
+use super::signal::StopSignal;
 use super::{Trouble, exit};
 use crate::catalog::{Catalog, Level, Profile};
 use crate::report::{Html, JsonLines, Junit, Report, Results, Style, Summary, Terminal, coverage, listed};
@@ -41,7 +41,8 @@ Exit codes:
   0  no trial failed
   1  a trial failed, a documented kind is absent, or the run was interrupted
   2  usage
-  3  the target could not be reached";
+  3  the target could not be reached
+  4  no trial failed, but a must was skipped: the verdict is incomplete";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -240,6 +241,7 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     }
     match trouble {
         Some(error) => Err(Trouble::usage(format!("the report could not be written: {error}"))),
+        None if summary.succeeded() && summary.lacks_a_must() => Ok(exit::INCOMPLETE),
         None if summary.succeeded() => Ok(exit::OK),
         None => Ok(exit::FAILED),
     }
@@ -317,13 +319,13 @@ fn name_of_run(text: &str) -> Result<String, String> {
 
 /// Stops the run at Ctrl-C or SIGTERM; at the second one, ends at once.
 async fn interrupted(stop: Arc<AtomicBool>) {
-    if let Ok(told) = Told::listen() {
-        told.until_told().await;
+    if let Ok(signal) = StopSignal::catch() {
+        signal.received().await;
         stop.store(true, Ordering::Relaxed);
         eprintln!("\nstuntdouble: interrupted; running trials end and their objects are removed");
     }
-    if let Ok(told) = Told::listen() {
-        told.until_told().await;
+    if let Ok(signal) = StopSignal::catch() {
+        signal.received().await;
         std::process::exit(exit::FAILED.into());
     }
 }

@@ -8,3 +8,5 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// The target could not be reached, or did not start.
 pub const UNREACHABLE: u8 = 3;
+/// No check failed, but some that the documents require were not made.
+pub const INCOMPLETE: u8 = 4;

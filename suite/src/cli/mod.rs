@@ -12,22 +12,32 @@ mod cassette;
 mod cluster_info;
 mod conformance;
 pub mod exit;
+mod generate;
+mod listen;
+mod log;
+mod origins;
 mod proxy;
 mod report;
 mod search;
 mod serve;
 mod session;
 mod signal;
+mod snapshot;
+mod store;
 mod thaw;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use stuntdouble_cassettes::terminal;
 
 /// A simulator of a cluster's HTTP API, a conformance suite for servers that implement it, and a recorder of sessions.
 #[derive(Debug, Parser)]
 #[command(name = "stuntdouble", version, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
+    #[command(flatten)]
+    log: log::LogArguments,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -63,8 +73,14 @@ enum Command {
     Show(cassette::ShowArguments),
     /// Run a local proxy that presents credentials for its callers.
     Proxy(Box<proxy::Arguments>),
+    /// Save all objects of a cluster.
+    Snapshot(snapshot::Arguments),
+    /// Check a data directory.
+    Store(store::Arguments),
     /// Print the URLs of the API server and its add-ons.
     ClusterInfo(Box<cluster_info::Arguments>),
+    /// Print the completions of a shell, or write the man pages.
+    Generate(generate::Arguments),
 }
 
 /// Why a command could not be carried out.
@@ -101,6 +117,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    cli.log.start();
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -123,13 +140,16 @@ pub fn main() -> ExitCode {
             Command::Scrub(arguments) => cassette::scrub(&arguments),
             Command::Show(arguments) => cassette::show(&arguments),
             Command::Proxy(arguments) => proxy::proxy(*arguments).await,
+            Command::Snapshot(arguments) => snapshot::snapshot(arguments).await,
+            Command::Store(arguments) => store::store(&arguments),
             Command::ClusterInfo(arguments) => cluster_info::cluster_info(*arguments).await,
+            Command::Generate(arguments) => generate::generate(&arguments, Cli::command()),
         }
     });
     match done {
         Ok(code) => ExitCode::from(code),
         Err(trouble) => {
-            eprintln!("stuntdouble: {}", trouble.message);
+            eprintln!("stuntdouble: {}", terminal::lines(&trouble.message));
             ExitCode::from(trouble.code)
         }
     }
@@ -137,8 +157,6 @@ pub fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -1,13 +1,13 @@
-//! `stuntdouble proxy`: a local way to a server, which shows the credentials in its caller's stead.
+//! `stuntdouble proxy`: a local proxy that adds the user's credentials to requests.
 //!
-//! Promises: it listens on the loopback interface only; requests for another host than a local one are refused, so that no web page can use it;
-//! bodies, streams and upgraded connections pass as they come.
+//! Promises: it listens on the loopback interface unless `--allow-remote` is given; [`Origins`](stuntdouble_cassettes::transport::Origins)
+//! keeps web pages away; attach, exec, run and port-forward are refused unless `--allow-path` allows the path; bodies, streams and upgraded
+//! connections pass unchanged.
 //!
 //! Limits: HTTP/1.1.
 //!
 //! Source of its semantics: the first text (authentication, 5), and the client tool's proxy of Kubernetes v1.2.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -18,17 +18,21 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use regex::Regex;
 use stuntdouble_cassettes::transport::{
     Body, Client, Exchange, Gone, Server, Tasks, full, restore, strip_hop_by_hop, upgrade,
 };
+use stuntdouble_server::percent_decode;
 
 use super::access::Access;
-use super::signal::Told;
+use super::listen;
+use super::origins::{OriginArguments, RemoteArguments};
 use super::{Trouble, exit};
 
 const EXAMPLES: &str = "Examples:
   stuntdouble proxy --kubeconfig kubeconfig
-  stuntdouble proxy --upstream https://127.0.0.1:6443 --token secrettoken --insecure --listen 127.0.0.1:0
+  stuntdouble proxy --upstream https://127.0.0.1:6443 --token-file token --insecure --listen 127.0.0.1:0
+  stuntdouble proxy --kubeconfig kubeconfig --allow-path '^/api/v1/namespaces/default/pods/[^/]+/exec$'
 
 When it answers, it says so in one line on standard output: ready, and the address. It ends on Ctrl-C or SIGTERM.
 
@@ -45,50 +49,63 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
 
-    /// Where to listen, on the loopback interface only; a port of 0 is chosen by the system
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8001")]
+    /// Address to listen on. A port of 0 is chosen by the system
+    #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:8001", value_parser = listen::address)]
     listen: SocketAddr,
+
+    /// Allow the paths that match this regular expression, also if they attach to a container, run a command in it or forward its ports
+    #[arg(long, value_name = "REGEX")]
+    allow_path: Vec<Regex>,
 
     #[command(flatten)]
     access: Access,
+
+    #[command(flatten)]
+    remote: RemoteArguments,
+
+    #[command(flatten)]
+    origins: OriginArguments,
 }
 
 /// Carries out the command.
 pub(super) async fn proxy(arguments: Arguments) -> Result<u8, Trouble> {
-    if !arguments.listen.ip().is_loopback() {
-        return Err(Trouble::usage(format!(
-            "{} is not a loopback address: the proxy lets everybody in who reaches it",
-            arguments.listen
-        )));
-    }
-    let told =
-        Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
-    let (_, client) = arguments.access.client(arguments.upstream.as_deref())?;
-    let server = Server::start(arguments.listen, Arc::new(LocalProxy { client }))
+    let signal = listen::stop_signal()?;
+    let (server, credentials) = arguments.access.upstream(arguments.upstream.as_deref())?;
+    arguments.remote.check(arguments.listen)?;
+    let proxy = LocalProxy {
+        client: Client::new(&server, &credentials, true).map_err(Trouble::usage)?,
+        allowed_paths: arguments.allow_path,
+    };
+    let server = Server::start_with(arguments.listen, arguments.origins.origins(), Arc::new(proxy))
         .await
         .map_err(Trouble::unreachable)?;
-    let mut out = std::io::stdout();
-    // Whoever has closed standard output does not wait for the line.
-    let _ = writeln!(out, "ready: http://{}", server.address()).and_then(|()| out.flush());
-    told.until_told().await;
+    let url = format!("http://{}", server.address());
+    let next =
+        format!("kubectl --server {url} get pods --all-namespaces\ncurl {url}/api/v1/namespaces\nCtrl-C stops it.");
+    listen::ready(&url, &next);
+    signal.received().await;
     server.stop().await;
+    listen::stopped();
     Ok(exit::OK)
 }
 
 /// Passes requests on to one server.
 struct LocalProxy {
     client: Client,
+    allowed_paths: Vec<Regex>,
 }
 
 impl Exchange for LocalProxy {
     async fn answer(self: Arc<Self>, request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
-        if !is_local(request.headers().get(header::HOST)) {
-            return Ok(told(StatusCode::FORBIDDEN, "<h3>Unauthorized</h3>"));
+        let path = request.uri().path();
+        if reaches_into_containers(path) && !self.allowed_paths.iter().any(|allowed| allowed.is_match(path)) {
+            let text = "attach, exec, run and port-forward are refused: --allow-path allows a path\n";
+            return Ok(response(StatusCode::FORBIDDEN, text));
         }
         Ok(self
             .pass(request, &tasks)
             .await
-            .unwrap_or_else(|why| told(StatusCode::BAD_GATEWAY, &why)))
+            .unwrap_or_else(|why| response(StatusCode::BAD_GATEWAY, &why)))
     }
 }
 
@@ -120,28 +137,33 @@ impl LocalProxy {
     }
 }
 
-fn told(code: StatusCode, text: &str) -> Response<Body> {
+fn response(code: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(full(Bytes::copy_from_slice(text.as_bytes())));
     *response.status_mut() = code;
-    let media_type = if code == StatusCode::FORBIDDEN {
-        "text/html; charset=utf-8"
-    } else {
-        "text/plain; charset=utf-8"
-    };
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
     response
 }
 
-/// Whether a request is for this machine by one of its own names.
-fn is_local(host: Option<&HeaderValue>) -> bool {
-    let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    ["localhost", "127.0.0.1", "[::1]"].contains(&name)
+/// Resources below which a path can reach into containers.
+const WITH_CONTAINERS: [&str; 2] = ["pods", "nodes"];
+
+/// Segments of paths that attach to a container, run a command in it or forward its ports.
+const INTO_CONTAINERS: [&str; 4] = ["attach", "exec", "run", "portforward"];
+
+/// Whether a path of pods or of a node's agent attaches to a container, runs a command in it or forwards its ports.
+///
+/// Errs on the safe side: a segment counts in any case and however often it is percent-encoded.
+fn reaches_into_containers(path: &str) -> bool {
+    let mut path = path.to_owned();
+    while let Some(decoded) = percent_decode(&path, false).filter(|decoded| *decoded != path) {
+        path = decoded.into_owned();
+    }
+    let mut segments = path.split(['/', '\\']).map(str::to_ascii_lowercase);
+    segments.any(|segment| WITH_CONTAINERS.contains(&segment.as_str()))
+        && segments.any(|segment| INTO_CONTAINERS.contains(&segment.as_str()))
 }
 
 #[cfg(test)]
@@ -151,16 +173,22 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("localhost", true)]
-    #[case("localhost:8001", true)]
-    #[case("127.0.0.1:8001", true)]
-    #[case("[::1]:8001", true)]
-    #[case("[::1]", true)]
-    #[case("example.com:8001", false)]
-    #[case("localhost.example.com", false)]
-    #[case("127.0.0.1.example.com:80", false)]
-    #[case("", false)]
-    fn only_local_hosts_are_let_in(#[case] host: &str, #[case] local: bool) {
-        assert_eq!(is_local(Some(&HeaderValue::from_str(host).unwrap())), local);
+    #[case("/api/v1/namespaces/a/pods/b/exec", true)]
+    #[case("/api/v1/namespaces/a/pods/b/attach", true)]
+    #[case("/api/v1/namespaces/a/pods/b/portforward", true)]
+    #[case("/api/v1/namespaces/a/pods/b/%65xec", true)]
+    #[case("/api/v1/namespaces/a/pods/b/%2565xec", true)]
+    #[case("/api/v1/namespaces/a/pods/b%2Fexec", true)]
+    #[case("/api/v1/namespaces/a/pods/b//exec/", true)]
+    #[case("/api/v1/namespaces/a/pods/b/log/../exec", true)]
+    #[case("/api/v1/proxy/nodes/n/run/ns/pod/container", true)]
+    #[case("/api/v1/nodes/n:10250/proxy/portForward/ns/pod", true)]
+    #[case("/api/v1/namespaces/exec/pods", false)]
+    #[case("/api/v1/namespaces/run/services/exec", false)]
+    #[case("/api/v1/namespaces/a/pods/b/log", false)]
+    #[case("/api/v1/namespaces/a/pods/executor", false)]
+    #[case("/apis/batch/v1/namespaces/a/jobs/run", false)]
+    fn paths_into_containers_are_found(#[case] path: &str, #[case] found: bool) {
+        assert_eq!(reaches_into_containers(path), found);
     }
 }

@@ -1,15 +1,15 @@
 //! `stuntdouble search`: the log search backend alone, until it is told to stop.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use clap::Args;
-use stuntdouble_simulator::clock::Clock;
+use stuntdouble_simulator::Clock;
 use stuntdouble_simulator::search::{Options, SearchServer};
 use tokio::net::TcpListener;
 
-use super::signal::Told;
+use super::listen;
+use super::origins::OriginArguments;
 use super::{Trouble, exit};
 
 const EXAMPLES: &str = "Examples:
@@ -26,38 +26,43 @@ When it answers, it says so in one line on standard output: ready, and the addre
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// Where to listen, on the loopback interface only; a port of 0 is chosen by the system
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9200")]
+    #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:9200", value_parser = listen::address)]
     listen: SocketAddr,
 
     /// What `now` means in a query: real, at:TIME (starts there and runs) or frozen:TIME (stands)
     #[arg(long, value_name = "CLOCK", default_value = "real")]
     clock: Clock,
+
+    #[command(flatten)]
+    origins: OriginArguments,
 }
 
 /// Carries out the command.
 pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
-    let Arguments { listen, clock } = arguments;
+    let Arguments { listen, clock, origins } = arguments;
     if !listen.ip().is_loopback() {
         return Err(Trouble::usage(format!(
             "{listen} can be reached by others, and the log search backend asks nobody for credentials: listen on 127.0.0.1"
         )));
     }
-    let told =
-        Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
+    let signal = listen::stop_signal()?;
     let listener = TcpListener::bind(listen)
         .await
         .map_err(|error| Trouble::unreachable(format!("cannot listen on {listen}: {error}")))?;
     let address = listener.local_addr().map_err(Trouble::unreachable)?;
     let server = SearchServer::new(Options {
         clock: Arc::new(move || clock.now()),
+        origins: origins.origins(),
         ..Options::default()
     });
-    let mut out = std::io::stdout();
-    // Whoever has closed standard output does not wait for the line.
-    let _ = writeln!(out, "ready: http://{address}").and_then(|()| out.flush());
+    let next = format!(
+        "curl -X POST --data-binary @lines.ndjson http://{address}/_bulk\ncurl 'http://{address}/_search?q=log:error&pretty'\nCtrl-C stops it."
+    );
+    listen::ready(format_args!("http://{address}"), &next);
     tokio::select! {
         served = server.serve(listener) => served.map_err(Trouble::unreachable)?,
-        () = told.until_told() => {}
+        () = signal.received() => {}
     }
+    listen::stopped();
     Ok(exit::OK)
 }

@@ -1,24 +1,23 @@
 //! `stuntdouble serve`: the simulator, until it is told to stop.
 
-use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use stuntdouble_simulator::clock::Clock;
-use stuntdouble_simulator::cluster::{Controllers, LOG_SEARCH};
-use stuntdouble_simulator::http::{Credentials, DialOverride, Identity, Secret, kubeconfig};
-use stuntdouble_simulator::profile::Profile;
-use stuntdouble_simulator::registry::Cidr;
-use stuntdouble_simulator::{Builder, Simulator, StartError};
+use clap::{ArgAction, Args, ValueEnum};
+use stuntdouble_simulator::{
+    Addons, Builder, Cidr, Clock, Controllers, Credentials, DialOverride, Durability, Identity, Profile, Secret,
+    Simulator, Snapshot, StartError, kubeconfig,
+};
 
-use super::signal::Told;
+use super::listen;
+use super::origins::OriginArguments;
 use super::{Trouble, exit};
 
 const EXAMPLES: &str = "Examples:
   stuntdouble serve
   stuntdouble serve --bare --profile kubernetes-1.2 --listen 127.0.0.1:0
+  stuntdouble serve --data-dir my-cluster
   stuntdouble serve --seed 7 --clock frozen:2015-06-26T12:00:00Z
   stuntdouble serve --secure-listen 127.0.0.1:6443 --token-file tokens.csv --write-kubeconfig kubeconfig
 
@@ -33,8 +32,8 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Where to listen without asking for credentials, on the loopback interface only; a port of 0 is chosen by the system
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    /// Address of the listener without credentials, on the loopback interface only. A port of 0 is chosen by the system
+    #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:8080", value_parser = listen::address)]
     listen: SocketAddr,
 
     /// By which rule: documented (the texts win) or kubernetes-1.2 (the recorded server wins)
@@ -65,6 +64,14 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FROM=TO")]
     dial: Vec<DialOverride>,
 
+    /// How many changes of each kind are kept; a watch from before them is answered with 410 [default: the profile's]
+    #[arg(long, value_name = "CHANGES")]
+    history: Option<usize>,
+
+    /// Let the proxy connect to pods and nodes whose address is loopback, link-local or unspecified, also without --dial
+    #[arg(long)]
+    allow_local_backends: bool,
+
     /// How many nodes there are
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=100), conflicts_with = "bare")]
     nodes: u8,
@@ -83,7 +90,7 @@ pub(super) struct Arguments {
     )]
     controllers: Controllers,
 
-    /// Where the containers' logs are to go: elasticsearch (the log search add-on is there) or none
+    /// Where the containers' logs go: elasticsearch, or none (then there is no log search, viewer or collector)
     #[arg(
         long,
         value_name = "NAME",
@@ -92,38 +99,52 @@ pub(super) struct Arguments {
     )]
     logging_destination: Destination,
 
+    /// Whether a log collector runs on each node
+    #[arg(
+        long,
+        value_name = "true|false",
+        env = "KUBE_ENABLE_NODE_LOGGING",
+        default_value_t = true,
+        action = ArgAction::Set
+    )]
+    node_logging: bool,
+
+    /// Load more container images from a YAML file of the form of fixtures/images; may be given several times
+    #[arg(long, value_name = "FILE", conflicts_with = "bare")]
+    image: Vec<PathBuf>,
+
     /// The log search backend to reach instead of the one inside this process
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "bare")]
     search_upstream: Option<String>,
 
+    /// Directory that keeps the objects and their history; a later start with it goes on where this one ended.
+    /// It is made if it does not exist. Default: memory only
+    #[arg(long, value_name = "DIRECTORY")]
+    data_dir: Option<PathBuf>,
+
+    /// How many milliseconds the watch cache lags behind writes
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    watch_lag: u64,
+
+    /// How many copies of the cluster there can be: /clusters/NAME/... addresses the copy NAME, which is made at the first
+    /// request for it as the cluster is then
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    clusters: usize,
+
+    /// Start with the objects in this file, as `snapshot save` or `kubectl get -o yaml` writes them
+    #[arg(long, value_name = "FILE")]
+    snapshot: Option<PathBuf>,
+
+    /// When a write to the data directory is acknowledged: sync (when it is on the disk) or interval (at once; a crash
+    /// loses at most the last 100 ms)
+    #[arg(long, value_name = "MODE", default_value = "sync", requires = "data_dir")]
+    durability: Durability,
+
     #[command(flatten)]
     secure: SecureArguments,
-}
 
-/// Which add-ons a cluster has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Addons {
-    log_search: bool,
-}
-
-impl FromStr for Addons {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut addons = Self {
-            log_search: text == "all",
-        };
-        if matches!(text, "all" | "none") {
-            return Ok(addons);
-        }
-        for name in text.split(',') {
-            match name {
-                LOG_SEARCH => addons.log_search = true,
-                _ => return Err(format!("there is no add-on {name:?}; there is {LOG_SEARCH}")),
-            }
-        }
-        Ok(addons)
-    }
+    #[command(flatten)]
+    origins: OriginArguments,
 }
 
 /// Where the containers' logs go.
@@ -139,7 +160,7 @@ enum Destination {
 #[command(next_help_heading = "Secure listener")]
 struct SecureArguments {
     /// Where to listen for TLS, asking for credentials
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen::address)]
     secure_listen: Option<SocketAddr>,
 
     /// Bearer tokens that are let in: lines of token,user,uid
@@ -170,7 +191,7 @@ struct SecureArguments {
 impl From<StartError> for Trouble {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::NotLoopback(_) | StartError::Tls(_) => Self::usage(error),
+            StartError::NotLoopback(_) | StartError::Tls(_) | StartError::Images(_) => Self::usage(error),
             _ => Self::unreachable(error),
         }
     }
@@ -178,21 +199,46 @@ impl From<StartError> for Trouble {
 
 /// Carries out the command.
 pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
-    let told =
-        Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))?;
+    let signal = listen::stop_signal()?;
+    let mut addons = arguments.addons;
+    if arguments.logging_destination == Destination::None {
+        addons = addons.without_logging();
+    }
+    if !arguments.node_logging {
+        addons = addons.without_collectors();
+    }
     let mut builder = Simulator::builder()
         .listen(arguments.listen)
         .profile(arguments.profile)
         .bare(arguments.bare)
         .nodes(arguments.nodes)
         .controllers(arguments.controllers)
-        .log_search(arguments.addons.log_search && arguments.logging_destination == Destination::Elasticsearch)
+        .addons(addons)
         .seed(arguments.seed)
+        .origins(arguments.origins.origins())
+        .allow_local_backends(arguments.allow_local_backends)
         .clock(arguments.clock)
         .advertise_address(arguments.advertise_address)
         .service_cluster_ip_range(arguments.service_cluster_ip_range);
+    builder = builder
+        .clusters(arguments.clusters)
+        .watch_lag(Duration::from_millis(arguments.watch_lag));
+    if let Some(directory) = arguments.data_dir {
+        builder = builder.data_dir(directory).durability(arguments.durability);
+    }
+    if let Some(file) = &arguments.snapshot {
+        let wrong = |error: &dyn std::fmt::Display| Trouble::usage(format!("{}: {error}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| wrong(&error))?;
+        builder = builder.snapshot(Snapshot::parse(&text).map_err(|error| wrong(&error))?);
+    }
     for DialOverride { from, to } in arguments.dial {
         builder = builder.dial(from, to);
+    }
+    if let Some(changes) = arguments.history {
+        builder = builder.history(changes);
+    }
+    for file in &arguments.image {
+        builder = builder.images(file.display().to_string(), read(file)?);
     }
     if let Some(upstream) = arguments.search_upstream {
         builder = builder.search_upstream(upstream);
@@ -203,12 +249,23 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
         kubeconfig::write(file, &simulator.kubeconfig()).map_err(said)?;
     }
     let secure = simulator.secure_url().map(|url| format!(" {url}")).unwrap_or_default();
-    let mut out = std::io::stdout();
-    // Whoever has closed standard output does not wait for the line.
-    let _ = writeln!(out, "ready: {}{secure}", simulator.url()).and_then(|()| out.flush());
-    told.until_told().await;
+    let next = next_steps(&simulator.url(), arguments.secure.write_kubeconfig.as_deref());
+    listen::ready(format_args!("{}{secure}", simulator.url()), &next);
+    signal.received().await;
     simulator.shutdown().await;
+    listen::stopped();
     Ok(exit::OK)
+}
+
+/// How to use the server, for a terminal.
+fn next_steps(url: &str, kubeconfig: Option<&Path>) -> String {
+    let server = match kubeconfig {
+        Some(file) => format!("--kubeconfig {}", file.display()),
+        None => format!("--server {url}"),
+    };
+    format!(
+        "kubectl {server} get pods --all-namespaces\ncurl {url}/api/v1/namespaces\nstuntdouble conformance --target {url}\nCtrl-C stops it."
+    )
 }
 
 fn secure(mut builder: Builder, arguments: &SecureArguments) -> Result<Builder, Trouble> {

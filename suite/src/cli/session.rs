@@ -14,7 +14,8 @@ use stuntdouble_cassettes::{
 };
 
 use super::access::Access;
-use super::signal::Told;
+use super::listen;
+use super::origins::{OriginArguments, RemoteArguments};
 use super::thaw::{self, Simulators};
 use super::{Trouble, exit};
 
@@ -33,7 +34,7 @@ pub(super) struct RecordArguments {
     upstream: Option<String>,
 
     /// Where to listen; a port of 0 is chosen by the system
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:0", value_parser = listen::address)]
     listen: SocketAddr,
 
     /// The cassette to write. A file that exists is an error unless --force is given
@@ -56,11 +57,25 @@ pub(super) struct RecordArguments {
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
 
+    /// Listen with TLS: the certificate chain, as PEM. HTTP/2 and HTTP/1.1 are spoken
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The key of the certificate of --tls-cert, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
     #[command(flatten)]
     secrets: SecretArguments,
 
     #[command(flatten)]
     access: Access,
+
+    #[command(flatten)]
+    remote: RemoteArguments,
+
+    #[command(flatten)]
+    origins: OriginArguments,
 }
 
 /// What is secret, beyond what always is.
@@ -99,17 +114,6 @@ impl SecretArguments {
     }
 }
 
-/// Says that it is ready, in a line on standard output.
-fn ready(url: &str) {
-    let mut out = std::io::stdout();
-    // Whoever has closed standard output does not wait for the line.
-    let _ = writeln!(out, "ready: {url}").and_then(|()| out.flush());
-}
-
-fn told() -> Result<Told, Trouble> {
-    Told::listen().map_err(|error| Trouble::unreachable(format!("signals cannot be listened for: {error}")))
-}
-
 pub(super) fn read(path: &Path) -> Result<Cassette, Trouble> {
     Cassette::open(path).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
 }
@@ -121,25 +125,34 @@ fn write(path: &Path, text: &str) -> Result<(), Trouble> {
 /// Records until told to stop.
 pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
     let (upstream, credentials) = arguments.access.upstream(arguments.upstream.as_deref())?;
-    let told = told()?;
+    arguments.remote.check_with(arguments.listen, &credentials)?;
+    let signal = listen::stop_signal()?;
     let mut options = RecorderOptions::new(upstream);
     options.listen = arguments.listen;
+    options.origins = arguments.origins.origins();
     options.credentials = credentials;
     options.redaction = arguments.secrets.redaction()?;
     options.profile = arguments.profile;
     options.comment = arguments.comment;
     options.overwrite = arguments.force;
+    options.identity = identity(arguments.tls_cert.as_deref(), arguments.tls_key.as_deref())?;
     if arguments.once && arguments.output.exists() {
         let mut replay = ReplayerOptions::default();
         replay.listen = arguments.listen;
+        replay.origins = options.origins;
         return replayed(read(&arguments.output)?, replay).await;
     }
     let recorder = Recorder::start(options, &arguments.output).await.map_err(trouble)?;
-    ready(&recorder.url());
-    told.until_told().await;
-    let (requests, path, failure) = (recorder.requests(), recorder.path(), recorder.failure());
-    recorder.stop().await;
+    let url = recorder.url();
+    listen::ready(
+        &url,
+        &format!("kubectl --server {url} get pods\nCtrl-C ends the recording."),
+    );
+    signal.received().await;
+    let (requests, path) = (recorder.requests(), recorder.path());
+    let failure = recorder.stop().await;
     eprintln!("stuntdouble: {requests} requests on {}", path.display());
+    listen::stopped();
     match failure {
         Some(why) => Err(Trouble {
             code: exit::FAILED,
@@ -147,6 +160,18 @@ pub(super) async fn record(arguments: RecordArguments) -> Result<u8, Trouble> {
         }),
         None => Ok(exit::OK),
     }
+}
+
+/// A certificate chain and its key, in PEM.
+type Pem = (Vec<u8>, Vec<u8>);
+
+/// The certificate chain and the key of a listener.
+fn identity(certificate: Option<&Path>, key: Option<&Path>) -> Result<Option<Pem>, Trouble> {
+    let pem = |path: &Path| fs::read(path).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())));
+    certificate
+        .zip(key)
+        .map(|(certificate, key)| Ok((pem(certificate)?, pem(key)?)))
+        .transpose()
 }
 
 /// A cassette that cannot be written is a mistake of the user's, a server that cannot be reached is not.
@@ -171,7 +196,7 @@ pub(super) struct ReplayArguments {
     cassette: PathBuf,
 
     /// Where to listen; a port of 0 is chosen by the system
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:0", value_parser = listen::address)]
     listen: SocketAddr,
 
     /// How fast streams come: a factor of the recorded speed, or instant
@@ -184,6 +209,12 @@ pub(super) struct ReplayArguments {
 
     #[command(flatten)]
     access: Access,
+
+    #[command(flatten)]
+    remote: RemoteArguments,
+
+    #[command(flatten)]
+    origins: OriginArguments,
 }
 
 fn speed(text: &str) -> Result<Speed, String> {
@@ -211,8 +242,12 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
             }
         },
     };
+    if let OnMiss::Forward(_, credentials) = &on_miss {
+        arguments.remote.check_with(arguments.listen, credentials)?;
+    }
     let mut options = ReplayerOptions::default();
     options.listen = arguments.listen;
+    options.origins = arguments.origins.origins();
     options.speed = arguments.speed;
     options.on_miss = on_miss;
     replayed(cassette, options).await
@@ -221,15 +256,17 @@ pub(super) async fn replay(arguments: ReplayArguments) -> Result<u8, Trouble> {
 /// Replays a cassette until told to stop.
 async fn replayed(cassette: Cassette, options: ReplayerOptions) -> Result<u8, Trouble> {
     let fails = matches!(options.on_miss, OnMiss::Fail);
-    let told = told()?;
+    let signal = listen::stop_signal()?;
     let replayer = Replayer::start(cassette, options).await.map_err(Trouble::unreachable)?;
-    ready(&replayer.url());
-    told.until_told().await;
+    let url = replayer.url();
+    listen::ready(&url, &format!("kubectl --server {url} get pods\nCtrl-C stops it."));
+    signal.received().await;
     let misses = replayer.misses();
     replayer.stop().await;
     misses
         .iter()
         .for_each(|miss| eprintln!("stuntdouble: {}", terminal::lines(miss)));
+    listen::stopped();
     Ok(if fails && !misses.is_empty() {
         exit::FAILED
     } else {

@@ -1,41 +1,143 @@
-//! When the process is told to stop.
+//! The signals that stop the program: SIGINT, SIGTERM and SIGHUP; Ctrl-C on other systems.
+//!
+//! Promises: a server ends within [`DEADLINE`] of the first signal, whatever its threads do.
+//!
+//! Limits: SIGHUP does not stop a program that is started with it ignored, as `nohup` does; this is found out on Linux only.
 
-/// Hears when the process is told to stop, from when this is made.
-pub(super) struct Told {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::exit;
+
+/// Time from the signal to the end of a server.
+const DEADLINE: Duration = Duration::from_millis(4500);
+
+/// The next signal that stops the program.
+pub(super) struct StopSignal(oneshot::Receiver<()>);
+
+impl StopSignal {
+    /// Catches the signals from now on.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn catch() -> io::Result<Self> {
+        Self::catch_within(None)
+    }
+
+    /// The same, and ends the process if it still runs [`DEADLINE`] after the signal.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn catch_with_deadline() -> io::Result<Self> {
+        Self::catch_within(Some(DEADLINE))
+    }
+
+    /// A thread of its own waits, so that busy threads of the runtime delay nothing.
+    fn catch_within(deadline: Option<Duration>) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let signals = {
+            let _entered = runtime.enter();
+            Signals::catch()?
+        };
+        let (sender, receiver) = oneshot::channel();
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            runtime.block_on(signals.received());
+            // Nobody waits any more if the command has ended by itself.
+            let _ = sender.send(());
+            if let Some(deadline) = deadline {
+                thread::sleep(deadline);
+                eprintln!("stuntdouble: stopped before everything had ended");
+                std::process::exit(exit::OK.into());
+            }
+        })?;
+        Ok(Self(receiver))
+    }
+
+    /// Waits for the signal.
+    pub(super) async fn received(self) {
+        if self.0.await.is_err() {
+            // The thread is gone: the program runs until it is killed.
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
-impl Told {
-    #[cfg(unix)]
-    pub(super) fn listen() -> std::io::Result<Self> {
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn catch() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangup: if ignores_hangup() {
+                None
+            } else {
+                Some(signal(SignalKind::hangup())?)
+            },
         })
     }
 
-    #[cfg(not(unix))]
-    pub(super) fn listen() -> std::io::Result<Self> {
-        Ok(Self {})
-    }
-
-    #[cfg(unix)]
-    pub(super) async fn until_told(mut self) {
+    async fn received(mut self) {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = hangup => {}
         }
     }
+}
 
-    #[cfg(not(unix))]
-    pub(super) async fn until_told(self) {
+/// Whether the process was started with SIGHUP ignored: bit 0 of the mask in `/proc/self/status`.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ignored(&status).is_some_and(|mask| mask & 1 == 1)
+}
+
+#[cfg(unix)]
+fn ignored(status: &str) -> Option<u64> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn received(self) {
         if tokio::signal::ctrl_c().await.is_err() {
-            // Nothing can tell: it runs until the process is ended.
             std::future::pending::<()>().await;
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_status_of_the_process() {
+        assert_eq!(ignored("SigBlk:\t0\nSigIgn:\t0000000000001001\n"), Some(0x1001));
+        assert_eq!(ignored("SigBlk:\t0\n"), None);
     }
 }

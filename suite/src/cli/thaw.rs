@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use stuntdouble_cassettes::{State, Thaw, Thawed};
+use stuntdouble_simulator::Profile;
 use stuntdouble_simulator::Simulator;
-use stuntdouble_simulator::profile::Profile;
 
 use crate::target;
 

@@ -261,6 +261,15 @@ impl Summary {
         let absent = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Absent(_));
         !self.interrupted && self.failures().next().is_none() && !self.outcomes.values().any(absent)
     }
+
+    /// Whether a `must` trial was not played, so that the verdict is incomplete whatever passed.
+    pub fn lacks_a_must(&self) -> bool {
+        let unplayed = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Skipped(_) | Verdict::Pending(_));
+        self.outcomes
+            .values()
+            .filter(unplayed)
+            .any(|outcome| outcome.trial.case.level() == Level::Must)
+    }
 }
 
 /// Name of an outcome's kind in reports.

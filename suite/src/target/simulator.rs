@@ -29,10 +29,10 @@ pub(super) struct Embedded {
     pub(super) _running: Simulator,
 }
 
-fn rule(profile: Profile) -> stuntdouble_simulator::profile::Profile {
+fn rule(profile: Profile) -> stuntdouble_simulator::Profile {
     match profile {
-        Profile::Documented => stuntdouble_simulator::profile::Profile::Documented,
-        Profile::Kubernetes12 => stuntdouble_simulator::profile::Profile::Kubernetes12,
+        Profile::Documented => stuntdouble_simulator::Profile::Documented,
+        Profile::Kubernetes12 => stuntdouble_simulator::Profile::Kubernetes12,
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) async fn living(profile: Profile) -> Result<Simulator, TargetError> {
     let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
     let clock = NOW
         .parse()
-        .map_err(|e: <stuntdouble_simulator::clock::Clock as std::str::FromStr>::Err| failed(&e))?;
+        .map_err(|e: <stuntdouble_simulator::Clock as std::str::FromStr>::Err| failed(&e))?;
     Simulator::builder()
         .profile(rule(profile))
         .seed(SEED)
@@ -67,7 +67,7 @@ impl Target {
         };
         // Many trials at once have more services than the default range has addresses.
         let services = "10.0.0.0/16"
-            .parse::<stuntdouble_simulator::registry::Cidr>()
+            .parse::<stuntdouble_simulator::Cidr>()
             .map_err(|e| failed(&e))?;
         let builder = Simulator::builder()
             .profile(rule(profile))
@@ -108,13 +108,13 @@ impl Target {
 }
 
 /// What the simulator's secure listener takes, by way of files as it reads them.
-fn known() -> Result<stuntdouble_simulator::http::Credentials, Box<dyn std::error::Error>> {
+fn known() -> Result<stuntdouble_simulator::Credentials, Box<dyn std::error::Error>> {
     let file = |secret: &str| {
         let mut file = tempfile::NamedTempFile::new()?;
         writeln!(file, "{secret},{USER},1")?;
         Ok::<_, std::io::Error>(file)
     };
-    let mut credentials = stuntdouble_simulator::http::Credentials::default();
+    let mut credentials = stuntdouble_simulator::Credentials::default();
     credentials.read_tokens(file(TOKEN)?.path())?;
     credentials.read_passwords(file(PASSWORD)?.path())?;
     Ok(credentials)

@@ -95,6 +95,12 @@ pub struct Socket {
 }
 
 impl Target {
+    /// The origin of pages of the server.
+    fn origin(&self) -> Option<HeaderValue> {
+        let url = url::Url::parse(self.via.as_ref().unwrap_or(&self.base)).ok()?;
+        HeaderValue::from_str(&url.origin().ascii_serialization()).ok()
+    }
+
     /// Opens a WebSocket. A refusal is an answer.
     ///
     /// # Errors
@@ -111,11 +117,7 @@ impl Target {
         if let Some(protocol) = &wanted.protocol {
             asked = asked.header(SEC_WEBSOCKET_PROTOCOL, protocol);
         }
-        if let Some(origin) = wanted
-            .origin
-            .as_deref()
-            .and_then(|origin| HeaderValue::from_str(origin).ok())
-        {
+        if let (true, Some(origin)) = (wanted.origin, self.origin()) {
             asked = asked.header(ORIGIN, origin);
         }
         let response = Self::head(asked, &named, self.timeout).await?;

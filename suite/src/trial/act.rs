@@ -44,7 +44,11 @@ impl Environment<'_> {
             if request.method == Method::POST {
                 self.label(&mut value);
             }
-            request = request.with_body("application/json", value.to_string());
+            let media = match request.method {
+                Method::PATCH => "application/merge-patch+json",
+                _ => "application/json",
+            };
+            request = request.with_body(media, value.to_string());
         }
         let done = self.must(&request).await?;
         if request.method == Method::POST
@@ -61,6 +65,9 @@ impl Environment<'_> {
             self.save(name, value);
         }
         self.remember(&done);
+        if done.get("items").is_some() {
+            self.listed(&done);
+        }
         Ok(())
     }
 

@@ -22,14 +22,16 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
     let case: Vec<(After, Level)> = data.after.iter().map(|after| (after.clone(), Level::Must)).collect();
     let template = &environment.case().operation.path;
     let writes = [Method::POST, Method::PUT, Method::PATCH].contains(&request.method);
-    let of_object = template.ends_with("{name}") || environment.case().kind.path.as_deref() == Some(template);
+    let of_object = template.ends_with("{name}")
+        || template.ends_with("{name}/status")
+        || environment.case().kind.path.as_deref() == Some(template);
     let of_kind = environment
         .case()
         .kind
         .path
         .as_deref()
         .is_some_and(|path| template.starts_with(path));
-    if !case.is_empty() || !writes || !of_kind || !data.setup.is_empty() || data.race.is_some() {
+    if !writes || !of_kind || !data.setup.is_empty() || data.race.is_some() {
         return case;
     }
     let Some((letter, precondition)) = data.given.first() else {
@@ -44,7 +46,11 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
     } else {
         return case;
     };
-    vec![(After::State(state), Level::Should)]
+    let mut checks = case;
+    if !checks.iter().any(|(after, _)| *after == After::State(state.clone())) {
+        checks.push((After::State(state), Level::Should));
+    }
+    checks
 }
 
 /// Checks a state. Returns the mismatch and the request that shows it.

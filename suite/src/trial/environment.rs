@@ -11,6 +11,8 @@ use crate::check::{Answer, Mismatch, WrittenObjects, clipped, is_later, number};
 use crate::request::{Bindings, Request, UnboundName, merge};
 use crate::target::{Target, TargetError};
 
+/// Annotation of every object of a trial; its value is the object's name.
+const ANNOTATION: &str = "stuntdouble.example/object";
 /// Number of set-up requests that a failure shows.
 const STEPS: usize = 20;
 
@@ -219,7 +221,8 @@ impl<'a> Environment<'a> {
 
     /// Name of an object.
     pub(super) fn name_of(&self, letter: &str) -> Result<String, EnvironmentError> {
-        self.object_of(letter).map(|object| object.name)
+        let name = self.lock().objects.get(letter).map(|object| object.name.clone());
+        name.ok_or_else(|| no_object(letter))
     }
 
     /// What the server returned to the writes of an object, in order.
@@ -230,6 +233,27 @@ impl<'a> Environment<'a> {
             .get(letter)
             .map(|object| object.versions.clone())
             .unwrap_or_default()
+    }
+
+    /// What the server returned to the last write of the object of a name.
+    pub(super) fn last_of(&self, name: &str) -> Option<Value> {
+        let state = self.lock();
+        let object = state.objects.values().find(|object| object.name == name)?;
+        object.versions.last().cloned()
+    }
+
+    /// Latest version of all writes and lists; empty without one.
+    pub(super) fn latest(&self) -> String {
+        self.lock().latest.clone()
+    }
+
+    /// Remembers the version of a list: what is written after it has a later one.
+    pub(super) fn listed(&self, list: &Value) {
+        let version = text(list, "/metadata/resourceVersion");
+        let mut state = self.lock();
+        if state.latest.is_empty() || is_later(&version, &state.latest) {
+            state.latest = version;
+        }
     }
 
     /// What the server returned to all writes.
@@ -310,7 +334,10 @@ impl<'a> Environment<'a> {
                 &mut value,
                 &own.fill_value(object.precondition.set.as_ref().unwrap_or(&json!({})))?,
             );
-            let metadata = json!({"metadata": {"name": object.name, "labels": object.precondition.labels}});
+            let annotations = json!({ANNOTATION: object.name});
+            let metadata =
+                json!({"name": object.name, "labels": object.precondition.labels, "annotations": annotations});
+            let metadata = json!({"metadata": metadata});
             merge(&mut value, &metadata);
             self.label(&mut value);
         }
@@ -399,7 +426,7 @@ impl<'a> Environment<'a> {
 
     pub(super) fn object_of(&self, letter: &str) -> Result<TestObject, EnvironmentError> {
         let object = self.lock().objects.get(letter).cloned();
-        object.ok_or_else(|| EnvironmentError::Case(format!("there is no object {letter:?}")))
+        object.ok_or_else(|| no_object(letter))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -431,6 +458,10 @@ impl State {
             }
         }
     }
+}
+
+fn no_object(letter: &str) -> EnvironmentError {
+    EnvironmentError::Case(format!("there is no object {letter:?}"))
 }
 
 fn text(value: &Value, pointer: &str) -> String {

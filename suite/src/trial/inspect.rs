@@ -114,6 +114,25 @@ fn items(
             body,
         ));
     }
+    if let Some(end) = &expect.some_name_ends {
+        let end = bindings.fill(end)?;
+        let items = body.get("items").and_then(Value::as_array);
+        let name = |item: &Value| {
+            item.pointer("/metadata/name")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let names: Vec<String> = items.into_iter().flatten().map(name).collect();
+        if !names.iter().any(|name| name.ends_with(&end)) {
+            let actual = format!("{} items, none of them with such a name", names.len());
+            found.push(Mismatch::new(
+                "items",
+                format!("one whose name ends with {end}"),
+                actual,
+            ));
+        }
+    }
     if let Some(item) = &expect.some_item {
         let item = bindings.fill_value(item)?;
         let items = body.get("items").and_then(Value::as_array);
@@ -138,8 +157,8 @@ pub(super) fn parts(environment: &Environment<'_>, letter: &str, parts: &[Part])
     Ok(whole)
 }
 
-/// Whether an object equals what was last written. If somebody else (a controller) has changed it since, its metadata
-/// and status may differ and its version is later.
+/// Whether an object equals what was last written. If somebody else (a controller) has changed it since, its version is
+/// later, and its metadata or status differ.
 pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) -> Option<Mismatch> {
     let last = environment.versions(letter).last().cloned().unwrap_or_default();
     let version = |object: &Value| {
@@ -150,6 +169,10 @@ pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) ->
     let (written, actual) = (version(&last), version(body));
     if actual == written || !check::is_later(&actual, &written) || check::number(&actual).is_none() {
         return check::equal(&about, &last, body);
+    }
+    if !check::changed(&last, body) {
+        let mismatch = Mismatch::new(format!("version of {about}"), written, actual);
+        return Some(mismatch.at(Level::Should));
     }
     let not_ours = ["metadata", "status"];
     check::equal(

@@ -8,6 +8,7 @@
 mod act;
 mod afterwards;
 mod build_request;
+mod contract;
 mod environment;
 mod expectations;
 mod inspect;

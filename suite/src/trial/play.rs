@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::environment::{Environment, EnvironmentError, namespaces_needed};
 use super::run::Run;
-use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, logs, race, socket, verify, watch};
+use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, contract, logs, race, socket, verify, watch};
 use crate::catalog::Need;
 use crate::check::{Answer, Mismatch};
 use crate::request::Request;
@@ -121,6 +121,10 @@ impl Trial {
             return Ok(failure.map_or(Attempt::Passed, Attempt::Failed));
         }
         environment.set_up().await?;
+        if let Some(writers) = data.contract {
+            let failure = contract::hold(environment, self.profile, writers).await?;
+            return Ok(failure.map_or(Attempt::Passed, Attempt::Failed));
+        }
         for action in &data.before {
             environment.act(action).await?;
         }
@@ -203,7 +207,13 @@ fn answered(answer: &Answer) -> String {
 /// Remembers an object that a write returned, in whichever encoding.
 fn remember(environment: &Environment<'_>, request: &Request, answer: &Answer) {
     let media = answer.content_type.as_deref().and_then(crate::request::Media::of);
-    if let Some(object) = media.and_then(|media| crate::request::decode(&answer.text(), media).ok()) {
+    if let Some(mut object) = media.and_then(|media| crate::request::decode(&answer.text(), media).ok()) {
+        // What a status replacement returns has the path of the status.
+        if let Some(path) = request.path.strip_suffix("/status")
+            && let Some(link) = object.pointer_mut("/metadata/selfLink")
+        {
+            *link = path.into();
+        }
         environment.remember(&object);
         let name = object.pointer("/metadata/name").and_then(serde_json::Value::as_str);
         if let Some(name) = name.filter(|name| request.method == http::Method::POST && !name.is_empty()) {

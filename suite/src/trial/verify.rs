@@ -9,6 +9,18 @@ use crate::catalog::{Case, Expect, ExpectedType, Level, Media as Wanted, Profile
 use crate::check::{self, Answer, Identity, Mismatch, shown_body};
 use crate::request::{Media, Request, decode};
 
+/// Kinds and resources that an error can be about beside the kind of its path: bodies of sub-resources, the pod of a
+/// binding, the endpoints behind a service, a namespace that does not exist.
+const OTHER_KINDS: [&str; 7] = [
+    "Scale",
+    "DeploymentRollback",
+    "Binding",
+    "Pod",
+    "pods",
+    "endpoints",
+    "namespaces",
+];
+
 /// The status that a case expects.
 pub(super) fn expected_status(case: &Case, profile: Profile) -> Result<ExpectedStatus, EnvironmentError> {
     match &case.data.expect.status {
@@ -49,7 +61,12 @@ pub(super) fn answer(
             } else {
                 Level::Must
             };
-            let status = check::error_status(answer.status, reason, &names(case, request), &expect.causes, &body);
+            let named = check::Named {
+                names: names(case, request),
+                kinds: kinds(case),
+                whole: body_name(request).is_some(),
+            };
+            let status = check::error_status(answer.status, reason, &named, &expect.causes, &body);
             found.extend(status.into_iter().map(|mismatch| mismatch.at(level)));
         }
         return Ok(found);
@@ -77,6 +94,28 @@ fn names(case: &Case, request: &Request) -> Vec<String> {
         names.extend(body.pointer(pointer).and_then(Value::as_str).map(str::to_owned));
     }
     names
+}
+
+/// Names that the details of an error can give to the kind.
+fn kinds(case: &Case) -> Vec<String> {
+    let mut kinds = vec![
+        case.kind.name.clone(),
+        case.kind.plural.clone(),
+        case.kind.name.to_lowercase(),
+    ];
+    // Proxies are about a resource of their path.
+    let resources = ["pods", "services", "nodes"].into_iter();
+    let in_path = resources.filter(|name| case.operation.path.contains(&format!("/{name}/")));
+    kinds.extend(in_path.map(str::to_owned));
+    kinds.extend(OTHER_KINDS.map(str::to_owned));
+    kinds
+}
+
+/// Name of the object in a request's body.
+fn body_name(request: &Request) -> Option<String> {
+    let body: Value = serde_json::from_slice(request.body.as_ref()?).ok()?;
+    let name = body.pointer("/metadata/name")?.as_str()?;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// What is wrong with the headers, and with the bytes of the body.
@@ -207,9 +246,11 @@ fn system_fields(
     }
     if kind == format!("{}List", case.kind.name) {
         let of_namespace = case.operation.path.contains("{namespace}") && namespaced;
+        let namespace = of_namespace.then_some(namespace.as_str());
         return Ok(check::list_metadata(
             &request.path,
-            of_namespace.then_some(&namespace),
+            namespace,
+            &environment.latest(),
             body,
         ));
     }
@@ -227,10 +268,19 @@ fn system_fields(
             (in_path.get("name").unwrap_or(name).to_owned(), request.path.clone())
         }
     };
+    let earlier = environment
+        .last_of(&name)
+        .filter(|_| request.method != http::Method::POST);
     let identity = Identity {
         name,
         namespace: namespaced.then_some(namespace),
         path,
     };
-    Ok(check::system_fields(&identity, body))
+    let mut found = check::system_fields(&identity, body);
+    found.extend(
+        earlier
+            .into_iter()
+            .flat_map(|earlier| check::same_identity(&earlier, body)),
+    );
+    Ok(found)
 }

@@ -1,4 +1,5 @@
-//! Every deliberate fault of `fixtures/mutants` is caught by the trials that it names, and they pass without it.
+//! Every deliberate fault of `fixtures/mutants` is caught by the trials that it names, and they pass without it; every
+//! fault that an operator of `fixtures/mutants/operators` makes is caught by a trial of the operation or of its kind.
 //!
 //! A proxy before the simulator alters some of the traffic, one proxy for each mutant. The trials are first played
 //! through a proxy that alters nothing. A failed set-up does not count as caught.
@@ -9,8 +10,11 @@
     reason = "what a test cannot do without fails it"
 )]
 
+mod alter;
 mod mutant;
+mod operator;
 mod proxy;
+mod stream;
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -23,7 +27,7 @@ use stuntdouble_suite::{
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
-use crate::{mutant::Mutant, proxy::Proxy};
+use crate::{mutant::Mutant, operator::Bent, proxy::Proxy};
 
 /// How many mutants are tried at once. Most of the time they wait for what does not come.
 const JOBS: usize = 32;
@@ -35,11 +39,10 @@ struct Bench {
 }
 
 impl Bench {
-    fn new() -> Result<Self, Box<dyn std::error::Error>> {
-        let catalog = Catalog::embedded()?;
+    fn new(catalog: &Catalog) -> Result<Self, Box<dyn std::error::Error>> {
         let trials = Profile::ALL
             .into_iter()
-            .flat_map(|profile| Selection::default().of(&catalog, profile))
+            .flat_map(|profile| Selection::default().of(catalog, profile))
             .collect();
         Ok(Self {
             runtime: Runtime::new()?,
@@ -56,12 +59,31 @@ impl Bench {
         found.ok_or_else(|| Failed::from(format!("there is no trial {id} under {profile}")))
     }
 
+    async fn simulator(&self, profile: Profile) -> Result<&Target, Failed> {
+        let target = &self.targets[usize::from(profile == Profile::Kubernetes12)];
+        Ok(target.get_or_try_init(|| Target::simulator(profile)).await?)
+    }
+
+    /// Whether some trial catches a fault of an operation.
+    fn some_catches(&self, bent: &Bent) -> Result<(), Failed> {
+        self.runtime.block_on(async {
+            let simulator = self.simulator(bent.mutant.profile).await?;
+            let proxy = Proxy::before(simulator.base(), Some(bent.mutant.clone())).await?;
+            let target = simulator.clone().via(&proxy.url());
+            let run = Run::new(format!("o{}", bent.mutant.number));
+            for trial in &bent.trials {
+                let outcome = trial.play(&target, &run).await;
+                if outcome.verdict.failure().is_some_and(|failure| !failure.broken) {
+                    return Ok(());
+                }
+            }
+            Err(format!("none of {} trials catches it: {}", bent.trials.len(), bent.mutant.fault).into())
+        })
+    }
+
     fn catches(&self, mutant: &Mutant) -> Result<(), Failed> {
         self.runtime.block_on(async {
-            let index = usize::from(mutant.profile == Profile::Kubernetes12);
-            let simulator = self.targets[index]
-                .get_or_try_init(|| Target::simulator(mutant.profile))
-                .await?;
+            let simulator = self.simulator(mutant.profile).await?;
             if mutant.caught_by.is_empty() {
                 return Err("it names no trial that catches it".into());
             }
@@ -101,16 +123,28 @@ impl Bench {
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(JOBS);
-    let (bench, mutants) = match Bench::new().and_then(|bench| Ok((Arc::new(bench), mutant::all()?))) {
-        Ok(ready) => ready,
+    let tests = match tests() {
+        Ok(tests) => tests,
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::FAILURE;
         }
     };
-    let test = |mutant: Mutant| {
+    libtest_mimic::run(&arguments, tests).exit_code()
+}
+
+fn tests() -> Result<Vec<Test>, Box<dyn std::error::Error>> {
+    let catalog = Catalog::embedded()?;
+    let bench = Arc::new(Bench::new(&catalog)?);
+    let mut tests = Vec::new();
+    for mutant in mutant::all()? {
         let bench = Arc::clone(&bench);
-        Test::test(mutant.id.clone(), move || bench.catches(&mutant))
-    };
-    libtest_mimic::run(&arguments, mutants.into_iter().map(test).collect()).exit_code()
+        tests.push(Test::test(mutant.id.clone(), move || bench.catches(&mutant)));
+    }
+    for bent in operator::all(&catalog)? {
+        let bench = Arc::clone(&bench);
+        let name = format!("operators/{}", bent.mutant.id);
+        tests.push(Test::test(name, move || bench.some_catches(&bent)));
+    }
+    Ok(tests)
 }

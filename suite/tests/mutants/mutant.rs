@@ -2,12 +2,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use stuntdouble_suite::catalog::Profile;
+
+use crate::alter::Leaf;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -29,6 +31,26 @@ pub(crate) struct Mutant {
     pub(crate) caught_by: Vec<String>,
 }
 
+/// Which answers are altered, by their status code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Answered {
+    Success,
+    Failure,
+    #[serde(untagged)]
+    Code(u16),
+}
+
+impl Answered {
+    fn includes(self, code: u16) -> bool {
+        match self {
+            Self::Success => code < 400,
+            Self::Failure => code >= 400,
+            Self::Code(one) => code == one,
+        }
+    }
+}
+
 /// Which requests are altered.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +58,8 @@ pub(crate) struct When {
     pub(crate) method: String,
     pub(crate) path: Option<String>,
     pub(crate) query: Option<String>,
+    /// Which of their answers.
+    pub(crate) answered: Option<Answered>,
 }
 
 impl When {
@@ -47,112 +71,139 @@ impl When {
         let Some(pattern) = &self.path else {
             return Some(Vec::new());
         };
-        let (wanted, actual): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
+        let actual: Vec<&str> = path.trim_end_matches('/').split('/').collect();
+        let mut wanted: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
+        // Two stars at the end are one segment or more.
+        if wanted.last() == Some(&"**") {
+            wanted.pop();
+            wanted.resize(actual.len().max(wanted.len() + 1), "*");
+        }
         if wanted.len() != actual.len() || !wanted.iter().zip(&actual).all(|(w, a)| *w == "*" || w == a) {
             return None;
         }
-        Some(
-            wanted
-                .iter()
-                .zip(actual)
-                .filter(|(w, _)| **w == "*")
-                .map(|(_, a)| a.to_owned())
-                .collect(),
-        )
+        let stars = wanted.iter().zip(actual).filter(|(w, _)| **w == "*");
+        Some(stars.map(|(_, a)| a.to_owned()).collect())
+    }
+
+    /// Whether an answer with this status code is altered.
+    pub(crate) fn answers(&self, code: u16) -> bool {
+        self.answered.is_none_or(|answered| answered.includes(code))
     }
 }
 
 /// What is changed before the server is asked.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Ask {
-    #[serde(default)]
     pub(crate) without: Vec<String>,
-    #[serde(default)]
     pub(crate) query: BTreeMap<String, String>,
+    /// Texts that are replaced in a query parameter.
+    pub(crate) query_replace: BTreeMap<String, BTreeMap<String, String>>,
+    /// Query parameters of which only the first requirement is kept.
+    pub(crate) first_requirement: Vec<String>,
+    /// What is added to the number in a query parameter.
+    pub(crate) query_shift: BTreeMap<String, i64>,
+    pub(crate) no_query: bool,
     pub(crate) path: Option<String>,
+    /// The namespace in the path is left out.
+    pub(crate) every_namespace: bool,
+    /// What the end of the path is replaced by.
+    pub(crate) path_end: BTreeMap<String, String>,
+    /// The last segment of the path is left out.
+    pub(crate) every_name: bool,
     pub(crate) method: Option<String>,
     pub(crate) content_type: Option<String>,
-    #[serde(default)]
     pub(crate) body_set: BTreeMap<String, Value>,
+    pub(crate) body_remove: Vec<String>,
+    pub(crate) body_leaf: Option<Leaf>,
+    pub(crate) no_body: bool,
+    /// The write is undone after its answer.
+    pub(crate) undo: bool,
 }
 
 /// What is changed in the answer.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Answer {
     pub(crate) status: Option<u16>,
     pub(crate) content_type: Option<String>,
-    #[serde(default)]
+    pub(crate) without_headers: Vec<String>,
     pub(crate) set: BTreeMap<String, Value>,
-    #[serde(default)]
     pub(crate) remove: Vec<String>,
-    #[serde(default)]
+    /// What is added to numbers, or to numbers as strings.
+    pub(crate) shift: BTreeMap<String, i64>,
+    pub(crate) leaf: Option<Leaf>,
     pub(crate) drop_items: bool,
-    #[serde(default)]
+    pub(crate) drop_last_item: bool,
     pub(crate) repeat_items: bool,
-    #[serde(default)]
     pub(crate) one_line: bool,
+    pub(crate) indent: bool,
+    /// The answer to the previous equal request instead.
+    pub(crate) stale: bool,
     pub(crate) text: Option<String>,
+}
+
+impl Answer {
+    /// Whether it changes the body's value.
+    pub(crate) fn alters_value(&self) -> bool {
+        !self.set.is_empty()
+            || !self.remove.is_empty()
+            || !self.shift.is_empty()
+            || self.leaf.is_some()
+            || self.drop_items
+            || self.drop_last_item
+            || self.repeat_items
+    }
 }
 
 /// What is changed in a stream.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Stream {
     pub(crate) drop: Option<String>,
     pub(crate) repeat: Option<String>,
-    #[serde(default)]
     pub(crate) rename: BTreeMap<String, String>,
-    #[serde(default)]
     pub(crate) set: BTreeMap<String, Value>,
-    #[serde(default)]
     pub(crate) remove: Vec<String>,
-    #[serde(default)]
+    pub(crate) shift: BTreeMap<String, i64>,
+    pub(crate) leaf: Option<Leaf>,
+    /// Items of this type have the object of the previous item of the same name.
+    pub(crate) stale: Option<String>,
+    /// An item that comes first.
+    pub(crate) inject: Option<Value>,
     pub(crate) swap: bool,
-    #[serde(default)]
     pub(crate) endless: bool,
     pub(crate) cut: Option<usize>,
 }
 
-/// All mutants, in the order of their files.
-pub(crate) fn all() -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/mutants");
-    let mut files: Vec<_> = std::fs::read_dir(folder)?
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/mutants")
+}
+
+/// Everything in the YAML files of a folder of `fixtures/mutants`, in the order of the files.
+pub(crate) fn read<T: DeserializeOwned>(below: &str) -> Result<Vec<T>, Box<dyn std::error::Error>> {
+    let mut files: Vec<_> = std::fs::read_dir(folder().join(below))?
         .collect::<Result<Vec<_>, _>>()?
         .into_iter()
         .map(|entry| entry.path())
         .collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();
-    let mut mutants = Vec::new();
+    let mut all = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file)?;
-        let some: Vec<Mutant> =
-            serde_saphyr::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        mutants.extend(some);
+        let some: Vec<T> = serde_saphyr::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+        all.extend(some);
     }
+    Ok(all)
+}
+
+/// All mutants, in the order of their files.
+pub(crate) fn all() -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
+    let mut mutants: Vec<Mutant> = read("")?;
     mutants
         .iter_mut()
         .enumerate()
         .for_each(|(number, mutant)| mutant.number = number);
     Ok(mutants)
-}
-
-/// Sets and removes what JSON pointers name.
-pub(crate) fn alter(value: &mut Value, set: &BTreeMap<String, Value>, remove: &[String]) {
-    for (pointer, new) in set {
-        if let Some((parent, field)) = pointer.rsplit_once('/')
-            && let Some(Value::Object(fields)) = value.pointer_mut(parent)
-        {
-            fields.insert(field.to_owned(), new.clone());
-        }
-    }
-    for pointer in remove {
-        if let Some((parent, field)) = pointer.rsplit_once('/')
-            && let Some(Value::Object(fields)) = value.pointer_mut(parent)
-        {
-            fields.remove(field);
-        }
-    }
 }

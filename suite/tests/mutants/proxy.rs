@@ -1,22 +1,30 @@
 //! A proxy that bends some of what passes.
 
-use std::{collections::BTreeSet, convert::Infallible, net::SocketAddr, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
 
 use bytes::Bytes;
-use futures::StreamExt;
 use http::{Request, Response};
-use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
-use hyper::{
-    body::{Frame, Incoming},
-    service::service_fn,
-};
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::mutant::{Mutant, alter};
+use crate::{
+    alter::{alter, alter_leaf, first_requirement, shift},
+    mutant::{Answer, Ask, Mutant},
+    stream::stream,
+};
 
 type Body = BoxBody<Bytes, Infallible>;
+/// Headers of one connection.
+const HOP_BY_HOP: [&str; 4] = ["transfer-encoding", "content-length", "connection", "content-encoding"];
+
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
 /// A proxy that stands before a server until it is dropped.
@@ -35,6 +43,8 @@ struct Mutator {
     upstream: String,
     mutant: Option<Mutant>,
     client: reqwest::Client,
+    /// The last answer to each request.
+    earlier: Mutex<HashMap<String, Bytes>>,
 }
 
 impl Proxy {
@@ -42,11 +52,15 @@ impl Proxy {
     pub(crate) async fn before(upstream: &str, mutant: Option<Mutant>) -> Result<Self, Trouble> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let client = reqwest::Client::builder().no_proxy().build()?;
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()?;
         let mutator = Arc::new(Mutator {
             upstream: upstream.to_owned(),
             mutant,
             client,
+            earlier: Mutex::default(),
         });
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -68,69 +82,89 @@ impl Proxy {
     }
 }
 
+/// A request on its way to the server.
+struct Asked {
+    method: http::Method,
+    path: String,
+    query: Vec<(String, String)>,
+    /// The query as it was sent, and as it was read.
+    sent: (Option<String>, Vec<(String, String)>),
+    headers: http::HeaderMap,
+    body: Bytes,
+}
+
 impl Mutator {
     async fn pass(&self, request: Request<Incoming>) -> Result<Response<Body>, Trouble> {
         let (head, body) = request.into_parts();
-        let body = body.collect().await?.to_bytes();
-        let (mut method, mut path) = (head.method, head.uri.path().to_owned());
-        let mut query: Vec<(String, String)> =
-            url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes())
-                .into_owned()
-                .collect();
-        let names: BTreeSet<String> = query.iter().map(|(name, _)| name.clone()).collect();
-        let stars = self
-            .mutant
-            .as_ref()
-            .and_then(|mutant| mutant.when.matches(method.as_str(), &path, &names));
+        let sent = head.uri.query().map(str::to_owned);
+        let text = sent.as_deref().unwrap_or_default().as_bytes();
+        let query: Vec<(String, String)> = url::form_urlencoded::parse(text).into_owned().collect();
+        let mut asked = Asked {
+            method: head.method,
+            path: head.uri.path().to_owned(),
+            query: query.clone(),
+            sent: (sent, query),
+            headers: head.headers,
+            body: body.collect().await?.to_bytes(),
+        };
+        let names: BTreeSet<String> = asked.query.iter().map(|(name, _)| name.clone()).collect();
+        let watch = names.contains("watch") || asked.path.contains("/watch/");
+        let key = format!("{} {} {:?}", asked.method, asked.path, asked.query);
+        let matches = |mutant: &Mutant| mutant.when.matches(asked.method.as_str(), &asked.path, &names);
+        let stars = self.mutant.as_ref().and_then(matches);
         let mutant = self.mutant.as_ref().filter(|_| stars.is_some());
-        let (mut headers, mut body) = (head.headers, body);
-        headers.remove("host");
-        headers.remove("content-length");
-        if let Some(ask) = mutant.map(|mutant| &mutant.ask) {
-            query.retain(|(name, _)| !ask.without.contains(name) && !ask.query.contains_key(name));
-            query.extend(ask.query.clone());
-            for header in ["accept"]
-                .into_iter()
-                .filter(|name| ask.without.iter().any(|without| without == name))
-            {
-                headers.remove(header);
-            }
-            if let Some(pattern) = &ask.path {
-                let mut stars = stars.clone().unwrap_or_default().into_iter();
-                let segments = pattern.split('/').map(|segment| {
-                    if segment == "*" {
-                        stars.next().unwrap_or_default()
-                    } else {
-                        segment.to_owned()
-                    }
-                });
-                path = segments.collect::<Vec<_>>().join("/");
-            }
-            if let Some(other) = &ask.method {
-                method = other.parse()?;
-                body = Bytes::new();
-            }
-            if let Some(content_type) = &ask.content_type {
-                headers.insert("content-type", content_type.parse()?);
-            }
-            if let Ok(mut value) = serde_json::from_slice::<Value>(&body) {
-                alter(&mut value, &ask.body_set, &[]);
-                body = value.to_string().into();
-            }
+        asked.headers.remove("host");
+        asked.headers.remove("content-length");
+        if asked.headers.contains_key("origin") {
+            asked.headers.insert("origin", self.upstream.parse()?);
         }
-        let mut url = url::Url::parse(&format!("{}{path}", self.upstream))?;
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
+        let mut before = None;
+        if let Some(mutant) = mutant {
+            if mutant.ask.undo {
+                before = Some(self.client.get(self.url(&asked)?).send().await?.bytes().await?);
+            }
+            altered(&mut asked, &mutant.ask, stars.unwrap_or_default())?;
         }
-        let answer = self
-            .client
-            .request(method, url)
-            .headers(headers)
-            .body(body)
-            .send()
-            .await?;
-        self.answered(answer, mutant, names.contains("watch") || path.contains("/watch/"))
-            .await
+        let url = self.url(&asked)?;
+        let request = self.client.request(asked.method, url.clone());
+        let answer = request.headers(asked.headers).body(asked.body).send().await?;
+        let mutant = mutant.filter(|mutant| mutant.when.answers(answer.status().as_u16()));
+        if let Some(before) = before.filter(|_| answer.status().is_success()) {
+            return self.undone(url, &before, answer).await;
+        }
+        self.answered(answer, mutant, watch, key).await
+    }
+
+    /// The URL of a request.
+    fn url(&self, asked: &Asked) -> Result<url::Url, Trouble> {
+        let mut url = url::Url::parse(&format!("{}{}", self.upstream, asked.path))?;
+        if asked.query == asked.sent.1 {
+            url.set_query(asked.sent.0.as_deref());
+        } else if !asked.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&asked.query);
+        }
+        Ok(url)
+    }
+
+    /// Undoes a write, and answers as the server answered it.
+    async fn undone(
+        &self,
+        mut url: url::Url,
+        before: &[u8],
+        answer: reqwest::Response,
+    ) -> Result<Response<Body>, Trouble> {
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let body = answer.bytes().await?;
+        let mut object: Value = serde_json::from_slice(before)?;
+        alter(&mut object, &BTreeMap::new(), &["/metadata/resourceVersion".to_owned()]);
+        url.set_query(None);
+        let put = self.client.put(url).header("content-type", "application/json");
+        put.body(object.to_string()).send().await?;
+        let mut response = Response::builder().status(status);
+        if let Some(content_type) = headers.get("content-type") {
+            response = response.header("content-type", content_type);
+        }
+        Ok(response.body(Full::new(body).boxed())?)
     }
 
     async fn answered(
@@ -138,119 +172,157 @@ impl Mutator {
         answer: reqwest::Response,
         mutant: Option<&Mutant>,
         watch: bool,
+        key: String,
     ) -> Result<Response<Body>, Trouble> {
         let mut response = Response::builder().status(answer.status());
-        let mut content_type = answer
-            .headers()
-            .get("content-type")
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned);
-        if let Some(altered) = mutant.map(|mutant| &mutant.answer) {
-            if let Some(status) = altered.status {
-                response = response.status(status);
-            }
-            content_type = match altered.content_type.as_deref() {
-                Some("none") => None,
-                Some(other) => Some(other.to_owned()),
-                None => content_type,
-            };
+        let altered = mutant.map(|mutant| &mutant.answer);
+        if let Some(status) = altered.and_then(|altered| altered.status) {
+            response = response.status(status);
         }
-        if let Some(content_type) = content_type {
-            response = response.header("content-type", content_type);
+        for (name, value) in answer.headers() {
+            let passes = !HOP_BY_HOP.contains(&name.as_str())
+                && altered.is_none_or(|altered| {
+                    !altered.without_headers.iter().any(|without| without == name.as_str())
+                        && (altered.content_type.is_none() || name != "content-type")
+                });
+            if passes {
+                response = response.header(name, value);
+            }
+        }
+        if let Some(other) = altered
+            .and_then(|altered| altered.content_type.as_deref())
+            .filter(|t| *t != "none")
+        {
+            response = response.header("content-type", other);
         }
         if watch && answer.status().is_success() {
-            return Ok(response.body(stream(answer, mutant.map(|m| m.stream.clone()).unwrap_or_default()))?);
+            let stream_of = mutant.map(|m| m.stream.clone()).unwrap_or_default();
+            return Ok(response.body(stream(answer, stream_of))?);
         }
         let mut body = answer.bytes().await?;
-        if let Some(altered) = mutant.map(|mutant| &mutant.answer) {
-            if let Ok(mut value) = serde_json::from_slice::<Value>(&body) {
-                alter(&mut value, &altered.set, &altered.remove);
-                if let Some(Value::Array(items)) = value.get_mut("items")
-                    && !items.is_empty()
-                {
-                    if altered.drop_items {
-                        items.remove(0);
-                    }
-                    if altered.repeat_items {
-                        items.push(items[0].clone());
-                    }
-                }
-                let changed = altered.one_line
-                    || altered.drop_items
-                    || altered.repeat_items
-                    || !altered.set.is_empty()
-                    || !altered.remove.is_empty();
-                body = if changed { value.to_string().into() } else { body };
+        if let Some(altered) = altered {
+            if altered.stale {
+                let mut earlier = self.earlier.lock().unwrap();
+                body = earlier.insert(key, body.clone()).unwrap_or(body);
             }
-            if let Some(text) = &altered.text {
-                body = text.clone().into();
-            }
+            body = altered_body(body, altered);
         }
         Ok(response.body(Full::new(body).boxed())?)
     }
 }
 
-/// A stream of JSON values, altered one by one.
-fn stream(mut answer: reqwest::Response, altered: crate::mutant::Stream) -> Body {
-    let (sender, mut receiver) = mpsc::channel::<Bytes>(64);
-    tokio::spawn(async move {
-        let (mut unread, mut told, mut held) = (Vec::new(), 0, None);
-        'open: while altered.cut.is_none_or(|cut| told < cut) {
-            let chunk = tokio::select! {
-                chunk = answer.chunk() => chunk,
-                () = sender.closed() => return,
-            };
-            let Ok(Some(chunk)) = chunk else { break };
-            unread.extend_from_slice(&chunk);
-            let mut values = serde_json::Deserializer::from_slice(&unread).into_iter::<Value>();
-            let mut whole = Vec::new();
-            let mut read = 0;
-            while let Some(Ok(value)) = values.next() {
-                read = values.byte_offset();
-                whole.push(value);
-            }
-            unread.drain(..read);
-            for item in whole.into_iter().flat_map(|item| bent_item(item, &altered)) {
-                let items = match (altered.swap, held.take()) {
-                    (false, _) => vec![item],
-                    (true, None) => {
-                        held = Some(item);
-                        continue;
-                    }
-                    (true, Some(first)) => vec![item, first],
-                };
-                for item in items {
-                    if altered.cut.is_some_and(|cut| told >= cut)
-                        || sender.send(format!("{item}\n").into()).await.is_err()
-                    {
-                        break 'open;
-                    }
-                    told += 1;
-                }
-            }
+/// Changes a request before the server is asked.
+fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Result<(), Trouble> {
+    asked
+        .query
+        .retain(|(name, _)| !ask.without.contains(name) && !ask.query.contains_key(name));
+    asked.query.extend(ask.query.clone());
+    for (name, value) in &mut asked.query {
+        for (from, to) in ask.query_replace.get(name).into_iter().flatten() {
+            *value = value.replace(from, to);
         }
-        if altered.endless {
-            sender.closed().await;
+        if ask.first_requirement.contains(name) {
+            *value = first_requirement(value);
         }
-    });
-    let frames =
-        futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(|bytes| Ok(Frame::data(bytes)));
-    BodyExt::boxed(StreamBody::new(frames))
+        if let (Some(by), Ok(number)) = (ask.query_shift.get(name), value.parse::<i64>()) {
+            *value = (number + by).to_string();
+        }
+    }
+    for header in ["accept", "authorization", "origin", "x-custom", "content-type"] {
+        if ask.without.iter().any(|without| without == header) {
+            asked.headers.remove(header);
+        }
+    }
+    if let Some(pattern) = &ask.path {
+        let mut stars = stars.into_iter();
+        let segments = pattern.split('/').map(|segment| match segment {
+            "*" => stars.next().unwrap_or_default(),
+            segment => segment.to_owned(),
+        });
+        asked.path = segments.collect::<Vec<_>>().join("/");
+    }
+    other_path(asked, ask);
+    if let Some(other) = &ask.method {
+        asked.method = other.parse()?;
+        asked.body = Bytes::new();
+    }
+    if ask.no_body {
+        asked.body = Bytes::new();
+    }
+    if let Some(content_type) = &ask.content_type {
+        asked.headers.insert("content-type", content_type.parse()?);
+    }
+    let alters_body = !ask.body_set.is_empty() || !ask.body_remove.is_empty() || ask.body_leaf.is_some();
+    if let Some(mut value) = serde_json::from_slice::<Value>(&asked.body)
+        .ok()
+        .filter(|_| alters_body)
+    {
+        alter(&mut value, &ask.body_set, &ask.body_remove);
+        if let Some(leaf) = &ask.body_leaf {
+            alter_leaf(&mut value, leaf);
+        }
+        asked.body = value.to_string().into();
+    }
+    Ok(())
 }
 
-/// What becomes of one item.
-fn bent_item(mut item: Value, altered: &crate::mutant::Stream) -> Vec<Value> {
-    let event = item["type"].as_str().unwrap_or_default().to_owned();
-    if altered.drop.as_ref() == Some(&event) {
-        return Vec::new();
+/// Asks for another path.
+fn other_path(asked: &mut Asked, ask: &Ask) {
+    if ask.no_query {
+        asked.query.clear();
     }
-    if let Some(other) = altered.rename.get(&event) {
-        item["type"] = other.as_str().into();
+    let mut segments: Vec<&str> = asked.path.split('/').collect();
+    if ask.every_name {
+        segments.pop();
     }
-    alter(&mut item, &altered.set, &altered.remove);
-    if altered.repeat.as_ref() == Some(&event) {
-        vec![item.clone(), item]
-    } else {
-        vec![item]
+    if let Some(index) = segments
+        .iter()
+        .position(|segment| *segment == "namespaces")
+        .filter(|_| ask.every_namespace)
+    {
+        segments.drain(index..index + 2);
+    }
+    let mut path = segments.join("/");
+    for (from, to) in &ask.path_end {
+        if let Some(rest) = path.strip_suffix(from.as_str()) {
+            path = format!("{rest}{to}");
+        }
+    }
+    asked.path = path;
+}
+
+/// The body of an answer with a fault, in the layout that it has without, unless that is the fault.
+fn altered_body(body: Bytes, altered: &Answer) -> Bytes {
+    if let Some(text) = &altered.text {
+        return text.clone().into();
+    }
+    let Ok(mut value) = serde_json::from_slice::<Value>(&body) else {
+        return body;
+    };
+    if !altered.alters_value() && !altered.one_line && !altered.indent {
+        return body;
+    }
+    alter(&mut value, &altered.set, &altered.remove);
+    shift(&mut value, &altered.shift);
+    if let Some(leaf) = &altered.leaf {
+        alter_leaf(&mut value, leaf);
+    }
+    if let Some(Value::Array(items)) = value.get_mut("items")
+        && !items.is_empty()
+    {
+        if altered.drop_items {
+            items.remove(0);
+        }
+        if altered.drop_last_item {
+            items.pop();
+        }
+        if altered.repeat_items {
+            items.push(items[0].clone());
+        }
+    }
+    let indented = (body.starts_with(b"{\n") || altered.indent) && !altered.one_line;
+    match serde_json::to_vec_pretty(&value) {
+        Ok(text) if indented => text.into(),
+        _ => value.to_string().into(),
     }
 }

@@ -21,7 +21,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use stuntdouble_cassettes::{Cassette, DOCUMENTED, RECORDED, Report, Verifier, transport::Credentials};
-use stuntdouble_simulator::{Simulator, http, profile::Profile};
+use stuntdouble_simulator::{Credentials as ServerCredentials, Profile, Simulator};
 
 /// The sessions whose interactions are known to differ, and why.
 type Known = BTreeMap<String, BTreeMap<String, String>>;
@@ -71,7 +71,7 @@ impl Session {
             let (tokens, passwords) = (folder.path().join("tokens"), folder.path().join("passwords"));
             fs::write(&tokens, "secrettoken,admin,1\n")?;
             fs::write(&passwords, "secretpass,admin,1\n")?;
-            let mut credentials = http::Credentials::default();
+            let mut credentials = ServerCredentials::default();
             credentials.read_tokens(&tokens)?;
             credentials.read_passwords(&passwords)?;
             builder = builder

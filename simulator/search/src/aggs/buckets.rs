@@ -75,7 +75,7 @@ pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_
         let weight = match &weight {
             Some((index, weight)) if *index == set.index => weight,
             _ => {
-                let mapping = searched.index.mapping.read();
+                let mapping = searched.index.mapping();
                 let context = searched.index.context(&mapping, scope.cluster);
                 let query = if is_filter {
                     parse_filter(&context, filter)?
@@ -83,14 +83,14 @@ pub(super) fn filtered(scope: &Scope<'_>, filter: &Value, matches: &Matches, is_
                     parse_body(&context, filter)?
                 };
                 let Some(shard) = searched.shard() else { continue };
-                let fresh = Weight::of(&query, &searched.view, shard, None)?;
+                let fresh = Weight::of(&query, &searched.view, shard, None, scope.budget)?;
                 &weight.insert((set.index, fresh)).1
             }
         };
         let Some(view) = searched.view.segments.get(set.segment) else {
             continue;
         };
-        let Some(mut scorer) = weight.scorer(set.segment, view)? else {
+        let Some(mut scorer) = weight.scorer(set.segment, view, scope.budget)? else {
             continue;
         };
         kept.push_part(set, |doc| scorer.doc() != END && scorer.seek(doc) == doc);

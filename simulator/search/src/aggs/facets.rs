@@ -10,6 +10,7 @@ use crate::aggs::buckets::{everything, filtered};
 use crate::aggs::histogram::Rounding;
 use crate::aggs::values::Source;
 use crate::aggs::{DocSet, Matches, Scope};
+use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::{Searched, names};
@@ -150,8 +151,14 @@ pub(crate) fn check(wanted: Option<&Value>, context: &Context<'_>) -> Result<()>
 ///
 /// # Errors
 /// A facet that cannot be parsed.
-pub(crate) fn facets(cluster: &Cluster, searched: &[Searched], wanted: &Value, matches: &Matches) -> Result<Value> {
-    let scope = Scope::new(cluster, searched);
+pub(crate) fn facets(
+    cluster: &Cluster,
+    searched: &[Searched],
+    wanted: &Value,
+    matches: &Matches,
+    budget: &Budget,
+) -> Result<Value> {
+    let scope = Scope::new(cluster, searched, budget);
     let mut shown = Map::new();
     for (name, definition) in wanted.as_object().into_iter().flatten() {
         let facet = parse(name, definition)?;

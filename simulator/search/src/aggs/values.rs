@@ -48,7 +48,7 @@ impl Source {
         else {
             return Ok(Source::Nothing);
         };
-        let mapping = searched.index.mapping.read();
+        let mapping = searched.index.mapping();
         if field == "_index" {
             return Ok(Source::Constant(searched.index.name.clone()));
         }
@@ -95,8 +95,7 @@ pub(super) fn numeric_mismatch(scope: &Scope<'_>, field: &str) -> bool {
     scope.searched.iter().any(|searched| {
         searched
             .index
-            .mapping
-            .read()
+            .mapping()
             .field(field)
             .is_some_and(|field| !field.field_type.kind.is_numeric())
     })
@@ -122,7 +121,7 @@ pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Shown {
         return Shown::Number;
     };
     for searched in scope.searched {
-        let mapping = searched.index.mapping.read();
+        let mapping = searched.index.mapping();
         if let Some(field) = mapping.field(field) {
             return match field.field_type.kind {
                 Kind::Date => Shown::Date(own.unwrap_or_else(|| field.field_type.format.clone())),

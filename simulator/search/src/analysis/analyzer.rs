@@ -5,7 +5,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::filter::{ENGLISH, Filter};
+use super::grams::{Grams, each_path};
+use super::language;
 use super::words::each_word;
+
+/// Longest gram, in characters.
+const LONGEST_GRAM: usize = 32;
 
 /// A term cut out of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +37,10 @@ enum Tokenizer {
     Keyword,
     /// What stands between the matches of a pattern.
     Pattern(Arc<regex::Regex>),
+    /// Parts of the whole text, each at a position of its own.
+    Grams(Grams),
+    /// The paths above a path, all at one position.
+    Paths(char),
 }
 
 /// From text to terms. Cheap to clone.
@@ -64,7 +73,7 @@ impl Analyzer {
 
     /// A built-in analyzer by its name.
     pub fn named(name: &str) -> Option<Analyzer> {
-        let english = || Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()));
+        let english = language::stop_words;
         Some(match name {
             "standard" | "default" | "standard_html_strip" => Analyzer::standard(),
             "simple" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase]),
@@ -75,7 +84,7 @@ impl Analyzer {
                 Tokenizer::Pattern(Arc::new(regex::Regex::new(r"[\W_]+").ok()?)),
                 vec![Filter::Lowercase],
             ),
-            _ => return None,
+            language => Analyzer::new(Tokenizer::Standard, language::filters(language)?),
         })
     }
 
@@ -97,12 +106,9 @@ impl Analyzer {
                     .get("tokenizer")
                     .and_then(Value::as_str)
                     .ok_or_else(|| format!("Custom Analyzer [{name}] must be configured with a tokenizer"))?;
-                let tokenizer = tokenizer_of(tokenizer, analysis)?;
-                let filters = strings(own.get("filter"))
-                    .iter()
-                    .map(|filter| filter_of(filter, analysis))
-                    .collect::<Result<Vec<_>, _>>()?;
-                Ok(Analyzer::new(tokenizer, filters.into_iter().flatten().collect()))
+                let names = strings(own.get("filter"));
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                Analyzer::assembled(tokenizer, &names, analysis)
             }
             "pattern" => {
                 let pattern = own.get("pattern").and_then(Value::as_str).unwrap_or(r"\W+");
@@ -126,6 +132,12 @@ impl Analyzer {
                     }
                 })
             }
+            "snowball" => {
+                let language = own.get("language").and_then(Value::as_str).unwrap_or("English");
+                let filters = language::snowball_analyzer(language)
+                    .ok_or_else(|| format!("Unknown Analyzer type [{kind}] for [{name}]"))?;
+                Ok(Analyzer::new(Tokenizer::Standard, filters))
+            }
             kind => Analyzer::named(kind).ok_or_else(|| format!("Unknown Analyzer type [{kind}] for [{name}]")),
         }
     }
@@ -139,12 +151,16 @@ impl Analyzer {
         filters: &[&str],
         analysis: Option<&Map<String, Value>>,
     ) -> Result<Analyzer, String> {
+        let kind = section(analysis, "tokenizer", tokenizer).and_then(|own| own.get("type")?.as_str());
+        // This tokenizer has its filter built in.
+        let first = (kind.unwrap_or(tokenizer) == "lowercase").then_some(Filter::Lowercase);
         let tokenizer = tokenizer_of(tokenizer, analysis)?;
         let filters = filters
             .iter()
             .map(|filter| filter_of(filter, analysis))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Analyzer::new(tokenizer, filters.into_iter().flatten().collect()))
+        let filters = first.into_iter().chain(filters.into_iter().flatten());
+        Ok(Analyzer::new(tokenizer, filters.collect()))
     }
 
     /// Gives every term of `text` to `sink`, in order; returns the position after the last one.
@@ -159,14 +175,21 @@ impl Analyzer {
             buffer.push_str(piece);
             if plain && piece.is_ascii() {
                 buffer.make_ascii_lowercase();
-            } else if !self.filters.iter().all(|filter| filter.apply(&mut buffer)) {
+                sink(Token {
+                    text: &buffer,
+                    position,
+                    start,
+                    end,
+                });
                 return;
             }
-            sink(Token {
-                text: &buffer,
-                position,
-                start,
-                end,
+            filtered(&self.filters, &mut buffer, &mut |text| {
+                sink(Token {
+                    text,
+                    position,
+                    start,
+                    end,
+                });
             });
         };
         match &self.tokenizer {
@@ -193,6 +216,18 @@ impl Analyzer {
                 }
                 position
             }
+            Tokenizer::Grams(grams) => {
+                let mut position = 0;
+                grams.each(text, |start, end| {
+                    emit(start, end, position);
+                    position += 1;
+                });
+                position
+            }
+            Tokenizer::Paths(delimiter) => {
+                each_path(text, *delimiter, |end| emit(0, end, 0));
+                1
+            }
         }
     }
 
@@ -212,6 +247,24 @@ impl Analyzer {
     pub(crate) fn same_as_standard(&self) -> bool {
         self.plain
     }
+}
+
+/// Gives what the filters make of a token to `sink`.
+fn filtered(filters: &[Filter], text: &mut String, sink: &mut dyn FnMut(&str)) {
+    for (at, filter) in filters.iter().enumerate() {
+        if let Filter::Grams(grams) = filter {
+            let rest = filters.get(at + 1..).unwrap_or(&[]);
+            grams.each(text, |start, end| {
+                let mut gram = text.get(start..end).unwrap_or("").to_owned();
+                filtered(rest, &mut gram, sink);
+            });
+            return;
+        }
+        if !filter.apply(text) {
+            return;
+        }
+    }
+    sink(text);
 }
 
 fn runs(text: &str, belongs: impl Fn(char) -> bool, emit: &mut impl FnMut(usize, usize, u32)) -> u32 {
@@ -265,8 +318,31 @@ fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tok
                 .and_then(Value::as_str)
                 .unwrap_or(r"\W+"),
         )?),
+        "ngram" | "nGram" => Tokenizer::Grams(grams_of(own, false)),
+        "edge_ngram" | "edgeNGram" => Tokenizer::Grams(grams_of(own, true)),
+        "path_hierarchy" | "PathHierarchy" => {
+            let delimiter = own.and_then(|own| own.get("delimiter")?.as_str()?.chars().next());
+            Tokenizer::Paths(delimiter.unwrap_or('/'))
+        }
         other => return Err(format!("failed to find tokenizer under [{other}]")),
     })
+}
+
+/// The lengths of grams in settings. Default: 1 and 2.
+fn grams_of(own: Option<&Value>, edge: bool) -> Grams {
+    let number = |key: &str, default: usize| {
+        let value = own.and_then(|own| own.get(key));
+        value
+            .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+            .map_or(default, |number| {
+                usize::try_from(number).unwrap_or(LONGEST_GRAM).min(LONGEST_GRAM)
+            })
+    };
+    Grams {
+        min: number("min_gram", 1),
+        max: number("max_gram", 2),
+        edge,
+    }
 }
 
 fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Filter>, String> {
@@ -301,6 +377,23 @@ fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Fi
                 words.into_iter().collect()
             }))]
         }
+        "ngram" | "nGram" => vec![Filter::Grams(grams_of(own, false))],
+        "edge_ngram" | "edgeNGram" => vec![Filter::Grams(grams_of(own, true))],
+        "porter_stem" | "porterStem" => vec![Filter::Porter],
+        "snowball" | "stemmer" => {
+            let text = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_str);
+            let language = text("language").or(text("name")).unwrap_or("English");
+            language::stemmer(kind, language)
+                .map(|filter| vec![filter])
+                .ok_or_else(|| format!("Invalid stemmer class specified: {language}"))?
+        }
+        "elision" => vec![Filter::Elision(Arc::new(
+            match own.and_then(|own| own.get("articles")) {
+                None => language::french_articles(),
+                articles => strings(articles).into_iter().collect(),
+            },
+        ))],
+        "apostrophe" => vec![Filter::Apostrophe],
         other => return Err(format!("failed to find token filter under [{other}]")),
     })
 }
@@ -337,6 +430,23 @@ mod tests {
             .into_iter()
             .map(|(_, term)| term)
             .collect();
+        assert_eq!(terms, expected);
+    }
+
+    #[rstest]
+    #[case("ngram", &[], "abc", &["a", "ab", "b", "bc", "c"])]
+    #[case("whitespace", &["edge_ngram"], "foo b", &["f", "fo", "b"])]
+    #[case("standard", &["nGram", "uppercase"], "ab", &["A", "AB", "B"])]
+    #[case("path_hierarchy", &[], "/var/log", &["/var", "/var/log"])]
+    #[case("lowercase", &[], "It's V2", &["it", "s", "v"])]
+    fn tokenizers_and_filters_are_assembled(
+        #[case] tokenizer: &str,
+        #[case] filters: &[&str],
+        #[case] text: &str,
+        #[case] expected: &[&str],
+    ) {
+        let terms = Analyzer::assembled(tokenizer, filters, None).unwrap().terms(text);
+        let terms: Vec<&str> = terms.iter().map(|(_, term)| term.as_str()).collect();
         assert_eq!(terms, expected);
     }
 

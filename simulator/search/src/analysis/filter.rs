@@ -1,9 +1,16 @@
-//! What is done to a token after it has been cut out: letter case, accents, stop words, length.
+//! Token filters: letter case, accents, stop words, length, stems.
 //!
-//! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character for one), StopFilter, LengthFilter, ASCIIFoldingFilter (accents of the Latin letters only).
+//! Limits: accents of the Latin letters only.
+//! Source: Lucene 4.10's LowerCaseFilter (simple case mapping, one character for one), StopFilter, LengthFilter, ASCIIFoldingFilter,
+//! EnglishPossessiveFilter, PorterStemFilter, SnowballFilter, ElisionFilter.
 
 use std::collections::HashSet;
 use std::sync::Arc;
+
+use rust_stemmers::Stemmer;
+
+use super::grams::Grams;
+use super::porter;
 
 /// One step between tokenizer and index.
 #[derive(Clone, Debug)]
@@ -11,11 +18,25 @@ pub(super) enum Filter {
     Lowercase,
     Uppercase,
     Stop(Arc<HashSet<String>>),
-    Length { min: usize, max: usize },
+    Length {
+        min: usize,
+        max: usize,
+    },
     AsciiFolding,
     Trim,
     Reverse,
     Truncate(usize),
+    /// Removes a trailing `'s`.
+    Possessive,
+    /// The stem of an English word, by Porter's first algorithm.
+    Porter,
+    Snowball(rust_stemmers::Algorithm),
+    /// Removes one of these words and an apostrophe from the start.
+    Elision(Arc<HashSet<String>>),
+    /// Removes an apostrophe and what follows it.
+    Apostrophe,
+    /// Replaces a token by its grams, at its position.
+    Grams(Grams),
 }
 
 /// The stop words of the `stop` analyzer.
@@ -36,6 +57,31 @@ impl Filter {
             Filter::Trim => *text = text.trim().to_owned(),
             Filter::Reverse => *text = text.chars().rev().collect(),
             Filter::Truncate(length) => *text = text.chars().take(*length).collect(),
+            Filter::Possessive => {
+                let rest = text.strip_suffix(['s', 'S']);
+                if let Some(rest) = rest.and_then(|rest| rest.strip_suffix(['\'', '\u{2019}', '\u{FF07}'])) {
+                    text.truncate(rest.len());
+                }
+            }
+            Filter::Porter => porter::stem(text),
+            Filter::Snowball(algorithm) => {
+                let stemmed = Stemmer::create(*algorithm).stem(text).into_owned();
+                *text = stemmed;
+            }
+            Filter::Elision(articles) => {
+                if let Some((article, rest)) = text.split_once(['\'', '\u{2019}'])
+                    && articles.contains(&lowercase(article))
+                {
+                    *text = rest.to_owned();
+                }
+            }
+            // Several tokens for one: see the analyzer.
+            Filter::Grams(_) => {}
+            Filter::Apostrophe => {
+                if let Some(at) = text.find(['\'', '\u{2019}']) {
+                    text.truncate(at);
+                }
+            }
         }
         true
     }

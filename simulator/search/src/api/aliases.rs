@@ -6,7 +6,8 @@ use crate::cluster::{Alias, Expand, Index};
 use crate::error::{Result, SearchError};
 use crate::find::names;
 use crate::pattern;
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// The aliases of an index as they are shown.
 pub(crate) fn describe(index: &Index) -> Value {

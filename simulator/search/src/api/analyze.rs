@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::analysis::Analyzer;
 use crate::error::{Result, SearchError};
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// `GET|POST [/index]/_analyze`.
 pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str>) -> Result<Answer> {
@@ -12,6 +13,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         Some(text) => text.to_owned(),
         None => String::from_utf8(request.body.to_vec()).map_err(|_| SearchError::illegal("the text is no UTF-8"))?,
     };
+    request.budget.text(&text)?;
     if text.is_empty() {
         return Err(SearchError::illegal("text is missing"));
     }
@@ -19,7 +21,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
         .map(|index| shared.cluster.named(index, request.expand()))
         .transpose()?
         .and_then(|indices| indices.into_iter().next());
-    let mapping = named.as_ref().map(|index| index.mapping.read());
+    let mapping = named.as_ref().map(|index| index.mapping());
     let settings = mapping.as_ref().and_then(|mapping| mapping.analysis());
     let field = request.param("field").and_then(|field| mapping.as_ref()?.field(field));
     let filters = request

@@ -5,15 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::state::{assigned, routing};
-use crate::cluster::{Expand, Index};
+use super::human;
+use super::process::Process;
+use crate::cluster::{BUILD, Breakdown, Expand, Index, JVM, JVM_BUILD, LUCENE, VERSION, sections, shards_of};
 use crate::error::Result;
-use crate::rest::{Answer, RestRequest, Shared};
-
-/// The version that the backend stands in for.
-pub(crate) const VERSION: &str = "1.5.2";
-pub(crate) const LUCENE: &str = "4.10.4";
-pub(crate) const BUILD: &str = "62ff9868b4c8a0c45860bebb259e21980778ab1c";
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// `GET /`: the status page.
 pub(crate) fn root(shared: &Shared) -> Answer {
@@ -27,32 +24,6 @@ pub(crate) fn root(shared: &Shared) -> Answer {
     }))
 }
 
-/// The counts of one health report.
-#[derive(Default)]
-pub(crate) struct Health {
-    pub(crate) primaries: u32,
-    pub(crate) active: u32,
-    pub(crate) unassigned: u32,
-}
-
-impl Health {
-    pub(crate) fn of(shared: &Shared, indices: &[Arc<Index>]) -> Health {
-        let mut health = Health::default();
-        for index in indices.iter().filter(|index| !index.is_closed()) {
-            let active = assigned(shared, index);
-            health.primaries += index.shard_count();
-            health.active += active;
-            health.unassigned += index.shard_count() * (index.replicas() + 1) - active;
-        }
-        health
-    }
-
-    /// Green when every copy has a node; every primary has one always.
-    pub(crate) fn status(&self) -> &'static str {
-        if self.unassigned == 0 { "green" } else { "yellow" }
-    }
-}
-
 /// `GET /_cluster/health[/indices]`.
 pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&str>) -> Result<Answer> {
     let named = shared.cluster.named(
@@ -64,7 +35,7 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
             ..request.expand()
         },
     )?;
-    let health = Health::of(shared, &named);
+    let health = shared.cluster.health(&named);
     // What is waited for is there already, or never will be.
     let rank = |status: &str| match status {
         "green" => 2,
@@ -115,7 +86,7 @@ pub(crate) fn health(shared: &Shared, request: &RestRequest, indices: Option<&st
 }
 
 fn index_health(shared: &Shared, index: &Arc<Index>, shards: bool) -> Value {
-    let health = Health::of(shared, std::slice::from_ref(index));
+    let health = shared.cluster.health(std::slice::from_ref(index));
     let mut shown = json!({
         "status": health.status(),
         "number_of_shards": index.shard_count(),
@@ -127,7 +98,7 @@ fn index_health(shared: &Shared, index: &Arc<Index>, shards: bool) -> Value {
         "unassigned_shards": health.unassigned,
     });
     if shards {
-        let by_shard = routing(shared, index).into_iter().map(|(shard, copies)| {
+        let by_shard = shared.cluster.routing(index).into_iter().map(|(shard, copies)| {
             let active = copies.iter().filter(|copy| !copy["node"].is_null()).count();
             let status = if active == copies.len() { "green" } else { "yellow" };
             (shard.to_string(), json!({"status": status, "primary_active": true, "active_shards": active, "relocating_shards": 0, "initializing_shards": 0, "unassigned_shards": copies.len() - active}))
@@ -137,32 +108,89 @@ fn index_health(shared: &Shared, index: &Arc<Index>, shards: bool) -> Value {
     shown
 }
 
+/// Least, most and mean of a number over the indices.
+fn spread(numbers: &[f64], whole: bool) -> Value {
+    let (least, most) = numbers
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), number| {
+            (least.min(*number), most.max(*number))
+        });
+    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+    if whole {
+        json!({"min": least as u64, "max": most as u64, "avg": mean})
+    } else {
+        json!({"min": least, "max": most, "avg": mean})
+    }
+}
+
 /// `GET /_cluster/stats`.
-pub(crate) fn stats(shared: &Shared) -> Answer {
+pub(crate) fn stats(shared: &Shared, request: &RestRequest) -> Answer {
     let all = shared.cluster.indices();
-    let health = Health::of(shared, &all);
-    let nodes = shared.cluster.options.nodes.len();
-    let documents: u32 = all.iter().map(|index| index.live_docs()).sum();
-    let dead: u32 = all.iter().map(|index| index.max_doc() - index.live_docs()).sum();
-    let bytes: u64 = all.iter().map(|index| super::stats::bytes(index)).sum();
-    Answer::ok(json!({
+    let health = shared.cluster.health(&all);
+    let nodes = shared.cluster.node_count();
+    let mut sections = sections(&shards_of(&all), Breakdown::default());
+    let mut take = |section: &str| sections[section].take();
+    let mut shards = json!({});
+    if !all.is_empty() {
+        let primaries: Vec<f64> = all.iter().map(|index| f64::from(index.shard_count())).collect();
+        let active: Vec<f64> = all
+            .iter()
+            .map(|index| f64::from(shared.cluster.assigned(index)))
+            .collect();
+        let copies: Vec<f64> = primaries
+            .iter()
+            .zip(&active)
+            .map(|(own, all)| (all - own) / own)
+            .collect();
+        let replication =
+            f64::from(health.active.saturating_sub(health.primaries)) / f64::from(health.primaries.max(1));
+        shards = json!({
+            "total": health.active,
+            "primaries": health.primaries,
+            "replication": replication,
+            "index": {"shards": spread(&active, true), "primaries": spread(&primaries, true), "replication": spread(&copies, false)},
+        });
+    }
+    let mut indices = json!({"count": all.len(), "shards": shards});
+    for section in [
+        "docs",
+        "store",
+        "fielddata",
+        "filter_cache",
+        "id_cache",
+        "completion",
+        "segments",
+        "percolate",
+    ] {
+        indices[section] = take(section);
+    }
+    let process = Process::now();
+    let files = process.open_files;
+    let uptime = (shared.cluster.options.ticks)().as_millis();
+    let mut shown = json!({
         "timestamp": shared.cluster.now(),
         "cluster_name": shared.cluster.options.cluster_name,
         "status": health.status(),
-        "indices": {
-            "count": all.len(),
-            "shards": {"total": health.active, "primaries": health.primaries, "replication": if health.primaries == 0 { 0.0 } else { f64::from(health.active - health.primaries) / f64::from(health.primaries) }},
-            "docs": {"count": documents, "deleted": dead},
-            "store": {"size_in_bytes": bytes, "throttle_time_in_millis": 0},
-            "fielddata": {"memory_size_in_bytes": 0, "evictions": 0},
-            "filter_cache": {"memory_size_in_bytes": 0, "evictions": 0},
-            "id_cache": {"memory_size_in_bytes": 0},
-            "completion": {"size_in_bytes": 0},
-            "segments": super::stats::sections(&all)["segments"],
-            "percolate": {"total": 0, "time_in_millis": 0, "current": 0, "memory_size_in_bytes": -1, "memory_size": "-1b", "queries": 0},
+        "indices": indices,
+        "nodes": {
+            "count": {"total": nodes, "master_only": 0, "data_only": 0, "master_data": nodes, "client": 0},
+            "versions": [VERSION],
+            "os": {"available_processors": nodes, "mem": {"total_in_bytes": 0}, "cpu": []},
+            "process": {"cpu": {"percent": 0}, "open_file_descriptors": {"min": files, "max": files, "avg": files}},
+            "jvm": {
+                "max_uptime_in_millis": u64::try_from(uptime).unwrap_or(u64::MAX),
+                "versions": [{"version": JVM, "vm_name": "OpenJDK 64-Bit Server VM", "vm_version": JVM_BUILD, "vm_vendor": "Debian", "count": nodes}],
+                "mem": {"heap_used_in_bytes": process.resident, "heap_max_in_bytes": process.total},
+                "threads": process.threads,
+            },
+            "fs": {},
+            "plugins": [],
         },
-        "nodes": {"count": {"total": nodes, "master_only": 0, "data_only": 0, "master_data": nodes, "client": 0}, "versions": [VERSION], "plugins": []},
-    }))
+    });
+    if request.flag("human") {
+        human::add_texts(&mut shown);
+    }
+    Answer::ok(shown)
 }
 
 /// Prefixes of the settings that a cluster can change.

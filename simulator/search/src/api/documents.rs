@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::{Outcome, SourceFilter, extract, names};
 use crate::index::{Condition, Stored};
-use crate::rest::{Answer, Content, RestRequest, Shared};
+use crate::rest::{Answer, Content, RestRequest};
+use crate::shared::Shared;
 use crate::write;
 
 /// The routing value of a request.
@@ -126,18 +127,20 @@ fn find(
             )));
         }
     };
-    index.counters.got.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let types: Vec<String> = if type_name == "_all" {
-        index.mapping.read().type_names().map(str::to_owned).collect()
+        index.mapping().type_names().map(str::to_owned).collect()
     } else {
         vec![type_name.to_owned()]
     };
     let (_, shard) = index.shard_of(id, routing)?;
+    let began = std::time::Instant::now();
     for type_name in &types {
         if let Some(found) = shard.get(type_name, id)? {
+            shard.counters.found.add(began);
             return Ok((index.name.clone(), Some(found)));
         }
     }
+    shard.counters.missed.add(began);
     Ok((index.name.clone(), None))
 }
 
@@ -236,7 +239,10 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
 pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
     let (_, found) = find(shared, index, type_name, id, routing(request))?;
     let Some((_, stored)) = found else {
-        return Ok(Answer::exists(false));
+        return Ok(Answer {
+            status: 404,
+            content: Content::Written(Vec::new()),
+        });
     };
     let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
     Ok(Answer::ok(
@@ -345,6 +351,7 @@ pub(crate) fn delete_by_query(
         query: crate::find::QuerySource::parse(&request.params, body, limits)?,
         size: Some(limits.window),
         types: super::search::types_of(types),
+        budget: request.budget.clone(),
         ..Default::default()
     };
     let named = shared.cluster.named(indices, request.expand())?;

@@ -1,6 +1,5 @@
 //! Indices as a whole: made, shown, opened, closed, deleted; their settings; refresh, flush, optimize.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
@@ -9,7 +8,8 @@ use crate::cluster::{Expand, Index, Settings};
 use crate::error::{Result, SearchError};
 use crate::index::Shard;
 use crate::json;
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// `PUT|POST /index`.
 pub(crate) fn create(shared: &Shared, request: &RestRequest, index: &str) -> Result<Answer> {
@@ -87,7 +87,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, feature
             parts.insert("aliases".to_owned(), super::aliases::describe(&index));
         }
         if wants(["_mappings", "_mapping"]) {
-            parts.insert("mappings".to_owned(), index.mapping.read().describe().into());
+            parts.insert("mappings".to_owned(), index.mapping().describe().into());
         }
         if wants(["_settings", "_settings"]) {
             parts.insert("settings".to_owned(), settings_json(&index, request));
@@ -182,16 +182,6 @@ pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, 
     Ok(Answer::acknowledged())
 }
 
-/// The `_shards` of what was done to some indices: every shard and its copies that are somewhere.
-pub(crate) fn shards(shared: &Shared, indices: &[Arc<Index>]) -> Value {
-    let total: u32 = indices
-        .iter()
-        .map(|index| index.shard_count() * (index.replicas() + 1))
-        .sum();
-    let done: u32 = indices.iter().map(|index| super::state::assigned(shared, index)).sum();
-    json!({"total": total, "successful": done, "failed": 0})
-}
-
 /// `_refresh`, `_flush`, `_optimize`, `_cache/clear`.
 pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, what: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
@@ -202,5 +192,5 @@ pub(crate) fn maintain(shared: &Shared, request: &RestRequest, indices: &str, wh
             _ => index.refresh()?,
         }
     }
-    Ok(Answer::ok(json!({"_shards": shards(shared, &named)})))
+    Ok(Answer::ok(json!({"_shards": shared.cluster.shards_json(&named)})))
 }

@@ -6,7 +6,8 @@ use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
 use crate::mapping::{metadata_fields, with_defaults};
 use crate::pattern;
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 fn fits(list: &str, name: &str) -> bool {
     list.split(',')
@@ -24,7 +25,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, types: 
     )?;
     let mut shown = Map::new();
     for index in named {
-        let all = index.mapping.read().describe();
+        let all = index.mapping().describe();
         let kept: Map<String, Value> = all
             .into_iter()
             .filter(|(name, _)| types.is_none_or(|types| fits(types, name)))
@@ -44,8 +45,7 @@ pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str,
     let has = |name: &str| {
         named.iter().all(|index| {
             index
-                .mapping
-                .read()
+                .mapping()
                 .type_names()
                 .any(|type_name| pattern::matches(name, type_name))
         })
@@ -69,7 +69,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_na
             ..request.expand()
         },
     )? {
-        index.mapping.write().put(type_name, &body)?;
+        index.change_mapping(|mapping| mapping.put(type_name, &body))?;
     }
     shared.cluster.changed();
     Ok(Answer::acknowledged())
@@ -81,14 +81,13 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
     let mut met = false;
     for index in shared.cluster.named(indices, request.expand())? {
         let names: Vec<String> = index
-            .mapping
-            .read()
+            .mapping()
             .type_names()
             .filter(|name| fits(types, name))
             .map(str::to_owned)
             .collect();
         for name in names {
-            met |= index.mapping.write().remove_type(&name);
+            met |= index.change_mapping(|mapping| mapping.remove_type(&name));
             for shard in &index.shards {
                 shard.delete_where(|type_name, _| type_name == name, now);
             }
@@ -99,7 +98,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str, type
         return Err(SearchError::new(
             404,
             "TypeMissingException",
-            format!("[{indices}] type[[{types}]] missing"),
+            format!("[_all] type[[{types}]] missing: No index has the type."),
         ));
     }
     shared.cluster.changed();
@@ -117,7 +116,7 @@ pub(crate) fn fields(
     let defaults = request.flag("include_defaults");
     let mut shown = Map::new();
     for index in shared.cluster.named(indices, request.expand())? {
-        let mapping = index.mapping.read();
+        let mapping = index.mapping();
         let mut by_type = Map::new();
         let mut has_type = types.is_none();
         for type_name in mapping
@@ -139,7 +138,7 @@ pub(crate) fn fields(
                     let shown = if defaults {
                         with_defaults(&last, node)
                     } else {
-                        node.field_type.describe().into()
+                        node.describe()
                     };
                     inner.insert(last, shown);
                     (name.clone(), json!({"full_name": name, "mapping": inner}))
@@ -150,8 +149,10 @@ pub(crate) fn fields(
                     continue;
                 }
                 let mut inner = Map::new();
-                if defaults && !settings.is_null() {
-                    inner.insert(name.clone(), settings);
+                match type_mapping.metadata(&name) {
+                    Some(own) if !defaults => drop(inner.insert(name.clone(), own.clone())),
+                    _ if defaults && !settings.is_null() => drop(inner.insert(name.clone(), settings)),
+                    _ => {}
                 }
                 found.insert(name.clone(), json!({"full_name": name, "mapping": inner}));
             }

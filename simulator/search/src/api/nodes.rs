@@ -2,36 +2,21 @@
 
 use serde_json::{Map, Value, json};
 
-use super::cluster::{BUILD, VERSION};
+use super::human;
+use super::process::Process;
+use crate::cluster::{BUILD, Breakdown, JVM, JVM_BUILD, VERSION, address, id_of, sections, shards_of};
 use crate::error::Result;
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
-/// The id of a node by its place among the nodes.
-pub(crate) fn id_of(place: u32) -> String {
-    crate::ids::text_id(0x5d0c_8b1a_94e3_77f2_u128 << 64 | u128::from(place + 1) << 32 | 0x2f)
-}
-
-/// The transport address of a node by its place.
-pub(crate) fn address(place: u32) -> String {
-    format!("10.244.{}.{}", place / 200, place % 200 + 3)
-}
-
-fn each(shared: &Shared) -> impl Iterator<Item = (u32, &String)> {
-    (0u32..).zip(&shared.cluster.options.nodes)
-}
-
-/// The nodes with their names and addresses, as states and shard lists show them.
-pub(crate) fn addresses(shared: &Shared) -> Value {
-    each(shared)
-        .map(|(place, name)| {
-            (
-                id_of(place),
-                json!({"name": name, "transport_address": format!("inet[/{}:9300]", address(place)), "attributes": {}}),
-            )
-        })
-        .collect::<Map<_, _>>()
-        .into()
-}
+const MEMORY_POOLS: [&str; 6] = [
+    "Metaspace",
+    "Tenured Gen",
+    "Eden Space",
+    "Survivor Space",
+    "Compressed Class Space",
+    "CodeCache",
+];
 
 fn picked(shared: &Shared, wanted: Option<&str>) -> Vec<(u32, String)> {
     let fits = |place: u32, name: &str| {
@@ -43,14 +28,16 @@ fn picked(shared: &Shared, wanted: Option<&str>) -> Vec<(u32, String)> {
             })
         })
     };
-    each(shared)
+    shared
+        .cluster
+        .nodes()
         .filter(|(place, name)| fits(*place, name))
         .map(|(place, name)| (place, name.clone()))
         .collect()
 }
 
 /// The thread pools of a node, as 1.5 sets them up on two processors.
-fn thread_pools() -> Value {
+pub(super) fn thread_pools() -> Value {
     let fixed =
         |threads: u32, queue: Value| json!({"type": "fixed", "min": threads, "max": threads, "queue_size": queue});
     let scaling = |most: u32| json!({"type": "scaling", "min": 1, "max": most, "keep_alive": "5m", "queue_size": -1});
@@ -74,9 +61,10 @@ fn thread_pools() -> Value {
 }
 
 /// `GET /_nodes[/nodes][/metrics]`.
-pub(crate) fn info(shared: &Shared, nodes: Option<&str>, metrics: Option<&str>) -> Answer {
+pub(crate) fn info(shared: &Shared, request: &RestRequest, nodes: Option<&str>, metrics: Option<&str>) -> Answer {
     let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
     let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
+    let process = Process::now();
     let shown: Map<String, Value> = picked(shared, nodes)
         .into_iter()
         .map(|(place, name)| {
@@ -93,8 +81,8 @@ pub(crate) fn info(shared: &Shared, nodes: Option<&str>, metrics: Option<&str>) 
             let sections = [
                 ("settings", json!({"cluster": {"name": shared.cluster.options.cluster_name}, "node": {"master": "true", "data": "true"}, "name": name})),
                 ("os", json!({"refresh_interval_in_millis": 1000, "available_processors": 2})),
-                ("process", json!({"refresh_interval_in_millis": 1000, "id": 1, "max_file_descriptors": 65535, "mlockall": false})),
-                ("jvm", json!({"pid": 1, "version": "1.7.0_79", "vm_name": "OpenJDK 64-Bit Server VM", "vm_version": "24.79-b02", "vm_vendor": "Oracle Corporation", "start_time_in_millis": shared.cluster.now(), "mem": {"heap_init_in_bytes": 268_435_456, "heap_max_in_bytes": 1_065_025_536, "non_heap_init_in_bytes": 24_313_856, "non_heap_max_in_bytes": 224_395_264, "direct_max_in_bytes": 1_065_025_536}, "gc_collectors": ["ParNew", "ConcurrentMarkSweep"], "memory_pools": ["Code Cache", "Par Eden Space", "Par Survivor Space", "CMS Old Gen", "CMS Perm Gen"]})),
+                ("process", json!({"refresh_interval_in_millis": 1000, "id": process.id, "max_file_descriptors": process.max_files, "mlockall": false})),
+                ("jvm", json!({"pid": process.id, "version": JVM, "vm_name": "OpenJDK 64-Bit Server VM", "vm_version": JVM_BUILD, "vm_vendor": "Debian", "start_time_in_millis": shared.cluster.now(), "mem": {"heap_init_in_bytes": 268_435_456, "heap_max_in_bytes": 1_065_025_536, "non_heap_init_in_bytes": 24_313_856, "non_heap_max_in_bytes": 224_395_264, "direct_max_in_bytes": 1_065_025_536}, "gc_collectors": ["Copy", "MarkSweepCompact"], "memory_pools": MEMORY_POOLS})),
                 ("thread_pool", thread_pools()),
                 ("network", json!({"refresh_interval_in_millis": 5000, "primary_interface": {"address": ip, "name": "eth0"}})),
                 ("transport", json!({"bound_address": "inet[/0:0:0:0:0:0:0:0:9300]", "publish_address": format!("inet[/{ip}:9300]"), "profiles": {}})),
@@ -109,11 +97,18 @@ pub(crate) fn info(shared: &Shared, nodes: Option<&str>, metrics: Option<&str>) 
             (id_of(place), node)
         })
         .collect();
-    Answer::ok(json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": shown}))
+    let mut shown = json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": shown});
+    if request.flag("human") {
+        human::add_texts(&mut shown);
+    }
+    Answer::ok(shown)
 }
 
-/// What a node tells about itself: an idle one with a heap of a gigabyte.
+/// What a node tells about itself. Its heap is the memory of this process.
 fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
+    let process = Process::now();
+    let uptime = u64::try_from((shared.cluster.options.ticks)().as_millis()).unwrap_or(u64::MAX);
+    let heap_max = process.total.max(1);
     let now = shared.cluster.now();
     let pool = |size: u64| json!({"used_in_bytes": 0, "max_in_bytes": size, "peak_used_in_bytes": 0, "peak_max_in_bytes": size});
     let collector = json!({"collection_count": 0, "collection_time_in_millis": 0});
@@ -131,17 +126,20 @@ fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
     let breaker = |bytes: u64, text: &str, overhead: f64| json!({"limit_size_in_bytes": bytes, "limit_size": text, "estimated_size_in_bytes": 0, "estimated_size": "0b", "overhead": overhead, "tripped": 0});
     [
         ("os", json!({"timestamp": now})),
-        ("process", json!({"timestamp": now, "open_file_descriptors": 200})),
+        (
+            "process",
+            json!({"timestamp": now, "open_file_descriptors": process.open_files}),
+        ),
         (
             "jvm",
             json!({
                 "timestamp": now,
-                "uptime_in_millis": 0,
+                "uptime_in_millis": uptime,
                 "mem": {
-                    "heap_used_in_bytes": 106_502_554, "heap_used_percent": 10, "heap_committed_in_bytes": 259_522_560, "heap_max_in_bytes": 1_065_025_536, "non_heap_used_in_bytes": 0, "non_heap_committed_in_bytes": 0,
+                    "heap_used_in_bytes": process.resident, "heap_used_percent": process.resident * 100 / heap_max, "heap_committed_in_bytes": process.resident, "heap_max_in_bytes": heap_max, "non_heap_used_in_bytes": 0, "non_heap_committed_in_bytes": 0,
                     "pools": {"young": pool(139_591_680), "survivor": pool(17_432_576), "old": pool(907_345_920)},
                 },
-                "threads": {"count": 40, "peak_count": 40},
+                "threads": {"count": process.threads, "peak_count": process.threads},
                 "gc": {"collectors": {"young": collector, "old": collector}},
                 "buffer_pools": {"direct": buffers, "mapped": buffers},
             }),
@@ -162,7 +160,7 @@ fn node_stats(shared: &Shared) -> [(&'static str, Value); 9] {
 }
 
 /// `GET /_nodes[/nodes]/stats`: the first node has everything.
-pub(crate) fn stats(shared: &Shared, nodes: Option<&str>, metrics: &[&str]) -> Answer {
+pub(crate) fn stats(shared: &Shared, request: &RestRequest, nodes: Option<&str>, metrics: &[&str]) -> Answer {
     let wanted: Vec<&str> = metrics
         .first()
         .map(|list| list.split(',').collect())
@@ -174,9 +172,9 @@ pub(crate) fn stats(shared: &Shared, nodes: Option<&str>, metrics: &[&str]) -> A
         .map(|(place, name)| {
             let ip = address(place);
             let indices = if place == 0 {
-                super::stats::sections(&all)
+                sections(&shards_of(&all), Breakdown::default())
             } else {
-                super::stats::sections(&[])
+                sections(&[], Breakdown::default())
             };
             let mut node = json!({
                 "timestamp": shared.cluster.now(),
@@ -196,7 +194,11 @@ pub(crate) fn stats(shared: &Shared, nodes: Option<&str>, metrics: &[&str]) -> A
             (id_of(place), node)
         })
         .collect();
-    Answer::ok(json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": shown}))
+    let mut shown = json!({"cluster_name": shared.cluster.options.cluster_name, "nodes": shown});
+    if request.flag("human") {
+        human::add_texts(&mut shown);
+    }
+    Answer::ok(shown)
 }
 
 /// `GET /_nodes[/nodes]/hot_threads`: there is nothing to tell.

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use super::search::types_of;
 use crate::error::{Result, SearchError};
-use crate::find::{Failure, QuerySource, SearchRequest, SourceFilter, prepare_query, search as find};
+use crate::find::{Failure, QuerySource, SearchRequest, SourceFilter, prepare_query, search as find, shards_json};
 use crate::query::label;
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
 use crate::score::{Weight, explain as explain_score};
+use crate::shared::Shared;
 
 fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result<SearchRequest> {
     Ok(SearchRequest {
@@ -18,6 +19,7 @@ fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result
         )?,
         size: Some(0),
         types: types_of(types),
+        budget: request.budget.clone(),
         ..SearchRequest::default()
     })
 }
@@ -45,7 +47,7 @@ pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types
     if outcome.terminated_early {
         shown["terminated_early"] = true.into();
     }
-    shown["_shards"] = outcome.shards_json(broadcast_failure);
+    shown["_shards"] = shards_json(outcome.shards, &outcome.failures, broadcast_failure);
     Ok(Answer::json(status, shown))
 }
 
@@ -76,11 +78,14 @@ fn qualified(error: &SearchError) -> String {
 /// `_validate/query`.
 pub(crate) fn validate(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let targets = shared.cluster.resolve(indices, request.expand())?;
-    let wanted = wanted(shared, request, types);
+    let wanted = wanted(shared, request, types).and_then(|wanted| {
+        wanted.query.check(&request.budget)?;
+        Ok(wanted)
+    });
     let mut valid = true;
     let mut explanations = Vec::new();
     for (index, filters) in &targets {
-        let mapping = index.mapping.read();
+        let mapping = index.mapping();
         let parsed = wanted.as_ref().map_err(Clone::clone).and_then(|wanted| {
             prepare_query(
                 &index.context(&mapping, &shared.cluster),
@@ -111,7 +116,9 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
     let shards: Vec<Value> = named
         .iter()
         .flat_map(|index| {
-            super::state::routing(shared, index)
+            shared
+                .cluster
+                .routing(index)
                 .into_iter()
                 .map(|(_, copies)| Value::Array(copies))
         })
@@ -120,12 +127,10 @@ pub(crate) fn search_shards(shared: &Shared, request: &RestRequest, indices: &st
         let mut copies = shards.iter().filter_map(Value::as_array).flatten();
         copies.any(|copy| copy.get("node").and_then(Value::as_str) == Some(id))
     };
-    let mut nodes = super::nodes::addresses(shared);
-    if let Value::Object(nodes) = &mut nodes {
-        nodes.retain(|id, _| holds(id));
-        for node in nodes.values_mut().filter_map(Value::as_object_mut) {
-            node.remove("attributes");
-        }
+    let mut nodes = shared.cluster.node_addresses();
+    nodes.retain(|id, _| holds(id));
+    for node in nodes.values_mut().filter_map(Value::as_object_mut) {
+        node.remove("attributes");
     }
     Ok(Answer::ok(json!({"nodes": nodes, "shards": shards})))
 }
@@ -144,15 +149,13 @@ pub(crate) fn explain(
         return Err(SearchError::validation("source is missing"));
     }
     let query = QuerySource::parse(&request.params, body, limits)?;
+    query.check(&request.budget)?;
     let wanted = SearchRequest::parse(&request.params, &[], limits)?;
     let targets = shared.cluster.resolve(index, request.expand())?;
     let [(index, filters)] = targets.as_slice() else {
         return Err(SearchError::index_missing(index));
     };
-    index.refresh_if_due(
-        (shared.cluster.options.ticks)(),
-        shared.cluster.options.refresh_interval,
-    )?;
+    shared.cluster.refresh_if_due(index)?;
     let routing = request.param("routing").or(request.param("parent"));
     let (_, shard) = index.shard_of(id, routing)?;
     let view = shard.view();
@@ -168,15 +171,15 @@ pub(crate) fn explain(
         return Ok(Answer::json(404, shown));
     };
     let query = {
-        let mapping = index.mapping.read();
+        let mapping = index.mapping();
         prepare_query(&index.context(&mapping, &shared.cluster), &query, &[], filters)?
     };
-    let weight = Weight::of(&query, &view, shard, None)?;
+    let weight = Weight::of(&query, &view, shard, None, &request.budget)?;
     let segment = view
         .segments
         .get(at)
         .ok_or_else(|| SearchError::engine("a document of no segment"))?;
-    let explanation = explain_score(&weight, at, segment, doc)?;
+    let explanation = explain_score(&weight, at, segment, doc, &request.budget)?;
     shown["matched"] = json!(explanation.matched);
     shown["explanation"] = explanation.json();
     if let Some(filter) = wanted

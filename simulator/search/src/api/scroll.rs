@@ -7,7 +7,8 @@ use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
 use crate::find::{SearchRequest, names, time};
 use crate::json;
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// Number of the search of a scroll id, and the name of the phase that its errors give.
 fn number_of(id: &str) -> Result<(u64, &'static str)> {
@@ -50,7 +51,7 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
     let (number, phase) = number_of(&wanted(request, in_path))?;
     let keep = request.param("scroll").map(time).transpose()?;
     let found = shared.scrolls.next(number, keep, began);
-    let (search, outcome, range) = found.ok_or_else(|| {
+    let (mut search, outcome, range) = found.ok_or_else(|| {
         SearchError::new(
             404,
             "SearchPhaseExecutionException",
@@ -59,6 +60,7 @@ pub(crate) fn next(shared: &Shared, request: &RestRequest, in_path: Option<&str>
             ),
         )
     })?;
+    search.budget = request.budget.clone();
     let mut shown = answer(shared, &search, &outcome, range, began)?;
     // Aggregations come with the first page only.
     if let Value::Object(shown) = &mut shown {
@@ -156,6 +158,7 @@ fn single(
     }
     let mut wanted = SearchRequest::parse(&params, body, &shared.cluster.options.limits)?;
     wanted.types = types_of(types.as_deref());
+    wanted.budget = request.budget.clone();
     let flag = |key: &str, default: bool| header.get(key).map_or(default, crate::mapping::truth);
     let expand = Expand {
         ignore_unavailable: flag("ignore_unavailable", request.flag("ignore_unavailable")),

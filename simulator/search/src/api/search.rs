@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use crate::cluster::Expand;
 use crate::error::Result;
-use crate::find::{Outcome, SearchRequest, SearchType, render, search as find, time};
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::find::{Failure, Outcome, SearchRequest, SearchType, all_failed, render, search as find, shards_json, time};
+use crate::mapping::Kind;
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// The types of a comma list.
 pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
@@ -22,12 +24,6 @@ pub(crate) fn types_of(text: Option<&str>) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// The node that a shard is on.
-fn node_of(shared: &Shared, shard: u32) -> String {
-    let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
-    super::nodes::id_of(shard % nodes)
-}
-
 /// Runs a search.
 ///
 /// # Errors
@@ -35,7 +31,9 @@ fn node_of(shared: &Shared, shard: u32) -> String {
 pub(crate) fn run(shared: &Shared, indices: &str, expand: Expand, request: &SearchRequest) -> Result<Outcome> {
     let outcome = find(&shared.cluster, indices, expand, request)?;
     let phase = request.search_type.phase(outcome.shards);
-    match outcome.all_failed(phase, |shard| node_of(shared, shard)) {
+    match all_failed(&outcome.failures, outcome.shards, phase, |shard| {
+        shared.cluster.node_of(shard)
+    }) {
         Some(error) => Err(error),
         None => Ok(outcome),
     }
@@ -49,33 +47,67 @@ pub(crate) fn answer(
     range: std::ops::Range<usize>,
     began: std::time::Duration,
 ) -> Result<Value> {
-    let hits = outcome
-        .hits
-        .get(range)
-        .unwrap_or(&[])
-        .iter()
-        .map(|hit| {
-            let node = outcome
-                .searched
-                .get(hit.index)
-                .map(|searched| node_of(shared, searched.number));
-            render(&shared.cluster, request, &outcome.searched, hit, node)
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let mut failures = outcome.failures.clone();
+    let mut hits = Vec::new();
+    for hit in outcome.hits.get(range).unwrap_or(&[]) {
+        let Some(searched) = outcome.searched.get(hit.index) else {
+            continue;
+        };
+        let node = shared.cluster.node_of(searched.number);
+        let fetched = std::time::Instant::now();
+        request.budget.check_time()?;
+        match render(&shared.cluster, request, &outcome.searched, hit, Some(node)) {
+            Ok(hit) => {
+                if let Some(shard) = searched.shard() {
+                    shard.counters.fetch.add(fetched);
+                }
+                hits.push(hit);
+            }
+            // A shard that cannot fetch its hits fails once.
+            Err(error) => {
+                let failure = Failure {
+                    index: searched.index.name.clone(),
+                    shard: searched.number,
+                    error,
+                };
+                if !failures
+                    .iter()
+                    .any(|known| (&known.index, known.shard) == (&failure.index, failure.shard))
+                {
+                    failures.push(failure);
+                }
+            }
+        }
+    }
+    if failures.len() > outcome.failures.len()
+        && let Some(error) = all_failed(
+            &failures,
+            outcome.shards,
+            request.search_type.phase(outcome.shards),
+            |shard| shared.cluster.node_of(shard),
+        )
+    {
+        return Err(error);
+    }
     let took = (shared.cluster.options.ticks)().saturating_sub(began).as_millis();
     let mut shown = json!({"took": u64::try_from(took).unwrap_or(u64::MAX), "timed_out": outcome.timed_out});
     if request.terminate_after.is_some() {
         shown["terminated_early"] = json!(outcome.terminated_early);
     }
-    shown["_shards"] = outcome.shards_json(|failure| {
-        json!({"index": failure.index, "shard": failure.shard, "status": failure.error.status, "reason": failure.error.to_string()})
-    });
+    shown["_shards"] = shards_json(
+        outcome.shards,
+        &failures,
+        |failure| json!({"index": failure.index, "shard": failure.shard, "status": failure.error.status, "reason": failure.error.to_string()}),
+    );
     shown["hits"] = json!({"total": outcome.total, "max_score": outcome.max_score.map_or(Value::Null, crate::score::shown), "hits": hits});
     if let Some(aggregations) = &outcome.aggregations {
         shown["aggregations"] = aggregations.clone();
     }
     if let Some(facets) = &outcome.facets {
         shown["facets"] = facets.clone();
+    }
+    if let Some(suggestions) = &outcome.suggestions {
+        shown["suggest"] = suggestions.clone();
     }
     Ok(shown)
 }
@@ -86,6 +118,7 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
     let limits = &shared.cluster.options.limits;
     let mut wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
     wanted.types = types_of(types);
+    wanted.budget = request.budget.clone();
     let Some(keep) = request.param("scroll") else {
         let outcome = run(shared, indices, request.expand(), &wanted)?;
         return answer(shared, &wanted, &outcome, 0..outcome.hits.len(), began).map(Answer::ok);
@@ -113,6 +146,59 @@ pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, type
         .open(wanted, outcome.clone(), end..end.saturating_add(page), keep, began)?;
     insert_first(&mut shown, "_scroll_id", scroll_id(number, &outcome).into());
     Ok(Answer::ok(shown))
+}
+
+/// `GET|POST /index/type/id/_mlt`: documents like another.
+pub(crate) fn more_like_this(
+    shared: &Shared,
+    request: &RestRequest,
+    index: &str,
+    type_name: &str,
+    id: &str,
+) -> Result<Answer> {
+    let fields: Vec<String> = match request.param("mlt_fields").or(request.param("fields")) {
+        Some(fields) => fields.split(',').map(str::to_owned).collect(),
+        None => {
+            let named = shared.cluster.named(index, request.expand())?;
+            let mapping = named.first().map(|index| index.mapping());
+            let all = mapping.iter().flat_map(|mapping| mapping.field_names("*"));
+            let is_text = |name: &String| {
+                let field = mapping.as_ref().and_then(|mapping| mapping.exact_field(name));
+                field.is_some_and(|field| field.field_type.kind == Kind::String)
+            };
+            all.filter(is_text).collect()
+        }
+    };
+    let mut query = json!({"fields": fields, "docs": [{"_index": index, "_type": type_name, "_id": id}]});
+    for name in [
+        "min_term_freq",
+        "min_doc_freq",
+        "max_doc_freq",
+        "max_query_terms",
+        "min_word_length",
+        "max_word_length",
+        "boost_terms",
+        "percent_terms_to_match",
+        "minimum_should_match",
+        "include",
+        "stop_words",
+    ] {
+        if let Some(value) = request.param(name) {
+            query[name] = json!(value);
+        }
+    }
+    let mut body = json!({"query": {"more_like_this": query}});
+    for (name, key) in [("search_from", "from"), ("search_size", "size")] {
+        if let Some(number) = request.count(name)? {
+            body[key] = json!(number);
+        }
+    }
+    let mut inner = request.clone();
+    inner.params.clear();
+    inner.body = body.to_string().into();
+    let indices = request.param("search_indices").unwrap_or(index);
+    let types = request.param("search_types").unwrap_or(type_name);
+    search(shared, &inner, indices, Some(types))
 }
 
 pub(crate) fn insert_first(object: &mut Value, key: &str, value: Value) {

@@ -1,37 +1,14 @@
-//! `_cluster/state`, and where shards are said to be.
-//!
-//! Limits: all data is in one place; nodes, shards and copies are as a cluster of that many nodes would have them.
+//! `_cluster/state` and `_cluster/reroute`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::nodes::id_of;
-use crate::cluster::{Expand, Index};
+use crate::cluster::{Expand, Index, id_of};
 use crate::error::Result;
-use crate::rest::{Answer, RestRequest, Shared};
-
-/// How many copies of an index's shards have a node.
-pub(crate) fn assigned(shared: &Shared, index: &Index) -> u32 {
-    let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
-    index.shard_count() * (index.replicas() + 1).min(nodes)
-}
-
-/// The copies of each shard of an index, by the shard's number; the first is the primary.
-pub(crate) fn routing(shared: &Shared, index: &Index) -> Vec<(u32, Vec<Value>)> {
-    let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
-    (0..index.shard_count())
-        .map(|shard| {
-            let copies = (0..=index.replicas()).map(|copy| {
-                let node = (copy < nodes).then(|| id_of((shard + copy) % nodes));
-                let state = if node.is_some() { "STARTED" } else { "UNASSIGNED" };
-                json!({"state": state, "primary": copy == 0, "node": node, "relocating_node": null, "shard": shard, "index": index.name})
-            });
-            (shard, copies.collect())
-        })
-        .collect()
-}
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// `GET /_cluster/state[/metrics[/indices]]`.
 pub(crate) fn state(
@@ -48,10 +25,27 @@ pub(crate) fn state(
             ..request.expand()
         },
     )?;
-    let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
-    let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
     let mut shown = Map::new();
     shown.insert("cluster_name".to_owned(), json!(shared.cluster.options.cluster_name));
+    let metrics: Vec<&str> = metrics.map(|metrics| metrics.split(',').collect()).unwrap_or_default();
+    shown.extend(parts(shared, &metrics, &named, indices.is_some()));
+    Ok(Answer::ok(shown.into()))
+}
+
+/// `POST /_cluster/reroute`: shards stay where they are.
+pub(crate) fn reroute(shared: &Shared, request: &RestRequest) -> Result<Answer> {
+    let metrics = match request.param("metric") {
+        None => vec!["version", "master_node", "blocks", "nodes", "routing_table"],
+        Some(metrics) => metrics.split(',').collect(),
+    };
+    let state = parts(shared, &metrics, &shared.cluster.indices(), false);
+    Ok(Answer::ok(json!({"acknowledged": true, "state": state})))
+}
+
+/// The parts of the state that `metrics` name; all, if it names none.
+fn parts(shared: &Shared, metrics: &[&str], named: &[Arc<Index>], narrowed: bool) -> Map<String, Value> {
+    let wants = |metric: &str| metrics.is_empty() || metrics.contains(&"_all") || metrics.contains(&metric);
+    let mut shown = Map::new();
     if wants("version") {
         shown.insert("version".to_owned(), json!(shared.cluster.version()));
     }
@@ -62,15 +56,15 @@ pub(crate) fn state(
         shown.insert("blocks".to_owned(), json!({}));
     }
     if wants("nodes") {
-        shown.insert("nodes".to_owned(), super::nodes::addresses(shared));
+        shown.insert("nodes".to_owned(), shared.cluster.node_addresses().into());
     }
     if wants("metadata") {
-        shown.insert("metadata".to_owned(), metadata(shared, &named, indices.is_none()));
+        shown.insert("metadata".to_owned(), metadata(shared, named, !narrowed));
     }
     if wants("routing_table") {
         shown.insert(
             "routing_table".to_owned(),
-            json!({"indices": routing_table(shared, &named)}),
+            json!({"indices": routing_table(shared, named)}),
         );
     }
     if wants("routing_nodes") || wants("routing_table") {
@@ -86,7 +80,7 @@ pub(crate) fn state(
         for copy in named
             .iter()
             .filter(|index| !index.is_closed())
-            .flat_map(|index| routing(shared, index))
+            .flat_map(|index| shared.cluster.routing(index))
             .flat_map(|(_, copies)| copies)
         {
             match copy
@@ -99,13 +93,16 @@ pub(crate) fn state(
                 None => unassigned.push(copy),
             }
         }
+        if narrowed {
+            by_node.retain(|_, copies| copies.as_array().is_some_and(|copies| !copies.is_empty()));
+        }
         shown.insert(
             "routing_nodes".to_owned(),
             json!({"unassigned": unassigned, "nodes": by_node}),
         );
         shown.insert("allocations".to_owned(), json!([]));
     }
-    Ok(Answer::ok(shown.into()))
+    shown
 }
 
 fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
@@ -113,7 +110,9 @@ fn routing_table(shared: &Shared, named: &[Arc<Index>]) -> Map<String, Value> {
         .iter()
         .filter(|index| !index.is_closed())
         .map(|index| {
-            let shards: Map<String, Value> = routing(shared, index)
+            let shards: Map<String, Value> = shared
+                .cluster
+                .routing(index)
                 .into_iter()
                 .map(|(shard, copies)| (shard.to_string(), copies.into()))
                 .collect();
@@ -129,7 +128,13 @@ fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
         .read()
         .iter()
         .filter(|_| whole)
-        .map(|(name, template)| (name.clone(), template.describe()))
+        .map(|(name, template)| {
+            let mut shown = template.describe();
+            if let Value::Object(parts) = &mut shown {
+                parts.remove("aliases");
+            }
+            (name.clone(), shown)
+        })
         .collect();
     let indices: Map<String, Value> = named
         .iter()
@@ -138,7 +143,7 @@ fn metadata(shared: &Shared, named: &[Arc<Index>], whole: bool) -> Value {
             let aliases: Vec<String> = index.aliases.read().keys().cloned().collect();
             (
                 index.name.clone(),
-                json!({"state": state, "settings": index.settings.read().nested(), "mappings": index.mapping.read().describe(), "aliases": aliases}),
+                json!({"state": state, "settings": index.settings.read().nested(), "mappings": index.mapping().describe(), "aliases": aliases}),
             )
         })
         .collect();

@@ -1,57 +1,14 @@
 //! `_stats`, `_segments`, `_recovery`, `_status`: what indices have and what was done to them.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::nodes::{address, id_of};
-use super::state::routing;
-use crate::cluster::Index;
+use super::human;
+use crate::cluster::{Breakdown, Index, LUCENE, Part, address, bytes, id_of, sections, shards_of};
 use crate::error::Result;
-use crate::rest::{Answer, RestRequest, Shared};
-
-/// What the writer of a shard may take, in bytes.
-const WRITER_BYTES: u64 = 8_109_260;
-
-/// How many bytes the segments of an index take.
-pub(crate) fn bytes(index: &Index) -> u64 {
-    index.views().iter().map(|view| view.bytes()).sum()
-}
-
-/// Number of segments of an index.
-pub(crate) fn segment_count(index: &Index) -> u64 {
-    index.views().iter().map(|view| view.segments.len() as u64).sum()
-}
-
-/// The statistics of some indices, in sections.
-pub(crate) fn sections(indices: &[Arc<Index>]) -> Value {
-    let sum = |count: fn(&Index) -> u64| indices.iter().map(|index| count(index)).sum::<u64>();
-    let (documents, max_doc): (u32, u32) = indices.iter().fold((0, 0), |(alive, max), index| {
-        (alive + index.live_docs(), max + index.max_doc())
-    });
-    json!({
-        "docs": {"count": documents, "deleted": max_doc - documents},
-        "store": {"size_in_bytes": sum(bytes), "throttle_time_in_millis": 0},
-        "indexing": {"index_total": sum(|index| index.counters.indexed.load(Ordering::Relaxed)), "index_time_in_millis": 0, "index_current": 0, "delete_total": sum(|index| index.counters.deleted.load(Ordering::Relaxed)), "delete_time_in_millis": 0, "delete_current": 0, "noop_update_total": 0, "is_throttled": false, "throttle_time_in_millis": 0},
-        "get": {"total": sum(|index| index.counters.got.load(Ordering::Relaxed)), "time_in_millis": 0, "exists_total": sum(|index| index.counters.got.load(Ordering::Relaxed)), "exists_time_in_millis": 0, "missing_total": 0, "missing_time_in_millis": 0, "current": 0},
-        "search": {"open_contexts": 0, "query_total": sum(|index| index.counters.searched.load(Ordering::Relaxed)), "query_time_in_millis": 0, "query_current": 0, "fetch_total": 0, "fetch_time_in_millis": 0, "fetch_current": 0},
-        "merges": {"current": 0, "current_docs": 0, "current_size_in_bytes": 0, "total": 0, "total_time_in_millis": 0, "total_docs": 0, "total_size_in_bytes": 0},
-        "refresh": {"total": 0, "total_time_in_millis": 0},
-        "flush": {"total": 0, "total_time_in_millis": 0},
-        "warmer": {"current": 0, "total": 0, "total_time_in_millis": 0},
-        "filter_cache": {"memory_size_in_bytes": 0, "evictions": 0},
-        "id_cache": {"memory_size_in_bytes": 0},
-        "fielddata": {"memory_size_in_bytes": 0, "evictions": 0},
-        "percolate": {"total": 0, "time_in_millis": 0, "current": 0, "memory_size_in_bytes": -1, "memory_size": "-1b", "queries": 0},
-        "completion": {"size_in_bytes": 0},
-        "segments": {"count": sum(segment_count), "memory_in_bytes": 0, "index_writer_memory_in_bytes": 0, "index_writer_max_memory_in_bytes": WRITER_BYTES * indices.iter().map(|index| u64::from(index.shard_count())).sum::<u64>(), "version_map_memory_in_bytes": 0, "fixed_bit_set_memory_in_bytes": 0},
-        "translog": {"operations": 0, "size_in_bytes": 0},
-        "suggest": {"total": 0, "time_in_millis": 0, "current": 0},
-        "query_cache": {"memory_size_in_bytes": 0, "evictions": 0, "hit_count": 0, "miss_count": 0},
-        "recovery": {"current_as_source": 0, "current_as_target": 0, "throttle_time_in_millis": 0},
-    })
-}
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// The sections that are asked for; all, if none is.
 pub(super) fn kept(mut shown: Value, metrics: Option<&str>) -> Value {
@@ -66,20 +23,69 @@ pub(super) fn kept(mut shown: Value, metrics: Option<&str>) -> Value {
     shown
 }
 
+/// The statistics that a request asks for.
+struct Asked<'a> {
+    metrics: Option<&'a str>,
+    breakdown: Breakdown<'a>,
+    human: bool,
+}
+
+impl Asked<'_> {
+    fn of(&self, shards: &[Part<'_>]) -> Value {
+        let mut shown = kept(sections(shards, self.breakdown), self.metrics);
+        if self.human {
+            human::add_texts(&mut shown);
+        }
+        shown
+    }
+
+    fn both(&self, indices: &[Arc<Index>]) -> Value {
+        let shown = self.of(&shards_of(indices));
+        json!({"primaries": shown, "total": shown})
+    }
+
+    /// The statistics of each shard with its place.
+    fn by_shard(&self, shared: &Shared, index: &Index) -> Map<String, Value> {
+        index
+            .shards
+            .iter()
+            .map(|shard| {
+                let node = shared.cluster.node_of(shard.number());
+                let mut shown =
+                    json!({"routing": {"state": "STARTED", "primary": true, "node": node, "relocating_node": null}});
+                if let (Value::Object(shown), Value::Object(own)) = (&mut shown, self.of(&[(index, shard)])) {
+                    shown.extend(own);
+                }
+                (shard.number().to_string(), json!([shown]))
+            })
+            .collect()
+    }
+}
+
 /// `GET [/index]/_stats[/metrics]`.
 pub(crate) fn stats(shared: &Shared, request: &RestRequest, indices: &str, metrics: Option<&str>) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
-    let both = |indices: &[Arc<Index>]| {
-        let shown = kept(sections(indices), metrics);
-        json!({"primaries": shown, "total": shown})
+    let asked = Asked {
+        metrics,
+        breakdown: Breakdown {
+            types: request.param("types"),
+            fields: request.param("fields").or(request.param("fielddata_fields")),
+        },
+        human: request.flag("human"),
     };
-    let by_index: Map<String, Value> = named
-        .iter()
-        .map(|index| (index.name.clone(), both(std::slice::from_ref(index))))
-        .collect();
-    Ok(Answer::ok(
-        json!({"_shards": super::indices::shards(shared, &named), "_all": both(&named), "indices": by_index}),
-    ))
+    let mut shown = json!({"_shards": shared.cluster.shards_json(&named), "_all": asked.both(&named)});
+    let level = request.param("level").unwrap_or("indices");
+    if level != "cluster" {
+        let by_index = named.iter().map(|index| {
+            let mut shown = asked.both(std::slice::from_ref(index));
+            if level == "shards" {
+                shown["shards"] = asked.by_shard(shared, index).into();
+            }
+            (index.name.clone(), shown)
+        });
+        shown["indices"] = by_index.collect::<Map<_, _>>().into();
+    }
+    Ok(Answer::ok(shown))
 }
 
 /// `GET [/index]/_segments`.
@@ -88,29 +94,31 @@ pub(crate) fn segments(shared: &Shared, request: &RestRequest, indices: &str) ->
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let views = index.views();
-            let shards: Map<String, Value> = routing(shared, index)
-                .into_iter()
-                .map(|(shard, copies)| {
-                    let own = views.get(shard as usize).map_or(&[][..], |view| view.segments.as_slice());
-                    let segments: Map<String, Value> = own
+            let shards: Map<String, Value> = index
+                .shards
+                .iter()
+                .map(|shard| {
+                    let view = shard.view();
+                    let segments: Map<String, Value> = view
+                        .segments
                         .iter()
                         .map(|view| {
                             let segment = &view.segment;
-                            let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": 0, "committed": true, "search": true, "version": super::cluster::LUCENE, "compound": false});
+                            let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
+                            let shown = json!({"generation": segment.number, "num_docs": view.live_docs(), "deleted_docs": segment.max_doc() - view.live_docs(), "size_in_bytes": segment.bytes(), "memory_in_bytes": memory, "committed": true, "search": true, "version": LUCENE, "compound": false});
                             (format!("_{}", segment.number), shown)
                         })
                         .collect();
-                    let primary = copies.first().cloned().unwrap_or_default();
-                    let copy = json!({"routing": {"state": "STARTED", "primary": true, "node": primary["node"]}, "num_committed_segments": segments.len(), "num_search_segments": segments.len(), "segments": segments});
-                    (shard.to_string(), json!([copy]))
+                    let node = shared.cluster.node_of(shard.number());
+                    let copy = json!({"routing": {"state": "STARTED", "primary": true, "node": node}, "num_committed_segments": segments.len(), "num_search_segments": segments.len(), "segments": segments});
+                    (shard.number().to_string(), json!([copy]))
                 })
                 .collect();
             (index.name.clone(), json!({"shards": shards}))
         })
         .collect();
     Ok(Answer::ok(
-        json!({"_shards": super::indices::shards(shared, &named), "indices": by_index}),
+        json!({"_shards": shared.cluster.shards_json(&named), "indices": by_index}),
     ))
 }
 
@@ -120,9 +128,8 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
     if request.flag("active_only") {
         return Ok(Answer::ok(json!({})));
     }
-    let nodes = u32::try_from(shared.cluster.options.nodes.len()).unwrap_or(1).max(1);
     let node = |shard: u32| {
-        let place = shard % nodes;
+        let place = shard % shared.cluster.node_count();
         let name = shared.cluster.options.nodes.get(place as usize);
         json!({"id": id_of(place), "host": name, "transport_address": format!("inet[/{}:9300]", address(place)), "ip": address(place), "name": name})
     };
@@ -138,17 +145,59 @@ pub(crate) fn recovery(shared: &Shared, request: &RestRequest, indices: &str) ->
     Ok(Answer::ok(by_index.into()))
 }
 
+/// Sections of `_status`, for an index or a shard.
+fn status_sections(shards: &[Part<'_>]) -> Map<String, Value> {
+    let all = sections(shards, Breakdown::default());
+    let (live, deleted) = (all["docs"]["count"].clone(), all["docs"]["deleted"].clone());
+    let max_doc = live.as_u64().unwrap_or(0) + deleted.as_u64().unwrap_or(0);
+    let mut shown = Map::new();
+    shown.insert(
+        "translog".to_owned(),
+        json!({"operations": all["translog"]["operations"]}),
+    );
+    shown.insert(
+        "docs".to_owned(),
+        json!({"num_docs": live, "max_doc": max_doc, "deleted_docs": deleted}),
+    );
+    for section in ["merges", "refresh", "flush"] {
+        shown.insert(section.to_owned(), all[section].clone());
+    }
+    shown
+}
+
 /// `GET [/index]/_status`.
 pub(crate) fn status(shared: &Shared, request: &RestRequest, indices: &str) -> Result<Answer> {
     let named = shared.cluster.named(indices, request.expand())?;
     let by_index: Map<String, Value> = named
         .iter()
         .map(|index| {
-            let (documents, max_doc) = (index.live_docs(), index.max_doc());
-            (index.name.clone(), json!({"index": {"primary_size_in_bytes": bytes(index), "size_in_bytes": bytes(index)}, "docs": {"num_docs": documents, "max_doc": max_doc, "deleted_docs": max_doc - documents}}))
+            let mut shown = Map::new();
+            let size = bytes(index);
+            shown.insert(
+                "index".to_owned(),
+                json!({"primary_size_in_bytes": size, "size_in_bytes": size}),
+            );
+            shown.extend(status_sections(&shards_of(std::slice::from_ref(index))));
+            let shards: Map<String, Value> = index
+                .shards
+                .iter()
+                .map(|shard| {
+                    let number = shard.number();
+                    let node = shared.cluster.node_of(number);
+                    let mut own = Map::new();
+                    own.insert("routing".to_owned(), json!({"state": "STARTED", "primary": true, "node": node, "relocating_node": null, "shard": number, "index": index.name}));
+                    own.insert("state".to_owned(), json!("STARTED"));
+                    own.insert("index".to_owned(), json!({"size_in_bytes": shard.view().bytes()}));
+                    own.extend(status_sections(&[(index, shard)]));
+                    own["translog"]["id"] = json!(index.created);
+                    (number.to_string(), json!([own]))
+                })
+                .collect();
+            shown.insert("shards".to_owned(), shards.into());
+            (index.name.clone(), shown.into())
         })
         .collect();
     Ok(Answer::ok(
-        json!({"_shards": super::indices::shards(shared, &named), "indices": by_index}),
+        json!({"_shards": shared.cluster.shards_json(&named), "indices": by_index}),
     ))
 }

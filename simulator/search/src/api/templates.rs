@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::cluster::Template;
 use crate::error::{Result, SearchError};
 use crate::pattern;
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 /// Most templates that are kept.
 const MOST: usize = 1_000;

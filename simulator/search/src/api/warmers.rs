@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::pattern;
-use crate::rest::{Answer, RestRequest, Shared};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
 
 fn fits(list: &str, name: &str) -> bool {
     list.split(',')

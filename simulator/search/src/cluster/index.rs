@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,8 @@ use crate::cluster::{Cluster, Settings};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Outcome, Shard, View, Written, read};
 use crate::mapping::Mapping;
-use crate::query::Context;
+use crate::options::Options;
+use crate::query::{Context, PARSERS};
 use crate::routing::shard_of;
 
 /// Maximum number of shards of an index.
@@ -57,32 +58,26 @@ impl Alias {
     }
 }
 
-/// What has been done to an index, for statistics.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub(crate) indexed: AtomicU64,
-    pub(crate) deleted: AtomicU64,
-    pub(crate) searched: AtomicU64,
-    pub(crate) got: AtomicU64,
-}
-
 /// One index.
 pub(crate) struct Index {
     pub(crate) name: String,
     pub(crate) created: i64,
     pub(crate) settings: RwLock<Settings>,
-    pub(crate) mapping: RwLock<Mapping>,
+    /// The mapping. A search keeps the one that it began with.
+    mapping: RwLock<Arc<Mapping>>,
     pub(crate) aliases: RwLock<BTreeMap<String, Alias>>,
     /// Warmers by name: kept and shown, never run.
     pub(crate) warmers: RwLock<BTreeMap<String, Value>>,
     pub(crate) closed: AtomicBool,
+    /// Whether a thread of its own merges segments.
+    background: bool,
     /// The shards, as many as `index.number_of_shards` says.
     pub(crate) shards: Vec<Shard>,
-    pub(crate) counters: Counters,
 }
 
 impl Index {
-    pub(super) fn new(name: &str, mut settings: Settings, created: i64, most_fields: usize) -> Result<Index> {
+    pub(super) fn new(name: &str, mut settings: Settings, created: i64, options: &Options) -> Result<Index> {
+        let background = options.background;
         let mut hasher = DefaultHasher::new();
         (name, created).hash(&mut hasher);
         let first = hasher.finish();
@@ -91,19 +86,37 @@ impl Index {
         settings.set_default("index.creation_date", &created.to_string());
         settings.set_default("index.uuid", &uuid);
         settings.set_default("index.version.created", "1050299");
-        let mapping = Mapping::new(settings.analysis().cloned(), most_fields)?;
+        let mapping = Mapping::new(settings.analysis().cloned(), options.limits.fields)?;
         let count = settings.number("index.number_of_shards", 5).clamp(1, MAX_SHARDS);
         Ok(Index {
             name: name.to_owned(),
             created,
             settings: RwLock::new(settings),
-            mapping: RwLock::new(mapping),
+            mapping: RwLock::new(Arc::new(mapping)),
+            background,
             aliases: RwLock::default(),
             warmers: RwLock::default(),
             closed: AtomicBool::new(false),
-            shards: (0..count).map(|_| Shard::new()).collect(),
-            counters: Counters::default(),
+            shards: (0..count).map(Shard::new).collect(),
         })
+    }
+
+    /// The mapping as it is now.
+    pub(crate) fn mapping(&self) -> Arc<Mapping> {
+        self.mapping.read().clone()
+    }
+
+    /// Changes the mapping. Searches that have begun do not see it.
+    pub(crate) fn change_mapping<T>(&self, change: impl FnOnce(&mut Mapping) -> T) -> T {
+        change(Arc::make_mut(&mut self.mapping.write()))
+    }
+
+    /// Maps a type without fields, unless it is mapped.
+    pub(crate) fn ensure_type(&self, type_name: &str) -> Result<()> {
+        if self.mapping().type_mapping(type_name).is_some() {
+            return Ok(());
+        }
+        self.change_mapping(|mapping| mapping.ensure_type(type_name))
     }
 
     /// Number of shards.
@@ -120,9 +133,15 @@ impl Index {
             .ok_or_else(|| SearchError::engine("a routing value selects no shard"))
     }
 
-    /// Makes all changes so far visible to searches.
+    /// Makes all changes so far visible to searches. Merges are left to the background, if there is one.
     pub(crate) fn refresh(&self) -> Result<()> {
-        self.shards.iter().try_for_each(Shard::refresh)
+        self.shards.iter().try_for_each(Shard::refresh)?;
+        if self.background { Ok(()) } else { self.merge() }
+    }
+
+    /// Merges segments of like size where there are many.
+    pub(crate) fn merge(&self) -> Result<()> {
+        self.shards.iter().try_for_each(Shard::merge_alike)
     }
 
     /// The views of the shards, in order.
@@ -133,11 +152,6 @@ impl Index {
     /// Number of live documents that searches see.
     pub(crate) fn live_docs(&self) -> u32 {
         self.views().iter().map(|view| view.live_docs()).sum()
-    }
-
-    /// Number of documents that searches see, including deleted ones.
-    pub(crate) fn max_doc(&self) -> u32 {
-        self.views().iter().map(|view| view.max_doc()).sum()
     }
 
     pub(crate) fn replicas(&self) -> u32 {
@@ -169,12 +183,11 @@ impl Index {
         now: Duration,
     ) -> Result<Written> {
         let (number, shard) = self.shard_of(id, routing)?;
+        let began = Instant::now();
         let written = shard
             .delete(type_name, id, condition, now)
             .map_err(|error| self.located(number, error))?;
-        if written.fresh {
-            self.counters.deleted.fetch_add(1, Ordering::Relaxed);
-        }
+        shard.counters.deleted(type_name, began);
         Ok(written)
     }
 
@@ -190,10 +203,11 @@ impl Index {
         condition: Condition,
         now: Duration,
     ) -> Result<Written> {
+        let began = Instant::now();
         // Each round maps every new field, so the second finds none unless others map at the same time.
         loop {
             let outcome = {
-                let mapping = self.mapping.read();
+                let mapping = self.mapping();
                 if mapping.type_mapping(type_name).is_some() {
                     Some(read(&mapping, type_name, id, source, document)?)
                 } else {
@@ -201,14 +215,16 @@ impl Index {
                 }
             };
             match outcome {
-                None => self.mapping.write().ensure_type(type_name)?,
-                Some(Outcome::Unmapped(found)) => self.mapping.write().add_dynamic(type_name, found)?,
+                None => self.ensure_type(type_name)?,
+                Some(Outcome::Unmapped(found)) => {
+                    self.change_mapping(|mapping| mapping.add_dynamic(type_name, found))?
+                }
                 Some(Outcome::Ready(encoded)) => {
                     let (number, shard) = self.shard_of(id, routing)?;
                     let written = shard
                         .write(type_name, id, *encoded, condition, now)
                         .map_err(|error| self.located(number, error))?;
-                    self.counters.indexed.fetch_add(1, Ordering::Relaxed);
+                    shard.counters.indexed(type_name, began);
                     return Ok(written);
                 }
             }
@@ -238,6 +254,7 @@ impl Index {
             depth: limits.depth,
             documents: Some(cluster),
             names: None,
+            parsers: PARSERS,
         }
     }
 }

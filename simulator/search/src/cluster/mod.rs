@@ -6,7 +6,9 @@
 
 mod index;
 mod names;
+mod node;
 mod settings;
+mod statistics;
 mod template;
 
 use std::collections::BTreeMap;
@@ -16,12 +18,15 @@ use parking_lot::RwLock;
 use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
+use crate::json;
 use crate::options::Options;
 use crate::query::Documents;
 
 pub(crate) use index::{Alias, Index};
 pub(crate) use names::Expand;
+pub(crate) use node::{BUILD, JVM, JVM_BUILD, LUCENE, VERSION, address, id_of};
 pub(crate) use settings::{Settings, duration};
+pub(crate) use statistics::{Breakdown, Part, bytes, field_data, sections, shards_of};
 pub(crate) use template::{Template, merge};
 
 /// The state of the search cluster.
@@ -153,6 +158,13 @@ impl Cluster {
                 .as_object()
                 .ok_or_else(|| SearchError::parse("the body of an index must be an object"))?;
             let known = ["settings", "mappings", "aliases", "warmers"];
+            if let Some(other) = known[..3]
+                .iter()
+                .find_map(|key| parts.get(*key).filter(|part| !part.is_object()))
+            {
+                let reason = format!("{} cannot be cast to java.util.Map", json::java_class(other));
+                return Err(SearchError::new(500, "ClassCastException", reason));
+            }
             match parts.get("settings") {
                 Some(given) => settings.extend(&Settings::parse(given)),
                 // A body without sections is settings alone.
@@ -183,16 +195,18 @@ impl Cluster {
         let shards = if name.starts_with('.') { 1 } else { self.options.shards };
         settings.set_default("index.number_of_shards", &shards.to_string());
         settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
-        let index = Index::new(name, settings, self.now(), self.options.limits.fields)?;
-        {
-            let mut mapping = index.mapping.write();
+        let index = Index::new(name, settings, self.now(), &self.options)?;
+        index.change_mapping(|mapping| {
             if let Some(default) = mappings.get("_default_") {
                 mapping.put("_default_", default)?;
             }
             for (type_name, definition) in mappings.iter().filter(|(type_name, _)| *type_name != "_default_") {
-                mapping.put(type_name, definition)?;
+                mapping
+                    .put(type_name, definition)
+                    .map_err(|error| SearchError::mapping(format!("mapping [{type_name}]")).caused_by(error))?;
             }
-        }
+            Ok::<(), SearchError>(())
+        })?;
         index.aliases.write().extend(aliases);
         let index = Arc::new(index);
         let mut indices = self.indices.write();
@@ -212,7 +226,57 @@ impl Cluster {
         indices.insert(name.to_owned(), index.clone());
         drop(indices);
         self.changed();
+        self.apply_retention(Some(name));
         Ok(index)
+    }
+
+    /// Refreshes an index if that is due. Left to the background, if there is one.
+    pub(crate) fn refresh_if_due(&self, index: &Index) -> Result<()> {
+        if self.options.background {
+            return Ok(());
+        }
+        index.refresh_if_due((self.options.ticks)(), self.options.refresh_interval)
+    }
+
+    /// Refreshes and merges what is due, and removes what is beyond the retention.
+    ///
+    /// # Errors
+    /// An index that fails. The others are maintained all the same.
+    pub(crate) fn maintain(&self) -> Result<()> {
+        let now = (self.options.ticks)();
+        let mut outcome = Ok(());
+        for index in self.indices() {
+            let done = index
+                .refresh_if_due(now, self.options.refresh_interval)
+                .and_then(|()| index.merge());
+            outcome = outcome.and(done);
+        }
+        self.apply_retention(None);
+        outcome
+    }
+
+    /// Removes the oldest indices beyond the retention; never `newest`.
+    fn apply_retention(&self, newest: Option<&str>) {
+        let Some(retention) = &self.options.retention else {
+            return;
+        };
+        let mut kept: Vec<Arc<Index>> = self
+            .indices()
+            .into_iter()
+            .filter(|index| crate::pattern::matches(&retention.pattern, &index.name))
+            .collect();
+        kept.sort_by_key(|index| std::cmp::Reverse((index.created, index.name.clone())));
+        let now = self.now();
+        let mut bytes = 0;
+        for index in kept {
+            bytes += statistics::bytes(&index);
+            let age = u128::try_from(now.saturating_sub(index.created)).unwrap_or(0);
+            let too_old = retention.age.is_some_and(|most| age > most.as_millis());
+            let too_large = retention.bytes.is_some_and(|most| bytes > most);
+            if (too_old || too_large) && newest != Some(&index.name) {
+                self.remove(&index.name);
+            }
+        }
     }
 
     /// Removes an index; returns whether it existed.

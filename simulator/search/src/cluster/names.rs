@@ -64,14 +64,23 @@ impl Cluster {
             }
         };
         let mut without: Vec<&str> = Vec::new();
-        for part in parts {
-            if let Some(excluded) = part
+        // A name without a wildcard is only excluded from a set: after a wildcard, or from everything.
+        let mut is_set = false;
+        for (at, part) in parts.into_iter().enumerate() {
+            let excluded = part
                 .strip_prefix('-')
-                .filter(|_| all.iter().all(|index| index.name != part))
-            {
+                .filter(|excluded| at == 0 || is_set || excluded.contains('*'));
+            if let Some(excluded) = excluded.filter(|_| all.iter().all(|index| index.name != part)) {
+                if at == 0 {
+                    all.iter()
+                        .filter(|index| open(index))
+                        .for_each(|index| add(index, None));
+                }
+                is_set = true;
                 without.push(excluded);
                 continue;
             }
+            is_set |= part.contains('*') || part.starts_with('+');
             let part = part.strip_prefix('+').unwrap_or(part);
             if part.contains('*') {
                 for index in all.iter().filter(|index| open(index)) {

@@ -1,21 +1,23 @@
 //! Runs a search over the shards that it names.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::aggs::{self, Matches, facets};
 use crate::cluster::{Cluster, Expand, Index};
 use crate::error::{Result, SearchError};
+use crate::find::Searched;
 use crate::find::collect::{Candidate, TopDocs};
-use crate::find::prepare::{Searched, Target, prepare};
+use crate::find::prepare::{Target, prepare};
 use crate::find::request::SearchRequest;
 use crate::find::rescore::rescore;
 use crate::find::sort::SortReader;
 use crate::index::View;
-use crate::query::QueryField;
+use crate::query::{QueryField, QueryKind, label};
 use crate::score::{END, Scorer, Statistics};
+use crate::suggest::suggest;
 
 /// A shard that failed.
 #[derive(Clone, Debug)]
@@ -37,6 +39,7 @@ pub(crate) struct Outcome {
     pub(crate) shards: u32,
     pub(crate) aggregations: Option<Value>,
     pub(crate) facets: Option<Value>,
+    pub(crate) suggestions: Option<Value>,
     pub(crate) terminated_early: bool,
     pub(crate) timed_out: bool,
 }
@@ -70,42 +73,41 @@ impl Outcome {
         }
         size.saturating_mul(self.searched.len())
     }
+}
 
-    /// `_shards` of a response; `show` gives a failure.
-    pub(crate) fn shards_json(&self, show: impl Fn(&Failure) -> Value) -> Value {
-        let failed = self.failed();
-        let mut shown = json!({"total": self.shards, "successful": self.shards - failed, "failed": failed});
-        if failed > 0 {
-            shown["failures"] = self.failures.iter().map(show).collect();
-        }
-        shown
+/// `_shards` of a response; `show` gives a failure.
+pub(crate) fn shards_json(total: u32, failures: &[Failure], show: impl Fn(&Failure) -> Value) -> Value {
+    let failed = u32::try_from(failures.len()).unwrap_or(u32::MAX);
+    let mut shown = json!({"total": total, "successful": total.saturating_sub(failed), "failed": failed});
+    if failed > 0 {
+        shown["failures"] = failures.iter().map(show).collect();
     }
+    shown
+}
 
-    /// The error of a search in which every shard failed.
-    pub(crate) fn all_failed(&self, phase: &str, node: impl Fn(u32) -> String) -> Option<SearchError> {
-        if self.failures.is_empty() || self.failed() < self.shards {
-            return None;
-        }
-        let status = self
-            .failures
-            .iter()
-            .map(|failure| failure.error.status)
-            .max()
-            .unwrap_or(503);
-        let reasons: String = self
-            .failures
-            .iter()
-            .map(|failure| {
-                let Failure { index, shard, error } = failure;
-                format!("{{[{}][{index}][{shard}]: {error}}}", node(*shard))
-            })
-            .collect();
-        Some(SearchError::new(
-            status,
-            "SearchPhaseExecutionException",
-            format!("Failed to execute phase [{phase}], all shards failed; shardFailures {reasons}"),
-        ))
+/// The error of a search in which every shard failed.
+pub(crate) fn all_failed(
+    failures: &[Failure],
+    total: u32,
+    phase: &str,
+    node: impl Fn(u32) -> String,
+) -> Option<SearchError> {
+    if failures.is_empty() || failures.len() < total as usize {
+        return None;
     }
+    let status = failures.iter().map(|failure| failure.error.status).max().unwrap_or(503);
+    let reasons: String = failures
+        .iter()
+        .map(|failure| {
+            let Failure { index, shard, error } = failure;
+            format!("{{[{}][{index}][{shard}]: {error}}}", node(*shard))
+        })
+        .collect();
+    Some(SearchError::new(
+        status,
+        "SearchPhaseExecutionException",
+        format!("Failed to execute phase [{phase}], all shards failed; shardFailures {reasons}"),
+    ))
 }
 
 /// Document frequency and number of documents over all shards of a search.
@@ -116,7 +118,7 @@ fn global_statistics<'a>(
         let (mut doc_freq, mut max_doc) = (0u32, 0u32);
         for (index, view) in shards {
             max_doc = max_doc.saturating_add(view.max_doc());
-            let mapping = index.mapping.read();
+            let mapping = index.mapping();
             if let Some(field) = mapping.field(&field.name) {
                 doc_freq = doc_freq.saturating_add(view.doc_freq(field.ordinal, text)?);
             }
@@ -130,14 +132,11 @@ fn global_statistics<'a>(
 /// # Errors
 /// A missing index, or an aggregation that fails.
 pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &SearchRequest) -> Result<Outcome> {
+    request.check()?;
     let targets = cluster.resolve(names, expand)?;
     let mut outcome = Outcome::default();
     for (index, _) in &targets {
-        index.refresh_if_due((cluster.options.ticks)(), cluster.options.refresh_interval)?;
-        index
-            .counters
-            .searched
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        cluster.refresh_if_due(index)?;
     }
     let views: Vec<_> = if request.search_type.is_dfs() {
         targets
@@ -170,6 +169,7 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
             };
             match prepare(cluster, request, &target, statistics) {
                 Ok(searched) => outcome.searched.push(searched),
+                Err(error) if request.budget.is_exceeded() => return Err(error),
                 Err(error) => outcome.failures.push(Failure {
                     index: index.name.clone(),
                     shard: number,
@@ -179,6 +179,10 @@ pub(crate) fn search(cluster: &Cluster, names: &str, expand: Expand, request: &S
         }
     }
     execute(cluster, request, &mut outcome)?;
+    if let Some(wanted) = &request.suggest {
+        let indices: Vec<_> = targets.iter().map(|(index, _)| index.clone()).collect();
+        outcome.suggestions = Some(suggest(&indices, wanted, &request.budget)?.into());
+    }
     Ok(outcome)
 }
 
@@ -225,7 +229,11 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
     let mut top = TopDocs::new(&request.sort, limit);
     let searched = std::mem::take(&mut outcome.searched);
     for (number, shard) in searched.iter().enumerate() {
+        let began = Instant::now();
         collection.shard(cluster, number, shard, &mut top, outcome)?;
+        if let Some(shard) = shard.shard() {
+            shard.counters.query.add(began);
+        }
         if separate {
             let mut own = std::mem::replace(&mut top, TopDocs::new(&request.sort, limit)).finish();
             rescore(cluster, request, shard, &mut own)?;
@@ -262,26 +270,57 @@ fn execute(cluster: &Cluster, request: &SearchRequest, outcome: &mut Outcome) ->
         outcome.hits.drain(..request.from.min(outcome.hits.len()));
     }
     let aggregated = match &request.aggregations {
-        Some(wanted) => aggs::aggregate(cluster, &outcome.searched, wanted, &collection.matches).map(Some),
+        Some(wanted) => {
+            aggs::aggregate(cluster, &outcome.searched, wanted, &collection.matches, &request.budget).map(Some)
+        }
         None => Ok(None),
     };
     match aggregated {
         Ok(aggregations) => outcome.aggregations = aggregations,
+        Err(error) if request.budget.is_exceeded() => return Err(error),
         // What fails while documents are collected fails on every shard.
         Err(error) => {
             for searched in outcome.searched.drain(..) {
                 outcome.failures.push(Failure {
                     index: searched.index.name.clone(),
                     shard: searched.number,
-                    error: error.clone(),
+                    error: located(&error, request, &searched),
                 });
             }
         }
     }
     if let Some(wanted) = &request.facets {
-        outcome.facets = Some(facets::facets(cluster, &outcome.searched, wanted, &collection.matches)?);
+        outcome.facets = Some(facets::facets(
+            cluster,
+            &outcome.searched,
+            wanted,
+            &collection.matches,
+            &request.budget,
+        )?);
     }
     Ok(())
+}
+
+/// The error of an aggregation, with its place if it is one of parsing.
+fn located(error: &SearchError, request: &SearchRequest, searched: &Searched) -> SearchError {
+    if error.kind != "SearchParseException" {
+        return error.clone();
+    }
+    let query = match searched.query.kind {
+        QueryKind::All => "ConstantScore(*:*)".to_owned(),
+        _ => label(&searched.query),
+    };
+    SearchError {
+        reason: format!(
+            "[{}][{}]: query[{query}],from[{}],size[{}]: Parse Failure [{}]",
+            searched.index.name,
+            searched.number,
+            request.from,
+            request.size.unwrap_or(10),
+            error.reason
+        ),
+        ..error.clone()
+    }
 }
 
 impl Collection<'_> {
@@ -295,7 +334,7 @@ impl Collection<'_> {
         outcome: &mut Outcome,
     ) -> Result<()> {
         let request = self.request;
-        let mapping = searched.index.mapping.read();
+        let mapping = searched.index.mapping();
         let unfiltered =
             searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
         let plain = unfiltered && !self.keeps;
@@ -319,10 +358,16 @@ impl Collection<'_> {
                 outcome.total += count;
                 continue;
             }
-            let Some(mut scorer) = searched.weight.scorer(at, view)? else {
+            let Some(mut scorer) = searched.weight.scorer(at, view, &request.budget)? else {
                 continue;
             };
-            if view.deleted.is_none() && self.by_score && plain && self.scores && searched.weight.constant().is_none() {
+            if view.deleted.is_none()
+                && self.by_score
+                && plain
+                && self.scores
+                && searched.weight.constant().is_none()
+                && !searched.weight.is_costly()
+            {
                 let best = &mut self.best;
                 outcome.total += scorer.best(top.threshold(), &mut |doc, score| {
                     *best = best.max(score);
@@ -340,12 +385,13 @@ impl Collection<'_> {
             }
             let mut filter = match &searched.post_filter {
                 None => None,
-                Some(weight) => Some(weight.scorer(at, view)?),
+                Some(weight) => Some(weight.scorer(at, view, &request.budget)?),
             };
             let reader = SortReader::new(&request.sort, &mapping, view)?;
             let (mut docs, mut scores) = (Vec::new(), Vec::new());
             let mut doc = scorer.doc();
             while doc != END {
+                request.budget.check()?;
                 if view.is_live(doc) {
                     let score = if self.scores || request.min_score.is_some() {
                         scorer.score()
@@ -419,7 +465,7 @@ pub(crate) fn best_of(
         let Some(view) = own.view.segments.get(set.segment) else {
             continue;
         };
-        let reader = SortReader::new(&request.sort, &own.index.mapping.read(), view)?;
+        let reader = SortReader::new(&request.sort, &own.index.mapping(), view)?;
         for (at, doc) in set.docs.iter().enumerate() {
             let score = set.score(at);
             best = Some(best.map_or(score, |best| best.max(score)));

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
+use crate::find::Searched;
 use crate::find::collect::Candidate;
-use crate::find::prepare::Searched;
 use crate::find::request::SearchRequest;
 use crate::find::source::{SourceFilter, extract};
 use crate::highlight;
@@ -86,7 +86,7 @@ fn hit_json(
         shown.insert("_source".to_owned(), filter.apply(&source));
     }
     let mut fields = Map::new();
-    let mapping = searched.index.mapping.read();
+    let mapping = searched.index.mapping();
     for wanted in request.fields.iter().flatten().filter(|field| *field != "_source") {
         // A pattern means stored fields only.
         let names = if wanted.contains('*') {
@@ -158,7 +158,7 @@ fn hit_json(
     let mut matched = Vec::new();
     for (name, weight) in &searched.named {
         if weight
-            .scorer(hit.segment, view)?
+            .scorer(hit.segment, view, &request.budget)?
             .is_some_and(|mut scorer| scorer.seek(hit.doc) == hit.doc)
         {
             matched.push(name);
@@ -170,7 +170,7 @@ fn hit_json(
     if request.explain {
         shown.insert(
             "_explanation".to_owned(),
-            explain(&searched.weight, hit.segment, view, hit.doc)?.json(),
+            explain(&searched.weight, hit.segment, view, hit.doc, &request.budget)?.json(),
         );
     }
     Ok(shown)

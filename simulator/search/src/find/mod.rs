@@ -8,14 +8,19 @@
 mod collect;
 mod execute;
 mod hits;
+mod params;
 mod prepare;
 mod request;
 mod rescore;
+mod searched;
 mod sort;
 mod source;
+mod values;
 
-pub(crate) use execute::{Failure, Outcome, best_of, search};
+pub(crate) use execute::{Failure, Outcome, all_failed, best_of, search, shards_json};
 pub(crate) use hits::render;
-pub(crate) use prepare::{Searched, prepare_query};
-pub(crate) use request::{QuerySource, SearchRequest, SearchType, operator, time};
+pub(crate) use prepare::prepare_query;
+pub(crate) use request::{QuerySource, SearchRequest, SearchType};
+pub(crate) use searched::Searched;
 pub(crate) use source::{SourceFilter, extract, names};
+pub(crate) use values::{operator, time};

@@ -4,49 +4,19 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::aggs::facets;
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
+use crate::find::Searched;
 use crate::find::request::{Element, QuerySource, SearchRequest};
 use crate::find::sort::check_sort;
-use crate::index::{Condition, Shard, View};
+use crate::index::Shard;
 use crate::mapping::Mapping;
 use crate::query::{Context, Query, QueryKind, ScoreFunction, label, parse_body, parse_filter, parse_string};
 use crate::score::{Statistics, Weight};
-
-/// A shard with the query that it is searched with.
-pub(crate) struct Searched {
-    pub(crate) index: Arc<Index>,
-    /// Number of the shard.
-    pub(crate) number: u32,
-    pub(crate) view: Arc<View>,
-    pub(crate) weight: Weight,
-    pub(crate) query: Query,
-    pub(crate) post_filter: Option<Weight>,
-    /// Queries that have a name.
-    pub(crate) named: Vec<(String, Weight)>,
-}
-
-impl Searched {
-    /// The shard.
-    pub(crate) fn shard(&self) -> Option<&Shard> {
-        self.index.shards.get(self.number as usize)
-    }
-
-    /// Deletes a document of the shard.
-    pub(crate) fn delete(&self, type_name: &str, id: &str, now: Duration) -> Result<()> {
-        let shard = self.shard().ok_or_else(|| SearchError::engine("a hit of no shard"))?;
-        if shard.delete(type_name, id, Condition::default(), now)?.fresh {
-            self.index.counters.deleted.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-}
 
 /// The query of a request against one index, with the types and the alias filters that narrow it.
 pub(crate) fn prepare_query(
@@ -153,13 +123,13 @@ pub(crate) fn prepare(
     statistics: Option<&Statistics<'_>>,
 ) -> Result<Searched> {
     let names = RefCell::default();
-    let mapping: &Mapping = &target.index.mapping.read();
+    let mapping: &Mapping = &target.index.mapping();
     let context = Context {
         names: Some(&names),
         ..target.index.context(mapping, cluster)
     };
     let view = target.shard.view();
-    let weigh = |query: &Query| Weight::of(query, &view, target.shard, statistics);
+    let weigh = |query: &Query| Weight::of(query, &view, target.shard, statistics, &request.budget);
     let mut progress = Progress {
         index: &target.index.name,
         shard: target.number,
@@ -196,7 +166,13 @@ pub(crate) fn prepare(
                 Element::Facets => facets::check(request.facets.as_ref(), &context),
                 Element::Invalid(error) => Err(error.clone()),
             };
-            read.map_err(|error| progress.failure(&source.text, error))?;
+            read.map_err(|error| {
+                if request.budget.is_exceeded() {
+                    error
+                } else {
+                    progress.failure(&source.text, error)
+                }
+            })?;
         }
     }
     let plain = target.boost == 1.0 && request.types.is_empty() && target.filters.is_empty();

@@ -4,19 +4,21 @@
 //! Source: Elasticsearch 1.5's `RestSearchAction`, `SearchSourceBuilder` and search parse elements.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::aggs::{self, Aggregation};
-use crate::cluster::duration;
+use crate::budget::Budget;
 use crate::error::{Result, SearchError};
-use crate::find::sort::{SortSpec, parse_sort, parse_sort_text};
+use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::{SourceFilter, names};
+use crate::find::values::time;
 use crate::json;
 use crate::mapping::truth;
 use crate::options::Limits;
-use crate::query::{Operator, StringSettings};
+use crate::query::StringSettings;
 
 /// Where the query comes from.
 #[derive(Clone, Debug, Default)]
@@ -127,52 +129,13 @@ pub(crate) struct SearchRequest {
     /// Factor of the scores by name of index or alias.
     pub(crate) indices_boost: Vec<(String, f32)>,
     pub(crate) types: Vec<String>,
+    /// Limits of the work on the request.
+    pub(crate) budget: Arc<Budget>,
 }
 
 /// Value of a boolean parameter.
 pub(crate) fn flag(text: &str) -> bool {
     !matches!(text, "false" | "0" | "off" | "no")
-}
-
-/// The settings that parameters give a query string.
-fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> {
-    let mut settings = StringSettings::default();
-    if let Some(field) = params.get("df") {
-        settings.fields = vec![(field.clone(), 1.0)];
-    }
-    settings.analyzer = params.get("analyzer").cloned();
-    settings.analyze_wildcard = params.get("analyze_wildcard").is_some_and(|text| flag(text));
-    settings.lowercase_expanded_terms = params.get("lowercase_expanded_terms").is_none_or(|text| flag(text));
-    settings.lenient = params.get("lenient").is_some_and(|text| flag(text));
-    settings.operator = operator(params.get("default_operator").map(String::as_str))?;
-    Ok(settings)
-}
-
-pub(crate) fn operator(text: Option<&str>) -> Result<Operator> {
-    match text.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("or") => Ok(Operator::Or),
-        Some("and") => Ok(Operator::And),
-        Some(_) => Err(SearchError::illegal(format!(
-            "Unsupported defaultOperator [{}], can either be [OR] or [AND]",
-            text.unwrap_or("")
-        ))),
-    }
-}
-
-fn whole(name: &str, text: &str) -> Result<i64> {
-    text.parse::<i32>().map(i64::from).map_err(|_| {
-        SearchError::illegal(format!("Failed to parse int parameter [{name}] with value [{text}]"))
-            .caused_by(SearchError::number(text))
-    })
-}
-
-/// A length of time in a parameter or a body.
-pub(crate) fn time(text: &str) -> Result<Duration> {
-    duration(text).ok_or_else(|| {
-        let digits =
-            text.trim_end_matches(|c: char| c.is_ascii_alphabetic() && text.starts_with(|c: char| c.is_ascii_digit()));
-        SearchError::parse(format!("Failed to parse [{text}]")).caused_by(SearchError::number(digits))
-    })
 }
 
 impl QuerySource {
@@ -200,14 +163,15 @@ impl QuerySource {
         })
     }
 
-    fn text(text: &str, params: &BTreeMap<String, String>, limits: &Limits) -> Result<QuerySource> {
-        if text.len() > limits.query {
-            return Err(SearchError::query(format!(
-                "the query is longer than {} bytes",
-                limits.query
-            )));
+    /// Counts the parts of the query against a budget.
+    ///
+    /// # Errors
+    /// More parts than the queries of one request may have.
+    pub(crate) fn check(&self, budget: &Budget) -> Result<()> {
+        match self {
+            QuerySource::Body(body) => budget.query(body),
+            _ => Ok(()),
         }
-        Ok(QuerySource::Text(text.to_owned(), Box::new(string_settings(params)?)))
     }
 }
 
@@ -235,6 +199,38 @@ impl SearchRequest {
             request.read_element(key, value, limits)?;
         }
         Ok(request)
+    }
+
+    /// Counts the parts of the request against its budget.
+    ///
+    /// # Errors
+    /// More parts than one request may have.
+    pub(crate) fn check(&self) -> Result<()> {
+        let budget = &self.budget;
+        budget.check_time()?;
+        self.query.check(budget)?;
+        self.post_filter
+            .iter()
+            .chain(&self.rescore)
+            .try_for_each(|body| budget.query(body))?;
+        let patterns = |filter: &SourceFilter| filter.include.len() + filter.exclude.len();
+        let listed = self.fields.as_ref().map_or(0, Vec::len) + self.fielddata_fields.len();
+        let sources = self
+            .source
+            .iter()
+            .chain(self.partial_fields.iter().map(|(_, filter)| filter));
+        budget.elements("source patterns", listed + sources.map(patterns).sum::<usize>())?;
+        let highlighted = self.highlight.as_ref().and_then(|highlight| highlight.get("fields"));
+        let highlighted = match highlighted {
+            Some(Value::Object(fields)) => fields.len(),
+            Some(Value::Array(fields)) => fields.len(),
+            _ => 0,
+        };
+        budget.elements("highlighted fields", highlighted)?;
+        budget.elements("sort fields", self.sort.len())?;
+        budget.elements("aggregations", self.aggregations.as_deref().map_or(0, aggs::count))?;
+        let facets = self.facets.as_ref().and_then(Value::as_object);
+        budget.elements("facets", facets.map_or(0, Map::len))
     }
 
     /// Number of hits of a page.
@@ -284,112 +280,8 @@ impl SearchRequest {
         self.sources.push(source);
     }
 
-    fn read_params(&mut self, params: &BTreeMap<String, String>, limits: &Limits) -> Result<()> {
-        let mut shown = Map::new();
-        let mut elements = Vec::new();
-        let text = |name: &str| params.get(name);
-        for (name, first) in [("from", true), ("size", false)] {
-            let Some(number) = text(name)
-                .map(|text| whole(name, text))
-                .transpose()?
-                .filter(|number| *number != -1)
-            else {
-                continue;
-            };
-            shown.insert(name.to_owned(), json!(number));
-            elements.push(if first {
-                Element::From(number)
-            } else {
-                Element::Size(number)
-            });
-            let number = usize::try_from(number).unwrap_or(0);
-            if first {
-                self.from = number;
-            } else {
-                self.size = Some(number);
-            }
-        }
-        if let Some(length) = text("timeout") {
-            self.timeout = Some(time(length)?);
-            shown.insert("timeout".to_owned(), json!(length));
-        }
-        if let Some(number) = text("terminate_after") {
-            let number = whole("terminate_after", number)?;
-            self.terminate_after = u64::try_from(number).ok().filter(|number| *number > 0);
-            shown.insert("terminate_after".to_owned(), json!(number));
-        }
-        if let Some(query) = text("q") {
-            self.query = QuerySource::text(query, params, limits)?;
-            shown.insert("query".to_owned(), query_string_json(query, params));
-            elements.push(Element::Query);
-        }
-        if let Some(number) = text("min_score") {
-            self.min_score = Some(number.parse().map_err(|_| SearchError::number(number))?);
-        }
-        for (name, setting) in [
-            ("version", &mut self.version),
-            ("explain", &mut self.explain),
-            ("track_scores", &mut self.track_scores),
-        ] {
-            if let Some(value) = params.get(name) {
-                *setting = flag(value);
-                shown.insert(name.to_owned(), json!(flag(value)));
-            }
-        }
-        if let Some(fields) = text("fields") {
-            self.fields = Some(names(&json!(fields)));
-            shown.insert("fields".to_owned(), json!(self.fields));
-        }
-        if let Some(fields) = text("fielddata_fields") {
-            self.fielddata_fields = names(&json!(fields));
-        }
-        self.read_source_filter(params);
-        if let Some(order) = text("sort") {
-            let (specs, order) = parse_sort_text(order);
-            self.set_sort(specs);
-            shown.insert("sort".to_owned(), order);
-            elements.push(Element::Sort);
-        }
-        if let Some(field) = text("suggest_field") {
-            let typed = text("suggest_text").or(text("q")).map_or("", String::as_str);
-            let mode = text("suggest_mode").map_or("missing", String::as_str);
-            let size = text("suggest_size")
-                .and_then(|size| size.parse::<u64>().ok())
-                .unwrap_or(5);
-            self.suggest =
-                Some(json!({field: {"text": typed, "term": {"field": field, "suggest_mode": mode, "size": size}}}));
-        }
-        if let Some(kind) = text("search_type") {
-            self.search_type = SearchType::parse(kind)?;
-        }
-        if !shown.is_empty() {
-            self.sources.push(Source {
-                text: Value::Object(shown).to_string(),
-                elements,
-            });
-        }
-        Ok(())
-    }
-
-    fn read_source_filter(&mut self, params: &BTreeMap<String, String>) {
-        if let Some(text) = params.get("_source") {
-            self.source = Some(SourceFilter::parse(&Value::String(text.clone())));
-        }
-        let list = |keys: [&str; 2]| {
-            keys.iter()
-                .find_map(|key| params.get(*key))
-                .map(|text| names(&json!(text)))
-        };
-        if let Some(include) = list(["_source_include", "_source_includes"]) {
-            self.source.get_or_insert_default().include = include;
-        }
-        if let Some(exclude) = list(["_source_exclude", "_source_excludes"]) {
-            self.source.get_or_insert_default().exclude = exclude;
-        }
-    }
-
     /// Sets the order. An order by score alone is no order: hits come so by default.
-    fn set_sort(&mut self, specs: Vec<SortSpec>) {
+    pub(super) fn set_sort(&mut self, specs: Vec<SortSpec>) {
         let by_score = matches!(specs.as_slice(), [only] if only.field == "_score" && only.descending);
         self.sort = if by_score { vec![] } else { specs };
     }
@@ -489,34 +381,4 @@ impl SearchRequest {
         }
         Ok(None)
     }
-}
-
-/// A query string as the search source that stands for it.
-fn query_string_json(query: &str, params: &BTreeMap<String, String>) -> Value {
-    let mut shown = Map::new();
-    shown.insert("query".to_owned(), json!(query));
-    for (name, key) in [
-        ("df", "default_field"),
-        ("default_operator", "default_operator"),
-        ("analyzer", "analyzer"),
-    ] {
-        if let Some(text) = params.get(name) {
-            let text = if name == "default_operator" {
-                text.to_ascii_lowercase()
-            } else {
-                text.clone()
-            };
-            shown.insert(key.to_owned(), json!(text));
-        }
-    }
-    let yes = |name: &str, default: bool| params.get(name).map_or(default, |text| flag(text));
-    shown.insert(
-        "lowercase_expanded_terms".to_owned(),
-        json!(yes("lowercase_expanded_terms", true)),
-    );
-    shown.insert("analyze_wildcard".to_owned(), json!(yes("analyze_wildcard", false)));
-    if params.contains_key("lenient") {
-        shown.insert("lenient".to_owned(), json!(yes("lenient", false)));
-    }
-    json!({"query_string": shown})
 }

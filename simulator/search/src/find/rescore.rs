@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::find::Searched;
 use crate::find::collect::Candidate;
-use crate::find::prepare::Searched;
 use crate::find::request::SearchRequest;
 use crate::query::parse_body;
 use crate::score::Weight;
@@ -30,16 +30,16 @@ pub(super) fn rescore(
         let mode = query.get("score_mode").and_then(Value::as_str).unwrap_or("total");
         let Some(shard) = searched.shard() else { continue };
         let weight = {
-            let mapping = searched.index.mapping.read();
+            let mapping = searched.index.mapping();
             let parsed = parse_body(&searched.index.context(&mapping, cluster), rescore_query)?;
-            Weight::of(&parsed, &searched.view, shard, None)?
+            Weight::of(&parsed, &searched.view, shard, None, &request.budget)?
         };
         let end = usize::try_from(window).unwrap_or(usize::MAX).min(hits.len());
         let Some(best) = hits.get_mut(..end) else { continue };
         for hit in best.iter_mut() {
             let own = match searched.view.segments.get(hit.segment) {
                 Some(view) => weight
-                    .scorer(hit.segment, view)?
+                    .scorer(hit.segment, view, &request.budget)?
                     .and_then(|mut scorer| (scorer.seek(hit.doc) == hit.doc).then(|| scorer.score() * second)),
                 None => None,
             };

@@ -4,7 +4,7 @@
 //! Limits: 20 levels of objects; terms of 32,766 bytes.
 //! Source: Elasticsearch 1.5's document parsing: `_all` in the order of the values, no gap between values.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ use crate::error::{Result, SearchError};
 use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::mapping::{
     ALL, Dynamic, FIELD_NAMES, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, TYPE,
-    TypeMapping, guess,
+    TypeMapping, Unmapped, guess,
 };
 use crate::query::GeoPoint;
 use crate::score::norm_of_length;
@@ -24,7 +24,7 @@ pub(crate) enum Outcome {
     /// It can be indexed.
     Ready(Box<Encoded>),
     /// It has fields that the mapping has to learn first.
-    Unmapped(Vec<(Vec<String>, FieldNode)>),
+    Unmapped(Unmapped),
 }
 
 /// Reads a document of a type. The type must be mapped.
@@ -32,7 +32,7 @@ pub(crate) fn read<'a>(
     mapping: &'a Mapping,
     type_name: &'a str,
     id: &str,
-    source: &[u8],
+    source: &'a [u8],
     document: &Map<String, Value>,
 ) -> Result<Outcome> {
     let type_mapping = mapping
@@ -46,6 +46,8 @@ pub(crate) fn read<'a>(
         states: HashMap::new(),
         names: BTreeSet::new(),
         unmapped: Vec::new(),
+        known: HashSet::new(),
+        source,
     };
     let mut path = Vec::new();
     reader.object(&mut path, Some(&type_mapping.root), document, true)?;
@@ -85,7 +87,10 @@ struct Reader<'a> {
     encoded: Encoded,
     states: HashMap<FieldOrdinal, State>,
     names: BTreeSet<String>,
-    unmapped: Vec<(Vec<String>, FieldNode)>,
+    unmapped: Unmapped,
+    /// The paths of `unmapped`.
+    known: HashSet<Vec<String>>,
+    source: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
@@ -157,6 +162,7 @@ impl<'a> Reader<'a> {
             (Value::Object(object), None) => {
                 if dynamic {
                     self.names.insert(path.join("."));
+                    self.learn(path, None)?;
                     self.object(path, None, object, true)?;
                 }
                 Ok(())
@@ -186,15 +192,50 @@ impl<'a> Reader<'a> {
             }
             (_, None) => {
                 // A field of that name in another type, or at a dotted path, says what it is.
-                if dynamic && !self.unmapped.iter().any(|(other, _)| other == path) {
+                if dynamic && !self.known.contains(path) {
                     let node = match self.mapping.exact_field(&path.join(".")) {
                         Some(field) => Some(FieldNode::of(field.field_type.clone())),
                         None => guess(self.type_mapping, path, value)?,
                     };
-                    self.unmapped.extend(node.map(|node| (path.clone(), node)));
+                    if let Some(node) = node {
+                        self.check_size(path, value)?;
+                        self.learn(path, Some(node))?;
+                    }
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Remembers a path that the mapping does not have.
+    fn learn(&mut self, path: &[String], node: Option<FieldNode>) -> Result<()> {
+        if self.known.insert(path.to_vec()) {
+            if self.unmapped.len() >= self.mapping.room() {
+                return Err(self.mapping.full());
+            }
+            self.unmapped.push((path.to_vec(), node));
+        }
+        Ok(())
+    }
+
+    /// Fails for a whole number that a long cannot hold.
+    fn check_size(&self, path: &[String], value: &Value) -> Result<()> {
+        let Some(number) = value.as_f64().filter(|_| value.is_f64()) else {
+            return Ok(());
+        };
+        match crate::json::oversized_integer(self.source, number) {
+            None => Ok(()),
+            Some(literal) => Err(
+                SearchError::mapping(format!("failed to parse [{}]", path.join("."))).caused_by(SearchError::new(
+                    400,
+                    "JsonParseException",
+                    format!(
+                        "Numeric value ({literal}) out of range of long ({} - {})\n at [Source: [B@1; line: 1, column: 1]",
+                        i64::MIN,
+                        i64::MAX
+                    ),
+                )),
+            ),
         }
     }
 
@@ -233,6 +274,9 @@ impl<'a> Reader<'a> {
                 owned.as_str()
             }
         };
+        if !field.field_type.kind.is_floating() && field.field_type.kind.is_numeric() {
+            self.check_size(std::slice::from_ref(&field.name), value)?;
+        }
         let in_all = in_all
             && field.field_type.include_in_all
             && self.type_mapping.all_enabled

@@ -5,6 +5,8 @@
 //! Limits: a term has at most 32,766 bytes.
 //! Source: our own layout.
 
+use std::sync::Arc;
+
 use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 use tantivy::schema::{Document, Field, Value};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
@@ -64,7 +66,7 @@ pub(crate) fn field_prefix(field: FieldOrdinal) -> char {
 pub(crate) struct Encoded {
     stream: String,
     columns: Vec<(ColumnName, i64)>,
-    stored: Vec<u8>,
+    stored: Arc<Vec<u8>>,
     #[cfg(test)]
     pub(super) unfit: bool,
     pub(super) fields: Option<Fields>,
@@ -94,13 +96,18 @@ impl Encoded {
     }
 
     pub(crate) fn store(&mut self, type_name: &str, id: &str, source: &[u8]) {
-        self.stored.clear();
+        let mut stored = Vec::with_capacity(source.len() + type_name.len() + id.len() + 8);
         for part in [type_name.as_bytes(), id.as_bytes()] {
-            self.stored
-                .extend_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
-            self.stored.extend_from_slice(part);
+            stored.extend_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
+            stored.extend_from_slice(part);
         }
-        self.stored.extend_from_slice(source);
+        stored.extend_from_slice(source);
+        self.stored = Arc::new(stored);
+    }
+
+    /// What is stored of the document.
+    pub(super) fn stored(&self) -> Arc<Vec<u8>> {
+        self.stored.clone()
     }
 }
 
@@ -298,7 +305,7 @@ mod tests {
     fn what_is_stored_comes_back() {
         let mut encoded = Encoded::default();
         encoded.store("fluentd", "AU1", b"{}");
-        let stored = Stored::decode(encoded.stored).unwrap();
+        let stored = Stored::decode(encoded.stored.to_vec()).unwrap();
         assert_eq!(
             (stored.type_name(), stored.id(), stored.source()),
             ("fluentd", "AU1", b"{}".as_slice())

@@ -1,10 +1,11 @@
 //! The index: documents in, segments out.
 //!
 //! Promises: what was written is found after the next refresh and read back by id at once; a version grows by one with every change of a document; writers of different documents do not wait for one another longer than a buffer needs to be taken.
-//! Limits: in memory; segments are merged when there are many, in the thread that refreshes.
+//! Limits: in memory; segments of like size are merged when there are ten of them.
 //! Source: near-real-time search as Lucene does it; the formats are tantivy's.
 
 mod bits;
+mod counters;
 mod document;
 mod encoded;
 mod ids;
@@ -15,6 +16,7 @@ mod values;
 mod view;
 
 pub(crate) use bits::Bits;
+pub(crate) use counters::{Counters, Meter};
 pub(crate) use document::{Outcome, read};
 pub(crate) use encoded::{Stored, field_prefix};
 pub(crate) use ids::{Condition, Written};

@@ -22,6 +22,12 @@ pub(crate) struct Ordinals {
 }
 
 impl Ordinals {
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        let texts: usize = self.terms.iter().map(|term| term.len() + size_of::<Box<str>>()).sum();
+        (texts + (self.starts.len() + self.ordinals.len()) * size_of::<u32>()) as u64
+    }
+
     pub(super) fn read(segment: &Segment, field: FieldOrdinal) -> Result<Ordinals> {
         let prefix = field_prefix(field).to_string();
         let mut stream = segment

@@ -246,6 +246,15 @@ impl Segment {
         Ok(ordinals)
     }
 
+    /// The fields whose values or terms are loaded, with their memory in bytes.
+    pub(crate) fn field_data(&self) -> Vec<(FieldOrdinal, u64)> {
+        let values = self.values.lock();
+        let ordinals = self.ordinals.lock();
+        let values = values.iter().map(|(field, values)| (*field, values.bytes()));
+        let ordinals = ordinals.iter().map(|(field, ordinals)| (*field, ordinals.bytes()));
+        values.chain(ordinals).collect()
+    }
+
     fn column(&self, kind: ColumnKind, field: FieldOrdinal) -> Result<Option<tantivy::columnar::Column<i64>>> {
         let name = ColumnName::new(kind, field);
         Ok(self

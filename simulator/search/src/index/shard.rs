@@ -6,12 +6,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 
 use crate::error::{Result, SearchError};
 use crate::index::bits::Bits;
+use crate::index::counters::Counters;
 use crate::index::encoded::{Encoded, Stored};
 use crate::index::ids::{Condition, Ids, LiveDocs, Written, id_key};
 use crate::index::segment::{Segment, SegmentWriter};
@@ -29,10 +31,14 @@ const BUFFERS: usize = 8;
 struct IndexBuffer {
     number: u32,
     writer: Option<SegmentWriter>,
+    /// What is stored of its documents, by their numbers.
+    stored: Vec<Arc<Vec<u8>>>,
 }
 
 /// One shard of an index.
 pub(crate) struct Shard {
+    number: u32,
+    pub(crate) counters: Counters,
     buffers: Vec<Mutex<IndexBuffer>>,
     ids: Mutex<Ids>,
     maintenance: Mutex<()>,
@@ -42,14 +48,30 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    pub(crate) fn new() -> Shard {
+    /// An empty shard with its number in the index.
+    pub(crate) fn new(number: u32) -> Shard {
         Shard {
+            number,
+            counters: Counters::default(),
             buffers: (0..BUFFERS).map(|_| Mutex::default()).collect(),
             ids: Mutex::default(),
             maintenance: Mutex::default(),
             view: RwLock::default(),
             unpublished: Mutex::default(),
         }
+    }
+
+    /// Its number in the index.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Number of documents that no search sees yet.
+    pub(crate) fn pending(&self) -> u64 {
+        let buffers = self.buffers.iter().filter_map(|buffer| buffer.try_lock());
+        buffers
+            .filter_map(|buffer| buffer.writer.as_ref().map(|writer| u64::from(writer.documents())))
+            .sum()
     }
 
     fn mark_unpublished(&self, now: Duration) {
@@ -95,6 +117,7 @@ impl Shard {
             }
         };
         let doc = writer.documents();
+        buffer.stored.push(document.stored());
         let added = writer.add(document);
         let memory = writer.memory();
         let written = {
@@ -149,11 +172,23 @@ impl Shard {
             };
             match segment {
                 Some(segment) => return Ok(Some((slot.version, segment.stored(slot.doc)?))),
-                // The document is still in a buffer.
-                None => self.flush_all()?,
+                None => {
+                    if let Some(stored) = self.buffered(slot.segment, slot.doc) {
+                        return Ok(Some((slot.version, stored)));
+                    }
+                }
             }
         }
         Err(SearchError::engine("a document moved faster than it could be read"))
+    }
+
+    /// What is stored of a document that is still in a buffer.
+    fn buffered(&self, segment: u32, doc: u32) -> Option<Stored> {
+        self.buffers.iter().find_map(|buffer| {
+            let buffer = buffer.lock();
+            let stored = buffer.stored.get(doc as usize).filter(|_| buffer.number == segment)?;
+            Stored::decode(stored.to_vec())
+        })
     }
 
     /// Version of a document, if it exists.
@@ -180,6 +215,8 @@ impl Shard {
             let mut ids = self.ids.lock();
             ids.segments.push(segment);
             ids.segments.sort_by_key(|segment| segment.number);
+            drop(ids);
+            buffer.stored.clear();
         }
         Ok(())
     }
@@ -193,13 +230,27 @@ impl Shard {
     /// Makes all changes so far visible to searches.
     pub(crate) fn refresh(&self) -> Result<()> {
         let _one_at_a_time = self.maintenance.lock();
+        let began = Instant::now();
         // The mark goes first: a change that comes from here on sets it again.
         if self.unpublished.lock().take().is_none() {
             return Ok(());
         }
         self.flush_all()?;
-        while self.merge_once()? {}
         self.publish();
+        self.counters.refresh.add(began);
+        Ok(())
+    }
+
+    /// Merges segments of like size as long as there are ten of them.
+    pub(crate) fn merge_alike(&self) -> Result<()> {
+        let _one_at_a_time = self.maintenance.lock();
+        let mut merged = false;
+        while self.merge_once()? {
+            merged = true;
+        }
+        if merged {
+            self.publish();
+        }
         Ok(())
     }
 
@@ -271,6 +322,7 @@ impl Shard {
         // New number of each document; live documents keep their order.
         let mut moves: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut next = 0;
+        let began = Instant::now();
         for (segment, deleted) in segments.iter().zip(&deleted) {
             let numbers = (0..segment.max_doc()).map(|doc| {
                 if deleted.as_ref().is_some_and(|deleted| deleted.contains(doc)) {
@@ -288,6 +340,10 @@ impl Shard {
             Some(Arc::new(Segment::merged(segments, &deleted, first.number)?))
         };
         let mut ids = self.ids.lock();
+        self.counters.merge.add(began);
+        self.counters.merged_docs.fetch_add(u64::from(next), Ordering::Relaxed);
+        let bytes = merged.as_ref().map_or(0, |merged| merged.bytes());
+        self.counters.merged_bytes.fetch_add(bytes, Ordering::Relaxed);
         let deleted_since = ids.relocate(&moves, first.number, next);
         ids.segments.retain(|segment| !moves.contains_key(&segment.number));
         ids.live_docs.retain(|number, _| !moves.contains_key(number));
@@ -323,7 +379,7 @@ mod tests {
     #[test]
     fn a_change_during_a_refresh_is_marked_for_the_next() {
         for _ in 0..200 {
-            let shard = Shard::new();
+            let shard = Shard::new(0);
             std::thread::scope(|scope| {
                 let writer = scope.spawn(|| {
                     for _ in 0..50 {
@@ -341,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_document_that_cannot_be_added_leaves_its_id_alone() {
-        let shard = Shard::new();
+        let shard = Shard::new(0);
         shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
         let mut unfit = document("2");
         unfit.make_unfit();
@@ -356,8 +412,36 @@ mod tests {
     }
 
     #[test]
+    fn a_document_is_read_from_its_buffer() {
+        let shard = Shard::new(0);
+        for id in ["1", "2", "1"] {
+            shard.write("t", id, document(id), Condition::default(), NOW).unwrap();
+        }
+        let (version, stored) = shard.get("t", "1").unwrap().unwrap();
+        assert_eq!((version, stored.id()), (2, "1"));
+        assert!(shard.ids.lock().segments.is_empty());
+        shard.refresh().unwrap();
+        assert_eq!(shard.get("t", "2").unwrap().unwrap().1.id(), "2");
+        assert!(shard.buffers.iter().all(|buffer| buffer.lock().stored.is_empty()));
+    }
+
+    #[test]
+    fn segments_of_like_size_are_merged_apart_from_a_refresh() {
+        let shard = Shard::new(0);
+        for id in 0..MERGE_FACTOR {
+            shard
+                .write("t", &id.to_string(), document("1"), Condition::default(), NOW)
+                .unwrap();
+            shard.refresh().unwrap();
+        }
+        assert_eq!(shard.view().segments.len(), MERGE_FACTOR);
+        shard.merge_alike().unwrap();
+        assert_eq!(shard.view().segments.len(), 1);
+    }
+
+    #[test]
     fn a_refused_version_adds_no_document() {
-        let shard = Shard::new();
+        let shard = Shard::new(0);
         shard.write("t", "1", document("1"), Condition::default(), NOW).unwrap();
         let condition = Condition {
             version: Some(7),

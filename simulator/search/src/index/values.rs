@@ -40,6 +40,16 @@ impl Values {
         }
     }
 
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        let (values, starts) = match self {
+            Values::Empty => (0, 0),
+            Values::Single { values, .. } => (values.len(), 0),
+            Values::Many { starts, values } => (values.len(), starts.len()),
+        };
+        (values * size_of::<i64>() + starts * size_of::<u32>()) as u64
+    }
+
     /// The numbers by document, if every document has one.
     pub(crate) fn one_each(&self) -> Option<&[i64]> {
         match self {

@@ -209,6 +209,14 @@ impl FieldType {
         Ok(field)
     }
 
+    /// Returns whether term vectors are kept.
+    pub(crate) fn has_vectors(&self) -> bool {
+        self.settings
+            .get("term_vector")
+            .and_then(Value::as_str)
+            .is_some_and(|kept| kept != "no")
+    }
+
     /// Returns whether term vectors with positions and offsets are kept.
     pub(crate) fn has_offsets_in_vectors(&self) -> bool {
         self.settings
@@ -231,6 +239,7 @@ impl FieldType {
                 "omit_norms" if truth(value) => drop(shown.insert("norms".to_owned(), json!({"enabled": false}))),
                 "omit_norms" => {}
                 "index" if *value == "analyzed" && self.kind == Kind::String => {}
+                "index" if *value == "not_analyzed" && self.kind.is_numeric() => {}
                 _ => drop(shown.insert(key.clone(), value.clone())),
             }
         }

@@ -33,6 +33,9 @@ pub(crate) const TYPE: FieldOrdinal = 1;
 /// The field that holds the names of a document's fields.
 pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
 
+/// Paths that a mapping does not have yet, each with its field, or none for an object.
+pub(crate) type Unmapped = Vec<(Vec<String>, Option<FieldNode>)>;
+
 /// A field of an index: its place, its name in full, its kind and its analyzers.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
@@ -107,6 +110,20 @@ impl Mapping {
         self.fields.get(name)
     }
 
+    /// The name of the field at a place, in full.
+    pub(crate) fn name_of(&self, ordinal: FieldOrdinal) -> Option<&str> {
+        match ordinal {
+            ALL => Some("_all"),
+            TYPE => Some("_type"),
+            FIELD_NAMES => Some("_field_names"),
+            _ => self
+                .fields
+                .values()
+                .find(|field| field.ordinal == ordinal)
+                .map(|field| field.name.as_str()),
+        }
+    }
+
     /// The names of all fields that `pattern` (with `*`) fits, sorted.
     pub(crate) fn field_names(&self, pattern: &str) -> Vec<String> {
         let mut names: Vec<String> = self
@@ -117,6 +134,19 @@ impl Mapping {
             .collect();
         names.sort();
         names
+    }
+
+    /// How many fields may still be added.
+    pub(crate) fn room(&self) -> usize {
+        self.most_fields.saturating_sub(self.fields.len())
+    }
+
+    /// The error of a mapping with too many fields.
+    pub(crate) fn full(&self) -> SearchError {
+        SearchError::illegal(format!(
+            "Limit of total fields [{}] in index has been exceeded",
+            self.most_fields
+        ))
     }
 
     pub(crate) fn all(&self) -> &Field {
@@ -171,10 +201,13 @@ impl Mapping {
     }
 
     /// Adds fields that documents of a type turned out to have.
-    pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Vec<(Vec<String>, FieldNode)>) -> Result<()> {
+    pub(crate) fn add_dynamic(&mut self, type_name: &str, found: Unmapped) -> Result<()> {
         let mut fresh = self.types.get(type_name).cloned().unwrap_or_default();
         for (path, node) in found {
-            fresh.root.insert(&path, node)?;
+            match node {
+                Some(node) => fresh.root.insert(&path, node)?,
+                None => fresh.root.insert_object(&path),
+            }
         }
         self.adopt(type_name, fresh)
     }
@@ -221,10 +254,7 @@ impl Mapping {
             }
         }
         if self.fields.len() + added.len() > self.most_fields {
-            return Err(SearchError::illegal(format!(
-                "Limit of total fields [{}] in index has been exceeded",
-                self.most_fields
-            )));
+            return Err(self.full());
         }
         for mut field in added {
             field.ordinal = FIELD_NAMES + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
@@ -235,6 +265,7 @@ impl Mapping {
             }
             self.fields.insert(field.name.clone(), field);
         }
+        self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
         Ok(())
     }

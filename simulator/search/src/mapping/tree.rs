@@ -98,7 +98,7 @@ impl FieldNode {
         })
     }
 
-    fn describe(&self) -> Value {
+    pub(crate) fn describe(&self) -> Value {
         let mut shown = self.field_type.describe();
         if !self.fields.is_empty() {
             shown.insert(
@@ -140,7 +140,8 @@ impl ObjectNode {
         for (name, definition) in properties {
             let Value::Object(definition) = definition else {
                 return Err(SearchError::mapping(format!(
-                    "Expected map for property [fields] on field [{name}] but got a {definition}"
+                    "Expected map for property [fields] on field [{name}] but got a class {}",
+                    crate::json::java_class(definition)
                 )));
             };
             let kind = definition.get("type").and_then(Value::as_str);
@@ -227,6 +228,18 @@ impl ObjectNode {
                 Node::Field(field) => field.fields.get(rest),
             }
         })
+    }
+
+    /// Puts an object where `path` leads.
+    pub(crate) fn insert_object(&mut self, path: &[String]) {
+        if let [name, rest @ ..] = path
+            && let Node::Object(object) = self
+                .properties
+                .entry(name.clone())
+                .or_insert_with(|| Node::Object(Box::default()))
+        {
+            object.insert_object(rest);
+        }
     }
 
     /// Every field below this object with its name in full.
@@ -329,6 +342,21 @@ impl TypeMapping {
             self.meta.insert(key.clone(), value.clone());
         }
         Ok(())
+    }
+
+    /// The settings of a field that every type has, if they were set.
+    pub(crate) fn metadata(&self, name: &str) -> Option<&Value> {
+        self.meta.get(name)
+    }
+
+    /// Whether the length of `_all` counts in scores.
+    pub(crate) fn all_has_norms(&self) -> bool {
+        let all = self.meta.get("_all");
+        let omits = all.and_then(|all| all.get("omit_norms")).is_some_and(truth);
+        let norms = all
+            .and_then(|all| all.get("norms"))
+            .and_then(|norms| norms.get("enabled"));
+        !omits && norms.is_none_or(truth)
     }
 
     pub(crate) fn describe(&self) -> Value {

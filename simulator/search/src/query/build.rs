@@ -267,7 +267,7 @@ impl Builder<'_> {
         {
             // A number or a date is fuzzy by so much; a tilde alone means two.
             let by = if similarity.is_empty() { "2" } else { similarity };
-            return super::dsl_leaf::fuzzy_number(self.context, field, text, by).map(Some);
+            return super::text::fuzzy_number(self.context, field, text, by).map(Some);
         }
         // What is no number says nothing: two edits.
         let similarity = similarity.parse::<f32>().unwrap_or(2.0);

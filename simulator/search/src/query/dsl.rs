@@ -6,11 +6,11 @@
 use base64::Engine;
 use serde_json::{Map, Value};
 
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::mapping::truth;
-use crate::query::dsl_filter::{nested_error, parse_filter};
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
+use crate::query::dsl_parts::{boost_of, minimum, nested_error, number, only, refuse, several, with_boost};
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
 use crate::query::text::too_many_clauses;
@@ -44,61 +44,20 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
     Ok(query)
 }
 
-pub(super) fn refuse(context: &Context<'_>, reason: &str) -> SearchError {
-    SearchError::query(format!("[{}] {reason}", context.index))
-}
-
-pub(super) fn unsupported(context: &Context<'_>, name: &str, key: &str) -> SearchError {
-    refuse(context, &format!("[{name}] query does not support [{key}]"))
-}
-
-/// Fails for the first key of an object that a query does not have.
-pub(super) fn only(context: &Context<'_>, name: &str, object: &Map<String, Value>, keys: &[&str]) -> Result<()> {
-    match object.keys().find(|key| !keys.contains(&key.as_str())) {
-        Some(key) => Err(unsupported(context, name, key)),
-        None => Ok(()),
-    }
-}
-
-/// One query, or the queries of a list.
-pub(super) fn several(
-    context: &Context<'_>,
-    value: &Value,
-    parse: fn(&Context<'_>, &Value) -> Result<Query>,
-) -> Result<Vec<Query>> {
-    match value {
-        Value::Array(items) if items.len() > context.most_clauses => Err(too_many_clauses(context.most_clauses)),
-        Value::Array(items) => items.iter().map(|item| parse(context, item)).collect(),
-        other => Ok(vec![parse(context, other)?]),
-    }
-}
-
-pub(super) fn number(value: Option<&Value>) -> Option<f32> {
-    let value = value?;
-    value
-        .as_f64()
-        .or_else(|| value.as_str()?.parse().ok())
-        .map(|number| number as f32)
-}
-
-pub(super) fn boost_of(object: &Map<String, Value>) -> f32 {
-    number(object.get("boost")).unwrap_or(1.0)
-}
-
 /// The query of that name, if it is one that is made of others.
 fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
     let part = |key: &str| {
         object
             .get(key)
             .filter(|part| !part.is_null())
-            .map(|part| parse_body(context, part))
+            .map(|part| context.parse_query(part))
             .transpose()
     };
     let filter = |key: &str| {
         object
             .get(key)
             .filter(|part| part.as_object().is_none_or(|part| !part.is_empty()) && !part.is_null())
-            .map(|part| parse_filter(context, part))
+            .map(|part| context.parse_filter(part))
             .transpose()
     };
     let query = match name {
@@ -187,10 +146,6 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
     Ok(Some(query))
 }
 
-pub(super) fn with_boost(query: Query, boost: f32) -> Query {
-    if boost == 1.0 { query } else { query.boosted(boost) }
-}
-
 /// The body that a `wrapper` holds, in base 64 or as text.
 pub(super) fn unwrap(context: &Context<'_>, object: &Map<String, Value>) -> Result<Value> {
     let text = ["query", "filter"]
@@ -276,61 +231,4 @@ pub(super) fn boolean(
     })
     .fix_negative()
     .boosted(boost_of(object)))
-}
-
-/// How many of `optional` clauses have to match: `2`, `-1`, `75%`, `-25%`, `2<75%`.
-pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
-    let text = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
-    let count = i64::try_from(optional).unwrap_or(i64::MAX);
-    let simple = |text: &str| -> i64 {
-        match text.trim().strip_suffix('%') {
-            Some(share) => {
-                let share = share.parse().unwrap_or(0i64).clamp(-100, 100);
-                let part = count * share.abs() / 100;
-                if share < 0 { count - part } else { part }
-            }
-            None => {
-                let number: i64 = text.trim().parse().unwrap_or(0);
-                if number < 0 {
-                    count.saturating_add(number)
-                } else {
-                    number
-                }
-            }
-        }
-    };
-    let mut result = count;
-    if text.contains('<') {
-        for condition in text.split_whitespace() {
-            let Some((bound, then)) = condition.split_once('<') else {
-                continue;
-            };
-            if count <= bound.parse().unwrap_or(0) {
-                break;
-            }
-            result = simple(then);
-        }
-    } else {
-        result = simple(&text);
-    }
-    usize::try_from(result.clamp(0, count)).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-    use serde_json::json;
-
-    #[rstest]
-    #[case(json!(2), 4, 2)]
-    #[case(json!(-1), 4, 3)]
-    #[case(json!("75%"), 4, 3)]
-    #[case(json!("-25%"), 4, 3)]
-    #[case(json!("3<90%"), 3, 3)]
-    #[case(json!("3<50%"), 4, 2)]
-    #[case(json!(9), 4, 4)]
-    fn a_minimum_is_a_number_or_a_share(#[case] wanted: Value, #[case] optional: usize, #[case] expected: usize) {
-        assert_eq!(minimum(&wanted, optional), expected);
-    }
 }

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use crate::error::{Result, SearchError};
 use crate::find::extract;
 use crate::mapping::{Field, Kind};
-use crate::query::dsl::{boolean, indices, parse_body, refuse, several, unwrap};
-use crate::query::dsl_leaf::{ids_of, one_field, ranged, term, text_of};
+use crate::query::dsl::{boolean, indices, unwrap};
+use crate::query::dsl_leaf::{ids_of, one_field, ranged, term};
+use crate::query::dsl_parts::{nested_error, refuse, several, text_of};
 use crate::query::geo::metres;
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, GeoPoint, GeoShape, Matcher, Occur, Query, QueryField, QueryKind};
@@ -46,12 +47,12 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
             let inner = object.get("filter").or_else(|| object.get("query")).unwrap_or(inner);
             Query::not(parse_filter(context, inner)?).constant()
         }
-        "query" => parse_body(context, inner)?.constant(),
+        "query" => context.parse_query(inner)?.constant(),
         "fquery" => {
             let query = object
                 .get("query")
                 .ok_or_else(|| refuse(context, "[fquery] requires 'query'"))?;
-            parse_body(context, query)?.constant()
+            context.parse_query(query)?.constant()
         }
         "term" => {
             let (field, value) = one_field(context, name, inner)?;
@@ -97,40 +98,11 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "geo_distance" | "geo_distance_range" | "geo_bounding_box" | "geo_bbox" | "geo_polygon" => {
             geo(context, name, object)?
         }
-        "nested" | "has_child" | "has_parent" => return Err(nested_error(context, name, object)),
+        "has_child" | "hasChild" => return Err(nested_error(context, "has_child filter", object)),
+        "nested" | "has_parent" => return Err(nested_error(context, name, object)),
         "script" => return Err(SearchError::query(format!("[{}] scripts are disabled", context.index))),
         other => return Err(refuse(context, &format!("No filter registered for [{other}]"))),
     })
-}
-
-/// The error of a query about nested objects or related documents, which no mapping can have.
-pub(super) fn nested_error(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> SearchError {
-    let text = |keys: [&str; 3]| {
-        keys.iter()
-            .find_map(|key| object.get(*key))
-            .map(text_of)
-            .unwrap_or_default()
-    };
-    let kind = text(["type", "child_type", "childType"]);
-    refuse(
-        context,
-        &match name {
-            "nested" => {
-                let path = text(["path", "path", "path"]);
-                if context.mapping.field_names(&format!("{path}.*")).is_empty() {
-                    format!("[nested] failed to find nested object under path [{path}]")
-                } else {
-                    format!("[nested] nested object under path [{path}] is not of nested type")
-                }
-            }
-            "has_parent" | "hasParent" => format!(
-                "[has_parent] query configured 'parent_type' [{}] is not a valid type",
-                text(["type", "parent_type", "parentType"])
-            ),
-            "top_children" | "topChildren" => format!("No mapping for for type [{kind}]"),
-            _ => format!("[has_child] No mapping for for type [{kind}]"),
-        },
-    )
 }
 
 /// `terms`: any of several values, listed or read from a document.

@@ -8,9 +8,7 @@ use crate::cluster::duration;
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
 use crate::mapping::Kind;
-use crate::query::dsl::{boost_of, number, parse_body, refuse};
-use crate::query::dsl_filter::parse_filter;
-use crate::query::dsl_leaf::text_of;
+use crate::query::dsl_parts::{boost_of, number, refuse, text_of};
 use crate::query::function::Decay;
 use crate::query::{Context, Function, FunctionSettings, Modifier, Query, QueryField, QueryKind, ScoreFunction};
 
@@ -35,8 +33,8 @@ pub(super) fn function_score(context: &Context<'_>, object: &Map<String, Value>)
     let mut weight = None;
     for (key, value) in object {
         match key.as_str() {
-            "query" => query = Some(parse_body(context, value)?),
-            "filter" => filter = Some(parse_filter(context, value)?),
+            "query" => query = Some(context.parse_query(value)?),
+            "filter" => filter = Some(context.parse_filter(value)?),
             "score_mode" | "scoreMode" => settings.score_mode = text_of(value),
             "boost_mode" | "boostMode" => settings.boost_mode = text_of(value),
             "max_boost" | "maxBoost" => settings.max_boost = number(Some(value)).unwrap_or(f32::MAX),
@@ -89,7 +87,7 @@ fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
     let mut found = false;
     for (key, value) in item.as_object().into_iter().flatten() {
         match key.as_str() {
-            "filter" => parsed.filter = Some(parse_filter(context, value)?),
+            "filter" => parsed.filter = Some(context.parse_filter(value)?),
             "weight" | "boost_factor" | "boostFactor" => {
                 parsed.weight = number(Some(value)).unwrap_or(1.0);
                 found = true;
@@ -116,11 +114,14 @@ fn element(context: &Context<'_>, item: &Value) -> Result<ScoreFunction> {
 fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function> {
     match name {
         "random_score" | "randomScore" => {
-            let seed = value.get("seed");
+            let seed = match value.get("seed") {
+                Some(Value::String(text)) => java_hash(text),
+                Some(seed) => fold(seed.as_i64().unwrap_or_default()),
+                None => fold(context.now),
+            };
+            // The number of the shard is added where it is known.
             Ok(Function::Random {
-                seed: seed
-                    .and_then(|seed| seed.as_i64().or_else(|| seed.as_str()?.parse().ok()))
-                    .unwrap_or(context.now),
+                seed: seed ^ java_hash(context.index) << 10,
             })
         }
         "field_value_factor" | "fieldValueFactor" => {
@@ -146,6 +147,20 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
         }
         "script_score" | "scriptScore" => Err(refuse(context, "scripts are disabled: [script_score] is not supported")),
         shape => decay(context, shape, value),
+    }
+}
+
+/// `String.hashCode` of Java.
+fn java_hash(text: &str) -> u32 {
+    text.encode_utf16()
+        .fold(0, |hash: u32, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)))
+}
+
+/// A whole number as a seed: itself, or the hash that Java has of a long.
+fn fold(number: i64) -> u32 {
+    match i32::try_from(number) {
+        Ok(small) => small as u32,
+        Err(_) => (number ^ (number as u64 >> 32) as i64) as u32,
     }
 }
 

@@ -3,18 +3,12 @@
 use serde_json::{Map, Value};
 
 use crate::dates::{Fill, TimeZone, parse_math};
-use crate::error::{Result, SearchError};
-use crate::mapping::{Field, Kind, sortable, unsortable};
-use crate::query::dsl::{boost_of, number, only, refuse, unsupported};
+use crate::error::Result;
+use crate::mapping::Kind;
 use crate::query::dsl_match::{matching, multi_match, query_string, simple_query_string};
-use crate::query::levenshtein;
-use crate::query::text::{exact, range};
+use crate::query::dsl_parts::{auto_edits, boost_of, minimum, number, only, refuse, text_of, unsupported};
+use crate::query::text::{exact, fuzzy_number, range};
 use crate::query::{Context, Matcher, Query, QueryField, QueryKind};
-
-/// A value as text.
-pub(super) fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
 
 /// The field of an object, and its settings. Settings of the query beside the field are skipped.
 pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value) -> Result<(&'a str, &'a Value)> {
@@ -212,7 +206,7 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
         .collect::<Result<Vec<_>>>()?;
     let minimum_should_match = object
         .get("minimum_should_match")
-        .map_or(0, |wanted| crate::query::dsl::minimum(wanted, queries.len()));
+        .map_or(0, |wanted| minimum(wanted, queries.len()));
     let coord = !object.get("disable_coord").is_some_and(crate::mapping::truth);
     let clauses = queries
         .into_iter()
@@ -324,48 +318,4 @@ fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boo
         transpositions: settings.get("transpositions").is_some_and(crate::mapping::truth),
     };
     Ok(multi(context, name, matcher).boosted(boost))
-}
-
-/// How many edits `AUTO` or a number allows a term.
-pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
-    let length = text.chars().count();
-    if fuzziness.eq_ignore_ascii_case("auto") {
-        match length {
-            0..=2 => 0,
-            3..=5 => 1,
-            _ => 2,
-        }
-    } else {
-        levenshtein::edits(fuzziness.parse().unwrap_or(2.0), length)
-    }
-}
-
-/// The query for numbers (or dates) near a value.
-pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuzziness: &str) -> Result<Query> {
-    let kind = field.field_type.kind;
-    let (lower, upper) = if kind == Kind::Date {
-        let delta =
-            crate::cluster::duration(fuzziness).map_or(0, |delta| i64::try_from(delta.as_millis()).unwrap_or(0));
-        let at = parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)?;
-        (at.saturating_sub(delta), at.saturating_add(delta))
-    } else {
-        let delta: f64 = if fuzziness.eq_ignore_ascii_case("auto") {
-            1.0
-        } else {
-            fuzziness.parse().map_err(|_| SearchError::number(fuzziness))?
-        };
-        let at = field.field_type.encode_text(text)?;
-        if kind.is_floating() {
-            let at = unsortable(at);
-            (sortable(at - delta), sortable(at + delta))
-        } else {
-            (at.saturating_sub(delta as i64), at.saturating_add(delta as i64))
-        }
-    };
-    Ok(QueryKind::Range {
-        field: QueryField::of(field),
-        lower,
-        upper,
-    }
-    .into())
 }

@@ -9,149 +9,28 @@ use serde_json::{Map, Value};
 use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::find::{extract, names, operator};
-use crate::index::View;
 use crate::mapping::truth;
-use crate::query::dsl::{boost_of, minimum, number, refuse, unsupported};
-use crate::query::dsl_leaf::{ids_of_type, one_field, text_of};
+use crate::query::dsl_leaf::{ids_of_type, one_field};
+use crate::query::dsl_parts::{boost_of, number, refuse, text_of, unsupported};
+use crate::query::frequency::FrequencyQuery;
+use crate::query::text::too_many_clauses;
 use crate::query::{Context, Occur, Query, QueryField, QueryKind};
-use crate::score::idf;
-
-/// A query that becomes another one when the frequencies of its terms are known.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum FrequencyQuery {
-    /// The terms that tell a text from others, by field.
-    Similar {
-        terms: Vec<(QueryField, String, u32)>,
-        min_term_freq: u32,
-        min_doc_freq: u32,
-        max_doc_freq: u32,
-        max_query_terms: usize,
-        minimum_should_match: Value,
-        boost_terms: f32,
-    },
-    /// Rare terms, and frequent ones that only add to the score.
-    Common {
-        field: QueryField,
-        terms: Vec<String>,
-        cutoff: f32,
-        rare: Occur,
-        frequent: Occur,
-        minimum_rare: Option<Value>,
-        minimum_frequent: Option<Value>,
-        coord: bool,
-    },
-}
-
-impl FrequencyQuery {
-    /// The query for the frequencies of a view.
-    pub(crate) fn resolve(&self, view: &View) -> Result<Query> {
-        let doc_freq = |field: &QueryField, text: &str| match field.ordinal {
-            Some(ordinal) => view.doc_freq(ordinal, text),
-            None => Ok(0),
-        };
-        let term = |field: &QueryField, text: &str| {
-            Query::from(QueryKind::Term {
-                field: field.clone(),
-                text: text.to_owned(),
-            })
-        };
-        match self {
-            FrequencyQuery::Similar {
-                terms,
-                min_term_freq,
-                min_doc_freq,
-                max_doc_freq,
-                max_query_terms,
-                minimum_should_match,
-                boost_terms,
-            } => {
-                let mut scored = Vec::new();
-                for (field, text, term_freq) in terms {
-                    let freq = doc_freq(field, text)?;
-                    if term_freq >= min_term_freq && freq >= *min_doc_freq && freq <= *max_doc_freq && freq > 0 {
-                        scored.push((*term_freq as f32 * idf(freq, view.max_doc()), field, text));
-                    }
-                }
-                scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-                scored.truncate(*max_query_terms);
-                let best = scored.first().map_or(1.0, |(score, ..)| *score);
-                let clauses: Vec<(Occur, Query)> = scored
-                    .iter()
-                    .map(|(score, field, text)| {
-                        let boost = if *boost_terms > 0.0 {
-                            boost_terms * score / best
-                        } else {
-                            1.0
-                        };
-                        (Occur::Should, term(field, text).boosted(boost))
-                    })
-                    .collect();
-                if clauses.is_empty() {
-                    return Ok(QueryKind::Nothing.into());
-                }
-                Ok(QueryKind::Bool {
-                    minimum_should_match: minimum(minimum_should_match, clauses.len()),
-                    clauses,
-                    coord: true,
-                }
-                .into())
-            }
-            FrequencyQuery::Common {
-                field,
-                terms,
-                cutoff,
-                rare,
-                frequent,
-                minimum_rare,
-                minimum_frequent,
-                coord,
-            } => {
-                let (mut low, mut high) = (Vec::new(), Vec::new());
-                let most = view.max_doc() as f32;
-                for text in terms {
-                    let freq = doc_freq(field, text)? as f32;
-                    let limit = if *cutoff >= 1.0 {
-                        *cutoff
-                    } else {
-                        (cutoff * most).ceil()
-                    };
-                    if freq > limit {
-                        high.push(term(field, text));
-                    } else {
-                        low.push(term(field, text));
-                    }
-                }
-                let bool = |queries: Vec<Query>, occur: Occur, wanted: &Option<Value>| {
-                    let optional = if occur == Occur::Should { queries.len() } else { 0 };
-                    Query::from(QueryKind::Bool {
-                        minimum_should_match: wanted.as_ref().map_or(0, |wanted| minimum(wanted, optional)),
-                        clauses: queries.into_iter().map(|query| (occur, query)).collect(),
-                        coord: *coord,
-                    })
-                };
-                Ok(match (low.is_empty(), high.is_empty()) {
-                    (true, true) => QueryKind::Nothing.into(),
-                    // Frequent terms alone have to match all, unless the request says how many.
-                    (true, false) if *frequent == Occur::Should && minimum_frequent.is_none() => {
-                        bool(high, Occur::Must, &None)
-                    }
-                    (true, false) => bool(high, *frequent, minimum_frequent),
-                    (false, true) => bool(low, *rare, minimum_rare),
-                    (false, false) => Query::bool(vec![
-                        (Occur::Should, bool(high, *frequent, minimum_frequent)),
-                        (Occur::Must, bool(low, *rare, minimum_rare)),
-                    ]),
-                })
-            }
-        }
-    }
-}
 
 /// The query of that name, if it is one of these.
 pub(super) fn similar(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Option<Query>> {
     match name {
         "more_like_this" | "moreLikeThis" | "mlt" => more_like_this(context, object).map(Some),
         "common" => common(context, object).map(Some),
+        "fuzzy_like_this" | "fuzzyLikeThis" | "flt" => {
+            let fields = object.get("fields").map_or_else(|| vec!["_all".to_owned()], names);
+            fuzzy_like_this(context, &fields, object).map(Some)
+        }
+        "fuzzy_like_this_field" | "fuzzyLikeThisField" | "flt_field" => {
+            let body = Value::Object(object.clone());
+            let (name, settings) = one_field(context, "fuzzy_like_this_field", &body)?;
+            let empty = Map::new();
+            fuzzy_like_this(context, &[name.to_owned()], settings.as_object().unwrap_or(&empty)).map(Some)
+        }
         _ => Ok(None),
     }
 }
@@ -162,6 +41,62 @@ fn analyzer(context: &Context<'_>, field: &str, own: Option<&Value>, name: &str)
             .map_err(|_| refuse(context, &format!("[{name}] analyzer [{own}] not found"))),
         None => Ok(context.search_analyzer(field)),
     }
+}
+
+/// Terms like those of a text.
+fn fuzzy_like_this(context: &Context<'_>, fields: &[String], object: &Map<String, Value>) -> Result<Query> {
+    const KNOWN: [&str; 16] = [
+        "fields",
+        "like_text",
+        "likeText",
+        "max_query_terms",
+        "maxQueryTerms",
+        "ignore_tf",
+        "ignoreTF",
+        "fuzziness",
+        "min_similarity",
+        "minSimilarity",
+        "prefix_length",
+        "prefixLength",
+        "analyzer",
+        "fail_on_unsupported_field",
+        "boost",
+        "_name",
+    ];
+    if let Some(key) = object.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        return Err(unsupported(context, "flt", key));
+    }
+    let find = |keys: [&str; 2]| keys.iter().find_map(|key| object.get(*key));
+    let text = find(["like_text", "likeText"])
+        .map(text_of)
+        .ok_or_else(|| refuse(context, "fuzzy_like_this requires 'like_text' to be specified"))?;
+    let mut texts = Vec::new();
+    for field in fields {
+        let analyzer = analyzer(context, field, object.get("analyzer"), "fuzzy_like_this")?;
+        for (_, term) in analyzer.terms(&text) {
+            if !texts
+                .iter()
+                .any(|(known, own): &(QueryField, String)| *known.name == **field && *own == term)
+            {
+                texts.push((context.field(field), term));
+            }
+        }
+    }
+    if texts.len() > context.most_clauses {
+        return Err(too_many_clauses(context.most_clauses));
+    }
+    let fuzziness = find(["fuzziness", "min_similarity"]).or(object.get("minSimilarity"));
+    Ok(Query::from(QueryKind::ByFrequency(FrequencyQuery::Fuzzy {
+        texts,
+        edits: match number(fuzziness) {
+            Some(edits) if edits < 2.0 => 1,
+            _ => 2,
+        },
+        prefix: number(find(["prefix_length", "prefixLength"])).unwrap_or(0.0) as usize,
+        max_query_terms: number(find(["max_query_terms", "maxQueryTerms"])).unwrap_or(25.0) as usize,
+        ignore_frequency: find(["ignore_tf", "ignoreTF"]).is_some_and(truth),
+    }))
+    .boosted(boost_of(object)))
 }
 
 fn more_like_this(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::error::Result;
-use crate::query::dsl::{boost_of, number, refuse, unsupported};
-use crate::query::dsl_leaf::{multi_term, one_field, text_of, value_and_boost};
+use crate::query::dsl_leaf::{multi_term, one_field, value_and_boost};
+use crate::query::dsl_parts::{boost_of, number, refuse, text_of, unsupported};
 use crate::query::{Context, Query, QueryKind, SpanQuery};
 
 /// The span query of that name, if there is one.

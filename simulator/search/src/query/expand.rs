@@ -9,6 +9,7 @@ use super::automaton::Behind;
 use super::levenshtein::Levenshtein;
 use super::regexp::Regexp;
 use super::{Matcher, QueryField};
+use crate::budget::Budget;
 use crate::error::{Result, SearchError};
 use crate::index::{Segment, View, field_prefix};
 
@@ -21,6 +22,16 @@ pub(crate) struct Near {
     pub(crate) boost: f32,
 }
 
+/// How far terms may be from a fuzzy one.
+#[derive(Clone, Copy)]
+struct Limits {
+    edits: u8,
+    /// Number of characters that have to be the same.
+    prefix: usize,
+    expansions: usize,
+    transpositions: bool,
+}
+
 /// What a pattern comes to.
 pub(crate) enum Expansion {
     /// All of these, with the same score.
@@ -30,7 +41,7 @@ pub(crate) enum Expansion {
 }
 
 /// Finds the terms of `field` that `matcher` means.
-pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher) -> Result<Expansion> {
+pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher, budget: &Budget) -> Result<Expansion> {
     let Some(ordinal) = field.ordinal else {
         // An expression that is none is refused even where there is nothing to find.
         if let Matcher::Regexp(pattern) = matcher {
@@ -48,7 +59,12 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher) -> Resu
         Matcher::Prefix(text) => {
             let start = format!("{prefix}{text}");
             constant(view, |segment| {
-                span(segment, start.as_bytes(), successor(start.as_bytes()).as_deref())
+                span(
+                    segment,
+                    start.as_bytes(),
+                    successor(start.as_bytes()).as_deref(),
+                    budget,
+                )
             })
         }
         Matcher::Range { lower, upper } => {
@@ -63,21 +79,29 @@ pub(crate) fn expand(view: &View, field: &QueryField, matcher: &Matcher) -> Resu
             };
             constant(view, |segment| {
                 if from < to {
-                    span(segment, &from, Some(&to))
+                    span(segment, &from, Some(&to), budget)
                 } else {
                     Ok(vec![])
                 }
             })
         }
-        Matcher::Wildcard(pattern) => by_regexp(view, &prefix, &Regexp::wildcard(pattern)?),
-        Matcher::Regexp(pattern) => by_regexp(view, &prefix, &Regexp::parse(pattern)?),
+        Matcher::Wildcard(pattern) => by_regexp(view, &prefix, &Regexp::wildcard(pattern)?, budget),
+        Matcher::Regexp(pattern) => by_regexp(view, &prefix, &Regexp::parse(pattern)?, budget),
         Matcher::Fuzzy {
             term,
             edits,
             prefix: fixed,
             expansions,
             transpositions,
-        } => fuzzy(view, ordinal, term, *edits, *fixed, *expansions, *transpositions).map(Expansion::Scored),
+        } => {
+            let limits = Limits {
+                edits: *edits,
+                prefix: *fixed,
+                expansions: *expansions,
+                transpositions: *transpositions,
+            };
+            fuzzy(view, ordinal, term, limits, budget).map(Expansion::Scored)
+        }
     }
 }
 
@@ -109,7 +133,7 @@ fn successor(key: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-fn span(segment: &Segment, from: &[u8], to: Option<&[u8]>) -> Result<Vec<TermInfo>> {
+fn span(segment: &Segment, from: &[u8], to: Option<&[u8]>, budget: &Budget) -> Result<Vec<TermInfo>> {
     let mut range = segment.terms().terms().range().ge(from);
     if let Some(to) = to {
         range = range.lt(to);
@@ -117,17 +141,25 @@ fn span(segment: &Segment, from: &[u8], to: Option<&[u8]>) -> Result<Vec<TermInf
     let mut stream = range.into_stream()?;
     let mut found = Vec::new();
     while stream.advance() {
+        budget.terms(1)?;
         found.push(stream.value().clone());
     }
     Ok(found)
 }
 
-fn by_regexp(view: &View, prefix: &str, regexp: &Regexp) -> Result<Expansion> {
+fn by_regexp(view: &View, prefix: &str, regexp: &Regexp, budget: &Budget) -> Result<Expansion> {
     let found = constant(view, |segment| {
         let mut found = Vec::new();
-        matching(segment, prefix.as_bytes(), &regexp.literal, regexp, |_, _, info| {
-            found.push(info.clone())
-        })?;
+        matching(
+            segment,
+            prefix.as_bytes(),
+            &regexp.literal,
+            regexp,
+            budget,
+            |_, _, info| {
+                found.push(info.clone());
+            },
+        )?;
         Ok(found)
     })?;
     if regexp.overflown() {
@@ -147,6 +179,7 @@ fn matching<A: Automaton>(
     prefix: &[u8],
     literal: &str,
     automaton: &A,
+    budget: &Budget,
     mut sink: impl FnMut(&[u8], A::State, &TermInfo),
 ) -> Result<()>
 where
@@ -155,7 +188,7 @@ where
     let start = [prefix, literal.as_bytes()].concat();
     let behind = Behind {
         prefix,
-        inner: Borrowed(automaton),
+        inner: Counted { automaton, budget },
     };
     let mut search = segment.terms().terms().search(behind).ge(&start);
     if let Some(end) = successor(&start) {
@@ -169,37 +202,76 @@ where
             .fold(automaton.start(), |state, byte| automaton.accept(&state, *byte));
         sink(text, state, stream.value());
     }
-    Ok(())
+    // The automaton stops matching when the budget is used up.
+    budget.terms(0)
 }
 
-struct Borrowed<'a, A>(&'a A);
+/// An automaton whose steps count as visited terms, and that matches nothing more when the budget is used up.
+struct Counted<'a, A> {
+    automaton: &'a A,
+    budget: &'a Budget,
+}
 
-impl<A: Automaton> Automaton for Borrowed<'_, A> {
+impl<A: Automaton> Automaton for Counted<'_, A> {
     type State = A::State;
     fn start(&self) -> A::State {
-        self.0.start()
+        self.automaton.start()
     }
     fn is_match(&self, state: &A::State) -> bool {
-        self.0.is_match(state)
+        self.automaton.is_match(state)
     }
     fn can_match(&self, state: &A::State) -> bool {
-        self.0.can_match(state)
+        self.automaton.can_match(state) && self.budget.terms(1).is_ok()
     }
     fn accept(&self, state: &A::State, byte: u8) -> A::State {
-        self.0.accept(state, byte)
+        self.automaton.accept(state, byte)
     }
 }
 
-/// The best terms, in the order of the dictionary: nearer is better, and of equally near ones the earlier.
-fn fuzzy(
+/// The terms of a field within a number of edits of a term, a transposition being one edit.
+pub(crate) fn similar_terms(
     view: &View,
     ordinal: u32,
     term: &str,
     edits: u8,
-    fixed: usize,
-    expansions: usize,
-    transpositions: bool,
+    prefix: usize,
+    budget: &Budget,
 ) -> Result<Vec<Near>> {
+    let limits = Limits {
+        edits,
+        prefix,
+        expansions: usize::MAX,
+        transpositions: true,
+    };
+    fuzzy(view, ordinal, term, limits, budget)
+}
+
+/// The terms of a field within a number of edits of a term, a transposition being two edits.
+pub(super) fn near_terms(
+    view: &View,
+    ordinal: u32,
+    term: &str,
+    edits: u8,
+    prefix: usize,
+    budget: &Budget,
+) -> Result<Vec<Near>> {
+    let limits = Limits {
+        edits,
+        prefix,
+        expansions: usize::MAX,
+        transpositions: false,
+    };
+    fuzzy(view, ordinal, term, limits, budget)
+}
+
+/// The best terms, in the order of the dictionary: nearer is better, and of equally near ones the earlier.
+fn fuzzy(view: &View, ordinal: u32, term: &str, limits: Limits, budget: &Budget) -> Result<Vec<Near>> {
+    let Limits {
+        edits,
+        prefix: fixed,
+        expansions,
+        transpositions,
+    } = limits;
     let length = term.chars().count();
     if edits == 0 || fixed >= length {
         let known = view.doc_freq(ordinal, term)? > 0;
@@ -218,19 +290,26 @@ fn fuzzy(
     let automaton = Levenshtein::new(tail, edits, transpositions);
     let mut found: BTreeMap<String, f32> = BTreeMap::new();
     for view in &view.segments {
-        matching(&view.segment, prefix.as_bytes(), "", &automaton, |text, state, _| {
-            let Some(distance) = automaton.distance(state) else {
-                return;
-            };
-            let text = format!("{head}{}", String::from_utf8_lossy(text));
-            let shorter = text.chars().count().min(length);
-            let similarity = 1.0 - f32::from(distance) / shorter as f32;
-            if distance == 0 {
-                found.insert(text, 1.0);
-            } else if similarity > 0.0 {
-                found.insert(text, similarity);
-            }
-        })?;
+        matching(
+            &view.segment,
+            prefix.as_bytes(),
+            "",
+            &automaton,
+            budget,
+            |text, state, _| {
+                let Some(distance) = automaton.distance(state) else {
+                    return;
+                };
+                let text = format!("{head}{}", String::from_utf8_lossy(text));
+                let shorter = text.chars().count().min(length);
+                let similarity = 1.0 - f32::from(distance) / shorter as f32;
+                if distance == 0 {
+                    found.insert(text, 1.0);
+                } else if similarity > 0.0 {
+                    found.insert(text, similarity);
+                }
+            },
+        )?;
     }
     let mut best: Vec<Near> = found.into_iter().map(|(text, boost)| Near { text, boost }).collect();
     if best.len() > expansions {
@@ -242,8 +321,8 @@ fn fuzzy(
 }
 
 /// The terms of a field that a matcher accepts.
-pub(crate) fn terms_of(view: &View, field: &QueryField, matcher: &Matcher) -> Result<Vec<String>> {
-    if let Expansion::Scored(near) = expand(view, field, matcher)? {
+pub(crate) fn terms_of(view: &View, field: &QueryField, matcher: &Matcher, budget: &Budget) -> Result<Vec<String>> {
+    if let Expansion::Scored(near) = expand(view, field, matcher, budget)? {
         return Ok(near.into_iter().map(|near| near.text).collect());
     }
     let Some(ordinal) = field.ordinal else {

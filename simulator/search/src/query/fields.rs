@@ -15,6 +15,16 @@ pub(crate) trait Documents {
     fn source(&self, index: &str, type_name: &str, id: &str, routing: Option<&str>) -> Result<Option<Value>>;
 }
 
+/// Parses a query or a filter of the DSL.
+type Parser = fn(&Context<'_>, &Value) -> Result<Query>;
+
+/// The parsers of queries and filters, which parse what is inside of others.
+#[derive(Clone, Copy)]
+pub(crate) struct Parsers {
+    pub(crate) query: Parser,
+    pub(crate) filter: Parser,
+}
+
 /// The index that a query is parsed for.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
@@ -29,9 +39,20 @@ pub(crate) struct Context<'a> {
     pub(crate) documents: Option<&'a dyn Documents>,
     /// Takes the queries that have a name.
     pub(crate) names: Option<&'a RefCell<Vec<(String, Query)>>>,
+    pub(crate) parsers: Parsers,
 }
 
 impl<'a> Context<'a> {
+    /// Parses a query inside of another.
+    pub(crate) fn parse_query(&self, body: &Value) -> Result<Query> {
+        (self.parsers.query)(self, body)
+    }
+
+    /// Parses a filter inside of a query.
+    pub(crate) fn parse_filter(&self, body: &Value) -> Result<Query> {
+        (self.parsers.filter)(self, body)
+    }
+
     pub(crate) fn mapped(&self, name: &str) -> Option<&'a Field> {
         self.mapping.field(name)
     }

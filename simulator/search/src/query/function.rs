@@ -80,9 +80,8 @@ pub(crate) enum Function {
         /// Parameter of the shape, from scale and decay.
         scale: f64,
     },
-    Random {
-        seed: i64,
-    },
+    /// A number from 0 to 1 by the document's type and id.
+    Random { seed: u32 },
 }
 
 /// A function with its weight and the documents that it is for.

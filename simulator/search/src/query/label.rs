@@ -19,7 +19,7 @@ pub(crate) fn label(query: &Query) -> String {
     let body = match &query.kind {
         QueryKind::All => "*:*".to_owned(),
         QueryKind::Nothing => String::new(),
-        QueryKind::Term { field, text } => named(field, text),
+        QueryKind::Term { field, text } | QueryKind::RareTerm { field, text } => named(field, text),
         QueryKind::Phrase { field, slots, slop } => {
             let texts: Vec<String> = slots
                 .iter()
@@ -73,6 +73,11 @@ pub(crate) fn label(query: &Query) -> String {
         QueryKind::Span(span) => span.label(),
         QueryKind::Boosting { positive, negative, .. } => format!("{}/{}", label(positive), label(negative)),
         QueryKind::Functions { query, .. } => format!("function score ({}, functions: [])", label(query)),
+        QueryKind::ByFrequency(FrequencyQuery::Fuzzy { texts, .. }) => texts
+            .iter()
+            .map(|(field, text)| format!("{}:{text}", field.name))
+            .collect::<Vec<_>>()
+            .join(" "),
         QueryKind::ByFrequency(FrequencyQuery::Similar { terms, .. }) => {
             let texts: Vec<&str> = terms.iter().map(|(_, text, _)| text.as_str()).collect();
             format!("like:[{}]", texts.join(", "))

@@ -10,11 +10,13 @@ mod dsl_filter;
 mod dsl_function;
 mod dsl_leaf;
 mod dsl_match;
+mod dsl_parts;
 mod dsl_similar;
 mod dsl_span;
 mod expand;
 mod expression;
 mod fields;
+mod frequency;
 mod function;
 mod geo;
 mod label;
@@ -34,15 +36,21 @@ use crate::mapping::{Field, FieldOrdinal};
 pub(crate) use build::parse_string;
 pub(crate) use dsl::parse_body;
 pub(crate) use dsl_filter::parse_filter;
-pub(crate) use dsl_similar::FrequencyQuery;
-pub(crate) use expand::{Expansion, Near, expand, starting_with, terms_of};
-pub(crate) use fields::{Context, Documents};
+pub(crate) use expand::{Expansion, Near, expand, similar_terms, starting_with, terms_of};
+pub(crate) use fields::{Context, Documents, Parsers};
+pub(crate) use frequency::FrequencyQuery;
 pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, ScoreFunction};
 pub(crate) use geo::{GeoPoint, GeoShape};
 pub(crate) use label::label;
 pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;
 pub(crate) use term_test::TermTest;
+
+/// The parsers of the query DSL.
+pub(crate) const PARSERS: Parsers = Parsers {
+    query: parse_body,
+    filter: parse_filter,
+};
 
 /// A field of a query. An unmapped field has no ordinal and no documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +120,11 @@ pub(crate) enum QueryKind {
     /// Nothing; adds nothing to the query norm.
     Nothing,
     Term {
+        field: QueryField,
+        text: String,
+    },
+    /// A term that is scored as if one document had it.
+    RareTerm {
         field: QueryField,
         text: String,
     },

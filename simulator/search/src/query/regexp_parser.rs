@@ -177,10 +177,7 @@ impl Parser<'_> {
     }
 
     fn class_char(&mut self) -> Parsed<char> {
-        match self
-            .next()
-            .map_err(|_| format!("expected ']' at position {}", self.at))?
-        {
+        match self.next()? {
             '\\' => self.next(),
             c => Ok(c),
         }

@@ -3,7 +3,7 @@
 use crate::analysis::Analyzer;
 use crate::dates::{Fill, parse_math};
 use crate::error::{Result, SearchError};
-use crate::mapping::{Field, Kind, sortable};
+use crate::mapping::{Field, Kind, sortable, unsortable};
 use crate::query::{Context, Occur, Query, QueryField, QueryKind};
 
 /// A bound of a range: its text, and whether it belongs to the range.
@@ -90,6 +90,36 @@ pub(super) fn range(context: &Context<'_>, name: &str, lower: Bound, upper: Boun
         field: QueryField::of(field),
         lower: from,
         upper: to,
+    }
+    .into())
+}
+
+/// The query for numbers (or dates) near a value.
+pub(super) fn fuzzy_number(context: &Context<'_>, field: &Field, text: &str, fuzziness: &str) -> Result<Query> {
+    let kind = field.field_type.kind;
+    let (lower, upper) = if kind == Kind::Date {
+        let delta =
+            crate::cluster::duration(fuzziness).map_or(0, |delta| i64::try_from(delta.as_millis()).unwrap_or(0));
+        let at = parse_math(text, &field.field_type.format, context.now, Fill::Floor, 0)?;
+        (at.saturating_sub(delta), at.saturating_add(delta))
+    } else {
+        let delta: f64 = if fuzziness.eq_ignore_ascii_case("auto") {
+            1.0
+        } else {
+            fuzziness.parse().map_err(|_| SearchError::number(fuzziness))?
+        };
+        let at = field.field_type.encode_text(text)?;
+        if kind.is_floating() {
+            let at = unsortable(at);
+            (sortable(at - delta), sortable(at + delta))
+        } else {
+            (at.saturating_sub(delta as i64), at.saturating_add(delta as i64))
+        }
+    };
+    Ok(QueryKind::Range {
+        field: QueryField::of(field),
+        lower,
+        upper,
     }
     .into())
 }

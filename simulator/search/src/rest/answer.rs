@@ -64,14 +64,23 @@ impl Answer {
     }
 
     /// The answer as HTTP, in the format that the request asks for.
-    pub(super) fn into_http(self, pretty: bool, yaml: bool, head: bool) -> Response<Full<Bytes>> {
+    pub(super) fn into_http(self, format: Format, head: bool) -> Response<Full<Bytes>> {
+        let Format { pretty, yaml, .. } = format;
         let (mime, body) = match self.content {
             Content::None => ("text/plain; charset=UTF-8", Vec::new()),
             Content::Text(text) => ("text/plain; charset=UTF-8", text.into_bytes()),
-            Content::Written(body) if !yaml && !pretty => ("application/json; charset=UTF-8", body),
+            Content::Json(mut value) if format.camel_case => {
+                camel_case(&mut value);
+                let format = Format {
+                    camel_case: false,
+                    ..format
+                };
+                return Answer::json(self.status, value).into_http(format, head);
+            }
+            Content::Written(body) if format.is_plain() => ("application/json; charset=UTF-8", body),
             Content::Written(body) => {
                 let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-                return Answer::json(self.status, value).into_http(pretty, yaml, head);
+                return Answer::json(self.status, value).into_http(format, head);
             }
             Content::Json(value) if yaml => ("application/yaml", yaml_of(&value).into_bytes()),
             Content::Json(value) if pretty => ("application/json; charset=UTF-8", pretty_of(&value).into_bytes()),
@@ -168,7 +177,7 @@ fn write_yaml(value: &Value, level: usize, text: &mut String) {
         }
         leaf => {
             text.extend(std::iter::repeat_n("  ", level));
-            text.push_str(&leaf.to_string());
+            text.push_str(&scalar(leaf));
             text.push('\n');
         }
     }
@@ -187,17 +196,91 @@ fn write_yaml_below(value: &Value, level: usize, text: &mut String) {
         write_yaml(value, inner, text);
     } else {
         text.push(' ');
-        text.push_str(&value.to_string());
+        text.push_str(&scalar(value));
         text.push('\n');
     }
 }
 
-/// What a request asks of the format of its answer.
-pub(super) fn format_of(request: &RestRequest) -> (bool, bool) {
-    let yaml = request.params.get("format").is_some_and(|format| format == "yaml");
-    // The status page is always for people.
-    let pretty = request.flag_or("pretty", request.path.is_empty() && request.method == http::Method::GET);
-    (pretty, yaml)
+/// A value without parts in YAML. Floating numbers are written as Java writes them.
+fn scalar(value: &Value) -> String {
+    let Some(number) = value.as_f64().filter(|_| value.is_f64()) else {
+        return value.to_string();
+    };
+    if number == 0.0 || (1e-3..1e7).contains(&number.abs()) {
+        return format!("{number:?}");
+    }
+    let text = format!("{number:E}");
+    match text.split_once('E') {
+        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0E{exponent}"),
+        _ => text,
+    }
+}
+
+/// Format of an answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Format {
+    pretty: bool,
+    yaml: bool,
+    camel_case: bool,
+}
+
+impl Format {
+    /// The format that a request asks for: by the parameter `format`, else by the media type of its body.
+    pub(super) fn of(request: &RestRequest) -> Format {
+        let wanted = request
+            .param("format")
+            .unwrap_or(&request.media_type)
+            .to_ascii_lowercase();
+        Format {
+            yaml: matches!(wanted.as_str(), "yaml" | "application/yaml"),
+            // The status page is always for people.
+            pretty: request.flag_or("pretty", request.path.is_empty() && request.method == http::Method::GET),
+            camel_case: request.param("case") == Some("camelCase"),
+        }
+    }
+
+    fn is_plain(self) -> bool {
+        !(self.pretty || self.yaml || self.camel_case)
+    }
+}
+
+/// Writes the names of members in camel case, except in the source of documents.
+fn camel_case(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            *members = std::mem::take(members)
+                .into_iter()
+                .map(|(name, mut value)| {
+                    if name == "_source" {
+                        return (name, value);
+                    }
+                    camel_case(&mut value);
+                    let mut parts = name.split('_');
+                    let first = parts.next().unwrap_or("").to_owned();
+                    let name = parts.fold(first, |name, part| {
+                        let mut letters = part.chars();
+                        let initial = letters.next().map(|letter| letter.to_ascii_uppercase());
+                        name + &initial.into_iter().collect::<String>() + letters.as_str()
+                    });
+                    (name, value)
+                })
+                .collect();
+        }
+        Value::Array(items) => items.iter_mut().for_each(camel_case),
+        _ => {}
+    }
+}
+
+/// The refusal of a request with a callback.
+pub(super) fn script_refused(callback: &str) -> Response<Full<Bytes>> {
+    let body = format!("{callback}({{\"error\":\"JSONP is disabled.\"}});");
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    for _ in 0..2 {
+        let script = header::HeaderValue::from_static("application/javascript");
+        response.headers_mut().append(header::CONTENT_TYPE, script);
+    }
+    response
 }
 
 #[cfg(test)]
@@ -209,5 +292,19 @@ mod tests {
         let value = json!({"took": 5, "hits": {"hits": [{"_id": "1"}, {}], "max": null}, "none": []});
         let expected = "{\n  \"took\" : 5,\n  \"hits\" : {\n    \"hits\" : [ {\n      \"_id\" : \"1\"\n    }, { } ],\n    \"max\" : null\n  },\n  \"none\" : [ ]\n}\n";
         assert_eq!(pretty_of(&value), expected);
+    }
+
+    #[test]
+    fn camel_case_leaves_the_source_alone() {
+        let mut value = json!({"_id": "1", "max_score": 1, "_source": {"a_b": 1}, "hits": [{"_index": "a"}]});
+        camel_case(&mut value);
+        let expected = json!({"Id": "1", "maxScore": 1, "_source": {"a_b": 1}, "hits": [{"Index": "a"}]});
+        assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn a_large_number_is_written_as_java_writes_it() {
+        let value = json!({"a": 1e10, "b": 1.5, "c": 2.5e-5});
+        assert_eq!(yaml_of(&value), "---\na: 1.0E10\nb: 1.5\nc: 2.5E-5\n");
     }
 }

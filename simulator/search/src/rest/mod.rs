@@ -12,4 +12,3 @@ mod server;
 pub(crate) use answer::{Answer, Content};
 pub(crate) use request::RestRequest;
 pub use server::SearchServer;
-pub(crate) use server::Shared;

@@ -1,12 +1,16 @@
 //! A request as the handlers see it.
+//!
+//! Source: Elasticsearch 1.5's `RestRequest`, `RestUtils` and `XContentType`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use http::Method;
-use percent_encoding::percent_decode_str;
+use http::{HeaderMap, Method, header};
 use serde_json::Value;
+use stuntdouble_server::percent_decode;
 
+use crate::budget::Budget;
 use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
 
@@ -18,29 +22,73 @@ pub(crate) struct RestRequest {
     pub(crate) uri: String,
     pub(crate) path: Vec<String>,
     pub(crate) params: BTreeMap<String, String>,
+    /// Media type of the body, as it was sent.
+    pub(crate) media_type: String,
     pub(crate) body: Bytes,
+    /// Limits of the work on the request.
+    pub(crate) budget: Arc<Budget>,
+}
+
+/// Decodes a part of a path.
+///
+/// # Errors
+/// A `%` without two hexadecimal digits.
+fn decode(part: &str) -> Result<String> {
+    percent_decode(part, true)
+        .map(std::borrow::Cow::into_owned)
+        .ok_or_else(|| malformed_escape(part))
+}
+
+fn malformed_escape(text: &str) -> SearchError {
+    let malformed = text.match_indices('%').find_map(|(at, _)| match text.get(at..at + 3) {
+        Some(escape) if percent_decode(escape, false).is_some() => None,
+        Some(escape) => Some(format!("invalid escape sequence `{escape}' at index {at} of: {text}")),
+        None if at + 1 == text.len() => Some(format!("unterminated escape sequence at end of string: {text}")),
+        None => Some(format!("partial escape sequence at end of string: {text}")),
+    });
+    SearchError::new(500, "IllegalArgumentException", malformed.unwrap_or_default())
+}
+
+/// The parameters of a query. What cannot be decoded stays as it is.
+fn parameters(query: &str) -> BTreeMap<String, String> {
+    let decode = |text: &str| percent_decode(text, true).map_or_else(|| text.to_owned(), std::borrow::Cow::into_owned);
+    query
+        .split(['&', ';'])
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        })
+        .collect()
 }
 
 impl RestRequest {
-    pub(crate) fn new(method: Method, uri: &http::Uri, body: Bytes) -> RestRequest {
-        let path = uri
-            .path()
-            .split('/')
-            .filter(|part| !part.is_empty())
-            .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
-            .collect();
-        let params = url::form_urlencoded::parse(uri.query().unwrap_or("").as_bytes())
-            .map(|(name, value)| (name.into_owned(), value.into_owned()))
-            .collect();
-        RestRequest {
-            method,
+    /// Reads the head of a request. A method that Elasticsearch does not know counts as GET.
+    ///
+    /// # Errors
+    /// A path with a malformed escape.
+    pub(crate) fn new(method: Method, uri: &http::Uri, headers: &HeaderMap, body: Bytes) -> Result<RestRequest> {
+        let path = uri.path().split('/').filter(|part| !part.is_empty());
+        let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        Ok(RestRequest {
+            method: match method {
+                Method::POST | Method::PUT | Method::DELETE | Method::HEAD | Method::OPTIONS => method,
+                _ => Method::GET,
+            },
             uri: uri
                 .path_and_query()
                 .map_or_else(|| uri.path().to_owned(), ToString::to_string),
-            path,
-            params,
+            path: path.map(decode).collect::<Result<_>>()?,
+            params: parameters(uri.query().unwrap_or("")),
+            media_type: media_type.unwrap_or("").to_owned(),
             body,
-        }
+            budget: Arc::default(),
+        })
+    }
+
+    /// The request with limits of its own.
+    pub(super) fn with_budget(self, budget: Arc<Budget>) -> RestRequest {
+        RestRequest { budget, ..self }
     }
 
     pub(crate) fn param(&self, name: &str) -> Option<&str> {
@@ -100,5 +148,33 @@ impl RestRequest {
             closed: wildcards.contains("closed"),
             forbid_closed: true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn request(method: &str, uri: &'static str) -> Result<RestRequest> {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        RestRequest::new(method, &http::Uri::from_static(uri), &HeaderMap::new(), Bytes::new())
+    }
+
+    #[rstest]
+    #[case("/%zz", "invalid escape sequence `%zz' at index 0 of: %zz")]
+    #[case("/a%20b%", "unterminated escape sequence at end of string: a%20b%")]
+    #[case("/a%2", "partial escape sequence at end of string: a%2")]
+    fn a_malformed_escape_in_a_path_is_an_error(#[case] uri: &'static str, #[case] reason: &str) {
+        let error = request("GET", uri).unwrap_err();
+        assert_eq!((error.status, error.reason.as_str()), (500, reason));
+    }
+
+    #[test]
+    fn a_plus_is_a_space_and_an_unknown_method_is_get() {
+        let request = request("PATCH", "/a+b?q=c+d&flag").unwrap();
+        assert_eq!((request.method.as_str(), request.path), ("GET", vec!["a b".to_owned()]));
+        assert_eq!(request.params["q"], "c d");
+        assert_eq!(request.params["flag"], "");
     }
 }

@@ -2,12 +2,13 @@
 
 use http::Method;
 
-use super::{Answer, RestRequest, Shared};
+use super::{Answer, RestRequest};
 use crate::api::{
-    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats,
-    templates, warmers,
+    aliases, analyze, cat, cluster, documents, indices, mappings, nodes, query, scroll, search, state, stats, suggest,
+    templates, vectors, warmers,
 };
 use crate::error::{Result, SearchError};
+use crate::shared::Shared;
 
 /// What `_search` and its like are asked of: indices, maybe types, and what is asked.
 struct Place<'a> {
@@ -92,6 +93,7 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         (&Method::DELETE, ["_search", "scroll"]) => scroll::clear(shared, request, None)?,
         (&Method::DELETE, ["_search", "scroll", ids]) => scroll::clear(shared, request, Some(ids))?,
         (_, ["_msearch"]) if reads => scroll::msearch(shared, request, named, types)?,
+        (_, ["_suggest"]) if reads && types.is_none() => suggest::suggest(shared, request, names)?,
         (_, ["_count"]) if reads => query::count(shared, request, names, types)?,
         (_, ["_validate", "query"]) if reads => query::validate(shared, request, names, types)?,
         (_, ["_search_shards"]) if reads => query::search_shards(shared, request, names)?,
@@ -149,7 +151,6 @@ fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<
         (&Method::GET, [_, "field", fields]) => mappings::fields(shared, request, names, types, fields)?,
         (&Method::GET, [_, types, "field", fields]) => mappings::fields(shared, request, names, Some(types), fields)?,
         (&Method::GET, [_, types]) => mappings::get(shared, request, names, Some(types))?,
-        (&Method::HEAD, [_, types]) => mappings::type_exists(shared, request, names, types),
         (&Method::PUT | &Method::POST, [_, type_name]) => mappings::put(shared, request, names, type_name)?,
         (&Method::DELETE, [_, types]) => mappings::delete(shared, request, names, types)?,
         (&Method::PUT | &Method::POST, [_]) => match types {
@@ -200,19 +201,20 @@ fn whole_cluster(shared: &Shared, request: &RestRequest, path: &[&str]) -> Resul
         (_, ["_cluster", "state", metrics, indices]) if get => {
             state::state(shared, request, Some(metrics), Some(indices))?
         }
-        (_, ["_cluster", "stats", ..]) if get => cluster::stats(shared),
+        (_, ["_cluster", "stats", ..]) if get => cluster::stats(shared, request),
+        (&Method::POST, ["_cluster", "reroute"]) => state::reroute(shared, request)?,
         (&Method::GET | &Method::PUT, ["_cluster", "settings"]) => cluster::settings(shared, request)?,
         (_, ["_cluster", "pending_tasks"]) if get => nodes::pending_tasks(request)?,
         (_, ["_cluster", "nodes", "hot_threads"] | ["_nodes", "hot_threads"]) if get => {
             nodes::hot_threads(shared, None)
         }
-        (_, ["_nodes"]) if get => nodes::info(shared, None, None),
-        (_, ["_nodes", "stats", metrics @ ..]) if get => nodes::stats(shared, None, metrics),
-        (_, ["_nodes", picked, "stats", metrics @ ..]) if get => nodes::stats(shared, Some(picked), metrics),
+        (_, ["_nodes"]) if get => nodes::info(shared, request, None, None),
+        (_, ["_nodes", "stats", metrics @ ..]) if get => nodes::stats(shared, request, None, metrics),
+        (_, ["_nodes", picked, "stats", metrics @ ..]) if get => nodes::stats(shared, request, Some(picked), metrics),
         (_, ["_nodes", picked, "hot_threads"]) if get => nodes::hot_threads(shared, Some(picked)),
-        (_, ["_nodes", one]) if get && is_metric_list(one) => nodes::info(shared, None, Some(one)),
-        (_, ["_nodes", picked]) if get => nodes::info(shared, Some(picked), None),
-        (_, ["_nodes", picked, metrics]) if get => nodes::info(shared, Some(picked), Some(metrics)),
+        (_, ["_nodes", one]) if get && is_metric_list(one) => nodes::info(shared, request, None, Some(one)),
+        (_, ["_nodes", picked]) if get => nodes::info(shared, request, Some(picked), None),
+        (_, ["_nodes", picked, metrics]) if get => nodes::info(shared, request, Some(picked), Some(metrics)),
         (_, ["_cat"]) if get => cat::list(),
         (_, ["_cat", what]) if get => cat::cat(shared, request, what, None)?,
         (_, ["_cat", what, rest]) if get => cat::cat(shared, request, what, Some(rest))?,
@@ -260,6 +262,12 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         }
         (_, [index, type_name, id, "_source"]) if reads => documents::source(shared, request, index, type_name, id)?,
         (&Method::POST, [index, type_name, id, "_update"]) => documents::update(shared, request, index, type_name, id)?,
+        (&Method::GET | &Method::POST, [index, type_name, id, "_termvector" | "_termvectors"]) => {
+            vectors::term_vector(shared, request, index, type_name, id)?
+        }
+        (&Method::GET | &Method::POST, [index, type_name, id, "_mlt"]) => {
+            search::more_like_this(shared, request, index, type_name, id)?
+        }
         (&Method::GET | &Method::POST, [index, type_name, id, "_explain"]) => {
             query::explain(shared, request, index, type_name, id)?
         }

@@ -1,30 +1,35 @@
-//! The server itself.
+//! The server: reads requests, runs them on threads of their own, writes answers.
+//!
+//! Guarantees: a request ends when its client leaves; bodies are bounded each and together, in bytes and time.
+//! Source: Elasticsearch 1.5's HTTP module, with compression off: a connection that sends a compressed body is closed.
 
-use std::sync::Arc;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, header};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::body::Incoming;
+use stuntdouble_server::{Peer, Shutdown, serve};
 use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::answer::{Answer, format_of};
+use super::answer::{Answer, Format, script_refused};
 use super::request::RestRequest;
 use super::route;
+use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::ids::IdSource;
 use crate::options::Options;
 use crate::scroll::Scrolls;
+use crate::shared::{Shared, UPLOAD_UNIT};
 
-/// What the handlers share.
-pub(crate) struct Shared {
-    pub(crate) cluster: Cluster,
-    pub(crate) ids: IdSource,
-    pub(crate) scrolls: Scrolls,
-}
+/// Pause between two rounds of maintenance.
+const MAINTENANCE_PAUSE: Duration = Duration::from_millis(50);
 
 /// A log search backend: answers as Elasticsearch 1.5 does, over a socket ([`SearchServer::serve`]), in process ([`SearchServer::handle`]),
 /// or for documents without HTTP ([`SearchServer::index`]). Cheap to clone; clones share everything.
@@ -47,13 +52,23 @@ impl SearchServer {
     pub fn new(options: Options) -> SearchServer {
         let cluster = Cluster::new(options);
         let ids = IdSource::new(cluster.now());
-        let scrolls = Scrolls::new(cluster.options.limits.scrolls);
-        SearchServer {
-            shared: Arc::new(Shared { cluster, ids, scrolls }),
+        let limits = cluster.options.limits;
+        let background = cluster.options.background;
+        let shared = Arc::new(Shared {
+            cluster,
+            ids,
+            scrolls: Scrolls::new(limits.scrolls, limits.scroll_hits),
+            uploads: Arc::new(Semaphore::new(limits.uploads.div_ceil(UPLOAD_UNIT))),
+        });
+        if background {
+            let shared = Arc::downgrade(&shared);
+            std::thread::spawn(move || maintain(&shared));
         }
+        SearchServer { shared }
     }
 
-    /// Answers one request in process. Needs a Tokio runtime; the body is read up to the limit of the options.
+    /// Answers one request in process. Needs a Tokio runtime; the body is read up to the limit of the options. The request is given up
+    /// when the future is dropped.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<Full<Bytes>>
     where
         B: Body<Data = Bytes> + Send,
@@ -61,94 +76,121 @@ impl SearchServer {
     {
         let (head, body) = request.into_parts();
         let is_head = head.method == Method::HEAD;
-        let body = match self.read(body).await {
-            Ok(body) => body,
-            Err(error) => return Answer::refusal(&error).into_http(false, false, is_head),
+        let refusal = |error: &SearchError| Answer::refusal(error).into_http(Format::default(), is_head);
+        let limits = self.shared.cluster.options.limits;
+        let (body, _upload) = match tokio::time::timeout(limits.body_time, self.read(body)).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(error)) => return refusal(&error),
+            Err(_) => {
+                let reason = format!("the body did not arrive in {} ms", limits.body_time.as_millis());
+                return refusal(&SearchError::new(408, "ReadTimeoutException", reason));
+            }
         };
-        let request = RestRequest::new(head.method, &head.uri, body);
-        let (pretty, yaml) = format_of(&request);
-        let answered = self
-            .beside_the_reactor(move |shared| route::dispatch(shared, &request))
-            .await;
-        let answer = answered.unwrap_or_else(|error| Answer::refusal(&error));
-        answer.into_http(pretty, yaml, is_head)
-    }
-
-    /// Does work that takes its time where other tasks do not wait for it: here, if the runtime has other threads for them, else on a thread of its own.
-    async fn beside_the_reactor<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        if tokio::runtime::Handle::current().runtime_flavor() == tokio::runtime::RuntimeFlavor::MultiThread {
-            // A fault costs the one request an answer, as it does on a thread of its own.
-            let guarded = std::panic::AssertUnwindSafe(|| work(&self.shared));
-            return tokio::task::block_in_place(|| std::panic::catch_unwind(guarded))
-                .unwrap_or_else(|_| Err(SearchError::engine("a fault of the backend")));
+        let request = match RestRequest::new(head.method, &head.uri, &head.headers, body) {
+            Ok(request) => request,
+            Err(error) => return refusal(&error),
+        };
+        if let Some(callback) = request.param("callback") {
+            return script_refused(callback);
         }
+        let format = Format::of(&request);
+        let budget = Budget::new(&self.shared.cluster.options);
+        let _ends = budget.cancel_on_drop();
         let shared = self.shared.clone();
-        tokio::task::spawn_blocking(move || work(&shared))
+        let work = tokio::task::spawn_blocking(move || route::dispatch(&shared, &request.with_budget(budget)));
+        // A fault costs the one request its answer.
+        let answered = work
             .await
-            .map_err(SearchError::engine)?
+            .unwrap_or_else(|_| Err(SearchError::engine("a fault of the backend")));
+        answered
+            .unwrap_or_else(|error| Answer::refusal(&error))
+            .into_http(format, is_head)
     }
 
-    async fn read<B>(&self, body: B) -> Result<Bytes>
+    /// Reads a body, with the permit for its memory.
+    async fn read<B>(&self, body: B) -> Result<(Bytes, Option<OwnedSemaphorePermit>)>
     where
         B: Body<Data = Bytes> + Send,
         B::Error: std::fmt::Display,
     {
-        let most = self.shared.cluster.options.limits.body;
+        let limits = self.shared.cluster.options.limits;
         let mut body = std::pin::pin!(body);
         let mut read = BytesMut::new();
+        let mut permit: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| SearchError::parse(format!("the body could not be read: {error}")))?;
-            if let Ok(data) = frame.into_data() {
-                if read.len() + data.len() > most {
-                    return Err(SearchError::too_large(format!("content length exceeded {most} bytes.")));
-                }
-                read.extend_from_slice(&data);
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            let length = read.len() + data.len();
+            if length > limits.body {
+                let reason = format!("content length exceeded {} bytes.", limits.body);
+                return Err(SearchError::too_large(reason));
             }
+            let held = permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+            let more = length.div_ceil(UPLOAD_UNIT).saturating_sub(held);
+            if more > 0 {
+                let more = u32::try_from(more).unwrap_or(u32::MAX);
+                let granted = self.shared.uploads.clone().try_acquire_many_owned(more).map_err(|_| {
+                    let reason = format!("the bodies of pending requests exceed {} bytes", limits.uploads);
+                    SearchError::rejected(reason)
+                })?;
+                match &mut permit {
+                    Some(permit) => permit.merge(granted),
+                    none => *none = Some(granted),
+                }
+            }
+            read.extend_from_slice(&data);
         }
-        Ok(read.freeze())
+        Ok((read.freeze(), permit))
     }
 
     /// Answers every connection that `listener` accepts, until the returned future is dropped.
     ///
     /// # Errors
-    /// A listener that fails for good.
-    pub async fn serve(&self, listener: TcpListener) -> std::io::Result<()> {
-        let mut connections = tokio::task::JoinSet::new();
-        loop {
-            let stream = match listener.accept().await {
-                Ok((stream, _)) => stream,
-                // A connection that broke before it was taken, or too many open files: the next one may do.
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        std::io::ErrorKind::ConnectionAborted
-                            | std::io::ErrorKind::ConnectionReset
-                            | std::io::ErrorKind::Interrupted
-                    ) =>
-                {
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            // An answer that waits to be joined with another costs a client tens of milliseconds.
-            let _ = stream.set_nodelay(true);
-            let server = self.clone();
-            connections.spawn(async move {
-                let service = hyper::service::service_fn(move |request| {
+    /// None: a connection that fails concerns its client alone, and a failed accept is tried again.
+    pub async fn serve(&self, listener: TcpListener) -> io::Result<()> {
+        let limits = self.shared.cluster.options.limits;
+        let limits = stuntdouble_server::Limits {
+            body: limits.body,
+            connections: limits.connections,
+            body_timeout: limits.body_time,
+            raw_targets: true,
+            ..stuntdouble_server::Limits::default()
+        };
+        let shutdown = EndOnDrop(Shutdown::default());
+        let server = self.clone();
+        serve(
+            listener,
+            None,
+            limits,
+            shutdown.0.clone(),
+            move |Peer { local, .. }| {
+                let server = server.clone();
+                hyper::service::service_fn(move |request: Request<Incoming>| {
                     let server = server.clone();
-                    async move { Ok::<_, std::convert::Infallible>(server.handle(request).await) }
-                });
-                // A connection that ends badly concerns the client alone.
-                let _ = hyper::server::conn::http1::Builder::new()
-                    .timer(TokioTimer::new())
-                    .header_read_timeout(Duration::from_secs(60))
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-            });
-            while connections.try_join_next().is_some() {}
+                    async move {
+                        if request.headers().contains_key(header::CONTENT_ENCODING) && !request.body().is_end_stream() {
+                            return Err(io::Error::other("a compressed body"));
+                        }
+                        Ok(server.checked(request, local).await)
+                    }
+                })
+            },
+        );
+        shutdown.0.closing.cancelled().await;
+        Ok(())
+    }
+
+    /// Answers a request that came in over a socket, if its host and origin are accepted.
+    async fn checked(&self, request: Request<Incoming>, local: SocketAddr) -> Response<Full<Bytes>> {
+        match self.shared.cluster.options.origins.check(&request, local) {
+            Ok(accepted) => {
+                let mut response = self.handle(request).await;
+                accepted.share(&mut response);
+                response
+            }
+            Err(response) => response.map(Full::new),
         }
     }
 
@@ -170,5 +212,24 @@ impl SearchServer {
             .indices()
             .iter()
             .try_for_each(|index| index.refresh())
+    }
+}
+
+/// Maintains the indices until the server is gone.
+fn maintain(shared: &Weak<Shared>) {
+    while let Some(shared) = shared.upgrade() {
+        // An index that cannot be merged goes on with the segments that it has.
+        let _ = shared.cluster.maintain();
+        drop(shared);
+        std::thread::sleep(MAINTENANCE_PAUSE);
+    }
+}
+
+/// Ends a listener and its connections when it is dropped.
+struct EndOnDrop(Shutdown);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.now();
     }
 }

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::SegmentView;
 use crate::query::Occur;
@@ -60,8 +61,14 @@ fn missing(weight: &Weight) -> &'static str {
 }
 
 /// How `weight` scores a document of segment number `at`.
-pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) -> Result<Explanation> {
-    let Some(mut scorer) = weight.scorer(at, view)? else {
+pub(crate) fn explain(
+    weight: &Weight,
+    at: usize,
+    view: &SegmentView,
+    doc: u32,
+    budget: &Budget,
+) -> Result<Explanation> {
+    let Some(mut scorer) = weight.scorer(at, view, budget)? else {
         return Ok(Explanation::missed(missing(weight)));
     };
     if scorer.seek(doc) != doc {
@@ -132,7 +139,7 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
                     continue;
                 }
                 scoring += 1;
-                let part = explain(clause, at, view, doc)?;
+                let part = explain(clause, at, view, doc, budget)?;
                 if part.matched {
                     details.push(part);
                 }
@@ -161,7 +168,7 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
         WeightKind::DisjunctionMax { weights, tie } => {
             let details = weights
                 .iter()
-                .map(|weight| explain(weight, at, view, doc))
+                .map(|weight| explain(weight, at, view, doc, budget))
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
                 .filter(|part| part.matched)
@@ -172,7 +179,7 @@ pub(crate) fn explain(weight: &Weight, at: usize, view: &SegmentView, doc: u32) 
                 details,
             )
         }
-        WeightKind::Filtered { query, .. } => explain(query, at, view, doc)?,
+        WeightKind::Filtered { query, .. } => explain(query, at, view, doc, budget)?,
         kind => {
             let name = match kind {
                 WeightKind::All => "MatchAllDocsQuery, product of:".to_owned(),

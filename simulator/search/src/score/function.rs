@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::index::Values;
+use crate::index::{Segment, Values};
 use crate::mapping::unsortable;
 use crate::query::Decay;
 use crate::query::{Function, FunctionSettings};
@@ -15,8 +15,8 @@ pub(super) struct SegmentFunction {
     pub(super) weight: f32,
     pub(super) function: Function,
     pub(super) values: Option<Arc<Values>>,
-    /// Salt of random scores.
-    pub(super) salt: i64,
+    /// The segment, whose types and ids random scores depend on.
+    pub(super) segment: Arc<Segment>,
 }
 
 impl SegmentFunction {
@@ -60,18 +60,34 @@ impl SegmentFunction {
                     }
                 }
             },
-            Function::Random { seed } => random(*seed, self.salt, doc),
+            Function::Random { seed } => match self.segment.stored(doc) {
+                Ok(stored) => random(*seed, &format!("{}#{}", stored.type_name(), stored.id())),
+                Err(_) => 0.0,
+            },
         };
         Some(value * f64::from(self.weight))
     }
 }
 
-/// A number from 0 to 1 that depends on nothing but the seed and the document.
-fn random(seed: i64, salt: i64, doc: u32) -> f64 {
-    let mut hash = (seed ^ salt) as u64 ^ u64::from(doc).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    hash = (hash ^ hash >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((hash ^ hash >> 31) >> 40) as f64 / f64::from(1u32 << 24)
+/// A number from 0 to 1: 24 bits of the MurmurHash3 of a document's type and id.
+fn random(seed: u32, uid: &str) -> f64 {
+    let scramble = |word: u32| word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+    let mut hash = seed;
+    let (words, rest) = uid.as_bytes().as_chunks::<4>();
+    for word in words {
+        hash = (hash ^ scramble(u32::from_le_bytes(*word)))
+            .rotate_left(13)
+            .wrapping_mul(5)
+            .wrapping_add(0xe654_6b64);
+    }
+    if !rest.is_empty() {
+        let tail = rest.iter().rev().fold(0, |tail, byte| tail << 8 | u32::from(*byte));
+        hash ^= scramble(tail);
+    }
+    hash ^= uid.len() as u32;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
+    f64::from((hash ^ hash >> 16) & 0x00ff_ffff) / f64::from(1u32 << 24)
 }
 
 /// Documents of a query, with scores that functions change.
@@ -164,5 +180,18 @@ impl Scorer for BoostingScorer {
         let doc = self.positive.doc();
         let lowered = self.negative.as_mut().is_some_and(|negative| negative.seek(doc) == doc);
         self.positive.score() * if lowered { self.factor } else { 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_random_score_is_the_one_of_elasticsearch() {
+        // The index `feat`, shard 0, seed 1.
+        let seed = 1 ^ 3_138_866 << 10;
+        assert_eq!(random(seed, "doc#4") as f32, 0.928_293_94);
+        assert_eq!(random(seed, "doc#6") as f32, 0.161_765_87);
     }
 }

@@ -2,10 +2,12 @@
 
 use tantivy::postings::TermInfo;
 
+use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, Shard, View, Within, term_key};
 use crate::query::{
-    Expansion, GeoPoint, Near, Occur, Query, QueryField, QueryKind, SpanQuery, expand, label, starting_with, terms_of,
+    Expansion, Function, GeoPoint, Near, Occur, Query, QueryField, QueryKind, SpanQuery, expand, label, starting_with,
+    terms_of,
 };
 use crate::score::idf;
 use crate::score::span::SpanWeight;
@@ -31,6 +33,7 @@ pub(super) struct Weigher<'a> {
     pub(super) view: &'a View,
     pub(super) shard: &'a Shard,
     pub(super) statistics: Option<&'a Statistics<'a>>,
+    pub(super) budget: &'a Budget,
 }
 
 impl Weigher<'_> {
@@ -58,6 +61,10 @@ impl Weigher<'_> {
             QueryKind::Nothing => WeightKind::Nothing,
             QueryKind::All => WeightKind::All,
             QueryKind::Term { field, text } => return self.term(field, text, query.boost),
+            QueryKind::RareTerm { field, text } => {
+                let infos = term_infos(view, field, text)?;
+                term_kind(field, text, 1, view.max_doc(), infos)
+            }
             QueryKind::Phrase { field, slots, slop } => self.phrase(field, slots, *slop)?,
             QueryKind::PhrasePrefix {
                 field,
@@ -88,7 +95,7 @@ impl Weigher<'_> {
                 slots.push((*position, expanded));
                 self.phrase(field, &slots, *slop)?
             }
-            QueryKind::MultiTerm { field, matcher } => match expand(view, field, matcher)? {
+            QueryKind::MultiTerm { field, matcher } => match expand(view, field, matcher, self.budget)? {
                 Expansion::Constant(infos) => WeightKind::MultiTerm {
                     label: label(query),
                     infos,
@@ -140,13 +147,17 @@ impl Weigher<'_> {
                     .iter()
                     .map(|function| {
                         let filter = function.filter.as_ref().map(|filter| self.build(filter)).transpose()?;
-                        Ok((filter, function.clone()))
+                        let mut function = function.clone();
+                        if let Function::Random { seed } = &mut function.function {
+                            *seed ^= self.shard.number();
+                        }
+                        Ok((filter, function))
                     })
                     .collect::<Result<Vec<_>>>()?,
                 settings: settings.clone(),
             },
             QueryKind::ByFrequency(by_frequency) => {
-                let mut resolved = by_frequency.resolve(view)?;
+                let mut resolved = by_frequency.resolve(view, self.budget)?;
                 resolved.boost *= query.boost;
                 return self.build(&resolved);
             }
@@ -267,7 +278,7 @@ impl Weigher<'_> {
     fn span_terms(&self, span: &SpanQuery) -> Result<Vec<(QueryField, String)>> {
         match span {
             SpanQuery::Term { field, text } => Ok(vec![(field.clone(), text.clone())]),
-            SpanQuery::MultiTerm { field, matcher } => Ok(terms_of(self.view, field, matcher)?
+            SpanQuery::MultiTerm { field, matcher } => Ok(terms_of(self.view, field, matcher, self.budget)?
                 .into_iter()
                 .map(|text| (field.clone(), text))
                 .collect()),

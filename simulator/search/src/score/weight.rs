@@ -4,6 +4,7 @@ use tantivy::DocSet;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
+use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, Segment, SegmentView, Shard, View, Within};
 use crate::query::{Function, FunctionSettings, Occur, Query, QueryField, ScoreFunction};
@@ -14,6 +15,9 @@ use crate::score::phrase::{PhraseScorer, Slot};
 use crate::score::span::{SpanScorer, SpanWeight};
 use crate::score::weigh::{Statistics, Weigher};
 use crate::score::{END, Scorer, query_norm};
+
+/// Number of terms from which on a query is costly.
+const COSTLY: usize = 64;
 
 /// A query's part with what it weighs.
 pub(crate) struct Weight {
@@ -97,11 +101,18 @@ pub(super) struct PhraseSlot {
 
 impl Weight {
     /// The weight of a query on a shard, normalized. Without statistics, those of the shard count.
-    pub(crate) fn of(query: &Query, view: &View, shard: &Shard, statistics: Option<&Statistics<'_>>) -> Result<Weight> {
+    pub(crate) fn of(
+        query: &Query,
+        view: &View,
+        shard: &Shard,
+        statistics: Option<&Statistics<'_>>,
+        budget: &Budget,
+    ) -> Result<Weight> {
         let weigher = Weigher {
             view,
             shard,
             statistics,
+            budget,
         };
         let mut weight = weigher.build(query)?;
         let norm = query_norm(weight.sum_of_squares());
@@ -170,7 +181,8 @@ impl Weight {
     }
 
     /// Walks the matching documents of segment number `at`, or none if nothing there matches.
-    pub(crate) fn scorer(&self, at: usize, view: &SegmentView) -> Result<Option<Box<dyn Scorer>>> {
+    pub(crate) fn scorer(&self, at: usize, view: &SegmentView, budget: &Budget) -> Result<Option<Box<dyn Scorer>>> {
+        budget.check()?;
         let segment = &view.segment;
         let scorer: Box<dyn Scorer> = match &self.kind {
             WeightKind::Nothing => return Ok(None),
@@ -201,7 +213,7 @@ impl Weight {
                         score: self.value,
                     })
                 }
-                Some(infos) => Box::new(BitsScorer::new(union(segment, infos)?, self.value)),
+                Some(infos) => Box::new(BitsScorer::new(union(segment, infos, budget)?, self.value)),
             },
             WeightKind::Range { docs, .. } => match docs.get(at) {
                 None | Some(Within::Nothing) => return Ok(None),
@@ -219,10 +231,10 @@ impl Weight {
                 positive,
                 negative,
                 factor,
-            } => match positive.scorer(at, view)? {
+            } => match positive.scorer(at, view, budget)? {
                 Some(positive) => Box::new(BoostingScorer {
                     positive,
-                    negative: negative.scorer(at, view)?,
+                    negative: negative.scorer(at, view, budget)?,
                     factor: *factor,
                 }),
                 None => return Ok(None),
@@ -231,31 +243,33 @@ impl Weight {
                 query,
                 functions,
                 settings,
-            } => match query.scorer(at, view)? {
+            } => match query.scorer(at, view, budget)? {
                 Some(inner) => {
                     let functions = functions
                         .iter()
-                        .map(|(filter, function)| segment_function(filter.as_ref(), function, at, view))
+                        .map(|(filter, function)| segment_function(filter.as_ref(), function, at, view, budget))
                         .collect::<Result<Vec<_>>>()?;
                     Box::new(FunctionScorer::new(inner, functions, settings.clone(), self.boost))
                 }
                 None => return Ok(None),
             },
-            WeightKind::Constant(inner) => match inner.scorer(at, view)? {
+            WeightKind::Constant(inner) => match inner.scorer(at, view, budget)? {
                 Some(inner) => Box::new(ConstantScorer {
                     inner,
                     score: self.value,
                 }),
                 None => return Ok(None),
             },
-            WeightKind::Filtered { query, filter } => match (query.scorer(at, view)?, filter.scorer(at, view)?) {
-                (Some(query), Some(filter)) => Box::new(FilteredScorer::new(query, filter)),
-                _ => return Ok(None),
-            },
+            WeightKind::Filtered { query, filter } => {
+                match (query.scorer(at, view, budget)?, filter.scorer(at, view, budget)?) {
+                    (Some(query), Some(filter)) => Box::new(FilteredScorer::new(query, filter)),
+                    _ => return Ok(None),
+                }
+            }
             WeightKind::DisjunctionMax { weights, tie } => {
                 let scorers = weights
                     .iter()
-                    .filter_map(|weight| weight.scorer(at, view).transpose())
+                    .filter_map(|weight| weight.scorer(at, view, budget).transpose())
                     .collect::<Result<Vec<_>>>()?;
                 if scorers.is_empty() {
                     return Ok(None);
@@ -266,7 +280,7 @@ impl Weight {
                 clauses,
                 minimum_should_match,
                 coord,
-            } => return boolean_scorer(clauses, *minimum_should_match, *coord, at, view),
+            } => return boolean_scorer(clauses, *minimum_should_match, *coord, at, view, budget),
         };
         Ok((scorer.doc() != END).then_some(scorer))
     }
@@ -298,6 +312,27 @@ impl Weight {
             places.push(Slot::new(postings, numbers, slot.offset));
         }
         Ok(Some(PhraseScorer::new(places, *slop, self.term_score(field, segment)?)))
+    }
+
+    /// Whether walking its documents takes long: it then has to look at the clock on the way.
+    pub(crate) fn is_costly(&self) -> bool {
+        self.leaves() > COSTLY
+    }
+
+    fn leaves(&self) -> usize {
+        match &self.kind {
+            WeightKind::Bool { clauses, .. } => clauses.iter().map(|(_, weight)| weight.leaves()).sum(),
+            WeightKind::DisjunctionMax { weights, .. } => weights.iter().map(Weight::leaves).sum(),
+            WeightKind::Boosting { positive, negative, .. } => positive.leaves() + negative.leaves(),
+            WeightKind::Functions { query, functions, .. } => {
+                let filters = functions.iter().filter_map(|(filter, _)| filter.as_ref());
+                query.leaves() + filters.map(Weight::leaves).sum::<usize>()
+            }
+            WeightKind::Constant(inner) => inner.leaves(),
+            WeightKind::Filtered { query, filter } => query.leaves() + filter.leaves(),
+            WeightKind::Phrase { slots, .. } => slots.len(),
+            _ => 1,
+        }
     }
 
     /// The score of every match, if it is the same for all.
@@ -345,23 +380,25 @@ fn segment_function(
     function: &ScoreFunction,
     at: usize,
     view: &SegmentView,
+    budget: &Budget,
 ) -> Result<SegmentFunction> {
     let field = match &function.function {
         Function::FieldValue { field, .. } | Function::Decay { field, .. } => field.ordinal,
         _ => None,
     };
     Ok(SegmentFunction {
-        filter: filter.map(|filter| filter.scorer(at, view)).transpose()?,
+        filter: filter.map(|filter| filter.scorer(at, view, budget)).transpose()?,
         weight: function.weight,
         function: function.function.clone(),
         values: field.map(|ordinal| view.segment.values(ordinal)).transpose()?,
-        salt: i64::from(view.segment.number),
+        segment: view.segment.clone(),
     })
 }
 
-fn union(segment: &Segment, infos: &[TermInfo]) -> Result<Bits> {
+fn union(segment: &Segment, infos: &[TermInfo], budget: &Budget) -> Result<Bits> {
     let mut bits = Bits::with_room(segment.max_doc());
     for info in infos {
+        budget.check()?;
         let mut postings = segment.postings(info, IndexRecordOption::Basic)?;
         let mut doc = postings.doc();
         while doc != END {
@@ -378,12 +415,13 @@ fn boolean_scorer(
     coord: bool,
     at: usize,
     view: &SegmentView,
+    budget: &Budget,
 ) -> Result<Option<Box<dyn Scorer>>> {
     let (mut must, mut should, mut must_not) = (Vec::new(), Vec::new(), Vec::new());
     let mut scoring = 0usize;
     for (occur, weight) in clauses {
         scoring += usize::from(*occur != Occur::MustNot);
-        let scorer = weight.scorer(at, view)?;
+        let scorer = weight.scorer(at, view, budget)?;
         match (occur, scorer) {
             (Occur::Must, None) => return Ok(None),
             (Occur::Must, Some(scorer)) => must.push(scorer),

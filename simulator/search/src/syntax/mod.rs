@@ -6,5 +6,7 @@
 
 mod lexer;
 mod parser;
+mod tree;
 
-pub(crate) use parser::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind, parse};
+pub(crate) use parser::parse;
+pub(crate) use tree::{Clause, Conjunction, Modifier, Node, SyntaxError, Term, TermKind};

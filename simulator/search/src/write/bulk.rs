@@ -13,7 +13,7 @@ use super::{Indexed, delete_document, index_document, update};
 use crate::error::{Result, SearchError};
 use crate::index::Condition;
 use crate::json;
-use crate::rest::Shared;
+use crate::shared::Shared;
 
 /// A text, which may be written as a number.
 #[derive(Clone, Debug)]

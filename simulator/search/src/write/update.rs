@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Indexed, index_document};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written};
-use crate::rest::Shared;
+use crate::shared::Shared;
 
 /// A document that was updated.
 pub(crate) struct Updated {

@@ -36,6 +36,7 @@ impl Backend {
             clock: Arc::new(move || now),
             ticks: Arc::new(move || Duration::from_millis(counted.load(Ordering::Relaxed))),
             limits,
+            background: false,
             shards: 1,
             ..Options::default()
         };

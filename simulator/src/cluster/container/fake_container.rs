@@ -21,7 +21,7 @@ use tokio::sync::{
 
 use super::{
     QUEUE,
-    process::{Attachment, Container, Containers, Exit, Line, Output, Process},
+    process::{Attachment, Container, Exit, Line, LogPage, LogPages, Output, Process},
 };
 use crate::clock::Clock;
 
@@ -35,14 +35,14 @@ const CONTAINERS: usize = 4096;
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The fake containers that have been used.
-pub(crate) struct FakeContainers {
+pub(super) struct FakeContainers {
     clock: Clock,
     known: Mutex<HashMap<String, Arc<FakeContainer>>>,
 }
 
 impl FakeContainers {
     /// No containers, on this clock.
-    pub(crate) fn new(clock: Clock) -> Self {
+    pub(super) fn new(clock: Clock) -> Self {
         Self {
             clock,
             known: Mutex::default(),
@@ -63,9 +63,9 @@ impl FakeContainers {
     }
 }
 
-impl Containers for FakeContainers {
+impl FakeContainers {
     /// Containers of pods that are bound and Running, since the start time of the pod.
-    fn running(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn Container>> {
+    fn of_pod(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<FakeContainer>> {
         let text = |part: &str, field: &str| pod.get(part)?.get(field)?.as_str();
         if text("status", "phase") != Some("Running") || text("spec", "nodeName").is_none_or(str::is_empty) {
             return None;
@@ -74,7 +74,15 @@ impl Containers for FakeContainers {
             .or_else(|| text("metadata", "creationTimestamp"))?
             .parse()
             .ok()?;
-        Some(Arc::new(self.container(text("metadata", "uid")?, name, started)))
+        Some(self.container(text("metadata", "uid")?, name, started))
+    }
+
+    pub(super) fn running(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn Container>> {
+        Some(Arc::new(self.of_pod(pod, name)?))
+    }
+
+    pub(super) fn pages(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn LogPages>> {
+        Some(self.of_pod(pod, name)?)
     }
 }
 
@@ -90,6 +98,8 @@ struct FakeContainer {
 struct LogState {
     ticks: i64,
     lines: VecDeque<Line>,
+    /// How many lines came before those.
+    dropped: u64,
 }
 
 impl FakeContainer {
@@ -107,9 +117,12 @@ impl FakeContainer {
         let passed = self.clock.now().duration_since(self.started).as_secs();
         let mut log = self.log.lock();
         // Lines that would be dropped at once are not written.
-        log.ticks = log
-            .ticks
-            .max(passed.saturating_sub(i64::try_from(LOG_LINES).unwrap_or(i64::MAX)));
+        let first = passed.saturating_sub(i64::try_from(LOG_LINES).unwrap_or(i64::MAX));
+        if first > log.ticks {
+            log.dropped += first.abs_diff(log.ticks) + log.lines.len() as u64;
+            log.lines.clear();
+            log.ticks = first;
+        }
         while log.ticks < passed {
             log.ticks += 1;
             let at = Timestamp::from_second(self.started.as_second().saturating_add(log.ticks)).unwrap_or(self.started);
@@ -138,6 +151,7 @@ impl FakeContainer {
     fn write(&self, log: &mut LogState, line: Line) {
         if log.lines.len() >= LOG_LINES {
             log.lines.pop_front();
+            log.dropped += 1;
         }
         log.lines.push_back(line.clone());
         // Without a client there is no receiver.
@@ -266,6 +280,19 @@ impl Container for Arc<FakeContainer> {
     }
 }
 
+impl LogPages for FakeContainer {
+    fn page(&self, position: u64, most: usize) -> LogPage {
+        self.tick();
+        let log = self.log.lock();
+        let first = position.max(log.dropped);
+        let skipped = usize::try_from(first - log.dropped).unwrap_or(usize::MAX);
+        LogPage {
+            first,
+            lines: log.lines.iter().skip(skipped).take(most).cloned().collect(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -313,6 +340,10 @@ mod tests {
             (lines.len(), lines.last().unwrap().text.as_ref()),
             (LOG_LINES, &b"tick 1000000\n"[..])
         );
+        let page = container.page(5, 2);
+        assert_eq!((page.first, page.lines.len()), (1_000_000 - LOG_LINES as u64, 2));
+        assert_eq!(page.lines[0].text, format!("tick {}\n", page.first + 1));
+        assert_eq!(container.page(2_000_000, 1).lines, []);
     }
 
     #[test]

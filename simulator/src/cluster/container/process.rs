@@ -10,7 +10,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 /// A size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct Size {
+pub(crate) struct Size {
     /// Columns.
     pub width: u16,
     /// Rows.
@@ -19,7 +19,7 @@ pub struct Size {
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// By itself, with this code.
     Code(i32),
     /// It could not be run, or was lost: why.
@@ -28,7 +28,7 @@ pub enum Exit {
 
 /// Where a line was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
+pub(crate) enum Output {
     /// Standard output.
     Stdout,
     /// Standard error.
@@ -37,7 +37,7 @@ pub enum Output {
 
 /// A line that a container has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub(crate) struct Line {
     /// When.
     pub at: Timestamp,
     /// Where.
@@ -46,9 +46,19 @@ pub struct Line {
     pub text: Bytes,
 }
 
+/// A part of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogPage {
+    /// Position of the first line, counted from 0 at the start of the container. It is greater than what was asked for if lines before it are no
+    /// longer kept.
+    pub first: u64,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
 /// Which streams are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attachment {
+pub(crate) struct Attachment {
     /// Whether the process is to be sent input.
     pub stdin: bool,
     /// Whether its output is wanted.
@@ -61,7 +71,7 @@ pub struct Attachment {
 
 /// A process that is attached to. Dropping it detaches.
 #[derive(Debug)]
-pub struct Process {
+pub(crate) struct Process {
     /// What it reads; closed when this is dropped.
     pub stdin: mpsc::Sender<Bytes>,
     /// What it writes.
@@ -75,7 +85,7 @@ pub struct Process {
 }
 
 /// A container.
-pub trait Container: Send + Sync {
+pub(crate) trait Container: Send + Sync {
     /// Attaches to the container's process; an error says why not.
     fn attach(&self, attachment: Attachment) -> Result<Process, String>;
 
@@ -86,8 +96,25 @@ pub trait Container: Send + Sync {
     fn log(&self) -> (Vec<Line>, broadcast::Receiver<Line>);
 }
 
+/// The log of a container, through all its runs.
+pub(crate) trait LogPages: Send + Sync {
+    /// The lines from `position` on that it has written, at most `most`.
+    fn page(&self, position: u64, most: usize) -> LogPage;
+}
+
 /// What runs in pods.
-pub trait Containers: Send + Sync {
+pub(crate) trait Containers: Send + Sync {
     /// The container `name` of a pod, given as its fields; `None` where it does not run.
     fn running(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn Container>>;
+
+    /// What a container has written, and what it will write; of the run before this one if `previous`. An error says why there is no log.
+    fn log(
+        &self,
+        pod: &Map<String, Value>,
+        name: &str,
+        previous: bool,
+    ) -> Result<(Vec<Line>, broadcast::Receiver<Line>), String>;
+
+    /// The log of a container through all its runs; `None` if it has not run.
+    fn pages(&self, pod: &Map<String, Value>, name: &str) -> Option<Arc<dyn LogPages>>;
 }

@@ -1,117 +1,237 @@
-//! What a container's command does: how long it runs, what it writes, and how it exits.
-//!
-//! - Known are `sh -c` of `echo`, `sleep`, `true`, `false` and `exit`, joined by `;`, `&&` and line ends, and each of them alone.
-//! - Every other command runs until it is stopped.
+//! Programs that are data: their script, output and servers.
 
-use std::time::Duration;
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
-use serde_json::Value;
+use bytes::Bytes;
+use futures::{
+    StreamExt,
+    future::{BoxFuture, pending},
+    stream::FuturesUnordered,
+};
+use stuntdouble_shell::{Call, Process, Program, Programs, Time, run};
+use tokio::sync::mpsc;
 
-/// What a command does.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Program {
-    /// When it exits, and with which code; `None` if it runs until it is stopped.
-    pub(crate) exit: Option<(Duration, i32)>,
-    /// The lines that it writes, and when.
-    pub(crate) lines: Vec<(Duration, String)>,
+use super::{
+    image::{ImageData, ProgramData, ServerData},
+    net_programs::{self, NetProgram},
+    network::{Listening, Network},
+    route::{RouteServer, fill},
+};
+use crate::clock::Clock;
+
+/// Status of a program that cannot listen on its port.
+const CANNOT_LISTEN: i32 = 1;
+
+/// The clock of a cluster as the shell sees it.
+pub(super) struct ClusterTime(pub(super) Clock);
+
+impl Time for ClusterTime {
+    fn now(&self) -> jiff::Timestamp {
+        self.0.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let clock = self.0.clone();
+        Box::pin(async move { clock.sleep(duration).await })
+    }
 }
 
-impl Program {
-    /// The program of a container, by its `command` and `args`.
-    pub(crate) fn of(container: &Value) -> Self {
-        let words = |field: &str| {
-            let words = container.get(field).and_then(Value::as_array);
-            words.into_iter().flatten().filter_map(Value::as_str)
-        };
-        let command: Vec<&str> = words("command").chain(words("args")).collect();
-        match command.as_slice() {
-            [shell, "-c", script, ..] if matches!(name(shell), "sh" | "bash" | "ash") => Self::script(script),
-            [] => Self::default(),
-            words => Self::run([words.to_vec()].into_iter()),
+/// The programs of a container beside the shell's: those of its image, and those that use the network.
+pub(super) struct ContainerPrograms {
+    pub(super) image: Option<Arc<ImageData>>,
+    pub(super) host: Ipv4Addr,
+    pub(super) namespace: Arc<str>,
+    pub(super) network: Arc<Network>,
+}
+
+impl Programs for ContainerPrograms {
+    fn find(&self, name: &str) -> Option<Arc<dyn Program>> {
+        let short = name.rsplit('/').next().unwrap_or(name);
+        let own = self.image.as_ref().and_then(|image| {
+            let programs = &image.programs;
+            programs.get(name).or_else(|| programs.get(short))
+        });
+        if let Some(data) = own {
+            return Some(Arc::new(DataProgram {
+                data: data.clone(),
+                host: self.host,
+                network: self.network.clone(),
+            }));
+        }
+        let has_shell = self.image.as_ref().is_none_or(|image| image.shell);
+        let known = net_programs::NAMES.into_iter().find(|known| *known == short);
+        Some(Arc::new(NetProgram {
+            name: known.filter(|_| has_shell)?,
+            namespace: self.namespace.clone(),
+            network: self.network.clone(),
+        }))
+    }
+}
+
+struct DataProgram {
+    data: Arc<ProgramData>,
+    host: Ipv4Addr,
+    network: Arc<Network>,
+}
+
+impl Program for DataProgram {
+    fn run(&self, call: Call) -> BoxFuture<'static, i32> {
+        let (data, host, network) = (self.data.clone(), self.host, self.network.clone());
+        Box::pin(async move {
+            let listening = match listen(&data, host, &network, &call) {
+                Ok(listening) => listening,
+                Err(port) => {
+                    let why = format!("bind() to 0.0.0.0:{port} failed (98: Address already in use)\n");
+                    let _ = call.stderr.write(why).await;
+                    return CANNOT_LISTEN;
+                }
+            };
+            let ends = tokio::select! {
+                never = write_output(&data, &call) => never,
+                status = run_script(&data, &call) => status,
+                code = exit(&data, &call) => code,
+            };
+            drop(listening);
+            ends
+        })
+    }
+}
+
+/// Starts the servers; the port that is taken otherwise.
+fn listen(data: &ProgramData, host: Ipv4Addr, network: &Arc<Network>, call: &Call) -> Result<Vec<Listening>, u16> {
+    let started = call.machine.time.now();
+    let mut listening = Vec::new();
+    for server in &data.serves {
+        for (port, value) in ports(server, call) {
+            let server = RouteServer {
+                call: call.clone(),
+                routes: server.routes.clone(),
+                started,
+                port,
+                value,
+                access_log: server.access_log,
+            };
+            listening.push(network.listen(host, port, Arc::new(server)).ok_or(port)?);
         }
     }
+    Ok(listening)
+}
 
-    fn script(script: &str) -> Self {
-        let commands = script
-            .split([';', '\n'])
-            .flat_map(|part| part.split("&&"))
-            .map(|part| part.split_whitespace().collect::<Vec<_>>())
-            .filter(|words| !words.is_empty());
-        Self::run(commands)
-    }
-
-    fn run<'a>(commands: impl Iterator<Item = Vec<&'a str>>) -> Self {
-        let (mut at, mut code, mut lines) = (Duration::ZERO, 0, Vec::new());
-        for words in commands {
-            let argument = words.get(1).copied().unwrap_or_default();
-            match words.first().copied().map(name) {
-                Some("echo") => {
-                    let text = words.get(1..).unwrap_or_default().join(" ");
-                    lines.push((at, format!("{}\n", text.trim_matches(['"', '\'']))));
-                    code = 0;
-                }
-                Some("sleep") => {
-                    let Some(time) = seconds(argument) else { break };
-                    at += time;
-                    code = 0;
-                }
-                Some("true" | ":") => code = 0,
-                Some("false") => code = 1,
-                Some("exit") => {
-                    code = argument.parse().unwrap_or(code);
-                    break;
-                }
-                _ => return Self { exit: None, lines },
+/// The ports of a server, and the value of the variable that names each.
+fn ports(server: &ServerData, call: &Call) -> Vec<(u16, String)> {
+    let mut ports = Vec::new();
+    if let Some(prefix) = &server.port_environment {
+        for (name, value) in &call.environment {
+            if let Some(port) = name.strip_prefix(prefix).and_then(|port| port.parse().ok()) {
+                ports.push((port, value.clone()));
             }
         }
-        Self {
-            exit: Some((at, code)),
-            lines,
-        }
+    }
+    if server.port != 0 {
+        let flag = server.port_flag.as_deref();
+        let said = call.command.iter().enumerate().find_map(|(at, argument)| {
+            let rest = argument
+                .trim_start_matches('-')
+                .strip_prefix(flag?.trim_start_matches('-'))?;
+            match rest.strip_prefix('=') {
+                Some(port) => port.parse().ok(),
+                None if rest.is_empty() => call.command.get(at + 1)?.parse().ok(),
+                None => None,
+            }
+        });
+        ports.push((said.unwrap_or(server.port), String::new()));
+    }
+    ports
+}
+
+/// Writes the output in its time, and never ends.
+async fn write_output(data: &ProgramData, call: &Call) -> i32 {
+    let mut pieces: FuturesUnordered<_> = data
+        .output
+        .iter()
+        .map(|piece| async move {
+            sleep(call, piece.after).await;
+            let text = fill(&piece.text, call, &|_| None);
+            let to = if piece.stderr { &call.stderr } else { &call.stdout };
+            // Nobody may be reading it.
+            let _ = to.write(text).await;
+        })
+        .collect();
+    while pieces.next().await.is_some() {}
+    pending().await
+}
+
+async fn sleep(call: &Call, seconds: f64) {
+    if seconds > 0.0 {
+        let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        call.machine.time.sleep(duration).await;
     }
 }
 
-/// The name of a command without its folder.
-fn name(command: &str) -> &str {
-    command.rsplit('/').next().unwrap_or_default()
-}
-
-fn seconds(text: &str) -> Option<Duration> {
-    let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
-        Some(number) if text.ends_with('m') => (number, 60.0),
-        Some(number) if text.ends_with('h') => (number, 3600.0),
-        Some(number) => (number, 1.0),
-        None => (text, 1.0),
+/// Runs the script. It ends the program, unless that serves or ends otherwise.
+async fn run_script(data: &ProgramData, call: &Call) -> i32 {
+    let Some(script) = &data.script else {
+        return pending().await;
     };
-    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * unit).ok()
+    let status = run_shell(call, script, Vec::new()).await;
+    if status != 0 || (data.serves.is_empty() && data.exit.is_none()) {
+        return status;
+    }
+    pending().await
 }
 
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-    use serde_json::json;
+/// Runs a script with a program's arguments and streams.
+pub(super) async fn run_shell(call: &Call, script: &str, variables: Vec<(String, String)>) -> i32 {
+    let mut command: Vec<String> = ["sh", "-c", script].map(str::to_owned).to_vec();
+    command.extend(call.command.iter().cloned());
+    let (_, signals) = mpsc::channel(1);
+    let process = Process {
+        command,
+        environment: call.environment.iter().cloned().chain(variables).collect(),
+        directory: call.directory.clone(),
+        stdin: call.stdin.clone(),
+        stdout: call.stdout.clone(),
+        stderr: call.stderr.clone(),
+        terminal: false,
+        signals,
+    };
+    run(call.machine.clone(), process).await.unwrap_or(127)
+}
 
-    use super::*;
+/// Waits for the end that the data says.
+async fn exit(data: &ProgramData, call: &Call) -> i32 {
+    match &data.exit {
+        Some(exit) => {
+            sleep(call, exit.after).await;
+            // What is written at the same time comes first.
+            tokio::task::yield_now().await;
+            exit.code
+        }
+        None => pending().await,
+    }
+}
 
-    #[rstest]
-    #[case(json!({}), None)]
-    #[case(json!({"command": ["nginx", "-g", "daemon off;"]}), None)]
-    #[case(json!({"command": ["sh", "-c", "while true; do date; done"]}), None)]
-    #[case(json!({"command": ["sh", "-c", "exit 3"]}), Some((0, 3)))]
-    #[case(json!({"command": ["/bin/sh", "-c"], "args": ["echo hi; sleep 2 && false"]}), Some((2, 1)))]
-    #[case(json!({"command": ["sleep", "1m"]}), Some((60, 0)))]
-    fn a_command_exits_when_and_as_it_says(#[case] container: Value, #[case] exit: Option<(u64, i32)>) {
-        let exit = exit.map(|(seconds, code)| (Duration::from_secs(seconds), code));
-        assert_eq!(Program::of(&container).exit, exit);
+/// The output of a script, up to a limit.
+pub(super) struct Collected(Arc<parking_lot::Mutex<Vec<u8>>>);
+
+/// Most bytes of output that are collected.
+const COLLECTED: usize = 1 << 20;
+
+impl Collected {
+    pub(super) fn new() -> Self {
+        Self(Arc::default())
     }
 
-    #[test]
-    fn what_is_echoed_is_written_in_its_time() {
-        let program = Program::of(&json!({"command": ["sh", "-c", "echo a; sleep 1; echo 'b c'"]}));
-        let second = Duration::from_secs(1);
-        assert_eq!(
-            program.lines,
-            [(Duration::ZERO, "a\n".to_owned()), (second, "b c\n".to_owned())]
-        );
+    pub(super) fn output(&self) -> stuntdouble_shell::Output {
+        let text = self.0.clone();
+        stuntdouble_shell::Output::function(move |piece: Bytes| {
+            let mut text = text.lock();
+            let room = COLLECTED.saturating_sub(text.len());
+            text.extend_from_slice(piece.get(..piece.len().min(room)).unwrap_or_default());
+        })
+    }
+
+    pub(super) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock())
     }
 }

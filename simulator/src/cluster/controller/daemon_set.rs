@@ -2,7 +2,11 @@
 //!
 //! Source: `pkg/controller/daemon` of Kubernetes v1.2.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::json;
 
@@ -11,10 +15,16 @@ use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
     cluster::{
-        runtime::{Reconcile, Runtime},
-        scheduler::predicates,
+        runtime::{Queue, Reconcile, Runtime},
+        scheduler::{
+            demand::{self, Resources},
+            predicates,
+        },
     },
 };
+
+/// How long after a pod could not be created it is tried again.
+const RESYNC: Duration = Duration::from_secs(30);
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -30,6 +40,9 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     sets.on_change(move |change| keys.extend(change.new.iter().map(|set| ObjectKey::of(set))));
     let (keys, cache) = (queue.clone(), sets.clone());
     pods.on_change(move |change| {
+        if !pods::is_recounted(change) {
+            return;
+        }
         for pod in change.old.iter().chain(&change.new) {
             let sets = cache.list_in(meta::text(pod, "metadata.namespace"));
             let selecting = sets
@@ -50,6 +63,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
         }
     });
     let component = DaemonSets {
+        queue: queue.clone(),
         api: runtime.api("extensions/v1beta1", "daemonsets")?,
         control: PodControl::new(runtime, "daemon-set")?,
         sets,
@@ -61,6 +75,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
 }
 
 struct DaemonSets {
+    queue: Queue,
     api: Api,
     control: PodControl,
     sets: Arc<Informer>,
@@ -109,29 +124,39 @@ impl Reconcile for DaemonSets {
             changed.insert("status".into(), status);
             self.api.in_namespace(&key.namespace).update_status(changed).await?;
         }
-        outcome
+        if outcome.is_err() {
+            self.queue.add_after(key.clone(), RESYNC);
+        }
+        Ok(())
     }
 }
 
 impl DaemonSets {
-    /// Whether a pod of the set fits a node, beside those of the set that are there.
+    /// Whether a pod of the set fits a node, beside the pods of others that are there, whether they have ended or not.
     fn fits(&self, set: &Object, node: &Object, own: &[Arc<Object>]) -> bool {
         let out_of_disk = pods::condition(node, "OutOfDisk").is_some_and(|condition| condition["status"] == "True");
         let name = meta::text(node, "metadata.name");
-        let spec = meta::lookup(set, "spec.template.spec").cloned().unwrap_or_default();
         let mut pod = Object::new();
+        let spec = meta::lookup(set, "spec.template.spec").cloned().unwrap_or_default();
         pod.insert("spec".to_owned(), spec);
-        let pods = self.pods.list();
-        let others: Vec<&Object> = pods
-            .iter()
-            .map(|other| other.as_ref())
-            .filter(|other| meta::text(other, "spec.nodeName") == name && !predicates::is_over(other))
-            .filter(|other| {
-                let uid = meta::text(other, "metadata.uid");
-                !own.iter().any(|pod| meta::text(pod, "metadata.uid") == uid)
-            })
-            .collect();
-        !out_of_disk && predicates::general(&pod, node, &others).is_ok()
+        let wanted = meta::text(&pod, "spec.nodeName");
+        if out_of_disk || !predicates::has_node_labels(&pod, node) || !(wanted.is_empty() || wanted == name) {
+            return false;
+        }
+        let pods = self.pods.list_indexed(name);
+        let is_own = |other: &Object| own.iter().any(|pod| std::ptr::eq(pod.as_ref(), other));
+        let others = pods.iter().map(AsRef::as_ref).filter(|other| !is_own(other));
+        let (has, _) = demand::allocatable(node);
+        let (mut used, mut ports) = (Resources::default(), BTreeSet::new());
+        for pod in std::iter::once(&pod).chain(others) {
+            let requested = demand::requests(pod, Resources::default());
+            used.cpu = used.cpu.saturating_add(requested.cpu);
+            used.memory = used.memory.saturating_add(requested.memory);
+            if !demand::host_ports(pod).all(|port| ports.insert(port)) {
+                return false;
+            }
+        }
+        used.cpu <= has.cpu && used.memory <= has.memory
     }
 
     async fn delete(&self, set: &Object, pods: &[Arc<Object>]) -> Result<(), Status> {

@@ -2,7 +2,7 @@
 //!
 //! Source: `pkg/controller/endpoint` of Kubernetes v1.2.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
@@ -13,6 +13,9 @@ use crate::{
     cluster::runtime::{Reconcile, Runtime},
     strategy::subsets::repack,
 };
+
+/// The annotation of endpoints that says which host names their addresses have.
+const HOST_NAMES: &str = "endpoints.beta.kubernetes.io/hostnames-map";
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -72,38 +75,70 @@ impl Reconcile for Endpoints {
         repack(&mut wanted);
         let subsets = wanted.remove("subsets").unwrap_or_default();
         let labels = meta::lookup(&service, "metadata.labels");
+        let host_names = host_names(&key.name, &pods);
         let Some(current) = self.endpoints.get(key) else {
             let mut metadata = json!({"name": key.name});
             if let Some(labels) = labels {
                 metadata["labels"] = labels.clone();
+            }
+            if let Some(host_names) = host_names {
+                metadata["annotations"] = json!({HOST_NAMES: host_names});
             }
             return api
                 .create(json!({"metadata": metadata, "subsets": subsets}))
                 .await
                 .map(drop);
         };
-        if current.get("subsets") == Some(&subsets) && meta::lookup(&current, "metadata.labels") == labels {
+        let annotation = pods::annotation(&current, HOST_NAMES);
+        let same_labels = meta::lookup(&current, "metadata.labels") == labels;
+        if current.get("subsets") == Some(&subsets) && same_labels && annotation == host_names.as_deref() {
             return Ok(());
         }
         let mut changed = current.as_ref().clone();
         changed.insert("subsets".to_owned(), subsets);
+        let metadata = meta::metadata(&mut changed);
         match labels {
-            Some(labels) => drop(meta::metadata(&mut changed).insert("labels".to_owned(), labels.clone())),
-            None => drop(meta::metadata(&mut changed).shift_remove("labels")),
+            Some(labels) => drop(metadata.insert("labels".to_owned(), labels.clone())),
+            None => drop(metadata.shift_remove("labels")),
+        }
+        match (
+            host_names,
+            metadata.get_mut("annotations").and_then(Value::as_object_mut),
+        ) {
+            (Some(names), Some(annotations)) => drop(annotations.insert(HOST_NAMES.to_owned(), names.into())),
+            (Some(names), None) => drop(metadata.insert("annotations".to_owned(), json!({HOST_NAMES: names}))),
+            (None, Some(annotations)) => drop(annotations.shift_remove(HOST_NAMES)),
+            (None, None) => {}
         }
         api.update(changed).await.map(drop)
     }
+}
+
+/// The host names of the pods that say that they are in the service's subdomain, by address; `None` if there are none.
+fn host_names(service: &str, pods: &[Arc<Object>]) -> Option<String> {
+    let mut names = BTreeMap::new();
+    for pod in pods.iter().filter(|pod| is_reachable(pod)) {
+        let annotation = |name: &str| pods::annotation(pod, name);
+        let subdomain = annotation("pod.beta.kubernetes.io/subdomain");
+        let host_name = annotation("pod.beta.kubernetes.io/hostname").filter(|name| !name.is_empty());
+        if let Some(name) = host_name.filter(|_| subdomain == Some(service)) {
+            names.insert(meta::text(pod, "status.podIP"), json!({"HostName": name}));
+        }
+    }
+    (!names.is_empty()).then(|| json!(names).to_string())
+}
+
+/// Whether a pod has an address and is not being deleted.
+fn is_reachable(pod: &Object) -> bool {
+    !meta::text(pod, "status.podIP").is_empty() && meta::text(pod, "metadata.deletionTimestamp").is_empty()
 }
 
 /// A subset for each port of each pod that has an address.
 fn subsets(service: &Object, pods: &[Arc<Object>]) -> Vec<Value> {
     let ports = meta::lookup(service, "spec.ports").and_then(Value::as_array);
     let mut subsets = Vec::new();
-    for pod in pods {
+    for pod in pods.iter().filter(|pod| is_reachable(pod)) {
         let text = |path: &str| meta::text(pod, path);
-        if text("status.podIP").is_empty() || !text("metadata.deletionTimestamp").is_empty() {
-            continue;
-        }
         for port in ports.into_iter().flatten() {
             let Some(number) = target_port(pod, port) else { continue };
             let mut offered = Map::new();

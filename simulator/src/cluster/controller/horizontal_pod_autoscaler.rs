@@ -1,7 +1,9 @@
-//! Horizontal autoscalers: replicas within their bounds.
+//! Horizontal autoscalers: as many replicas as the CPU usage of their pods asks for, within their bounds.
 //!
-//! Limits: there are no metrics, so that replicas within the bounds stay as they are and events say why.
-//! Source: `pkg/controller/podautoscaler` of Kubernetes v1.2.
+//! - The usage of a pod is simulated: its annotation `stuntdouble/cpu-usage` says it, such as `250m`.
+//! - Where a pod has no usage, replicas within the bounds stay as they are, and events say why.
+//! - Limits: no other metrics.
+//! - Source: `pkg/controller/podautoscaler` of Kubernetes v1.2.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::pods;
 use crate::{
-    api::{Object, Status, meta},
+    api::{Object, Status, meta, quantity::Quantity},
     client::{Api, EventRecorder, EventType, Informer, ObjectKey, reference},
     clock::Clock,
     cluster::runtime::{Queue, Reconcile, Runtime},
@@ -22,6 +24,14 @@ const PERIOD: Duration = Duration::from_secs(30);
 const PAUSE_UP: SignedDuration = SignedDuration::from_secs(180);
 /// How long after it has scaled an autoscaler may scale down.
 const PAUSE_DOWN: SignedDuration = SignedDuration::from_secs(300);
+
+/// The annotation with the CPU that a pod uses.
+const CPU_USAGE: &str = "stuntdouble/cpu-usage";
+/// Utilization to keep where an autoscaler does not say, in percent.
+const DEFAULT_TARGET: i64 = 80;
+/// How far the utilization may be from its target, in percent of that.
+const TOLERANCE: i64 = 10;
+const UTILIZATION: &str = "status.currentCPUUtilizationPercentage";
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -70,7 +80,7 @@ impl Reconcile for Autoscalers {
         let api = self.targets.iter().find(|api| api.kind() == kind);
         let target = match api.map(|api| api.in_namespace(&key.namespace)) {
             Some(api) => api.get(name).await.map(|target| (api, target)),
-            None => Err(Status::bad_request(format!("{kind} cannot be scaled"))),
+            None => Err(Status::no_such_path()),
         };
         match target {
             Ok((api, target)) => self.scale(&autoscaler, &api, &target).await,
@@ -95,10 +105,9 @@ impl Autoscalers {
     async fn scale(&self, autoscaler: &Object, api: &Api, target: &Object) -> Result<(), Status> {
         let bound = |field: &str| meta::lookup(autoscaler, &format!("spec.{field}")).and_then(Value::as_i64);
         let current = pods::number(target, "status.replicas");
-        let (least, most) = (
-            bound("minReplicas").unwrap_or(1),
-            bound("maxReplicas").unwrap_or(i64::MAX),
-        );
+        let least = bound("minReplicas").unwrap_or(1);
+        let most = bound("maxReplicas").unwrap_or(i64::MAX);
+        let mut used = None;
         let (wanted, why) = if current > most {
             (most, "Current number of replicas above Spec.MaxReplicas")
         } else if current < least {
@@ -106,22 +115,31 @@ impl Autoscalers {
         } else if current == 0 {
             (1, "Current number of replicas must be greater than 0")
         } else {
-            let error = format!(
-                "failed to get CPU consumption and request: {}",
-                self.missing_metrics(target)
-            );
-            self.warn(autoscaler, "FailedGetMetrics", &error).await;
-            let error = format!("failed to get CPU utilization: {error}");
-            self.warn(autoscaler, "FailedComputeReplicas", &error).await;
-            let desired = pods::number(autoscaler, "status.desiredReplicas");
-            return self.report(autoscaler, current, desired, false).await;
+            match self.utilization(target) {
+                Ok(percent) => {
+                    used = Some(percent);
+                    let goal = pods::number(autoscaler, "spec.cpuUtilization.targetPercentage");
+                    let wanted = replicas_for(percent, if goal > 0 { goal } else { DEFAULT_TARGET }, current);
+                    let why = if wanted > current {
+                        "CPU utilization above target"
+                    } else {
+                        "All metrics below target"
+                    };
+                    (wanted.max(least).max(1).min(most), why)
+                }
+                Err(why) => return self.report_missing(autoscaler, current, &why).await,
+            }
         };
-        if !self.may_scale(autoscaler, wanted > current) {
-            return self.report(autoscaler, current, current, false).await;
+        if wanted == current || !self.may_scale(autoscaler, wanted > current) {
+            return self.report(autoscaler, current, current, used, false).await;
         }
         let mut scaled = target.clone();
         meta::child(&mut scaled, "spec").insert("replicas".to_owned(), wanted.into());
-        api.update(scaled).await?;
+        if let Err(error) = api.update(scaled).await {
+            let message = format!("New size: {wanted}; reason: {why}; error: {}", error.message);
+            self.warn(autoscaler, "FailedRescale", &message).await;
+            return Ok(());
+        }
         let message = format!("New size: {wanted}; reason: {why}");
         let involved = reference(autoscaler);
         // An event is no reason to stop.
@@ -129,7 +147,18 @@ impl Autoscalers {
             .recorder
             .record(&involved, EventType::Normal, "SuccessfulRescale", &message)
             .await;
-        self.report(autoscaler, current, wanted, true).await
+        self.report(autoscaler, current, wanted, used, true).await
+    }
+
+    /// Says that the usage is not known; replicas stay as they are.
+    async fn report_missing(&self, autoscaler: &Object, current: i64, why: &str) -> Result<(), Status> {
+        let error = format!("failed to get CPU consumption and request: {why}");
+        self.warn(autoscaler, "FailedGetMetrics", &error).await;
+        let error = format!("failed to get CPU utilization: {error}");
+        self.warn(autoscaler, "FailedComputeReplicas", &error).await;
+        let desired = pods::number(autoscaler, "status.desiredReplicas");
+        let used = meta::lookup(autoscaler, UTILIZATION).and_then(Value::as_i64);
+        self.report(autoscaler, current, desired, used, false).await
     }
 
     /// Whether the last time that the autoscaler scaled is long enough ago.
@@ -139,31 +168,48 @@ impl Autoscalers {
         last.map_or(true, |last| self.clock.now().duration_since(last) > pause)
     }
 
-    /// Why the usage of the target's pods is not known.
-    fn missing_metrics(&self, target: &Object) -> String {
+    /// The CPU that the target's pods use on average, in percent of what they request, or why that is not known.
+    fn utilization(&self, target: &Object) -> Result<i64, String> {
         let namespace = meta::text(target, "metadata.namespace");
-        let mut found = match pods::selector(target) {
+        let all = match pods::selector(target) {
             Some(selector) => pods::selected(&self.pods, namespace, &selector),
             None => Vec::new(),
         };
-        let all = found.len();
-        found.retain(|pod| meta::text(pod, "status.phase") != "Pending");
-        let requests = |pod: &Arc<Object>| {
-            let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array);
-            let mut containers = containers.into_iter().flatten();
-            containers.all(|container| container.pointer("/resources/requests/cpu").is_some())
-        };
-        if found.is_empty() && all > 0 {
-            "no running pods".to_owned()
-        } else if found.is_empty() || !found.iter().all(requests) {
-            "some pods do not have request for cpu".to_owned()
-        } else {
-            format!("metrics obtained for 0/{} of pods", found.len())
+        let mut running = all.clone();
+        running.retain(|pod| meta::text(pod, "status.phase") != "Pending");
+        if running.is_empty() && !all.is_empty() {
+            return Err("no running pods".to_owned());
         }
+        let requests: Option<Vec<i64>> = running.iter().flat_map(|pod| cpu_requests(pod)).collect();
+        let requested = requests.map_or(0, |requests| requests.iter().sum::<i64>());
+        if requested == 0 {
+            return Err("some pods do not have request for cpu".to_owned());
+        }
+        let usage: Vec<i64> = running.iter().filter_map(|pod| cpu_usage(pod)).collect();
+        let count = |pods: usize| i64::try_from(pods).unwrap_or(i64::MAX).max(1);
+        if usage.len() < running.len() {
+            return Err(format!(
+                "metrics obtained for {}/{} of pods",
+                usage.len(),
+                running.len()
+            ));
+        }
+        let used = usage.iter().sum::<i64>() / count(running.len());
+        Ok(used.saturating_mul(100) / (requested / count(all.len())).max(1))
     }
 
-    async fn report(&self, autoscaler: &Object, current: i64, desired: i64, scaled: bool) -> Result<(), Status> {
+    async fn report(
+        &self,
+        autoscaler: &Object,
+        current: i64,
+        desired: i64,
+        used: Option<i64>,
+        scaled: bool,
+    ) -> Result<(), Status> {
         let mut status = json!({"currentReplicas": current, "desiredReplicas": desired});
+        if let Some(percent) = used {
+            status["currentCPUUtilizationPercentage"] = percent.into();
+        }
         let last = meta::lookup(autoscaler, "status.lastScaleTime").cloned();
         let last = if scaled { Some(self.clock.stamp().into()) } else { last };
         if let Some(last) = last {
@@ -176,5 +222,51 @@ impl Autoscalers {
         changed.insert("status".into(), status);
         let api = self.api.in_namespace(meta::text(autoscaler, "metadata.namespace"));
         api.update_status(changed).await.map(drop)
+    }
+}
+
+/// The CPU that each container of a pod requests, in thousandths of a core; `None` for one that says nothing.
+fn cpu_requests(pod: &Object) -> Vec<Option<i64>> {
+    let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array);
+    let request = |container: &Value| container.pointer("/resources/requests/cpu").and_then(milli);
+    containers.into_iter().flatten().map(request).collect()
+}
+
+/// The CPU that a pod uses, in thousandths of a core.
+pub(crate) fn cpu_usage(pod: &Object) -> Option<i64> {
+    milli(meta::lookup(pod, "metadata.annotations")?.get(CPU_USAGE)?)
+}
+
+fn milli(value: &Value) -> Option<i64> {
+    value.as_str()?.parse::<Quantity>().ok().map(Quantity::milli_value)
+}
+
+/// How many replicas bring the utilization to its target.
+fn replicas_for(percent: i64, target: i64, current: i64) -> i64 {
+    if (percent - target).abs() * 100 <= TOLERANCE * target {
+        return current;
+    }
+    percent.saturating_mul(current).saturating_add(target - 1) / target
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(100, 50, 2, 4)]
+    #[case(51, 50, 3, 3)]
+    #[case(56, 50, 3, 4)]
+    #[case(10, 80, 8, 1)]
+    #[case(0, 80, 8, 0)]
+    fn replicas_follow_the_ratio_beyond_the_tolerance(
+        #[case] percent: i64,
+        #[case] target: i64,
+        #[case] current: i64,
+        #[case] wanted: i64,
+    ) {
+        assert_eq!(replicas_for(percent, target, current), wanted);
     }
 }

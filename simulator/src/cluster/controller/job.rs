@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::pods::{self, PodControl};
+use super::pods::{self, PodControl, RESYNC};
 use crate::{
     api::{Object, Status, meta},
     client::{Api, EventType, Informer, ObjectKey},
@@ -23,6 +23,9 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     jobs.on_change(move |change| keys.extend(change.new.iter().map(|job| ObjectKey::of(job))));
     let (keys, cache) = (queue.clone(), jobs.clone());
     pods.on_change(move |change| {
+        if !pods::is_recounted(change) {
+            return;
+        }
         for pod in change.old.iter().chain(&change.new) {
             let jobs = cache.list_in(meta::text(pod, "metadata.namespace"));
             let selecting = jobs
@@ -81,7 +84,6 @@ impl Reconcile for Jobs {
             Some(Value::Array(conditions)) => conditions.clone(),
             _ => Vec::new(),
         };
-        let mut outcome = Ok(());
         let running = if self.is_past_deadline(key, &job, started, now) {
             const MESSAGE: &str = "Job was active longer than specified deadline";
             for pod in &active {
@@ -95,12 +97,17 @@ impl Reconcile for Jobs {
             0
         } else {
             let (running, done) = self.manage(&job, &mut active, succeeded).await;
-            outcome = done;
+            if done.is_err() {
+                self.queue.add_after(key.clone(), RESYNC);
+            }
             let completions = meta::lookup(&job, "spec.completions").and_then(Value::as_u64);
             let complete = match completions {
                 None => succeeded > 0 && running == 0,
                 Some(wanted) => succeeded as u64 >= wanted,
             };
+            if let Some(wanted) = completions.filter(|_| complete) {
+                self.warn_of_surplus(&job, running, succeeded as u64 > wanted).await;
+            }
             if complete {
                 conditions.push(condition("Complete", None, now));
                 status.insert("completionTime".to_owned(), stamp(now).into());
@@ -121,7 +128,7 @@ impl Reconcile for Jobs {
             changed.insert("status".into(), Value::Object(status));
             self.api.in_namespace(&key.namespace).update_status(changed).await?;
         }
-        outcome
+        Ok(())
     }
 }
 
@@ -141,6 +148,19 @@ impl Jobs {
         }
     }
 
+    /// Records that more pods run or have succeeded than the complete job asks for.
+    async fn warn_of_surplus(&self, job: &Object, running: usize, too_many_succeeded: bool) {
+        for (applies, what, which) in [
+            (running > 0, "TooManyActivePods", "active"),
+            (too_many_succeeded, "TooManySucceededPods", "succeeded"),
+        ] {
+            if applies {
+                let message = format!("Too many {which} pods running after completion count reached");
+                self.control.event(job, EventType::Warning, what, &message).await;
+            }
+        }
+    }
+
     /// Makes the pods that are missing, or deletes those that are too many; how many are active then.
     async fn manage(&self, job: &Object, active: &mut [Arc<Object>], succeeded: usize) -> (usize, Result<(), Status>) {
         let parallelism = usize::try_from(pods::number(job, "spec.parallelism")).unwrap_or(0);
@@ -155,23 +175,22 @@ impl Jobs {
                 left.min(parallelism)
             }
         };
-        let mut count = active.len();
+        let (mut count, mut outcome) = (active.len(), Ok(()));
         if count > parallelism {
             pods::rank(active);
             for pod in active.iter().take(count - parallelism) {
-                if let Err(why) = self.control.delete(job, pod).await {
-                    return (count, Err(why));
-                }
-                count -= 1;
+                let deleted = self.control.delete(job, pod).await;
+                count -= usize::from(deleted.is_ok());
+                outcome = outcome.and(deleted);
             }
+            return (count, outcome);
         }
-        while count < wanted {
-            if let Err(why) = self.control.create(job, None).await {
-                return (count, Err(why));
-            }
-            count += 1;
+        for _ in 0..wanted.saturating_sub(count) {
+            let created = self.control.create(job, None).await;
+            count += usize::from(created.is_ok());
+            outcome = outcome.and(created);
         }
-        (count, Ok(()))
+        (count, outcome)
     }
 }
 

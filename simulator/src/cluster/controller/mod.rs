@@ -9,19 +9,24 @@ mod horizontal_pod_autoscaler;
 mod job;
 mod namespace;
 mod node;
+mod node_pods;
 mod persistent_volume;
+mod pod_collector;
 mod pods;
 mod quota;
 mod replication;
 mod service_account;
+mod volume_recycler;
 
 use std::{collections::BTreeSet, str::FromStr, sync::Arc};
+
+pub(crate) use horizontal_pod_autoscaler::cpu_usage;
 
 use super::{runtime::Runtime, scheduler};
 use crate::api::Status;
 
 /// The names of all controllers, the scheduler among them.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "daemonset",
     "deployment",
     "endpoints",
@@ -30,6 +35,7 @@ const NAMES: [&str; 14] = [
     "namespace",
     "node",
     "persistentvolume",
+    "podcollector",
     "replicaset",
     "replicationcontroller",
     "resourcequota",
@@ -41,7 +47,7 @@ const NAMES: [&str; 14] = [
 /// Which controllers run. Default: all of them.
 ///
 /// ```
-/// use stuntdouble_simulator::cluster::Controllers;
+/// use stuntdouble_simulator::Controllers;
 ///
 /// let controllers: Controllers = "*,-replicaset".parse()?;
 /// assert!(controllers.contains("replicationcontroller") && !controllers.contains("replicaset"));
@@ -120,6 +126,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, controllers: &Controllers) -> Re
             "namespace" => namespace::add(runtime).await?,
             "node" => node::add(runtime).await?,
             "persistentvolume" => persistent_volume::add(runtime).await?,
+            "podcollector" => pod_collector::add(runtime).await?,
             "resourcequota" => quota::add(runtime).await?,
             "scheduler" => scheduler::add(runtime).await?,
             "serviceaccount" => service_account::add_accounts(runtime).await?,

@@ -1,6 +1,8 @@
 //! Nodes whose kubelets no longer report become unknown, and lose their pods; pods of nodes that are gone go, too.
 //!
-//! Source: `pkg/controller/node` of Kubernetes v1.2.
+//! - A node is unknown when its kubelet has been silent for 40 seconds, or has not reported in the first 60.
+//! - A node that has not been ready for five minutes loses its pods, except those of daemon sets.
+//! - Source: `pkg/controller/node` of Kubernetes v1.2, with its times, reasons and texts.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -8,7 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::pods;
+use super::{
+    node_pods::{NodePods, has_graceful_kubelet},
+    pods,
+};
 use crate::{
     api::{Object, Status, meta},
     client::{Api, EventRecorder, EventType, Informer, ObjectKey},
@@ -20,8 +25,10 @@ use crate::{
 const GRACE: SignedDuration = SignedDuration::from_secs(40);
 /// The same for one that has never reported.
 const STARTUP_GRACE: SignedDuration = SignedDuration::from_secs(60);
-/// How long a node is unknown before its pods are deleted.
+/// How long a node is not ready before its pods are deleted.
 const EVICTION: SignedDuration = SignedDuration::from_secs(300);
+/// How often pods are looked for whose node was never there.
+const ORPHANS: Duration = Duration::from_secs(30);
 
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
@@ -31,20 +38,30 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     nodes.on_change(move |change| keys.extend(change.object().map(|node| ObjectKey::of(node))));
     let keys = queue.clone();
     pods.on_change(move |change| {
-        let node = change.new.as_ref().map(|pod| meta::text(pod, "spec.nodeName"));
-        keys.extend(
-            node.filter(|node| !node.is_empty())
-                .map(|node| ObjectKey::new("", node)),
-        );
+        let node = |pod: &Option<Arc<Object>>| pod.as_ref().map(|pod| meta::text(pod, "spec.nodeName").to_owned());
+        let is_ending = |pod: &Arc<Object>| !meta::text(pod, "metadata.deletionTimestamp").is_empty();
+        let name = node(&change.new)
+            .or_else(|| node(&change.old))
+            .filter(|name| !name.is_empty());
+        let is_new = node(&change.old) != node(&change.new);
+        if let Some(name) = name.filter(|_| is_new || change.new.as_ref().is_some_and(is_ending)) {
+            keys.add(ObjectKey::new("", name));
+        }
     });
+    let recorder = runtime.recorder("controllermanager", None)?;
     let component = Nodes {
         clock: runtime.clock().clone(),
+        started: runtime.clock().now(),
         queue: queue.clone(),
         api: runtime.api("v1", "nodes")?,
-        pod_api: runtime.api("v1", "pods")?,
-        recorder: runtime.recorder("controllermanager", None)?,
+        pods: NodePods {
+            api: runtime.api("v1", "pods")?,
+            recorder: recorder.clone(),
+            pods,
+            daemon_sets: runtime.informer("extensions/v1beta1", "daemonsets").await?,
+        },
+        recorder,
         nodes,
-        pods,
         seen: Mutex::default(),
     };
     runtime.work(queue, component);
@@ -53,71 +70,162 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
 
 struct Nodes {
     clock: Clock,
+    started: Timestamp,
     queue: Queue,
     api: Api,
-    pod_api: Api,
+    pods: NodePods,
     recorder: EventRecorder,
     nodes: Arc<Informer>,
-    pods: Arc<Informer>,
-    /// The last report of each node, and when it was seen.
-    seen: Mutex<HashMap<String, (String, Timestamp)>>,
+    seen: Mutex<HashMap<String, Seen>>,
+}
+
+/// What was last seen of a node.
+#[derive(Clone)]
+struct Seen {
+    /// The time of the kubelet's last report, and when it was seen.
+    heartbeat: String,
+    reported: Timestamp,
+    /// Since when the condition `Ready` says what it says, and when that was seen.
+    transition: String,
+    changed: Timestamp,
+    /// When its pods were deleted, while they are ending.
+    evicted: Option<Timestamp>,
 }
 
 impl Reconcile for Nodes {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
-        let Some(node) = self.nodes.get(key) else {
-            self.seen.lock().remove(&key.name);
-            return self.delete_pods(&key.name).await;
-        };
-        let now = self.clock.now();
-        let report = pods::condition(&node, "Ready").map(|ready| &ready["lastHeartbeatTime"]);
-        let report = report.and_then(Value::as_str).unwrap_or_default();
-        let grace = if report.is_empty() { STARTUP_GRACE } else { GRACE };
-        let since = {
-            let mut seen = self.seen.lock();
-            let created = meta::text(&node, "metadata.creationTimestamp").parse().unwrap_or(now);
-            let first = if report.is_empty() { created } else { now };
-            let last = seen
-                .entry(key.name.clone())
-                .or_insert_with(|| (report.to_owned(), first));
-            if last.0 != report && !is_unknown(&node) {
-                *last = (report.to_owned(), now);
-            }
-            last.1
-        };
-        let silent = now.duration_since(since);
-        let next = if silent < grace {
-            grace - silent
-        } else {
-            if !is_unknown(&node) {
-                self.mark_unknown(&node, now).await?;
-            }
-            if silent >= grace + EVICTION {
-                return self.delete_pods(&key.name).await;
-            }
-            grace + EVICTION - silent
-        };
-        let next = Duration::try_from(next).unwrap_or_default();
-        self.queue.add_after(key.clone(), next.max(Duration::from_millis(1)));
-        Ok(())
+        match self.nodes.get(key) {
+            Some(node) => self.look_at(key, &node).await,
+            None => self.forget(key).await,
+        }
     }
 }
 
-fn is_unknown(node: &Object) -> bool {
-    pods::condition(node, "Ready").is_some_and(|ready| ready["status"] == "Unknown")
+/// The status of the condition `Ready`; empty if there is none.
+fn readiness(node: &Object) -> &str {
+    let ready = pods::condition(node, "Ready");
+    ready.and_then(|ready| ready["status"].as_str()).unwrap_or_default()
 }
 
 impl Nodes {
-    /// Says of a node that nothing is known of it, and of its pods that they are not ready.
-    async fn mark_unknown(&self, node: &Object, now: Timestamp) -> Result<(), Status> {
+    /// Brings a node's conditions up to date, and deletes its pods if it has not been ready for long.
+    async fn look_at(&self, key: &ObjectKey, node: &Object) -> Result<(), Status> {
+        let now = self.clock.now();
+        let known = self.seen.lock().get(&key.name).cloned();
+        if known.is_none() {
+            let message = format!("Registered Node {} in NodeController", key.name);
+            self.event(&key.name, "RegisteredNode", &message).await;
+        }
+        let mut seen = Seen::of(node, known, now);
+        self.seen.lock().insert(key.name.clone(), seen.clone());
+        let grace = if readiness(node).is_empty() {
+            STARTUP_GRACE
+        } else {
+            GRACE
+        };
+        let silent = now.duration_since(seen.reported);
+        let mut status = readiness(node).to_owned();
+        if silent > grace && status != "Unknown" {
+            let updated = self.mark_unknown(node, now).await?;
+            seen = Seen {
+                changed: now,
+                ..Seen::of(&updated, None, seen.reported)
+            };
+            "Unknown".clone_into(&mut status);
+        }
+        let mut next = Vec::new();
+        if status != "Unknown" {
+            next.push((grace - silent).max(SignedDuration::ZERO) + SignedDuration::from_millis(1));
+        }
+        let since = match status.as_str() {
+            "False" => Some(seen.changed),
+            "Unknown" => Some(seen.reported),
+            _ => None,
+        };
+        seen.evicted = seen.evicted.filter(|_| since.is_some());
+        if let Some(since) = since {
+            let left = EVICTION - now.duration_since(since);
+            if left.is_negative() {
+                next.extend(self.evict(key, &mut seen, now).await?);
+            } else {
+                next.push(left + SignedDuration::from_millis(1));
+            }
+        }
+        if !has_graceful_kubelet(node) {
+            self.pods.remove_ending(&key.name).await?;
+        }
+        self.seen.lock().insert(key.name.clone(), seen);
+        for left in next {
+            let left = Duration::try_from(left).unwrap_or_default();
+            self.queue.add_after(key.clone(), left);
+        }
+        Ok(())
+    }
+
+    /// Deletes the pods of a node, and removes those whose time to end is over; when to look again.
+    async fn evict(&self, key: &ObjectKey, seen: &mut Seen, now: Timestamp) -> Result<Option<SignedDuration>, Status> {
+        if self.pods.delete(&key.name).await? {
+            seen.evicted.get_or_insert(now);
+        }
+        let Some(evicted) = seen.evicted else {
+            return Ok(None);
+        };
+        let left = self.pods.terminate(&key.name, now.duration_since(evicted)).await?;
+        if left.is_none() {
+            seen.evicted = None;
+            let message = format!("Terminated all Pods on Node {}.", key.name);
+            self.event(&key.name, "TerminatedAllPods", &message).await;
+        }
+        Ok(left)
+    }
+
+    /// Deletes the pods of a node that is gone, or was never there.
+    async fn forget(&self, key: &ObjectKey) -> Result<(), Status> {
+        if self.seen.lock().contains_key(&key.name) {
+            let message = format!("Removing Node {} from NodeController", key.name);
+            self.event(&key.name, "RemovingNode", &message).await;
+            self.pods.delete(&key.name).await?;
+            self.seen.lock().remove(&key.name);
+            return self.pods.remove_all(&key.name).await;
+        }
+        self.pods.remove_ending(&key.name).await?;
+        if self.pods.is_empty(&key.name) {
+            return Ok(());
+        }
+        let age = Duration::try_from(self.clock.now().duration_since(self.started)).unwrap_or_default();
+        let since_last = Duration::from_secs(age.as_secs() % ORPHANS.as_secs());
+        if since_last.is_zero() {
+            return self.pods.remove_all(&key.name).await;
+        }
+        self.queue.add_after(key.clone(), ORPHANS - since_last);
+        Ok(())
+    }
+
+    async fn event(&self, node: &str, reason: &str, message: &str) {
+        self.record(node, reason, &format!("Node {node} event: {message}"))
+            .await;
+    }
+
+    /// An event is no reason to stop.
+    async fn record(&self, node: &str, reason: &str, message: &str) {
+        let involved = json!({"kind": "Node", "name": node, "uid": node});
+        let _ = self
+            .recorder
+            .record(&involved, EventType::Normal, reason, message)
+            .await;
+    }
+
+    /// Says of a node that nothing is known of it, and of its pods that they are not ready, if it was.
+    async fn mark_unknown(&self, node: &Object, now: Timestamp) -> Result<Arc<Object>, Status> {
         let mut changed = node.clone();
         let created = meta::text(node, "metadata.creationTimestamp").to_owned();
         let mut conditions = match meta::lookup(node, "status.conditions") {
             Some(Value::Array(conditions)) => conditions.clone(),
             _ => Vec::new(),
         };
-        for kind in ["OutOfDisk", "Ready"] {
+        for kind in ["Ready", "OutOfDisk"] {
             match conditions.iter_mut().find(|condition| condition["type"] == kind) {
+                Some(condition) if condition["status"] == "Unknown" => {}
                 Some(condition) => {
                     condition["status"] = "Unknown".into();
                     condition["reason"] = "NodeStatusUnknown".into();
@@ -135,55 +243,43 @@ impl Nodes {
             }
         }
         meta::child(&mut changed, "status").insert("conditions".to_owned(), Value::Array(conditions));
-        self.api.update_status(changed).await?;
-        let name = meta::text(node, "metadata.name");
-        let involved = json!({"kind": "Node", "name": name, "uid": name});
-        let message = format!("Node {name} status is now: NodeNotReady");
-        // An event is no reason to stop.
-        let _ = self
-            .recorder
-            .record(&involved, EventType::Normal, "NodeNotReady", &message)
-            .await;
-        for pod in self.pods_on(name) {
-            self.mark_unready(&pod, now).await?;
+        let updated = self.api.update_status(changed).await?;
+        if readiness(node) == "True" {
+            let name = meta::text(node, "metadata.name");
+            let message = format!("Node {name} status is now: NodeNotReady");
+            self.record(name, "NodeNotReady", &message).await;
+            self.pods.mark_unready(name).await?;
         }
-        Ok(())
+        Ok(updated)
     }
+}
 
-    async fn mark_unready(&self, pod: &Object, now: Timestamp) -> Result<(), Status> {
-        let mut changed = pod.clone();
-        let conditions = meta::child(&mut changed, "status").get_mut("conditions");
-        let ready = conditions
-            .and_then(Value::as_array_mut)
-            .and_then(|conditions| conditions.iter_mut().find(|c| c["type"] == "Ready"))
-            .filter(|ready| ready["status"] == "True");
-        let Some(ready) = ready else { return Ok(()) };
-        ready["status"] = "False".into();
-        ready["lastTransitionTime"] = stamp(now).into();
-        let api = self.pod_api.in_namespace(meta::text(pod, "metadata.namespace"));
-        api.update_status(changed).await.map(drop)
-    }
-
-    fn pods_on(&self, node: &str) -> Vec<Arc<Object>> {
-        let mut pods = self.pods.list();
-        pods.retain(|pod| meta::text(pod, "spec.nodeName") == node);
-        pods
-    }
-
-    /// Deletes the pods of a node that nobody runs.
-    async fn delete_pods(&self, node: &str) -> Result<(), Status> {
-        for pod in self.pods_on(node) {
-            let key = ObjectKey::of(&pod);
-            match self
-                .pod_api
-                .in_namespace(&key.namespace)
-                .delete(&key.name, Some(0))
-                .await
-            {
-                Err(gone) if gone.code == 404 => {}
-                other => other?,
-            }
+impl Seen {
+    /// What is seen of a node now, after what was `known` of it.
+    fn of(node: &Object, known: Option<Self>, now: Timestamp) -> Self {
+        let ready = pods::condition(node, "Ready");
+        let time = |field: &str| {
+            ready
+                .and_then(|ready| ready[field].as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let (heartbeat, transition) = (time("lastHeartbeatTime"), time("lastTransitionTime"));
+        let created = meta::text(node, "metadata.creationTimestamp").parse().unwrap_or(now);
+        let first = if ready.is_none() { created } else { now };
+        let same = known
+            .as_ref()
+            .filter(|known| known.heartbeat == heartbeat && ready.is_some());
+        let reported = same.map_or(first, |known| known.reported);
+        let same = known
+            .as_ref()
+            .filter(|known| known.transition == transition && ready.is_some());
+        Self {
+            reported,
+            changed: same.map_or(first, |known| known.changed),
+            evicted: known.and_then(|known| known.evicted),
+            heartbeat,
+            transition,
         }
-        Ok(())
     }
 }

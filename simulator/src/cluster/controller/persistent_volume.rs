@@ -1,15 +1,18 @@
 //! Claims are bound to the smallest volumes that fit; volumes whose claims are gone are released, recycled or deleted.
 //!
-//! Limits: recycling takes no time and runs no pod.
-//! Source: `pkg/controller/persistentvolume` of Kubernetes v1.2.
+//! - A volume goes through the phases Pending, Available, Bound and Released, one step at a time; where it cannot be reclaimed, it is Failed.
+//! - A volume that names its claim without the claim's UID is never bound, as v1.2 has it.
+//! - Limits: nothing is provisioned.
+//! - Source: `pkg/controller/persistentvolume` of Kubernetes v1.2.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::volume_recycler::{Reclaimed, Recycler, recycled_by};
 use crate::{
     api::{Object, Status, meta, quantity::Quantity},
-    client::{Api, Informer, ObjectKey},
+    client::{Api, Informer, ObjectKey, reference},
     cluster::runtime::{Reconcile, Runtime},
 };
 
@@ -38,7 +41,22 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
             }
         }
     });
+    let pods = runtime.informer("v1", "pods").await?;
+    let keys = queue.clone();
+    pods.on_change(move |change| {
+        keys.extend(
+            change
+                .object()
+                .and_then(|pod| recycled_by(pod))
+                .map(|volume| ObjectKey::new("", volume)),
+        );
+    });
     let component = Volumes {
+        recycler: Recycler {
+            volume_api: runtime.api("v1", "persistentvolumes")?,
+            pod_api: runtime.api("v1", "pods")?.in_namespace("default"),
+            pods,
+        },
         volume_api: runtime.api("v1", "persistentvolumes")?,
         claim_api: runtime.api("v1", "persistentvolumeclaims")?,
         volumes,
@@ -49,6 +67,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
 }
 
 struct Volumes {
+    recycler: Recycler,
     volume_api: Api,
     claim_api: Api,
     volumes: Arc<Informer>,
@@ -82,27 +101,34 @@ fn storage(object: &Object, path: &str) -> Option<Quantity> {
 }
 
 impl Volumes {
-    /// Brings a volume to the phase that its claim gives it.
+    /// Takes a volume one step on in its life.
     async fn volume(&self, volume: &Object) -> Result<(), Status> {
-        let Some(reference) = meta::lookup(volume, "spec.claimRef") else {
-            return self.set_phase(volume, "Available").await;
-        };
-        let text = |field: &str| reference[field].as_str().unwrap_or_default();
-        let claim = self.claims.get(&ObjectKey::new(text("namespace"), text("name")));
-        let bound = claim.is_some_and(|claim| meta::text(&claim, "metadata.uid") == text("uid"));
-        if bound {
-            return self.set_phase(volume, "Bound").await;
-        }
-        let name = meta::text(volume, "metadata.name");
-        if text("uid").is_empty() {
-            return self.set_phase(volume, "Released").await;
-        }
-        match meta::text(volume, "spec.persistentVolumeReclaimPolicy") {
-            "Delete" => match self.volume_api.delete(name, None).await {
-                Err(gone) if gone.code == 404 => Ok(()),
-                other => other,
+        let reference = meta::lookup(volume, "spec.claimRef");
+        let claim = reference.and_then(|reference| {
+            let text = |field: &str| reference[field].as_str().unwrap_or_default();
+            self.claims.get(&ObjectKey::new(text("namespace"), text("name")))
+        });
+        match meta::text(volume, "status.phase") {
+            "Available" if reference.is_none() => Ok(()),
+            "Available" if claim.is_some() => self.set_phase(volume, "Bound").await,
+            "Available" => self.set_phase(volume, "Released").await,
+            "Bound" => {
+                let uid = reference.and_then(|reference| reference["uid"].as_str());
+                let is_claimed =
+                    claim.is_some_and(|claim| uid.unwrap_or_default() == meta::text(&claim, "metadata.uid"));
+                if reference.is_none() || is_claimed {
+                    return Ok(());
+                }
+                self.set_phase(volume, "Released").await
+            }
+            "Released" if reference.is_some() => match self.recycler.reclaim(volume).await? {
+                Reclaimed::Free => self.set_phase(volume, "Pending").await,
+                Reclaimed::Failed(why) => self.set_status(volume, "Failed", Some(&why)).await,
+                Reclaimed::Kept => Ok(()),
             },
-            "Recycle" => {
+            "Released" | "Failed" => Ok(()),
+            _ if reference.is_none() || claim.is_some() => self.set_phase(volume, "Available").await,
+            _ if meta::text(volume, "spec.persistentVolumeReclaimPolicy") == "Recycle" => {
                 let mut free = volume.clone();
                 meta::child(&mut free, "spec").shift_remove("claimRef");
                 let free = self.volume_api.update(free).await?;
@@ -113,11 +139,16 @@ impl Volumes {
     }
 
     async fn set_phase(&self, volume: &Object, phase: &str) -> Result<(), Status> {
-        if meta::text(volume, "status.phase") == phase {
-            return Ok(());
-        }
+        self.set_status(volume, phase, None).await
+    }
+
+    async fn set_status(&self, volume: &Object, phase: &str, message: Option<&str>) -> Result<(), Status> {
         let mut changed = volume.clone();
-        changed.insert("status".into(), json!({"phase": phase}));
+        let status = meta::child(&mut changed, "status");
+        status.insert("phase".to_owned(), phase.into());
+        if let Some(message) = message {
+            status.insert("message".to_owned(), message.into());
+        }
         self.volume_api.update_status(changed).await.map(drop)
     }
 
@@ -125,13 +156,8 @@ impl Volumes {
     async fn claim(&self, claim: &Object) -> Result<(), Status> {
         let key = ObjectKey::of(claim);
         let api = self.claim_api.in_namespace(&key.namespace);
-        let name = meta::text(claim, "spec.volumeName");
-        if !name.is_empty() {
-            let volume = self.volumes.get(&ObjectKey::new("", name));
-            return match volume {
-                Some(volume) if meta::text(claim, "status.phase") != "Bound" => self.bound(claim, &volume).await,
-                _ => Ok(()),
-            };
+        if meta::text(claim, "status.phase") == "Bound" {
+            return Ok(());
         }
         let Some(volume) = self.find(claim) else {
             if meta::text(claim, "status.phase") == "Pending" {
@@ -141,24 +167,26 @@ impl Volumes {
             changed.insert("status".into(), json!({"phase": "Pending"}));
             return api.update_status(changed).await.map(drop);
         };
-        let text = |path: &str| meta::text(claim, path);
-        let mut taken = volume.as_ref().clone();
-        let reference = json!({
-            "kind": "PersistentVolumeClaim",
-            "namespace": key.namespace,
-            "name": key.name,
-            "uid": text("metadata.uid"),
-            "apiVersion": "v1",
-            "resourceVersion": text("metadata.resourceVersion"),
-        });
-        meta::child(&mut taken, "spec").insert("claimRef".to_owned(), reference);
-        let volume = self.volume_api.update(taken).await?;
-        self.set_phase(&volume, "Bound").await?;
+        let volume = match meta::lookup(&volume, "spec.claimRef") {
+            Some(_) => volume,
+            None => {
+                let mut taken = volume.as_ref().clone();
+                meta::child(&mut taken, "spec").insert("claimRef".to_owned(), reference(claim));
+                self.volume_api.update(taken).await?
+            }
+        };
+        let name = meta::text(&volume, "metadata.name");
+        if meta::text(claim, "spec.volumeName") == name {
+            return self.bound(claim, &volume).await;
+        }
         let mut changed = claim.clone();
-        let volume_name = meta::text(&volume, "metadata.name").into();
-        meta::child(&mut changed, "spec").insert("volumeName".to_owned(), volume_name);
-        let claim = api.update(changed).await?;
-        self.bound(&claim, &volume).await
+        meta::child(&mut changed, "spec").insert("volumeName".to_owned(), name.into());
+        match api.update(changed).await {
+            Ok(claim) => self.bound(&claim, &volume).await,
+            // It names another volume, and that cannot be changed.
+            Err(invalid) if invalid.code == 422 => Ok(()),
+            Err(why) => Err(why),
+        }
     }
 
     /// Says in a claim's status what it is bound to.
@@ -172,24 +200,27 @@ impl Volumes {
         api.update_status(changed).await.map(drop)
     }
 
-    /// The smallest free volume that has what a claim asks for.
+    /// The volume that is taken for a claim already, or the smallest free one that has what it asks for; those with fewer access modes first.
     fn find(&self, claim: &Object) -> Option<Arc<Object>> {
         let wanted = storage(claim, "spec.resources.requests")?;
         let asked = modes(claim, "spec.accessModes");
+        let is_taken = |volume: &Object| {
+            let reference = meta::lookup(volume, "spec.claimRef");
+            reference.is_some_and(|reference| reference["uid"] == meta::text(claim, "metadata.uid"))
+        };
         let fits = |volume: &Arc<Object>| {
             let offered = modes(volume, "spec.accessModes");
-            let free = meta::lookup(volume, "spec.claimRef").is_none();
-            free && asked.iter().all(|mode| offered.contains(mode))
-                && storage(volume, "spec.capacity").is_some_and(|has| has >= wanted)
+            let is_free = meta::lookup(volume, "spec.claimRef").is_none();
+            let is_large = storage(volume, "spec.capacity").is_some_and(|has| has >= wanted);
+            asked.iter().all(|mode| offered.contains(mode)) && (is_taken(volume) || is_free && is_large)
         };
-        let mut fitting: Vec<_> = self.volumes.list().into_iter().filter(fits).collect();
-        // Volumes with fewer access modes come first, as v1.2 looks through them.
-        fitting.sort_by_key(|volume| {
-            (
-                modes(volume, "spec.accessModes").len(),
-                storage(volume, "spec.capacity"),
-            )
-        });
-        fitting.into_iter().next()
+        let fitting = self.volumes.list().into_iter().filter(fits);
+        let key = |volume: &Object| {
+            let mut modes = modes(volume, "spec.accessModes");
+            modes.sort_unstable();
+            let modes: Vec<String> = modes.into_iter().map(str::to_owned).collect();
+            (modes.len(), modes, !is_taken(volume), storage(volume, "spec.capacity"))
+        };
+        fitting.min_by_key(|volume| key(volume))
     }
 }

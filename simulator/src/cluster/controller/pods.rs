@@ -2,19 +2,39 @@
 //!
 //! Source: `pkg/controller/controller_utils.go` of Kubernetes v1.2.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
 
 use crate::{
     api::{Object, Status, labels::Selector, meta},
-    client::{Api, EventRecorder, EventType, Informer, reference},
-    cluster::{runtime::Runtime, scheduler::predicates::is_over},
+    client::{Api, Change, EventRecorder, EventType, Informer, reference},
+    cluster::{runtime::Runtime, scheduler::demand::is_over},
 };
+
+/// How long a controller whose pods cannot be created waits for a change before it tries again.
+pub(super) const RESYNC: Duration = Duration::from_secs(600);
 
 /// Whether a pod counts as one of its controller's: it has not ended, and is not being deleted.
 pub(super) fn is_active(pod: &Object) -> bool {
     !is_over(pod) && meta::text(pod, "metadata.deletionTimestamp").is_empty()
+}
+
+/// Whether a change matters to what counts pods: one came or went, began or ceased to count, or was labelled anew.
+pub(super) fn is_recounted(change: &Change) -> bool {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else {
+        return true;
+    };
+    let differs = |path: &str| meta::lookup(old, path) != meta::lookup(new, path);
+    is_active(old) != is_active(new)
+        || meta::text(old, "status.phase") != meta::text(new, "status.phase") && is_over(new)
+        || differs("metadata.labels")
+}
+
+/// The same for what counts the pods that are ready.
+pub(super) fn is_recounted_by_readiness(change: &Change) -> bool {
+    let ready = |pod: &Option<Arc<Object>>| pod.as_ref().and_then(|pod| condition(pod, "Ready").cloned());
+    is_recounted(change) || ready(&change.old) != ready(&change.new)
 }
 
 /// The condition `kind` of an object.
@@ -31,6 +51,11 @@ pub(super) fn is_ready(pod: &Object) -> bool {
 /// The integer at a dotted path; 0 if there is none.
 pub(super) fn number(object: &Object, path: &str) -> i64 {
     meta::lookup(object, path).and_then(Value::as_i64).unwrap_or_default()
+}
+
+/// The annotation `name` of an object.
+pub(super) fn annotation<'a>(object: &'a Object, name: &str) -> Option<&'a str> {
+    meta::lookup(object, "metadata.annotations")?.get(name)?.as_str()
 }
 
 /// The labels at a dotted path.
@@ -73,11 +98,12 @@ pub(super) fn rank(pods: &mut [Arc<Object>]) {
             _ => 1,
         };
         let text = |path: &str| meta::text(pod, path).to_owned();
-        let since = condition(pod, "Ready").map(|ready| ready["lastTransitionTime"].as_str().unwrap_or_default());
+        let ready = condition(pod, "Ready").filter(|ready| ready["status"] == "True");
+        let since = ready.and_then(|ready| ready["lastTransitionTime"].as_str());
         (
             !text("spec.nodeName").is_empty(),
             phase,
-            is_ready(pod),
+            ready.is_some(),
             Reverse(since.unwrap_or_default().to_owned()),
             Reverse(text("metadata.creationTimestamp")),
         )

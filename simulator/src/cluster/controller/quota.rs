@@ -12,7 +12,7 @@ use crate::{
     client::{Api, Informer, ObjectKey},
     cluster::{
         runtime::{Reconcile, Runtime},
-        scheduler::predicates::is_over,
+        scheduler::demand::is_over,
     },
     registry,
 };

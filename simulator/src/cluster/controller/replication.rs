@@ -1,16 +1,18 @@
 //! Replication controllers and replica sets: as many pods as asked for.
 //!
-//! Source: `pkg/controller/replication` and `pkg/controller/replicaset` of Kubernetes v1.2.
+//! - A pod that cannot be created is tried again when something changes, and every ten minutes.
+//! - Source: `pkg/controller/replication` and `pkg/controller/replicaset` of Kubernetes v1.2.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use super::pods::{self, PodControl};
+use super::pods::{self, PodControl, RESYNC};
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Informer, ObjectKey},
-    cluster::runtime::{Reconcile, Runtime},
+    cluster::runtime::{Queue, Reconcile, Runtime},
 };
 
 /// Most pods that are made or deleted at a time.
@@ -28,13 +30,19 @@ pub(super) async fn add(
     let pods = runtime.informer("v1", "pods").await?;
     let keys = queue.clone();
     owners.on_change(move |change| keys.extend(change.new.iter().map(|owner| ObjectKey::of(owner))));
-    let (keys, cache) = (queue.clone(), owners.clone());
+    let unmet = Arc::new(Mutex::new(BTreeSet::new()));
+    let (keys, cache, waiting) = (queue.clone(), owners.clone(), unmet.clone());
     pods.on_change(move |change| {
+        if !pods::is_recounted(change) && waiting.lock().is_empty() {
+            return;
+        }
         for pod in change.old.iter().chain(&change.new) {
             keys.extend(owners_of(&cache, pod));
         }
     });
     let component = Replication {
+        queue: queue.clone(),
+        unmet,
         api: runtime.api(api_version, plural)?,
         control: PodControl::new(runtime, component)?,
         owners,
@@ -56,6 +64,9 @@ fn owners_of(owners: &Informer, pod: &Object) -> Vec<ObjectKey> {
 }
 
 struct Replication {
+    queue: Queue,
+    /// Those whose pods could not be made or deleted: each change of their pods has them try again.
+    unmet: Arc<Mutex<BTreeSet<ObjectKey>>>,
     api: Api,
     control: PodControl,
     owners: Arc<Informer>,
@@ -64,6 +75,7 @@ struct Replication {
 
 impl Reconcile for Replication {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
+        self.unmet.lock().remove(key);
         let Some(owner) = self.owners.get(key) else {
             return Ok(());
         };
@@ -72,12 +84,11 @@ impl Reconcile for Replication {
         };
         let mut active = pods::selected(&self.pods, &key.namespace, &selector);
         active.retain(|pod| pods::is_active(pod));
-        let outcome = if meta::text(&owner, "metadata.deletionTimestamp").is_empty() {
-            self.scale(&owner, &active).await
-        } else {
-            Ok(())
-        };
-        self.report(key, &owner, &active).await.and(outcome)
+        if meta::text(&owner, "metadata.deletionTimestamp").is_empty() && self.scale(&owner, &active).await.is_err() {
+            self.unmet.lock().insert(key.clone());
+            self.queue.add_after(key.clone(), RESYNC);
+        }
+        self.report(key, &owner, &active).await
     }
 }
 
@@ -85,18 +96,21 @@ impl Replication {
     /// Makes the pods that are missing, or deletes those that are too many.
     async fn scale(&self, owner: &Object, active: &[Arc<Object>]) -> Result<(), Status> {
         let wanted = usize::try_from(pods::number(owner, "spec.replicas")).unwrap_or(0);
+        let mut outcome = Ok(());
         for _ in 0..wanted.saturating_sub(active.len()).min(BURST) {
-            self.control.create(owner, None).await?;
+            let created = self.control.create(owner, None).await;
+            outcome = outcome.and(created);
         }
         let surplus = active.len().saturating_sub(wanted).min(BURST);
         if surplus > 0 {
             let mut ranked = active.to_vec();
             pods::rank(&mut ranked);
             for pod in ranked.iter().take(surplus) {
-                self.control.delete(owner, pod).await?;
+                let deleted = self.control.delete(owner, pod).await;
+                outcome = outcome.and(deleted);
             }
         }
-        Ok(())
+        outcome
     }
 
     /// Writes how many pods there are, if that has changed.

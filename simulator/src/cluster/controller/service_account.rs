@@ -13,6 +13,7 @@ use base64::{
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
+use super::pods;
 use crate::{
     api::{Object, Status, meta},
     client::{Api, Client, Informer, ObjectKey},
@@ -75,10 +76,8 @@ pub(super) async fn add_tokens(runtime: &Arc<Runtime>) -> Result<(), Status> {
     let keys = queue.clone();
     secrets.on_change(move |change| {
         if let Some(secret) = change.object().filter(|secret| meta::text(secret, "type") == TOKEN) {
-            keys.add(ObjectKey::new(
-                meta::text(secret, "metadata.namespace"),
-                annotation(secret, ACCOUNT_NAME),
-            ));
+            let account = pods::annotation(secret, ACCOUNT_NAME).unwrap_or_default();
+            keys.add(ObjectKey::new(meta::text(secret, "metadata.namespace"), account));
         }
     });
     let component = Tokens {
@@ -90,13 +89,6 @@ pub(super) async fn add_tokens(runtime: &Arc<Runtime>) -> Result<(), Status> {
     };
     runtime.work(queue, component);
     Ok(())
-}
-
-fn annotation<'a>(object: &'a Object, name: &str) -> &'a str {
-    let annotations = meta::lookup(object, "metadata.annotations");
-    annotations
-        .and_then(|annotations| annotations[name].as_str())
-        .unwrap_or_default()
 }
 
 struct Tokens {
@@ -113,11 +105,11 @@ impl Reconcile for Tokens {
         let uid = account.as_ref().map(|account| meta::text(account, "metadata.uid"));
         let mut tokens = Vec::new();
         for secret in self.secrets.list_in(&key.namespace) {
-            if meta::text(&secret, "type") != TOKEN || annotation(&secret, ACCOUNT_NAME) != key.name {
+            if meta::text(&secret, "type") != TOKEN || pods::annotation(&secret, ACCOUNT_NAME) != Some(&key.name) {
                 continue;
             }
             let name = meta::text(&secret, "metadata.name").to_owned();
-            if uid == Some(annotation(&secret, ACCOUNT_UID)) {
+            if uid.is_some() && uid == pods::annotation(&secret, ACCOUNT_UID) {
                 tokens.push(name);
             } else {
                 match self.secret_api.in_namespace(&key.namespace).delete(&name, None).await {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     api::{Object, meta},
-    cluster::scheduler::predicates,
+    cluster::scheduler::{NodeUsage, predicates},
 };
 
 /// Why a kubelet refuses a pod.
@@ -16,13 +16,12 @@ pub(super) struct Refusal {
 /// Why the kubelet of `node` refuses `pod`, given all pods; `None` if it takes it on.
 pub(super) fn refusal(pod: &Object, node: &Object, pods: &[Arc<Object>]) -> Option<Refusal> {
     let name = meta::text(node, "metadata.name");
-    let others: Vec<&Object> = pods
+    let others = pods
         .iter()
         .map(|other| other.as_ref())
-        .filter(|other| meta::text(other, "spec.nodeName") == name && !predicates::is_over(other))
-        .filter(|other| meta::text(other, "metadata.uid") != meta::text(pod, "metadata.uid"))
-        .collect();
-    let failure = predicates::general(pod, node, &others).err()?;
+        .filter(|other| meta::text(other, "spec.nodeName") == name)
+        .filter(|other| meta::text(other, "metadata.uid") != meta::text(pod, "metadata.uid"));
+    let failure = predicates::general(pod, node, &NodeUsage::of(others)).err()?;
     let (reason, message) = match failure.as_str() {
         "MatchNodeSelector" => (
             "NodeSelectorMismatching",

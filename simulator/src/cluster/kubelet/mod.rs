@@ -2,13 +2,23 @@
 //!
 //! - A pod is admitted, its containers are started, watched, restarted with back-off, and stopped when it is deleted; its status says so.
 //! - A kubelet that finds a pod whose status says that it runs goes on with it.
-//! - Limits: images are always there; probes succeed after their delay; volumes are not looked at.
+//! - A container is the engine's: what its image and command say runs in it, probes and hooks are held against it.
 //! - Source of reasons and texts: `pkg/kubelet` of Kubernetes v1.2.
 
 mod admit;
+mod environment;
+mod events;
+mod hooks;
+mod network;
 mod node_status;
 mod pod_status;
+mod probe;
+mod sources;
+mod start;
 mod state;
+mod stop;
+mod sync;
+mod volumes;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -16,12 +26,12 @@ use std::{
     time::Duration,
 };
 
-use md5::{Digest, Md5};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
     Node,
+    container::Engine,
     runtime::{Queue, Reconcile, Runtime},
 };
 use crate::{
@@ -29,9 +39,12 @@ use crate::{
     client::{Api, EventRecorder, EventType, Informer, ObjectKey, reference},
     clock::{Clock, stamp},
 };
+use probe::Probes;
+use sources::Sources;
 use state::PodState;
+use volumes::LastingVolumes;
 
-/// How often a pod is looked at again that waits for a restart.
+/// How often a pod is looked at again that waits for something.
 const RESYNC: Duration = Duration::from_secs(10);
 
 /// Registers the nodes.
@@ -47,7 +60,7 @@ pub(super) async fn register(runtime: &Runtime, nodes: &[Node]) -> Result<(), St
 }
 
 /// Adds the kubelets of these nodes to the runtime.
-pub(super) async fn add(runtime: &Arc<Runtime>, nodes: &[Node]) -> Result<(), Status> {
+pub(super) async fn add(runtime: &Arc<Runtime>, nodes: &[Node], engine: &Arc<Engine>) -> Result<(), Status> {
     let (queue, pods) = (runtime.queue(), runtime.informer("v1", "pods").await?);
     let names: BTreeSet<String> = nodes.iter().map(|node| node.name.clone()).collect();
     let keys = queue.clone();
@@ -72,16 +85,35 @@ pub(super) async fn add(runtime: &Arc<Runtime>, nodes: &[Node]) -> Result<(), St
         runtime.api("v1", "nodes")?,
         runtime.clock().clone(),
     ));
+    let sources = Arc::new(Sources::new(runtime).await?);
+    for informer in [&sources.config_maps, &sources.secrets] {
+        let (pods, keys) = (pods.clone(), queue.clone());
+        informer.on_change(move |change| {
+            let Some(object) = change.object() else { return };
+            let name = meta::text(object, "metadata.name");
+            let of_namespace = pods.list_in(meta::text(object, "metadata.namespace"));
+            let users = of_namespace.iter().filter(|pod| volumes::refers_to(pod, name));
+            keys.extend(users.map(|pod| ObjectKey::of(pod)));
+        });
+    }
+    network::connect(runtime, engine).await?;
+    let executor = engine.clone();
+    runtime.spawn(async move { executor.executor().run().await });
     let component = Kubelets {
         clock: runtime.clock().clone(),
         queue: queue.clone(),
         pods,
+        sources,
+        engine: engine.clone(),
+        probes: Arc::default(),
+        lasting: LastingVolumes::default(),
         nodes: runtime.informer("v1", "nodes").await?,
         api: runtime.api("v1", "pods")?,
         kubelets,
         states: Mutex::default(),
+        ended: Mutex::default(),
     };
-    runtime.work(queue, component);
+    runtime.work_behind(queue, component);
     Ok(())
 }
 
@@ -92,7 +124,13 @@ struct Kubelets {
     nodes: Arc<Informer>,
     api: Api,
     kubelets: BTreeMap<String, Kubelet>,
+    sources: Arc<Sources>,
+    engine: Arc<Engine>,
+    probes: Arc<Probes>,
+    lasting: LastingVolumes,
     states: Mutex<HashMap<ObjectKey, PodState>>,
+    /// UIDs of the pods that have ended, whose logs are kept.
+    ended: Mutex<HashMap<ObjectKey, String>>,
 }
 
 /// What belongs to one node.
@@ -139,7 +177,7 @@ impl Reconcile for Kubelets {
             return self.stop(key, &pod, kubelet, known).await;
         }
         if matches!(meta::text(&pod, "status.phase"), "Failed" | "Succeeded") {
-            self.forget(key);
+            self.release(key);
             return Ok(());
         }
         let state = match known {
@@ -149,37 +187,11 @@ impl Reconcile for Kubelets {
                 None => return Ok(()),
             },
         };
-        self.run(key, &pod, kubelet, state).await
+        self.sync(key, &pod, kubelet, state).await
     }
 }
 
 impl Kubelets {
-    /// Stops a pod's containers, and takes the pod away.
-    async fn stop(
-        &self,
-        key: &ObjectKey,
-        pod: &Object,
-        kubelet: &Kubelet,
-        known: Option<PodState>,
-    ) -> Result<(), Status> {
-        let state = known.unwrap_or_else(|| PodState::new(pod, self.clock.now()));
-        let now = self.clock.now();
-        for container in &state.containers {
-            // One that has ended by itself need not be killed, even if that has not been noticed yet.
-            let runs = |run: &&state::Run| run.exit.is_none_or(|(end, _)| end > now);
-            if let Some(run) = container.running.as_ref().filter(runs) {
-                let message = format!("Killing container with docker id {}: Need to kill pod.", short(&run.id));
-                let involved = involved(pod, &container.name);
-                kubelet.event(&involved, EventType::Normal, "Killing", &message).await;
-            }
-        }
-        self.forget(key);
-        match self.api.in_namespace(&key.namespace).delete(&key.name, Some(0)).await {
-            Err(gone) if gone.code == 404 => Ok(()),
-            other => other,
-        }
-    }
-
     /// Takes a pod on, or refuses it.
     async fn admit(&self, key: &ObjectKey, pod: &Object, kubelet: &Kubelet) -> Result<Option<PodState>, Status> {
         let now = self.clock.now();
@@ -208,68 +220,21 @@ impl Kubelets {
         }
         kubelet.pods.lock().insert(key.clone());
         let mut state = PodState::new(pod, now);
-        if let Some(number) = state.address.as_ref().and_then(|a| a.rsplit('.').next()?.parse().ok()) {
+        if meta::lookup(pod, "spec.hostNetwork") == Some(&Value::Bool(true)) {
+            state.address.get_or_insert_with(|| kubelet.node.address.to_string());
+        } else if let Some(number) = number(&state) {
             kubelet.addresses.lock().used.insert(number);
         }
         if state.address.is_none() {
             let number = kubelet.addresses.lock().take();
             state.address = Some(kubelet.node.pod_address(number).to_string());
-            let (status, _) = pod_status::status(pod, &state, &kubelet.node.address.to_string(), now);
+            let (status, _) = pod_status::status(pod, &state, &kubelet.node.address.to_string(), &self.probes, now);
             self.states.lock().insert(key.clone(), state.clone());
             self.write(key, pod, Value::Object(status)).await?;
             // The change of the status brings the pod here again, to be run.
             return Ok(None);
         }
         Ok(Some(state))
-    }
-
-    /// Brings a pod's containers to where they should be, and its status with them.
-    async fn run(&self, key: &ObjectKey, pod: &Object, kubelet: &Kubelet, mut state: PodState) -> Result<(), Status> {
-        let now = self.clock.now();
-        let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array);
-        let policy = meta::text(pod, "spec.restartPolicy");
-        let mut wait: Option<Duration> = None;
-        for (at, container) in containers.into_iter().flatten().enumerate() {
-            let Some(current) = state.containers.get_mut(at) else {
-                continue;
-            };
-            current.end(now);
-            if current.running.is_some() {
-                continue;
-            }
-            let again = match policy {
-                "Always" => true,
-                "OnFailure" => current.failed(),
-                _ => false,
-            };
-            if current.last.is_some() && !again {
-                continue;
-            }
-            if let Some(left) = current.back_off(now) {
-                current.waits = true;
-                wait = Some(wait.unwrap_or(RESYNC).min(left));
-                let message = current.waiting_message(&pod_status::long_name(pod));
-                kubelet.back_off(pod, &current.name, &message).await;
-                continue;
-            }
-            let id = container_id(&state.uid, &current.name, current.restarts);
-            kubelet.started(pod, container, &id).await;
-            current.start(container, id, now);
-        }
-        self.states.lock().insert(key.clone(), state.clone());
-        let (status, next) = pod_status::status(pod, &state, &kubelet.node.address.to_string(), now);
-        if let Some(delay) = next.into_iter().chain(wait).min() {
-            self.queue.add_after(key.clone(), delay.max(Duration::from_millis(1)));
-        }
-        // Where every container has ended before anyone has seen it run, none is shown as running.
-        let gone = |container: &state::ContainerState| {
-            let exit = container.running.as_ref().and_then(|run| run.exit);
-            exit.is_some_and(|(end, _)| end <= now)
-        };
-        if policy == "Never" && state.containers.iter().all(gone) {
-            return Ok(());
-        }
-        self.write(key, pod, Value::Object(status)).await
     }
 
     /// Writes a pod's status, if it differs.
@@ -285,85 +250,38 @@ impl Kubelets {
         }
     }
 
+    /// Forgets a pod, and kills what still runs of it.
     fn forget(&self, key: &ObjectKey) {
-        let Some(state) = self.states.lock().remove(key) else {
-            return;
-        };
-        let Some(kubelet) = self.kubelets.get(&state.node) else {
-            return;
-        };
+        if let Some(state) = self.release(key) {
+            self.engine.remove_pod(&state.uid);
+        } else if let Some(uid) = self.ended.lock().remove(key) {
+            self.engine.remove_pod(&uid);
+        }
+    }
+
+    /// Gives back the address of a pod whose containers have ended; their logs are kept until it is deleted.
+    fn release(&self, key: &ObjectKey) -> Option<PodState> {
+        let state = self.states.lock().remove(key)?;
+        self.ended.lock().insert(key.clone(), state.uid.clone());
+        let kubelet = self.kubelets.get(&state.node)?;
         kubelet.pods.lock().remove(key);
-        if let Some(number) = state.address.as_ref().and_then(|a| a.rsplit('.').next()?.parse().ok()) {
+        if let Some(number) = number(&state) {
             kubelet.addresses.lock().used.remove(&number);
         }
-    }
-}
-
-impl Kubelet {
-    /// Events are no reason to stop: where one cannot be recorded, the pod runs all the same.
-    async fn event(&self, involved: &Value, kind: EventType, reason: &str, message: &str) {
-        let _ = self.recorder.record(involved, kind, reason, message).await;
-    }
-
-    /// Records that a container is started.
-    async fn started(&self, pod: &Object, container: &Value, id: &str) {
-        let image = container["image"].as_str().unwrap_or_default();
-        let involved = involved(pod, container["name"].as_str().unwrap_or_default());
-        let normal = |reason: &'static str, message: String| (reason, message);
-        let mut events = Vec::new();
-        if container["imagePullPolicy"] == "Always" {
-            events.push(normal("Pulling", format!("pulling image {image:?}")));
-            events.push(normal("Pulled", format!("Successfully pulled image {image:?}")));
-        } else {
-            events.push(normal(
-                "Pulled",
-                format!("Container image {image:?} already present on machine"),
-            ));
+        if let Some(address) = state.address.as_ref().and_then(|address| address.parse().ok())
+            && address != kubelet.node.address
+        {
+            self.engine.network().remove(address);
         }
-        let id = short(id);
-        events.push(normal("Created", format!("Created container with docker id {id}")));
-        events.push(normal("Started", format!("Started container with docker id {id}")));
-        for (reason, message) in events {
-            self.event(&involved, EventType::Normal, reason, &message).await;
-        }
-    }
-
-    /// Records that a container is not restarted yet.
-    async fn back_off(&self, pod: &Object, container: &str, message: &str) {
-        let involved = involved(pod, container);
-        self.event(
-            &involved,
-            EventType::Warning,
-            "BackOff",
-            "Back-off restarting failed docker container",
-        )
-        .await;
-        let message = format!(
-            "Error syncing pod, skipping: failed to \"StartContainer\" for {container:?} with CrashLoopBackOff: {message:?}\n"
-        );
-        self.event(&reference(pod), EventType::Warning, "FailedSync", &message)
-            .await;
+        Some(state)
     }
 }
 
-/// The reference to a container of a pod.
-fn involved(pod: &Object, container: &str) -> Value {
-    let mut reference = reference(pod);
-    reference["fieldPath"] = format!("spec.containers{{{container}}}").into();
-    reference
-}
-
-/// The id of a run of a container. All runs of a container begin alike, so that their events count together.
-fn container_id(uid: &str, container: &str, restarts: u64) -> String {
-    let half = |restarts: Option<u64>| {
-        let digest = Md5::digest(format!("{uid}/{container}/{restarts:?}"));
-        digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
-    format!("docker://{}{}", half(None), half(Some(restarts)))
-}
-
-/// An id as events show it.
-fn short(id: &str) -> &str {
-    let id = id.strip_prefix("docker://").unwrap_or(id);
-    id.get(..12).unwrap_or(id)
+/// The number of a pod's address within its node's range.
+fn number(state: &PodState) -> Option<u8> {
+    let address = state.address.as_ref()?;
+    if !address.starts_with("10.244.") {
+        return None;
+    }
+    address.rsplit('.').next()?.parse().ok()
 }

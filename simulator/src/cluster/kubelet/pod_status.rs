@@ -4,10 +4,13 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::state::{ContainerState, PodState, later};
+use super::{
+    probe::Probes,
+    state::{ContainerState, PodState},
+};
 use crate::{
     api::{Object, meta},
     clock::stamp,
@@ -22,17 +25,6 @@ pub(super) fn long_name(pod: &Object) -> String {
         text("metadata.namespace"),
         text("metadata.uid")
     )
-}
-
-/// When a container that runs counts as ready; `None` if it does not run.
-pub(super) fn ready_at(pod: &Object, state: &ContainerState) -> Option<Timestamp> {
-    let started = state.running.as_ref()?.started;
-    let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array)?;
-    let container = containers.iter().find(|c| c["name"] == state.name.as_str())?;
-    let delay = container
-        .get("readinessProbe")
-        .map_or(0, |probe| probe["initialDelaySeconds"].as_i64().unwrap_or_default());
-    Some(later(started, SignedDuration::from_secs(delay.max(0))))
 }
 
 /// The phase of a pod with these containers.
@@ -50,22 +42,25 @@ fn phase(pod: &Object, state: &PodState) -> &'static str {
 }
 
 /// The status of a pod, and when it changes by itself next.
-pub(super) fn status(pod: &Object, state: &PodState, host: &str, now: Timestamp) -> (Object, Option<Duration>) {
-    let name = long_name(pod);
+pub(super) fn status(
+    pod: &Object,
+    state: &PodState,
+    host: &str,
+    probes: &Probes,
+    now: Timestamp,
+) -> (Object, Option<Duration>) {
     let phase = phase(pod, state);
     let mut next: Option<Timestamp> = None;
     let mut unready = Vec::new();
     let mut statuses: Vec<Value> = Vec::new();
     for container in &state.containers {
-        let ready_at = ready_at(pod, container);
-        let ready = ready_at.is_some_and(|at| at <= now);
+        let ready = container.running.as_ref().is_some_and(|run| probes.is_ready(run));
         if !ready {
             unready.push(container.name.as_str());
-            next = ready_at.into_iter().chain(next).min();
         }
         let ends = container.running.as_ref().and_then(|run| run.noticed());
         next = ends.into_iter().chain(next).min();
-        statuses.push(container_status(container, &name, ready));
+        statuses.push(container_status(container, ready));
     }
     statuses.sort_by_key(|status| status["name"].as_str().unwrap_or_default().to_owned());
     let mut status = Map::new();
@@ -85,8 +80,8 @@ pub(super) fn status(pod: &Object, state: &PodState, host: &str, now: Timestamp)
     (status, left)
 }
 
-fn container_status(container: &ContainerState, pod: &str, ready: bool) -> Value {
-    let (state, last_state) = container.states(pod);
+fn container_status(container: &ContainerState, ready: bool) -> Value {
+    let (state, last_state) = container.states();
     let mut status = json!({
         "name": container.name,
         "state": state,

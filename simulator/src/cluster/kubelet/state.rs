@@ -1,14 +1,21 @@
 //! The containers of a pod as a kubelet runs them.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::volumes::Volumes;
 use crate::{
     api::{Object, meta},
     clock::stamp,
-    cluster::container::Program,
+    cluster::container::RunningContainer,
 };
 
 /// How often a kubelet looks whether containers have ended.
@@ -19,37 +26,126 @@ const FIRST_BACK_OFF: Duration = Duration::from_secs(10);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(300);
 
 /// One run of a container.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub(super) struct Run {
     pub(super) id: String,
     pub(super) started: Timestamp,
-    /// When it ends by itself, and with which code.
-    pub(super) exit: Option<(Timestamp, i32)>,
+    /// What runs; `None` if it could not be started, or has not been taken over yet.
+    pub(super) container: Option<Arc<RunningContainer>>,
+    /// The end of a run that could not be started: exit code and reason.
+    pub(super) failure: Option<(i32, String)>,
+    /// What the kubelet says of a start that failed.
+    pub(super) start_error: Option<String>,
+    /// Whether the kubelet ends it, so that it need not look for the end.
+    pub(super) stopping: Arc<AtomicBool>,
+    /// Where the container leaves its last words.
+    pub(super) message_path: String,
+    /// The container as it was when it was started.
+    pub(super) spec: Arc<Value>,
 }
 
 impl Run {
+    /// A run of a container that begins now.
+    pub(super) fn new(id: String, started: Timestamp, spec: &Value) -> Self {
+        Self {
+            id,
+            started,
+            container: None,
+            failure: None,
+            start_error: None,
+            stopping: Arc::default(),
+            message_path: spec["terminationMessagePath"]
+                .as_str()
+                .unwrap_or("/dev/termination-log")
+                .to_owned(),
+            spec: Arc::new(spec.clone()),
+        }
+    }
+
+    /// When it ended, and with which code; `None` while it goes on.
+    pub(super) fn exit(&self) -> Option<(Timestamp, i32)> {
+        if let Some((code, _)) = self.failure {
+            return Some((self.started, code));
+        }
+        let ended = self.container.as_ref()?.ended()?;
+        Some((ended.at, ended.code))
+    }
+
     /// When the kubelet sees that it has ended: at its first look after that.
     pub(super) fn noticed(&self) -> Option<Timestamp> {
-        let (end, _) = self.exit?;
-        let looks = end.duration_since(self.started).as_secs_f64().ceil().max(1.0);
-        Some(later(self.started, RELIST.mul_f64(looks)))
+        let (end, _) = self.exit()?;
+        if self.stopping.load(Ordering::Acquire) {
+            return Some(end);
+        }
+        Some(noticed(self.started, end))
     }
 
     /// The state of a run that has ended.
     fn terminated(&self) -> Value {
-        let (end, code) = self.exit.unwrap_or((self.started, 0));
-        json!({"terminated": {
+        let (end, code) = self.exit().unwrap_or((self.started, 0));
+        let mut reason = if code == 0 { "Completed" } else { "Error" };
+        let mut message = self
+            .container
+            .as_ref()
+            .and_then(|container| container.read_file(&self.message_path))
+            .unwrap_or_default();
+        if let Some((_, failure)) = &self.failure {
+            reason = "ContainerCannotRun";
+            message.clone_from(failure);
+        }
+        let mut terminated = json!({
             "exitCode": code,
-            "reason": if code == 0 { "Completed" } else { "Error" },
+            "reason": reason,
             "startedAt": stamp(self.started),
             "finishedAt": stamp(end),
             "containerID": self.id,
-        }})
+        });
+        if !message.is_empty() {
+            terminated["message"] = message.into();
+        }
+        json!({"terminated": terminated})
+    }
+}
+
+/// When a kubelet sees that a run has ended.
+pub(super) fn noticed(started: Timestamp, end: Timestamp) -> Timestamp {
+    let looks = end.duration_since(started).as_secs_f64().ceil().max(1.0);
+    later(started, RELIST.mul_f64(looks))
+}
+
+/// Why a container is not started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+}
+
+/// A delay that doubles from attempt to attempt.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BackOff(Option<(Duration, Timestamp)>);
+
+impl BackOff {
+    /// How long the next attempt has to wait, after the last one ended at `last`; `None` if it may be made now, which counts.
+    pub(super) fn wait(&mut self, last: Timestamp, now: Timestamp) -> Option<Duration> {
+        let since = Duration::try_from(now.duration_since(last)).unwrap_or_default();
+        let next = match self.0 {
+            Some((wait, _)) if since < wait => return Some(wait.saturating_sub(since)),
+            Some((_, before)) if last.duration_since(before).unsigned_abs() > 2 * LONGEST_BACK_OFF => FIRST_BACK_OFF,
+            Some((wait, _)) => (2 * wait).min(LONGEST_BACK_OFF),
+            None => FIRST_BACK_OFF,
+        };
+        self.0 = Some((next, now));
+        None
+    }
+
+    /// The delay that holds now.
+    pub(super) fn current(&self) -> Duration {
+        self.0.map_or(FIRST_BACK_OFF, |(wait, _)| wait)
     }
 }
 
 /// A container of a pod.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct ContainerState {
     pub(super) name: String,
     pub(super) image: String,
@@ -60,19 +156,27 @@ pub(super) struct ContainerState {
     /// The run before that.
     before: Option<Run>,
     pub(super) restarts: u64,
-    back_off: Option<(Duration, Timestamp)>,
-    /// Whether it is not restarted for now.
-    pub(super) waits: bool,
+    pub(super) back_off: BackOff,
+    /// The back-off of pulling its image, and the last attempt.
+    pub(super) pull: (BackOff, Option<Timestamp>),
+    /// Why it is not started for now.
+    pub(super) waiting: Option<Waiting>,
+    /// When its start is tried again, after a failure.
+    pub(super) retry: Option<Timestamp>,
 }
 
 /// A pod as its kubelet runs it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct PodState {
     pub(super) uid: String,
     pub(super) node: String,
     pub(super) address: Option<String>,
     pub(super) started: Timestamp,
     pub(super) containers: Vec<ContainerState>,
+    /// The volumes, once they are mounted.
+    pub(super) volumes: Option<Volumes>,
+    /// When it is next said that they are not.
+    pub(super) next_complaint: Option<Timestamp>,
 }
 
 impl PodState {
@@ -87,6 +191,8 @@ impl PodState {
             node: text("spec.nodeName"),
             address: Some(text("status.podIP")).filter(|address| !address.is_empty()),
             started: text("status.startTime").parse().unwrap_or(now),
+            volumes: None,
+            next_complaint: None,
             containers: containers
                 .into_iter()
                 .flatten()
@@ -109,33 +215,29 @@ impl ContainerState {
             last: None,
             before: None,
             restarts: 0,
-            back_off: None,
-            waits: false,
+            back_off: BackOff::default(),
+            pull: (BackOff::default(), None),
+            waiting: None,
+            retry: None,
         };
         if let Some(status) = status {
             state.restarts = status["restartCount"].as_u64().unwrap_or_default();
             if let Some(running) = status["state"].get("running") {
                 let started = field(running, "startedAt").parse().unwrap_or(now);
-                state.start(container, field(status, "containerID"), started);
+                state.running = Some(Run::new(field(status, "containerID"), started, container));
             }
         }
         state
     }
 
-    /// Starts a run.
-    pub(super) fn start(&mut self, container: &Value, id: String, now: Timestamp) {
+    /// Takes a run as the one that goes on.
+    pub(super) fn start(&mut self, run: Run) {
         if self.last.is_some() {
             self.restarts += 1;
         }
-        let exit = Program::of(container).exit.map(|(time, code)| {
-            (
-                later(now, SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)),
-                code,
-            )
-        });
-        self.waits = false;
+        (self.waiting, self.retry) = (None, None);
         self.before = self.last.take();
-        self.running = Some(Run { id, started: now, exit });
+        self.running = Some(run);
     }
 
     /// Whether the run has ended and the kubelet sees it now; then it is the last one.
@@ -156,41 +258,28 @@ impl ContainerState {
     pub(super) fn failed(&self) -> bool {
         self.last
             .as_ref()
-            .and_then(|run| run.exit)
+            .and_then(Run::exit)
             .is_some_and(|(_, code)| code != 0)
     }
 
     /// How long the container has to wait before it is restarted; `None` if it may be restarted now, which counts.
-    pub(super) fn back_off(&mut self, now: Timestamp) -> Option<Duration> {
-        let (ended, _) = self.last.as_ref()?.exit?;
-        let since = Duration::try_from(now.duration_since(ended)).unwrap_or_default();
-        let next = match self.back_off {
-            Some((wait, _)) if since < wait => return Some(wait.saturating_sub(since)),
-            Some((_, last)) if ended.duration_since(last).unsigned_abs() > 2 * LONGEST_BACK_OFF => FIRST_BACK_OFF,
-            Some((wait, _)) => (2 * wait).min(LONGEST_BACK_OFF),
-            None => FIRST_BACK_OFF,
-        };
-        self.back_off = Some((next, now));
-        None
+    pub(super) fn wait(&mut self, now: Timestamp) -> Option<Duration> {
+        let (ended, _) = self.last.as_ref()?.exit()?;
+        self.back_off.wait(ended, now)
     }
 
-    /// The back-off that holds now.
-    pub(super) fn waiting_time(&self) -> Duration {
-        self.back_off.map_or(FIRST_BACK_OFF, |(wait, _)| wait)
-    }
-
-    /// The state, and the last state, as the container's status shows them; `pod` is the name that messages give it.
-    pub(super) fn states(&self, pod: &str) -> (Value, Value) {
+    /// The state, and the last state, as the container's status shows them.
+    pub(super) fn states(&self) -> (Value, Value) {
         let terminated = |run: &Option<Run>| run.as_ref().map_or_else(|| json!({}), Run::terminated);
+        let waiting = |waiting: &Waiting| json!({"waiting": {"reason": waiting.reason, "message": waiting.message}});
+        if let (None, Some(why)) = (&self.running, &self.waiting) {
+            return (waiting(why), terminated(&self.last));
+        }
         match (&self.running, &self.last) {
             (Some(run), _) => (
                 json!({"running": {"startedAt": stamp(run.started)}}),
                 terminated(&self.before),
             ),
-            (None, Some(_)) if self.waits => {
-                let waiting = json!({"waiting": {"reason": "CrashLoopBackOff", "message": self.waiting_message(pod)}});
-                (waiting, terminated(&self.last))
-            }
             (None, Some(last)) => (last.terminated(), terminated(&self.before)),
             (None, None) => {
                 let message = format!("Image: {} is ready, container is creating", self.image);
@@ -206,7 +295,7 @@ impl ContainerState {
     pub(super) fn waiting_message(&self, pod: &str) -> String {
         format!(
             "Back-off {} restarting failed container={} pod={pod}",
-            go_duration(self.waiting_time()),
+            go_duration(self.back_off.current()),
             self.name
         )
     }
@@ -235,16 +324,18 @@ mod tests {
 
     #[test]
     fn a_container_that_keeps_ending_waits_twice_as_long_each_time() {
-        let container = json!({"name": "main", "image": "i", "command": ["false"]});
+        let container = json!({"name": "main", "image": "i"});
         let mut now: Timestamp = "2016-03-01T00:00:00Z".parse().unwrap();
         let mut state = ContainerState::new("main", &container, None, now);
         let mut waits = Vec::new();
         for _ in 0..5 {
-            state.start(&container, "id".to_owned(), now);
+            let mut run = Run::new("id".to_owned(), now, &container);
+            run.failure = Some((1, "no".to_owned()));
+            state.start(run);
             now = later(now, RELIST);
             assert!(state.end(now) && state.failed());
-            while let Some(wait) = state.back_off(now) {
-                waits.push(state.waiting_time().as_secs());
+            while let Some(wait) = state.wait(now) {
+                waits.push(state.back_off.current().as_secs());
                 now = later(now, SignedDuration::try_from(wait).unwrap());
             }
         }

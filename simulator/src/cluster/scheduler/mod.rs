@@ -1,10 +1,12 @@
 //! The scheduler: it binds pods to nodes.
 //!
-//! - One pod at a time: the nodes that it fits, of those the ones with the highest score, of those the next in turn.
+//! - One pod at a time: the nodes that it fits, of those the ones with the highest score, of those the next in turn, from the last name on.
 //! - A pod that fits no node is tried again after a second, then after twice as long each time, at most a minute.
-//! - Limits: volumes and zones are not looked at.
+//! - Limits: zones are not looked at, nor how many disks a node can attach.
 //! - Source: `plugin/pkg/scheduler` of Kubernetes v1.2, its texts included.
 
+pub(crate) mod demand;
+mod node_usage;
 pub(crate) mod predicates;
 mod priorities;
 
@@ -15,8 +17,9 @@ use parking_lot::Mutex;
 use super::runtime::{Queue, Reconcile, Runtime};
 use crate::{
     api::{Object, Status, meta},
-    client::{Api, EventRecorder, EventType, Informer, ObjectKey, reference},
+    client::{Api, Change, EventRecorder, EventType, Informer, ObjectKey, reference},
 };
+pub(crate) use node_usage::NodeUsage;
 use priorities::Owners;
 
 /// The first wait of a pod that fits no node.
@@ -37,7 +40,11 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
             keys.add(ObjectKey::of(pod));
         }
     });
+    let usage: Arc<Mutex<HashMap<String, NodeUsage>>> = Arc::default();
+    let counted = usage.clone();
+    pods.on_change(move |change| count(&counted, change));
     let scheduler = Scheduler {
+        usage,
         queue: queue.clone(),
         pods,
         nodes: runtime.informer("v1", "nodes").await?,
@@ -60,11 +67,39 @@ fn waits(pod: &Object) -> bool {
     let scheduler = meta::lookup(pod, "metadata.annotations").and_then(|annotations| annotations[SCHEDULER].as_str());
     meta::text(pod, "spec.nodeName").is_empty()
         && meta::text(pod, "metadata.deletionTimestamp").is_empty()
-        && !predicates::is_over(pod)
+        && !demand::is_over(pod)
         && scheduler.is_none_or(|name| name == "default-scheduler")
 }
 
+/// Counts what a pod takes of its node.
+fn count(usage: &Mutex<HashMap<String, NodeUsage>>, change: &Change) {
+    if let (Some(old), Some(new)) = (&change.old, &change.new) {
+        let same = |path: &str| meta::lookup(old, path) == meta::lookup(new, path);
+        let paths = ["spec.nodeName", "metadata.labels", "metadata.deletionTimestamp"];
+        if paths.iter().all(|path| same(path)) && demand::is_over(old) == demand::is_over(new) {
+            return;
+        }
+    }
+    let mut usage = usage.lock();
+    if let Some(old) = change.old.as_ref().filter(|old| is_bound(old)) {
+        usage.entry(node_of(old)).or_default().remove(old);
+    }
+    if let Some(new) = change.new.as_ref().filter(|new| is_bound(new)) {
+        usage.entry(node_of(new)).or_default().add(new);
+    }
+}
+
+fn node_of(pod: &Object) -> String {
+    meta::text(pod, "spec.nodeName").to_owned()
+}
+
+fn is_bound(pod: &Object) -> bool {
+    !meta::text(pod, "spec.nodeName").is_empty()
+}
+
 struct Scheduler {
+    /// What is taken of each node.
+    usage: Arc<Mutex<HashMap<String, NodeUsage>>>,
     queue: Queue,
     pods: Arc<Informer>,
     nodes: Arc<Informer>,
@@ -115,35 +150,37 @@ impl Scheduler {
         if nodes.is_empty() {
             return Err("no nodes available to schedule pods".to_owned());
         }
-        let pods = self.pods.list();
-        let mut by_node: HashMap<&str, Vec<&Object>> = HashMap::new();
-        for other in pods.iter().filter(|other| !predicates::is_over(other)) {
-            by_node
-                .entry(meta::text(other, "spec.nodeName"))
-                .or_default()
-                .push(other);
-        }
-        let none = Vec::new();
+        let usage = self.usage.lock();
+        let none = NodeUsage::default();
         let mut failures = format!("pod ({}) failed to fit in any node\n", meta::text(pod, "metadata.name"));
         let mut fits = Vec::new();
         for node in &nodes {
             let name = meta::text(node, "metadata.name");
-            let others = by_node.get(name).unwrap_or(&none);
-            match predicates::general(pod, node, others) {
-                Ok(()) => fits.push((node, others)),
+            let taken = usage.get(name).unwrap_or(&none);
+            let fit = match predicates::has_disk_conflict(pod, taken) {
+                true => Err("NoDiskConflict".to_owned()),
+                false => predicates::general(pod, node, taken),
+            };
+            match fit {
+                Ok(()) => fits.push((node, taken)),
                 Err(why) => failures.push_str(&format!("fit failure on node ({name}): {why}\n")),
             }
         }
-        let selectors = self.owners.selectors(pod);
+        let (selectors, namespace) = (self.owners.selectors(pod), meta::text(pod, "metadata.namespace"));
         let counts: Vec<usize> = fits
             .iter()
-            .map(|(_, others)| priorities::alike(pod, others, &selectors))
+            .map(|(_, taken)| taken.selected(namespace, &selectors))
             .collect();
         let most = counts.iter().copied().max().unwrap_or(0);
+        let fitting: Vec<&Object> = fits.iter().map(|(node, _)| node.as_ref()).collect();
+        let preferred = priorities::preferred(pod, &fitting);
         let scores: Vec<i64> = fits
             .iter()
             .zip(&counts)
-            .map(|((node, others), count)| priorities::resources(pod, node, others) + priorities::spread(*count, most))
+            .zip(preferred)
+            .map(|(((node, taken), count), preferred)| {
+                priorities::resources(pod, node, taken) + priorities::spread(*count, most) + preferred
+            })
             .collect();
         let best = scores.iter().copied().max().ok_or(failures)?;
         let best: Vec<&str> = fits
@@ -153,8 +190,9 @@ impl Scheduler {
             .map(|((node, _), _)| meta::text(node, "metadata.name"))
             .collect();
         let mut turn = self.turn.lock();
+        let chosen = best.iter().rev().nth(*turn % best.len()).copied().unwrap_or_default();
         *turn = turn.wrapping_add(1);
-        Ok(best.get(*turn % best.len()).copied().unwrap_or_default().to_owned())
+        Ok(chosen.to_owned())
     }
 }
 

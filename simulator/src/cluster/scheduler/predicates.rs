@@ -4,92 +4,45 @@
 
 use serde_json::Value;
 
-use crate::api::{Object, labels, labels::Set, meta, quantity::Quantity};
+use super::{
+    NodeUsage,
+    demand::{Resources, allocatable, disks, host_ports, requests},
+};
+use crate::api::{Object, labels, meta};
 
-/// CPU in thousandths of a core, memory in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Resources {
-    pub(crate) cpu: i64,
-    pub(crate) memory: i64,
-}
-
-/// Whether a pod has ended.
-pub(crate) fn is_over(pod: &Object) -> bool {
-    matches!(meta::text(pod, "status.phase"), "Failed" | "Succeeded")
-}
-
-fn quantity(value: Option<&Value>) -> Option<Quantity> {
-    value?.as_str()?.parse().ok()
-}
-
-fn containers(pod: &Object) -> impl Iterator<Item = &Value> {
-    let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array);
-    containers.into_iter().flatten()
-}
-
-/// What a pod requests; a container that says nothing counts with `default`.
-pub(crate) fn requests(pod: &Object, default: Resources) -> Resources {
-    let mut sum = Resources::default();
-    for container in containers(pod) {
-        let requests = &container["resources"]["requests"];
-        let cpu = quantity(requests.get("cpu")).map_or(default.cpu, Quantity::milli_value);
-        let memory = quantity(requests.get("memory")).map_or(default.memory, Quantity::value);
-        sum.cpu = sum.cpu.saturating_add(cpu);
-        sum.memory = sum.memory.saturating_add(memory);
-    }
-    sum
-}
-
-/// What a node has for pods: resources, and the number of pods.
-pub(crate) fn allocatable(node: &Object) -> (Resources, i64) {
-    let amounts = ["status.allocatable", "status.capacity"]
-        .iter()
-        .find_map(|path| meta::lookup(node, path));
-    let amount = |name: &str| quantity(amounts.and_then(|amounts| amounts.get(name)));
-    let resources = Resources {
-        cpu: amount("cpu").map_or(0, Quantity::milli_value),
-        memory: amount("memory").map_or(0, Quantity::value),
-    };
-    (resources, amount("pods").map_or(0, Quantity::value))
-}
-
-fn host_ports(pod: &Object) -> impl Iterator<Item = i64> {
-    containers(pod)
-        .filter_map(|container| container["ports"].as_array())
+/// Whether a node has the labels that a pod's node selector asks for.
+pub(crate) fn has_node_labels(pod: &Object, node: &Object) -> bool {
+    let selector = meta::lookup(pod, "spec.nodeSelector").and_then(Value::as_object);
+    let value = |key: &str| meta::lookup(node, "metadata.labels").and_then(|labels| labels.get(key));
+    selector
+        .into_iter()
         .flatten()
-        .filter_map(|port| port["hostPort"].as_i64())
-        .filter(|port| *port > 0)
+        .all(|(key, wanted)| value(key) == Some(wanted))
 }
 
 /// Whether a pod's node selector and required node affinity match a node.
 pub(crate) fn matches_node_selector(pod: &Object, node: &Object) -> bool {
+    const REQUIRED: &str = "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+    let affinity = affinity(pod);
+    let terms = affinity.as_ref().and_then(|a| a.pointer(REQUIRED)?.as_array());
+    has_node_labels(pod, node) && terms.is_none_or(|terms| terms.iter().any(|term| matches_term(term, node)))
+}
+
+/// The affinity of a pod, which v1.2 has in an annotation.
+pub(super) fn affinity(pod: &Object) -> Option<Value> {
+    let annotations = meta::lookup(pod, "metadata.annotations")?;
+    let text = annotations["scheduler.alpha.kubernetes.io/affinity"].as_str()?;
+    serde_json::from_str(text).ok()
+}
+
+/// Whether a node's labels match all expressions of a term; a term without expressions matches nothing.
+pub(super) fn matches_term(term: &Value, node: &Object) -> bool {
     let nothing = Object::new();
     let labels = meta::lookup(node, "metadata.labels")
         .and_then(Value::as_object)
         .unwrap_or(&nothing);
-    let selector = meta::lookup(pod, "spec.nodeSelector").and_then(Value::as_object);
-    selector
-        .into_iter()
-        .flatten()
-        .all(|(key, value)| labels.value(key) == value.as_str())
-        && matches_affinity(pod, labels)
-}
-
-/// Whether the required node affinity, which v1.2 has in an annotation, matches a node's labels.
-fn matches_affinity(pod: &Object, labels: &Object) -> bool {
-    const REQUIRED: &str = "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
-    let annotations = meta::lookup(pod, "metadata.annotations");
-    let affinity = annotations
-        .and_then(|annotations| annotations["scheduler.alpha.kubernetes.io/affinity"].as_str())
-        .and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let Some(terms) = affinity.as_ref().and_then(|a| a.pointer(REQUIRED)?.as_array()) else {
-        return true;
-    };
-    terms.iter().any(|term| {
-        let expressions = term["matchExpressions"].as_array();
-        expressions
-            .is_some_and(|expressions| !expressions.is_empty() && expressions.iter().all(|e| expression(e, labels)))
-    })
+    let expressions = term["matchExpressions"].as_array();
+    expressions.is_some_and(|expressions| !expressions.is_empty() && expressions.iter().all(|e| expression(e, labels)))
 }
 
 fn expression(expression: &Value, on: &Object) -> bool {
@@ -108,39 +61,53 @@ fn expression(expression: &Value, on: &Object) -> bool {
     labels::Selector::parse(&text).is_ok_and(|selector| selector.matches(on))
 }
 
-/// What schedulers and kubelets both ask of a node, on which `others` run; the error says what does not fit.
-pub(crate) fn general(pod: &Object, node: &Object, others: &[&Object]) -> Result<(), String> {
-    let (has, most) = allocatable(node);
-    let count = i64::try_from(others.len()).unwrap_or(i64::MAX);
-    if count >= most {
-        return Err(format!(
-            "Node didn't have enough resource: PodCount, requested: 1, used: {count}, capacity: {most}"
-        ));
+/// Whether a pod has a disk that another pod of the node has attached in a way that excludes it.
+pub(super) fn has_disk_conflict(pod: &Object, usage: &NodeUsage) -> bool {
+    disks(pod).any(|disk| usage.disks().iter().any(|taken| excludes(disk, taken)))
+}
+
+/// Whether two volumes are one disk that cannot be attached twice: a GCE disk, unless both only read it; an EBS or RBD disk always.
+fn excludes(volume: &Value, other: &Value) -> bool {
+    let same = |kind: &str, field: &str| match (volume.get(kind), other.get(kind)) {
+        (Some(one), Some(two)) => one.get(field) == two.get(field),
+        _ => false,
+    };
+    let reads = |volume: &Value| volume["gcePersistentDisk"]["readOnly"] == true;
+    if same("gcePersistentDisk", "pdName") {
+        return !(reads(volume) && reads(other));
     }
-    let asked = requests(pod, Resources::default());
+    if same("awsElasticBlockStore", "volumeID") {
+        return true;
+    }
+    let monitors = |volume: &Value| volume["rbd"]["monitors"].as_array().cloned().unwrap_or_default();
+    same("rbd", "pool") && same("rbd", "image") && monitors(volume).iter().any(|m| monitors(other).contains(m))
+}
+
+/// What schedulers and kubelets both ask of a node of which `usage` is taken; the error says what does not fit.
+pub(crate) fn general(pod: &Object, node: &Object, usage: &NodeUsage) -> Result<(), String> {
+    let (has, most) = allocatable(node);
+    let lacking = |name: &str, asked: i64, used: i64, has: i64| {
+        Err(format!(
+            "Node didn't have enough resource: {name}, requested: {asked}, used: {used}, capacity: {has}"
+        ))
+    };
+    if usage.pods >= most {
+        return lacking("PodCount", 1, usage.pods, most);
+    }
+    let (asked, used) = (requests(pod, Resources::default()), usage.requested);
     if asked != Resources::default() {
-        let mut used = Resources::default();
-        for other in others {
-            let requested = requests(other, Resources::default());
-            used.cpu = used.cpu.saturating_add(requested.cpu);
-            used.memory = used.memory.saturating_add(requested.memory);
+        if asked.cpu.saturating_add(used.cpu) > has.cpu {
+            return lacking("CPU", asked.cpu, used.cpu, has.cpu);
         }
-        for (name, asked, used, has) in [
-            ("CPU", asked.cpu, used.cpu, has.cpu),
-            ("Memory", asked.memory, used.memory, has.memory),
-        ] {
-            if asked.saturating_add(used) > has {
-                return Err(format!(
-                    "Node didn't have enough resource: {name}, requested: {asked}, used: {used}, capacity: {has}"
-                ));
-            }
+        if asked.memory.saturating_add(used.memory) > has.memory {
+            return lacking("Memory", asked.memory, used.memory, has.memory);
         }
     }
     let wanted = meta::text(pod, "spec.nodeName");
     if !wanted.is_empty() && wanted != meta::text(node, "metadata.name") {
         return Err("HostName".to_owned());
     }
-    if host_ports(pod).any(|port| others.iter().any(|other| host_ports(other).any(|taken| taken == port))) {
+    if host_ports(pod).any(|(port, _)| usage.has_port(port)) {
         return Err("PodFitsHostPorts".to_owned());
     }
     if !matches_node_selector(pod, node) {

@@ -6,16 +6,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::predicates::{Resources, allocatable, requests};
+use super::{
+    NodeUsage,
+    demand::{DEFAULT_REQUESTS, Resources, allocatable, requests},
+    predicates::{affinity, matches_term},
+};
 use crate::{
     api::{Object, labels::Selector, meta},
     client::Informer,
-};
-
-/// What a container counts with that requests nothing.
-const DEFAULT: Resources = Resources {
-    cpu: 100,
-    memory: 200 * 1024 * 1024,
 };
 
 /// The kinds whose pods are spread over nodes.
@@ -48,19 +46,6 @@ impl Owners {
     }
 }
 
-/// How many of a node's pods are selected by one of the selectors, as the pod is.
-pub(super) fn alike(pod: &Object, others: &[&Object], selectors: &[Selector]) -> usize {
-    let namespace = meta::text(pod, "metadata.namespace");
-    let selected = |other: &&&Object| {
-        meta::text(other, "metadata.namespace") == namespace
-            && meta::text(other, "metadata.deletionTimestamp").is_empty()
-            && meta::lookup(other, "metadata.labels")
-                .and_then(Value::as_object)
-                .is_some_and(|labels| selectors.iter().any(|selector| selector.matches(labels)))
-    };
-    others.iter().filter(selected).count()
-}
-
 /// 0 to 10: the fewer pods alike, of the `most` that one node has, the more.
 pub(super) fn spread(count: usize, most: usize) -> i64 {
     if most == 0 {
@@ -69,15 +54,26 @@ pub(super) fn spread(count: usize, most: usize) -> i64 {
     i64::try_from(10 * (most - count) / most).unwrap_or(0)
 }
 
+/// 0 to 10 for each node: the share of the preferences of the pod's node affinity that it meets, by their weights.
+pub(super) fn preferred(pod: &Object, nodes: &[&Object]) -> Vec<i64> {
+    const PREFERRED: &str = "/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution";
+    let affinity = affinity(pod);
+    let preferences = affinity.as_ref().and_then(|a| a.pointer(PREFERRED)?.as_array());
+    let weight = |node: &Object| {
+        let preferences = preferences.into_iter().flatten();
+        let met = preferences.filter(|preference| matches_term(&preference["preference"], node));
+        met.filter_map(|preference| preference["weight"].as_i64()).sum::<i64>()
+    };
+    let weights: Vec<i64> = nodes.iter().map(|node| weight(node)).collect();
+    let most = weights.iter().copied().max().unwrap_or(0).max(1);
+    weights.iter().map(|weight| 10 * weight / most).collect()
+}
+
 /// 0 to 20: how much of the node is left, and how evenly.
-pub(super) fn resources(pod: &Object, node: &Object, others: &[&Object]) -> i64 {
+pub(super) fn resources(pod: &Object, node: &Object, usage: &NodeUsage) -> i64 {
     let (has, _) = allocatable(node);
-    let mut used = requests(pod, DEFAULT);
-    for other in others {
-        let requested = requests(other, DEFAULT);
-        used.cpu = used.cpu.saturating_add(requested.cpu);
-        used.memory = used.memory.saturating_add(requested.memory);
-    }
+    let mut used = requests(pod, DEFAULT_REQUESTS);
+    used.add(usage.estimated);
     let left = |used: i64, has: i64| {
         if has == 0 || used > has {
             0

@@ -20,8 +20,12 @@ use crate::compat::{go_quote, strconv::format_float};
 
 /// How deep lists and maps may be nested.
 const MAX_DEPTH: usize = 200;
-/// How many bytes aliases may unfold to in all.
-const MAX_UNFOLDED: usize = 8 << 20;
+/// How many bytes of memory anchors and what aliases unfold to may take in all.
+const MAX_UNFOLDED: usize = 32 << 20;
+/// Bytes of memory of a node without its text or children.
+const NODE: usize = size_of::<Node>();
+/// Bytes of memory of an entry of a map besides the text of its key and its value.
+const ENTRY: usize = size_of::<Key>() + 16;
 
 const TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
@@ -106,8 +110,8 @@ enum Key {
 impl Key {
     fn size(&self) -> usize {
         match self {
-            Self::Word(key) | Self::Text(key) => key.len(),
-            Self::Null | Self::Uint(_) => 1,
+            Self::Word(key) | Self::Text(key) => ENTRY + key.len(),
+            Self::Null | Self::Uint(_) => ENTRY,
         }
     }
 
@@ -135,16 +139,16 @@ impl Key {
 }
 
 impl Node {
-    /// What holding it costs, about.
+    /// Bytes of memory that it takes, about.
     fn size(&self) -> usize {
         match self {
-            Self::Word(_) => 1,
-            Self::Text(text) => 1 + text.len(),
-            Self::List(items) => items.iter().map(Self::size).fold(1, usize::saturating_add),
+            Self::Word(_) => NODE,
+            Self::Text(text) => NODE + text.len(),
+            Self::List(items) => items.iter().map(Self::size).fold(NODE, usize::saturating_add),
             Self::Map(entries) => entries
                 .iter()
-                .map(|(key, value)| value.size().saturating_add(1 + key.size()))
-                .fold(1, usize::saturating_add),
+                .map(|(key, value)| value.size().saturating_add(key.size()))
+                .fold(NODE, usize::saturating_add),
         }
     }
 
@@ -285,13 +289,7 @@ impl Reader<'_> {
         match self.anchors.get(anchor) {
             None => error(format_args!("unknown anchor '{anchor}' referenced")),
             Some(None) => error(format_args!("anchor '{anchor}' value contains itself")),
-            Some(Some(node)) => {
-                self.unfolded = self.unfolded.saturating_add(node.size());
-                if self.unfolded > MAX_UNFOLDED {
-                    return error("document contains excessive aliasing");
-                }
-                Ok(node.clone())
-            }
+            Some(Some(node)) => copy(node, &mut self.unfolded),
         }
     }
 
@@ -329,7 +327,8 @@ impl Reader<'_> {
             _ => self.mapping(depth)?,
         };
         if let Some(anchor) = anchor {
-            self.anchors.insert(anchor, Some(node.clone()));
+            let kept = copy(&node, &mut self.unfolded)?;
+            self.anchors.insert(anchor, Some(kept));
         }
         Ok(node)
     }
@@ -361,6 +360,15 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// A copy of a node, whose size is counted before it is made.
+fn copy(node: &Node, unfolded: &mut usize) -> Outcome<Node> {
+    *unfolded = unfolded.saturating_add(node.size());
+    if *unfolded > MAX_UNFOLDED {
+        return error("document contains excessive aliasing");
+    }
+    Ok(node.clone())
 }
 
 /// Takes over the entries of another map, or of several, of which earlier ones count.
@@ -415,86 +423,4 @@ fn scalar(tag: Option<&str>, text: String, plain: bool) -> Outcome<Node> {
 }
 
 #[cfg(test)]
-mod tests {
-    use rstest::rstest;
-    use serde_json::json;
-
-    use super::*;
-
-    #[rstest]
-    #[case("# nothing", Value::Null)]
-    #[case("kind: ConfigMap\ndata:\n  n: '5'\n  k: v\n", json!({"data": {"false": "5", "k": "v"}, "kind": "ConfigMap"}))]
-    #[case("a: |\n  text", json!({"a": "text"}))]
-    #[case("a: |\n  text\n", json!({"a": "text\n"}))]
-    #[case("a: |+\n  text", json!({"a": "text"}))]
-    #[case("a: >-\n  some\n  text", json!({"a": "some text"}))]
-    #[case("|\n  ?", json!("?"))]
-    #[case("a: |\n  x\n\nb: z", json!({"a": "x\n", "b": "z"}))]
-    #[case("a: 1e6", json!({"a": 1e6}))]
-    #[case("a: 08", json!({"a": 8}))]
-    #[case("a: !!str 5\nb: \"6\"\nc: !!binary aGk=\nd: !x 7", json!({"a": "5", "b": "6", "c": "hi", "d": "7"}))]
-    #[case("a: &x {b: 1}\nc: *x", json!({"a": {"b": 1}, "c": {"b": 1}}))]
-    #[case("a: &x {b: 1, c: 1}\nd:\n  c: 2\n  <<: *x\n  b: 3", json!({"a": {"b": 1, "c": 1}, "d": {"b": 3, "c": 1}}))]
-    #[case("1: a\n1.5: b\nyes: c", json!({"1": "a", "1.5": "b", "true": "c"}))]
-    #[case("a: 1\na: 2", json!({"a": 2}))]
-    #[case("a: 1\n---\nb: 2", json!({"a": 1}))]
-    #[case("{\"a\": [1, null, \"x\\u003c\"]}", json!({"a": [1, null, "x<"]}))]
-    fn yaml_is_read(#[case] text: &str, #[case] tree: Value) {
-        let read = to_value(text.as_bytes()).unwrap();
-        assert_eq!(read.to_string(), tree.to_string());
-    }
-
-    #[rstest]
-    #[case("a: [b\n", "yaml: line 1: did not find expected ',' or ']'")]
-    #[case("a: [b", "yaml: line 1: did not find expected ',' or ']'")]
-    #[case("a: b: c", "yaml: mapping values are not allowed in this context")]
-    #[case("a:\n\tb: c", "yaml: line 1: found character that cannot start any token")]
-    #[case("a: *x", "yaml: unknown anchor 'x' referenced")]
-    #[case("a: &x [*x]", "yaml: anchor 'x' value contains itself")]
-    #[case("<<: 5", "yaml: map merge requires map or sequence of maps as the value")]
-    #[case("a: !!int x", "yaml: cannot decode !!str `x` as a !!int")]
-    #[case("a: .nan", "json: unsupported value: NaN")]
-    #[case("a: 'b", "yaml: found unexpected end of stream")]
-    #[case("a: b\n...\nc: d", "yaml: line 2: did not find expected <document start>")]
-    #[case(" a: b\nc: d", "yaml: line 1: did not find expected <document start>")]
-    #[case("{}: x", "yaml: invalid map key: map[interface {}]interface {}{}")]
-    #[case("[a, 1, ~]: x", "yaml: invalid map key: []interface {}{\"a\", 1, interface {}(nil)}")]
-    #[case("null: z", "Unsupported map key of type: %!s(<nil>), key: <nil>, value: \"z\"")]
-    #[case("%TAG ! x:\n---\na: b", "yaml: the directive %TAG is not supported")]
-    fn malformed_yaml_is_refused_in_the_reference_words(#[case] text: &str, #[case] problem: &str) {
-        assert_eq!(to_value(text.as_bytes()).unwrap_err().to_string(), problem);
-    }
-
-    #[test]
-    fn a_text_in_utf_16_is_refused() {
-        let refused = to_value(b"\xff\xfea\0:\0 \0b\0").unwrap_err();
-        assert_eq!(refused.to_string(), "yaml: line 1: did not find expected node content");
-    }
-
-    #[test]
-    fn another_document_is_ignored() {
-        assert_eq!(to_value(b"a: b\n---\nc: d"), Ok(json!({"a": "b"})));
-        assert_eq!(to_value(b"a: b\n...\n"), Ok(json!({"a": "b"})));
-    }
-
-    #[test]
-    fn depth_is_bounded() {
-        assert_eq!(
-            to_value("[".repeat(100_000).as_bytes()).unwrap_err().to_string(),
-            "yaml: exceeded max depth"
-        );
-    }
-
-    #[test]
-    fn what_aliases_unfold_to_is_bounded() {
-        let mut text = "a0: &a0 [xxxxxxxxxx]\n".to_owned();
-        for level in 1..30 {
-            let below = format!("*a{}", level - 1);
-            text += &format!("a{level}: &a{level} [{below}, {below}, {below}, {below}]\n");
-        }
-        assert_eq!(
-            to_value(text.as_bytes()).unwrap_err().to_string(),
-            "yaml: document contains excessive aliasing"
-        );
-    }
-}
+mod tests;

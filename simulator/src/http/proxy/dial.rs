@@ -1,6 +1,8 @@
 //! Connections to the servers behind the proxy.
 //!
-//! - An address can be sent elsewhere ([`Dial`]); texts of errors keep the address that was asked for.
+//! - An address can be replaced by another one ([`Dial`]); texts of errors keep the address of the object.
+//! - Any other address must be an IP, and must not be of this machine or its link: a pod or a node can be given any address by who writes
+//!   objects, and must not lead to servers that only this machine reaches.
 //! - A server's certificate is not verified, as the recorded server does not.
 //! - Limits: [`TIMEOUT`] to connect.
 //!
@@ -9,6 +11,7 @@
 use std::{
     collections::HashMap,
     io,
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     str::FromStr,
     sync::Arc,
@@ -40,8 +43,8 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct Dial(HashMap<String, String>);
 
 impl Dial {
-    fn target<'a>(&'a self, address: &'a str) -> &'a str {
-        self.0.get(address).map_or(address, String::as_str)
+    fn target(&self, address: &str) -> Option<&str> {
+        self.0.get(address).map(String::as_str)
     }
 }
 
@@ -76,6 +79,21 @@ impl FromIterator<DialOverride> for Dial {
     }
 }
 
+/// Whether an address is loopback, unspecified, link-local, broadcast or multicast.
+fn is_local(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => {
+            ip.is_loopback()
+                || ip.is_link_local()
+                || ip.is_broadcast()
+                || ip.is_multicast()
+                // All of 0.0.0.0/8 is this host.
+                || ip.octets()[0] == 0
+        }
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unspecified() || ip.is_unicast_link_local() || ip.is_multicast(),
+    }
+}
+
 /// Why there is no connection, in the recorded server's words.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -85,13 +103,14 @@ pub(crate) struct DialError(pub(crate) String);
 #[derive(Clone)]
 pub(crate) struct Connector {
     dial: Arc<Dial>,
+    allow_local: bool,
     tls: TlsConnector,
     timeout: Duration,
 }
 
 impl Connector {
-    /// Connects, sending addresses where `dial` says.
-    pub(crate) fn new(dial: Dial, timeout: Duration) -> Result<Self, rustls::Error> {
+    /// Connects, with the addresses that `dial` has in place of others. `allow_local` allows addresses of this machine and its link.
+    pub(crate) fn new(dial: Dial, allow_local: bool, timeout: Duration) -> Result<Self, rustls::Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
         let config = ClientConfig::builder_with_provider(provider)
@@ -101,6 +120,7 @@ impl Connector {
             .with_no_client_auth();
         Ok(Self {
             dial: Arc::new(dial),
+            allow_local,
             tls: TlsConnector::from(Arc::new(config)),
             timeout,
         })
@@ -108,13 +128,35 @@ impl Connector {
 
     /// A connection to `address`, `HOST:PORT`, wherever that is sent.
     pub(super) async fn tcp(&self, address: &str) -> Result<TcpStream, DialError> {
-        let stream = match tokio::time::timeout(self.timeout, TcpStream::connect(self.dial.target(address))).await {
+        let target = match self.dial.target(address) {
+            Some(target) => target,
+            None => {
+                self.check(address)?;
+                address
+            }
+        };
+        let stream = match tokio::time::timeout(self.timeout, TcpStream::connect(target)).await {
             Err(_) => return Err(DialError(format!("dial tcp {address}: i/o timeout"))),
             Ok(Err(error)) => return Err(DialError(refusal(address, &error))),
             Ok(Ok(stream)) => stream,
         };
         let _ = stream.set_nodelay(true);
         Ok(stream)
+    }
+
+    /// Refuses an address that is not an IP, and one of this machine or its link unless they are allowed.
+    fn check(&self, address: &str) -> Result<(), DialError> {
+        let Ok(parsed) = address.parse::<SocketAddr>() else {
+            return Err(DialError(format!(
+                "dial tcp {address}: the address is not an IP and a port"
+            )));
+        };
+        if is_local(parsed.ip()) && !self.allow_local {
+            return Err(DialError(format!(
+                "dial tcp {address}: the address is of this machine or its link: --dial or --allow-local-backends allows it"
+            )));
+        }
+        Ok(())
     }
 
     async fn connect(self, uri: Uri) -> Result<TokioIo<Wire>, DialError> {
@@ -312,6 +354,28 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[rstest]
+    #[case("10.0.0.1:80", None)]
+    #[case("[fd00::1]:80", None)]
+    #[case("127.0.0.1:80", Some("this machine"))]
+    #[case("127.9.9.9:80", Some("this machine"))]
+    #[case("0.0.0.0:80", Some("this machine"))]
+    #[case("169.254.169.254:80", Some("this machine"))]
+    #[case("[::1]:80", Some("this machine"))]
+    #[case("[::]:80", Some("this machine"))]
+    #[case("[fe80::1]:80", Some("this machine"))]
+    #[case("[::ffff:127.0.0.1]:80", Some("this machine"))]
+    #[case("localhost:80", Some("not an IP"))]
+    #[case("evil.test:80", Some("not an IP"))]
+    #[case("127.1:80", Some("not an IP"))]
+    fn only_ips_of_other_machines_are_dialed(#[case] address: &str, #[case] refused: Option<&str>) {
+        let connector = |allow_local| Connector::new(Dial::default(), allow_local, TIMEOUT).unwrap();
+        let text = connector(false).check(address).err().map(|error| error.to_string());
+        assert_eq!(text.is_some(), refused.is_some(), "{text:?}");
+        assert!(refused.is_none_or(|part| text.unwrap().contains(part)));
+        assert_eq!(connector(true).check(address).is_ok(), refused != Some("not an IP"));
+    }
 
     #[rstest]
     #[case("10.99.0.1:9999=127.0.0.1:9998", Some(("10.99.0.1:9999", "127.0.0.1:9998")))]

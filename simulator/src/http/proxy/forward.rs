@@ -3,7 +3,7 @@
 use std::{error::Error as _, net::IpAddr, time::Duration};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Empty, Full};
+use http_body_util::{BodyExt, Empty};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode, Uri, Version,
     header::{self, HeaderValue},
@@ -16,9 +16,7 @@ use hyper_util::{
 
 use super::{
     super::{route::ProxyRequest, streams::Duplex, websocket},
-    Body, BodyError,
-    backend::{self, Backends},
-    call,
+    Body, BodyError, backend, call,
     coding::{Change, Changed, Coding},
     dial::{Connector, Dial, DialError, TIMEOUT},
     headers,
@@ -29,6 +27,7 @@ use super::{
 };
 use crate::{
     api::{Reason, Status},
+    cluster::network::{Backends, Located, whole},
     profile::Profile,
 };
 
@@ -37,6 +36,8 @@ use crate::{
 pub(crate) struct Settings {
     /// Addresses that are sent elsewhere.
     pub(crate) dial: Dial,
+    /// Whether addresses of this machine and its link are connected to. Default: no.
+    pub(crate) allow_local: bool,
     /// Servers inside this process.
     pub(crate) backends: Backends,
     /// Whose word counts.
@@ -50,6 +51,7 @@ impl Settings {
     pub(crate) fn new(profile: Profile) -> Self {
         Self {
             dial: Dial::default(),
+            allow_local: false,
             backends: Backends::default(),
             profile,
             connect_timeout: TIMEOUT,
@@ -72,7 +74,7 @@ impl Proxy {
     /// # Errors
     /// Where the cryptography offers no usable protocol version.
     pub(crate) fn new(settings: Settings) -> Result<Self, BodyError> {
-        let connector = Connector::new(settings.dial, settings.connect_timeout)?;
+        let connector = Connector::new(settings.dial, settings.allow_local, settings.connect_timeout)?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(90))
@@ -84,6 +86,17 @@ impl Proxy {
             backends: settings.backends,
             profile: settings.profile,
         })
+    }
+
+    /// A proxy with other servers inside the process, and the same connections to those outside.
+    pub(crate) fn with_backends(&self, backends: Backends) -> Self {
+        Self {
+            client: self.client.clone(),
+            connector: self.connector.clone(),
+            resolver: Resolver::default(),
+            backends,
+            profile: self.profile,
+        }
     }
 
     /// Answers a request for what `address` names, made by `client`.
@@ -126,8 +139,10 @@ impl Proxy {
 
     /// Connects to `address`, `HOST:PORT`, wherever that is sent; an error says why not.
     pub(crate) async fn connect(&self, address: &str) -> Result<Box<dyn Duplex>, String> {
-        if let Some(backend) = self.backends.at(address) {
-            return Ok(Box::new(backend::serve(backend)));
+        match self.backends.locate(address) {
+            Located::Here(backend) => return Ok(Box::new(backend::serve(backend))),
+            Located::Refused => return Err(refused(address)),
+            Located::Elsewhere => {}
         }
         let stream = self.connector.tcp(address).await.map_err(|error| error.to_string())?;
         Ok(Box::new(stream))
@@ -212,7 +227,7 @@ impl Proxy {
     async fn upgrade(&self, mut request: Request<Body>, target: &Target) -> Result<Response<Body>, Status> {
         let near: Option<OnUpgrade> = request.extensions_mut().remove();
         let (mut parts, _) = request.into_parts();
-        let in_process = self.backends.at(&target.address()).is_some();
+        let in_process = matches!(self.backends.locate(&target.address()), Located::Here(_));
         if let (true, Some(near)) = (in_process, &near) {
             parts.extensions.insert(near.clone());
         }
@@ -237,11 +252,18 @@ impl Proxy {
         }
         let authority = HeaderValue::try_from(&target.server.host).map_err(|error| error.to_string())?;
         request.headers_mut().insert(header::HOST, authority);
+        if !self.profile.proxy_passes_credentials() {
+            headers::withhold_credentials(request.headers_mut());
+        }
         request.headers_mut().remove(header::EXPECT);
         *request.version_mut() = Version::HTTP_11;
-        if let Some(backend) = self.backends.at(&target.address()) {
-            *request.uri_mut() = Uri::try_from(target.path_and_query()).map_err(|error| error.to_string())?;
-            return Ok(backend.answer(request).await);
+        match self.backends.locate(&target.address()) {
+            Located::Here(backend) => {
+                *request.uri_mut() = Uri::try_from(target.path_and_query()).map_err(|error| error.to_string())?;
+                return Ok(backend.answer(request).await);
+            }
+            Located::Refused => return Err(refused(&target.address())),
+            Located::Elsewhere => {}
         }
         if target.server.host.starts_with(':') {
             return Err(format!("dial tcp {}: connect: connection refused", target.server.host));
@@ -250,6 +272,11 @@ impl Proxy {
         let response = self.client.request(request).await.map_err(|error| reason(&error))?;
         Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
     }
+}
+
+/// Why a connection to a port that nothing listens on does not come about.
+fn refused(address: &str) -> String {
+    format!("dial tcp {address}: connect: connection refused")
 }
 
 /// Where a request goes.
@@ -343,12 +370,6 @@ fn is_html(headers: &HeaderMap) -> bool {
         .split(';')
         .next()
         .is_some_and(|media_type| media_type.trim() == "text/html")
-}
-
-fn whole(text: String) -> Body {
-    Full::new(Bytes::from(text))
-        .map_err(|never| match never {})
-        .boxed_unsync()
 }
 
 /// Lets both sides talk until one of them is done.

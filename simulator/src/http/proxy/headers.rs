@@ -43,6 +43,12 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     }
 }
 
+/// Takes out what the client shows the API server: a pod must not learn it.
+pub(super) fn withhold_credentials(headers: &mut HeaderMap) {
+    headers.remove(header::AUTHORIZATION);
+    headers.remove(header::COOKIE);
+}
+
 /// Says on whose behalf, and at which path of the proxy, a request is made.
 pub(super) fn forwarded(headers: &mut HeaderMap, client: Option<IpAddr>, uri: &str) {
     let name = HeaderName::from_static("x-forwarded-for");

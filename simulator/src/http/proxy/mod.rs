@@ -3,7 +3,7 @@
 //! - Requests and responses stream in both directions; nothing is held until it is whole.
 //! - Links in HTML and in Location lead back through the proxy; compressed pages too.
 //! - WebSocket, and any other upgrade, passes through.
-//! - A server inside this process ([`Backends`]) is reached without a connection.
+//! - A server inside this process ([`Backends`](crate::cluster::network::Backends)) is reached without a connection.
 //! - Limits: a connection has to come about within [`dial::TIMEOUT`]; a server may take its time to answer, as long as the client stays.
 //!
 //! Source: the two texts, the recorded proxy sessions, and where they are silent the proxy of Kubernetes v1.2.
@@ -22,20 +22,10 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
-use bytes::Bytes;
-use http_body_util::combinators::UnsyncBoxBody;
-
-pub(crate) use super::body::BodyError;
-
-pub use self::{
-    backend::{Backend, Backends},
-    dial::DialOverride,
-};
+pub use self::dial::DialOverride;
 pub(crate) use self::{
     forward::{Proxy, Settings},
     objects::Objects,
     resolve::Lookup,
 };
-
-/// A body on its way through the proxy.
-pub type Body = UnsyncBoxBody<Bytes, BodyError>;
+pub(crate) use crate::cluster::network::{Body, BodyError};

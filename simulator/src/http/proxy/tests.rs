@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::{super::route::ProxyRequest, forward::Settings, resolve::Lookup, *};
-use crate::profile::Profile;
+use crate::{cluster::network::Backends, profile::Profile};
 
 /// One pod, `p`, whose address is sent to a server of the test.
 struct OnePod;
@@ -398,4 +398,37 @@ async fn a_server_in_this_process_answers_without_a_connection() {
         .unwrap();
     assert_eq!(answer.headers()["location"], format!("{POD}/next").as_str());
     assert_eq!(answer.text().await.unwrap(), format!("DELETE /a%20b/?x=%20 {POD}/a b/"));
+}
+
+#[rstest]
+#[case(Profile::Documented, "")]
+#[case(Profile::Kubernetes12, "Bearer hush a=hush")]
+#[tokio::test]
+async fn credentials_of_the_api_server_do_not_reach_a_pod(#[case] profile: Profile, #[case] seen: &str) {
+    let behind = serve(|request| {
+        let headers = request.headers();
+        let sent: Vec<_> = ["authorization", "cookie"]
+            .iter()
+            .filter_map(|name| headers.get(*name)?.to_str().ok())
+            .collect();
+        let sent = sent.join(" ");
+        Box::pin(async move { Response::new(full(&sent)) })
+    })
+    .await;
+    let mut settings = Settings::new(profile);
+    settings.dial = [DialOverride {
+        from: "10.9.9.9:80".to_owned(),
+        to: behind.to_string(),
+    }]
+    .into_iter()
+    .collect();
+    let front = front_with(settings).await;
+    let answer = client()
+        .get(format!("http://{front}/api/v1/namespaces/a/pods/p:80/proxy/echo"))
+        .header("authorization", "Bearer hush")
+        .header("cookie", "a=hush")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.text().await.unwrap(), seen);
 }

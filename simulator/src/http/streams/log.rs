@@ -133,7 +133,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::cluster::container::Output;
+    use crate::cluster::container::process::Output;
 
     const NOW: &str = "2016-03-17T00:00:10Z";
 

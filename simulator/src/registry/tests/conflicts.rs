@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Profile, Rig};
 use crate::{
     api::GroupResource,
-    store::{Change, Draft, Expected, Key, Listing, Memory, Record, Store, StoreError, Write},
+    store::{Change, Draft, Expected, Key, Listing, Lookup, Memory, Record, Sink, Store, StoreError, Write},
     watch::Hub,
 };
 
@@ -67,6 +67,18 @@ impl Store for Interleaved {
         }
         .boxed()
     }
+
+    fn find<'a>(
+        &'a self,
+        resource: &'a GroupResource,
+        lookup: Lookup<'a>,
+    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
+        self.store.find(resource, lookup)
+    }
+
+    fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Memory {
+        self.store.fork(sink)
+    }
 }
 
 /// A cluster in whose store `change` is made right before the next commit to the object `a`, once that is armed.
@@ -118,4 +130,27 @@ async fn a_patch_is_made_anew_unless_it_overlaps(
     let patch = json!({"data": {"a": "2"}});
     assert_eq!(rig.ask("PATCH", "ns/configmaps/a", patch).await.0, code);
     assert_eq!(rig.done("GET", "ns/configmaps/a", Value::Null).await["data"], data);
+}
+
+#[rstest]
+#[case::of_the_other_group("/autoscaling/v1/ns/horizontalpodautoscalers/a", Profile::Kubernetes12, 500)]
+#[case::of_the_stored_group("/extensions/v1beta1/ns/horizontalpodautoscalers/a", Profile::Kubernetes12, 409)]
+#[case::documented("/autoscaling/v1/ns/horizontalpodautoscalers/a", Profile::Documented, 409)]
+#[tokio::test]
+async fn v1_2_cannot_compare_conflicting_versions_of_another_group(
+    #[case] path: &str,
+    #[case] profile: Profile,
+    #[case] code: u16,
+) {
+    let (rig, _) = rig(profile).await;
+    let target = json!({"kind": "ReplicationController", "name": "web"});
+    let autoscaler = json!({"metadata": {"name": "a"}, "spec": {"maxReplicas": 2, "scaleTargetRef": target}});
+    rig.done("POST", "/autoscaling/v1/ns/horizontalpodautoscalers", autoscaler)
+        .await;
+    let patch = json!({"metadata": {"resourceVersion": "1"}, "spec": {"maxReplicas": 3}});
+    let (answered, text) = rig.refused("PATCH", path, patch).await;
+    assert_eq!(answered, code, "{text}");
+    let missing =
+        "unable to find api field in struct HorizontalPodAutoscalerSpec for the json field \"scaleTargetRef\"";
+    assert_eq!(text == missing, code == 500, "{text}");
 }

@@ -1,6 +1,7 @@
 //! The registry asked as a client asks it, by method, path and body.
 
 mod admission;
+mod agreement;
 mod conflicts;
 mod creating;
 mod deleting;
@@ -48,6 +49,9 @@ impl Rig {
             secure_port: 6443,
             service_range: "10.0.0.0/24".parse().unwrap(),
             components: Vec::new(),
+            history: None,
+            watch_lag: std::time::Duration::ZERO,
+            history_bytes: None,
         };
         let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
         let registry = Registry::with_store(settings, clock.clone(), Arc::new(Rng::seeded(7)), open);

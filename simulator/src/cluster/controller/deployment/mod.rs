@@ -1,8 +1,11 @@
 //! Deployments: a replica set for each template, scaled step by step from the old ones to the new one.
 //!
-//! Source: `pkg/controller/deployment` of Kubernetes v1.2.
+//! - One that is paused rolls nothing out and does not scale; its status is kept.
+//! - Source: `pkg/controller/deployment` of Kubernetes v1.2.
 
+mod adoption;
 mod replica_sets;
+mod rollback;
 mod rollout;
 
 use std::{sync::Arc, time::Duration};
@@ -13,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::pods;
 use crate::{
     api::{Object, Status, meta},
-    client::{Api, EventRecorder, EventType, Informer, ObjectKey, reference},
+    client::{Api, Change, EventRecorder, EventType, Informer, ObjectKey, reference},
     clock::Clock,
     cluster::runtime::{Queue, Reconcile, Runtime},
 };
@@ -25,30 +28,27 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 /// Adds the controller to the runtime.
 pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     const GROUP: &str = "extensions/v1beta1";
-    let (queue, deployments) = (runtime.queue(), runtime.informer(GROUP, "deployments").await?);
+    let (queue, deployments) = (runtime.prompt_queue(), runtime.informer(GROUP, "deployments").await?);
     let (sets, pods) = (
         runtime.informer(GROUP, "replicasets").await?,
         runtime.informer("v1", "pods").await?,
     );
     let keys = queue.clone();
     deployments.on_change(move |change| keys.extend(change.new.iter().map(|deployment| ObjectKey::of(deployment))));
-    for selected in [&sets, &pods] {
-        let (keys, cache) = (queue.clone(), deployments.clone());
-        selected.on_change(move |change| {
-            for object in change.old.iter().chain(&change.new) {
-                let deployments = cache.list_in(meta::text(object, "metadata.namespace"));
-                let selecting = deployments.iter().filter(|deployment| {
-                    pods::selector(deployment).is_some_and(|selector| pods::matches(&selector, object))
-                });
-                keys.extend(selecting.map(|deployment| ObjectKey::of(deployment)));
-            }
-        });
-    }
+    let (keys, cache) = (queue.clone(), deployments.clone());
+    sets.on_change(move |change| keys.extend(selecting(&cache, change)));
+    let (keys, cache) = (queue.clone(), deployments.clone());
+    pods.on_change(move |change| {
+        if pods::is_recounted_by_readiness(change) {
+            keys.extend(selecting(&cache, change));
+        }
+    });
     let component = Deployments {
         clock: runtime.clock().clone(),
         queue: queue.clone(),
         api: runtime.api(GROUP, "deployments")?,
         set_api: runtime.api(GROUP, "replicasets")?,
+        pod_api: runtime.api("v1", "pods")?,
         recorder: runtime.recorder("deployment-controller", None)?,
         deployments,
         sets,
@@ -58,11 +58,25 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
     Ok(())
 }
 
+/// The keys of the deployments that select an object, before its change or after.
+fn selecting(deployments: &Informer, change: &Change) -> Vec<ObjectKey> {
+    let mut keys = Vec::new();
+    for object in change.old.iter().chain(&change.new) {
+        let deployments = deployments.list_in(meta::text(object, "metadata.namespace"));
+        let selecting = deployments
+            .iter()
+            .filter(|deployment| pods::selector(deployment).is_some_and(|selector| pods::matches(&selector, object)));
+        keys.extend(selecting.map(|deployment| ObjectKey::of(deployment)));
+    }
+    keys
+}
+
 struct Deployments {
     clock: Clock,
     queue: Queue,
     api: Api,
     set_api: Api,
+    pod_api: Api,
     recorder: EventRecorder,
     deployments: Arc<Informer>,
     sets: Arc<Informer>,
@@ -88,12 +102,20 @@ impl Reconcile for Deployments {
         if pods::selector(&deployment).is_none() {
             return Ok(());
         }
-        let sets = self.replica_sets(&deployment);
+        if !self.adopt(&deployment).await? {
+            // The change of what is adopted brings the deployment here again.
+            return Ok(());
+        }
+        let mut sets = self.replica_sets(&deployment);
         if meta::lookup(&deployment, "spec.paused") == Some(&true.into()) {
+            self.annotate_new(&deployment, &mut sets).await?;
             return self.report(&deployment, &sets).await;
         }
         if let Some(to) = meta::lookup(&deployment, "spec.rollbackTo") {
             let revision = to["revision"].as_i64().unwrap_or_default();
+            if self.ensure_new(&deployment, &mut sets).await? {
+                return Ok(());
+            }
             return self.roll_back(&deployment, &sets, revision).await;
         }
         if meta::text(&deployment, "spec.strategy.type") == "Recreate" {
@@ -134,9 +156,9 @@ impl Deployments {
         count
     }
 
-    /// Writes the status, if it has changed.
+    /// Writes the status, if it has changed. Replica sets that are scaled to 0 do not count, even while they have pods.
     async fn report(&self, deployment: &Object, sets: &ReplicaSets) -> Result<(), Status> {
-        let all = sets.all();
+        let all = sets.active();
         let sum = |sets: &[&Arc<Object>], path: &str| sets.iter().map(|set| pods::number(set, path)).sum::<i64>();
         let min_ready = pods::number(deployment, "spec.minReadySeconds");
         let available = self.available(deployment, &all, min_ready);
@@ -160,50 +182,6 @@ impl Deployments {
         changed.insert("status".into(), Value::Object(status));
         let api = self.api.in_namespace(meta::text(deployment, "metadata.namespace"));
         api.update_status(changed).await.map(drop)
-    }
-
-    /// Takes the template of an earlier revision; 0 is the last but one.
-    async fn roll_back(&self, deployment: &Object, sets: &ReplicaSets, to: i64) -> Result<(), Status> {
-        const NOT_FOUND: &str = "DeploymentRollbackRevisionNotFound";
-        let all = sets.all();
-        let mut revisions: Vec<i64> = all.iter().map(|set| revision(set)).collect();
-        revisions.sort_unstable();
-        let last = revisions.iter().rev().nth(1).copied().unwrap_or_default();
-        let to = if to == 0 { last } else { to };
-        let mut changed = deployment.clone();
-        meta::child(&mut changed, "spec").shift_remove("rollbackTo");
-        match all.iter().find(|set| revision(set) == to) {
-            _ if to == 0 => {
-                self.event(
-                    deployment,
-                    EventType::Warning,
-                    NOT_FOUND,
-                    "Unable to find last revision.",
-                )
-                .await;
-            }
-            None => {
-                let message = "Unable to find the revision to rollback to.";
-                self.event(deployment, EventType::Warning, NOT_FOUND, message).await;
-            }
-            Some(set) => {
-                let name = meta::text(deployment, "metadata.name");
-                let template = replica_sets::without_hash(set);
-                if meta::lookup(deployment, "spec.template") == Some(&template) {
-                    let message =
-                        format!("The rollback revision contains the same template as current deployment {name:?}");
-                    let reason = "DeploymentRollbackTemplateUnchanged";
-                    self.event(deployment, EventType::Warning, reason, &message).await;
-                } else {
-                    meta::child(&mut changed, "spec").insert("template".to_owned(), template);
-                    let message = format!("Rolled back deployment {name:?} to revision {to}");
-                    self.event(deployment, EventType::Normal, "DeploymentRollback", &message)
-                        .await;
-                }
-            }
-        }
-        let api = self.api.in_namespace(meta::text(deployment, "metadata.namespace"));
-        api.update(changed).await.map(drop)
     }
 
     /// Gives the deployment the number of its new template.

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The label that tells the pods of one template from those of another.
-const HASH: &str = "pod-template-hash";
+pub(super) const HASH: &str = "pod-template-hash";
 
 /// The replica sets of a deployment: the one with its template, if it is there, and the others, oldest first.
 pub(super) struct ReplicaSets {
@@ -24,9 +24,20 @@ impl ReplicaSets {
         self.old.iter().chain(&self.new).collect()
     }
 
+    /// Those that are to have pods, and the new one.
+    pub(super) fn active(&self) -> Vec<&Arc<Object>> {
+        let old = self.old.iter().filter(|set| replicas(set) > 0);
+        old.chain(&self.new).collect()
+    }
+
     /// How many pods they are to have.
     pub(super) fn replicas(&self) -> i64 {
         self.all().iter().map(|set| replicas(set)).sum()
+    }
+
+    /// The number after those of the old ones.
+    fn next_revision(&self) -> i64 {
+        self.old.iter().map(|set| revision(set)).max().unwrap_or_default() + 1
     }
 }
 
@@ -40,10 +51,11 @@ pub(super) fn without_hash(set: &Object) -> Value {
 }
 
 /// A number for a template: that of its text by FNV-1a.
-fn hash(template: &Value) -> u32 {
-    template.to_string().bytes().fold(0x811c_9dc5, |hash, byte| {
+pub(super) fn hash(template: &Value) -> String {
+    let hash = template.to_string().bytes().fold(0x811c_9dc5, |hash: u32, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    })
+    });
+    hash.to_string()
 }
 
 impl Deployments {
@@ -53,7 +65,11 @@ impl Deployments {
         let selector = pods::selector(deployment);
         let mut sets = self.sets.list_in(namespace);
         sets.retain(|set| selector.as_ref().is_some_and(|selector| pods::matches(selector, set)));
-        sets.sort_by_key(|set| (meta::text(set, "metadata.creationTimestamp").to_owned(), revision(set)));
+        let text = |set: &Object, path: &str| meta::text(set, path).to_owned();
+        sets.sort_by_key(|set| {
+            let created = text(set, "metadata.creationTimestamp");
+            (created, revision(set), text(set, "metadata.name"))
+        });
         let template = meta::lookup(deployment, "spec.template");
         let new = sets.iter().position(|set| template == Some(&without_hash(set)));
         let new = new.map(|at| sets.remove(at));
@@ -62,30 +78,39 @@ impl Deployments {
 
     /// Sees to it that there is a replica set with the deployment's template, and that it has the highest number; whether it was made just now.
     pub(super) async fn ensure_new(&self, deployment: &Object, sets: &mut ReplicaSets) -> Result<bool, Status> {
-        let next = sets.old.iter().map(|set| revision(set)).max().unwrap_or_default() + 1;
-        let namespace = meta::text(deployment, "metadata.namespace");
-        let Some(new) = &sets.new else {
-            let set = self.create(deployment, sets, next).await?;
-            sets.new = Some(set);
-            self.set_revision(deployment, next).await?;
-            return Ok(true);
-        };
-        let annotations = annotations(deployment, new, next.max(revision(new)));
+        if sets.new.is_some() {
+            self.annotate_new(deployment, sets).await?;
+            return Ok(false);
+        }
+        let next = sets.next_revision();
+        let set = self.create(deployment, sets, next).await?;
+        sets.new = Some(set);
+        self.set_revision(deployment, next).await?;
+        Ok(true)
+    }
+
+    /// Gives the replica set with the deployment's template, if it is there, the deployment's annotations and the highest number.
+    pub(super) async fn annotate_new(&self, deployment: &Object, sets: &mut ReplicaSets) -> Result<(), Status> {
+        let Some(new) = &sets.new else { return Ok(()) };
+        let annotations = annotations(deployment, new, sets.next_revision().max(revision(new)));
+        let mut number = revision(new);
         if meta::lookup(new, "metadata.annotations").and_then(Value::as_object) != Some(&annotations) {
             let mut changed = new.as_ref().clone();
             meta::metadata(&mut changed).insert("annotations".to_owned(), Value::Object(annotations));
-            sets.new = Some(self.set_api.in_namespace(namespace).update(changed).await?);
+            let api = self.set_api.in_namespace(meta::text(deployment, "metadata.namespace"));
+            let updated = api.update(changed).await?;
+            number = revision(&updated);
+            sets.new = Some(updated);
         }
-        let number = sets.new.as_ref().map(|set| revision(set)).unwrap_or_default();
         if number != revision(deployment) {
             self.set_revision(deployment, number).await?;
         }
-        Ok(false)
+        Ok(())
     }
 
     async fn create(&self, deployment: &Object, sets: &ReplicaSets, number: i64) -> Result<Arc<Object>, Status> {
         let mut template = meta::lookup(deployment, "spec.template").cloned().unwrap_or_default();
-        let hash = hash(&template).to_string();
+        let hash = hash(&template);
         let name = format!("{}-{hash}", meta::text(deployment, "metadata.name"));
         template["metadata"]["labels"][HASH] = hash.as_str().into();
         let mut selector = meta::lookup(deployment, "spec.selector").cloned().unwrap_or_default();

@@ -22,6 +22,14 @@ fn share(deployment: &Object, field: &str, round_up: bool) -> i64 {
     }
 }
 
+/// How many pods may be unavailable: at least one, if none may be there beside those that are wanted.
+fn max_unavailable(deployment: &Object) -> i64 {
+    match share(deployment, "maxUnavailable", false) {
+        0 if share(deployment, "maxSurge", true) == 0 => 1,
+        count => count,
+    }
+}
+
 /// How many pods the new replica set is to have now, which has `current` of them.
 pub(super) fn new_replicas(deployment: &Object, sets: &ReplicaSets, current: i64) -> i64 {
     let wanted = replicas(deployment);
@@ -90,7 +98,7 @@ impl Deployments {
             return Ok(false);
         }
         let min_ready = pods::number(deployment, "spec.minReadySeconds");
-        let least = replicas(deployment) - share(deployment, "maxUnavailable", false);
+        let least = replicas(deployment) - max_unavailable(deployment);
         let new: Vec<&Arc<Object>> = sets.new.iter().collect();
         let unavailable =
             new.iter().map(|set| replicas(set)).sum::<i64>() - self.available(deployment, &new, min_ready);
@@ -99,7 +107,7 @@ impl Deployments {
             return Ok(false);
         }
         let unhealthy = self.scale_down_unready(deployment, sets, surplus).await?;
-        let available = self.available(deployment, &sets.all(), min_ready);
+        let available = self.available(deployment, &sets.active(), min_ready);
         let mut left = available - least;
         let mut scaled = false;
         for set in &mut sets.old {
@@ -156,5 +164,14 @@ mod tests {
     ) {
         let deployment = json!({"spec": {"replicas": replicas, "strategy": {"rollingUpdate": {"maxSurge": value}}}});
         assert_eq!(share(deployment.as_object().unwrap(), "maxSurge", round_up), count);
+    }
+
+    #[rstest]
+    #[case(json!({"maxSurge": 0, "maxUnavailable": "25%"}), 1)]
+    #[case(json!({"maxSurge": 1, "maxUnavailable": "25%"}), 0)]
+    #[case(json!({"maxSurge": 0, "maxUnavailable": 2}), 2)]
+    fn a_rollout_can_always_go_on(#[case] limits: Value, #[case] count: i64) {
+        let deployment = json!({"spec": {"replicas": 3, "strategy": {"rollingUpdate": limits}}});
+        assert_eq!(max_unavailable(deployment.as_object().unwrap()), count);
     }
 }

@@ -1,0 +1,171 @@
+//! Texts that may be documents: JSON, YAML, base64 of them, and JSON within running text.
+//!
+//! Limits: at most [`OBJECTS`] objects are looked for in one text.
+
+use super::blocks::Block;
+use super::encoded;
+use super::json::Json;
+use super::knowledge::{Knowledge, NESTED};
+use super::text;
+use super::yaml;
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::general_purpose::{NO_PAD, PAD};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use serde::de::IgnoredAny;
+
+/// How many objects in a text are read.
+const OBJECTS: usize = 64;
+
+const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG);
+
+/// A text without its secrets; none if there are none in it. `depth` is how many texts it is within.
+pub(super) fn redact(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+    if !text::is_marked(text.as_bytes(), knowledge.rules) {
+        return knowledge.known.text(text);
+    }
+    match document(text, knowledge, depth) {
+        Some(document) => (document != text).then_some(document),
+        None => marked(text, knowledge, depth, &mut Block::default()),
+    }
+}
+
+/// Lines of a text that goes on where another ended, without their secrets; none if there are none in them.
+fn lines(text: &str, knowledge: &mut Knowledge<'_>, depth: usize, block: &mut Block) -> Option<String> {
+    if *block == Block::None && !text::is_marked(text.as_bytes(), knowledge.rules) {
+        return knowledge.known.text(text);
+    }
+    marked(text, knowledge, depth, block)
+}
+
+/// As [`lines`], for a text that may have a secret in it.
+fn marked(text: &str, knowledge: &mut Knowledge<'_>, depth: usize, block: &mut Block) -> Option<String> {
+    if *block == Block::None
+        && let Some(found) = base64(text, knowledge, depth)
+    {
+        return Some(found);
+    }
+    let objects = objects(text, knowledge, depth);
+    let found = text::redact(objects.as_deref().unwrap_or(text), knowledge, block);
+    found.or(objects)
+}
+
+/// As [`redact`], for bytes of any encoding that go on where others ended.
+pub(super) fn bytes(bytes: &[u8], knowledge: &mut Knowledge<'_>, block: &mut Block) -> Option<Vec<u8>> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return lines(text, knowledge, 0, block).map(String::into_bytes);
+    }
+    let known = knowledge.known.bytes(bytes);
+    let text: String = known
+        .as_deref()
+        .unwrap_or(bytes)
+        .iter()
+        .map(|byte| char::from(*byte))
+        .collect();
+    match lines(&text, knowledge, NESTED, block) {
+        // A placeholder is ASCII, and every other character was one byte.
+        Some(text) => Some(
+            text.chars()
+                .map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?'))
+                .collect(),
+        ),
+        None => known,
+    }
+}
+
+/// A document in a text, without its secrets; none if the text is no document.
+fn document(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+    if depth >= NESTED {
+        return None;
+    }
+    if text.trim_start().starts_with(['{', '[']) {
+        return Json::whole(text, knowledge, depth + 1);
+    }
+    let mapped = || text.lines().any(|line| line.ends_with(':') || line.contains(": "));
+    match text.trim_end().contains('\n') && mapped() {
+        true => yaml::redact(text, false, knowledge, depth + 1),
+        false => None,
+    }
+}
+
+/// A text that is base64 of a text with secrets, without them; one that is base64 of compressed secrets is replaced.
+fn base64(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+    if depth >= NESTED || !text::is_base64(text.as_bytes()) {
+        return None;
+    }
+    let engine = if text.contains(['-', '_']) { URL_SAFE } else { STANDARD };
+    let compact: String = text.split(['\r', '\n']).collect();
+    let bytes = engine.decode(&compact).ok()?;
+    if encoded::is_gzip(&bytes) {
+        let inner = encoded::gunzip(&bytes)?;
+        let found = match std::str::from_utf8(&inner) {
+            Ok(inner) => redact(inner, knowledge, depth + 1).map(String::into_bytes),
+            Err(_) => self::bytes(&inner, knowledge, &mut Block::default()),
+        };
+        return found.map(|_| knowledge.known.placeholder(text, true));
+    }
+    let inner = std::str::from_utf8(&bytes).ok()?;
+    if inner
+        .chars()
+        .any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+    {
+        return None;
+    }
+    let found = redact(inner, knowledge, depth + 1)?;
+    let padding = if compact.ends_with('=') || compact.len().is_multiple_of(4) {
+        PAD
+    } else {
+        NO_PAD
+    };
+    let alphabet = if text.contains(['-', '_']) {
+        &alphabet::URL_SAFE
+    } else {
+        &alphabet::STANDARD
+    };
+    let code = GeneralPurpose::new(alphabet, padding).encode(found);
+    Some(code + text.get(text.trim_end().len()..).unwrap_or_default())
+}
+
+/// A text without the secrets in the JSON objects within it; none if there are none.
+fn objects(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+    if depth >= NESTED || !knowledge.rules.defaults {
+        return None;
+    }
+    let mut out = String::new();
+    let (mut done, mut at) = (0, 0);
+    for _ in 0..OBJECTS {
+        let Some(start) = text
+            .get(at..)?
+            .match_indices('{')
+            .map(|(found, _)| at + found)
+            .find(|start| {
+                let within = text.get(start + 1..).unwrap_or_default();
+                within.trim_start().starts_with('"')
+            })
+        else {
+            break;
+        };
+        let rest = text.get(start..)?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        let sound = matches!(values.next(), Some(Ok(_)));
+        let end = start + if sound { values.byte_offset() } else { 1 };
+        let object = text.get(start..end)?;
+        if let Some(found) = sound.then(|| Json::whole(object, knowledge, depth + 1)).flatten()
+            && found != object
+        {
+            out.push_str(text.get(done..start)?);
+            out.push_str(&found);
+            done = end;
+        }
+        at = end;
+    }
+    if done == 0 {
+        return None;
+    }
+    out.push_str(text.get(done..)?);
+    Some(out)
+}

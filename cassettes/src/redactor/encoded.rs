@@ -1,0 +1,82 @@
+//! Bodies that are written in another way than as text: compressed without saying so, in UTF-16, in parts of a form.
+//!
+//! A body with a secret in it that is not text is replaced by its length and hash.
+
+use super::knowledge::Knowledge;
+use super::names::{self, NameClass};
+use crate::interaction::placeholder;
+use flate2::read::MultiGzDecoder;
+use std::io::Read;
+
+/// How much of a compressed text is searched.
+const LONGEST: u64 = 64 << 20;
+
+/// Whether bytes begin as gzip does.
+pub(super) fn is_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b, 8])
+}
+
+/// Whether bytes begin with the mark of UTF-16.
+pub(super) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
+}
+
+/// What was compressed, as far as it can be read; none if nothing can, or it is too long.
+pub(super) fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    // What was cut off is searched up to there.
+    let read = MultiGzDecoder::new(bytes).take(LONGEST).read_to_end(&mut out);
+    let whole = (out.len() as u64) < LONGEST && (read.is_ok() || !out.is_empty());
+    whole.then_some(out)
+}
+
+/// A text in UTF-16 with its mark.
+pub(super) fn utf16(bytes: &[u8]) -> String {
+    let little = bytes.first() == Some(&0xff);
+    let unit = |pair: &[u8]| match pair {
+        [one, two] if little => u16::from_le_bytes([*one, *two]),
+        [one, two] => u16::from_be_bytes([*one, *two]),
+        _ => 0,
+    };
+    let units: Vec<u16> = bytes.get(2..).unwrap_or_default().chunks(2).map(unit).collect();
+    String::from_utf16_lossy(&units)
+}
+
+/// The parts of a form (`multipart/form-data`) without the values of fields whose names are secret, and the others as
+/// `other` has them.
+pub(super) fn multipart(
+    body: &[u8],
+    boundary: &str,
+    knowledge: &mut Knowledge<'_>,
+    mut other: impl FnMut(&[u8], &str, &mut Knowledge<'_>) -> Vec<u8>,
+) -> Vec<u8> {
+    let delimiter = format!("--{boundary}");
+    let mut out = Vec::with_capacity(body.len());
+    let mut at = 0;
+    let places: Vec<usize> = memchr::memmem::find_iter(body, delimiter.as_bytes()).collect();
+    for (n, place) in places.iter().enumerate() {
+        let end = places.get(n + 1).copied().unwrap_or(body.len());
+        let part = body.get(*place..end).unwrap_or_default();
+        let head = memchr::memmem::find(part, b"\r\n\r\n").map(|head| head + 4);
+        let Some(head) = head else { continue };
+        let fields = String::from_utf8_lossy(part.get(..head).unwrap_or_default()).into_owned();
+        let content = part.get(head..).unwrap_or_default();
+        let content = content.strip_suffix(b"\r\n").unwrap_or(content);
+        out.extend_from_slice(body.get(at..place + head).unwrap_or_default());
+        at = place + head + content.len();
+        let name = fields.split("name=\"").nth(1).and_then(|rest| rest.split('"').next());
+        if name.is_some_and(|name| names::class(name) != NameClass::Plain) && !content.is_empty() {
+            let number = knowledge.known.number(content, true);
+            out.extend_from_slice(placeholder(number, content.len()).as_bytes());
+        } else {
+            let typed = |line: &str| Some(line.split_once(':')?.1.trim().to_ascii_lowercase());
+            let media_type = fields
+                .lines()
+                .find(|line| line.to_ascii_lowercase().starts_with("content-type:"))
+                .and_then(typed);
+            out.extend(other(content, media_type.as_deref().unwrap_or("text/plain"), knowledge));
+        }
+    }
+    out.extend_from_slice(body.get(at..).unwrap_or_default());
+    out
+}

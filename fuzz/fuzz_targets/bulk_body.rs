@@ -1,0 +1,9 @@
+//! `cargo +nightly fuzz run bulk_body -- -max_total_time=60 -max_len=4096`
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../properties/search.rs"]
+mod properties;
+
+fuzz_target!(|input: &[u8]| properties::bulk(input));

@@ -1,0 +1,47 @@
+//! Properties of the search engine, for the fuzz targets and for the tests of the crate.
+
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use stuntdouble_search::{Analyzer, Options, SearchServer, check_query};
+
+/// The query language: any text is a query or an error, in bounded time.
+pub(crate) fn query(text: &str) {
+    // Whether it is a query does not matter; that the check ends does.
+    let _ = check_query(text);
+    let _ = check_query(&format!("f:/{text}/"));
+}
+
+/// The analyzers: terms end at character boundaries, in order, with rising positions.
+pub(crate) fn analyzer(text: &str) {
+    for name in ["standard", "simple", "whitespace", "keyword", "stop", "pattern"] {
+        let analyzer = Analyzer::named(name).expect("a built-in analyzer");
+        let (mut end, mut next) = (0, 0);
+        let after = analyzer.analyze(text, &mut |token| {
+            assert!(token.start >= end && token.end >= token.start, "{name}: offsets fall");
+            assert!(
+                text.is_char_boundary(token.start) && text.is_char_boundary(token.end),
+                "{name}: a character is cut"
+            );
+            assert!(token.position >= next, "{name}: positions fall");
+            (end, next) = (token.end, token.position + 1);
+        });
+        assert!(after >= next, "{name}: the end is before the last term");
+    }
+}
+
+/// Bulk bodies: any bytes get a response of JSON, and no failure of the server.
+pub(crate) fn bulk(body: &[u8]) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let server = SearchServer::new(Options::default());
+        let body = Full::new(bytes::Bytes::copy_from_slice(body));
+        let request = Request::post("/logs/line/_bulk").body(body).expect("a request");
+        let response = server.handle(request).await;
+        assert_ne!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let text = response.into_body().collect().await.expect("a body").to_bytes();
+        serde_json::from_slice::<serde_json::Value>(&text).expect("a response of JSON");
+    });
+}

@@ -1,0 +1,127 @@
+//! The filters of the analyzers that are named after languages.
+//!
+//! Limits: stop words for English only; languages for which Elasticsearch 1.5 has a light stemmer get the Snowball one.
+//! Source: the analyzers of Elasticsearch 1.5 and of Lucene 4.10's `analysis.*` packages.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rust_stemmers::Algorithm;
+
+use super::filter::{ENGLISH, Filter};
+
+/// The English stop words.
+pub(super) fn stop_words() -> Filter {
+    Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()))
+}
+
+/// The articles that French, and the other languages with elision, join to a word.
+pub(super) fn french_articles() -> HashSet<String> {
+    [
+        "l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu",
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
+fn italian_articles() -> HashSet<String> {
+    [
+        "c", "l", "all", "dall", "dell", "nell", "sull", "coll", "pell", "gl", "agl", "dagl", "degl", "negl", "sugl",
+        "un", "m", "t", "s", "v", "d",
+    ]
+    .map(str::to_owned)
+    .into()
+}
+
+/// The Snowball algorithm of a language.
+fn algorithm(language: &str) -> Option<Algorithm> {
+    Some(match language {
+        "arabic" => Algorithm::Arabic,
+        "danish" => Algorithm::Danish,
+        "dutch" => Algorithm::Dutch,
+        "english" | "porter2" => Algorithm::English,
+        "finnish" => Algorithm::Finnish,
+        "french" => Algorithm::French,
+        "german" => Algorithm::German,
+        "greek" => Algorithm::Greek,
+        "hungarian" => Algorithm::Hungarian,
+        "italian" => Algorithm::Italian,
+        "norwegian" => Algorithm::Norwegian,
+        "portuguese" => Algorithm::Portuguese,
+        "romanian" => Algorithm::Romanian,
+        "russian" => Algorithm::Russian,
+        "spanish" => Algorithm::Spanish,
+        "swedish" => Algorithm::Swedish,
+        "turkish" => Algorithm::Turkish,
+        _ => return None,
+    })
+}
+
+/// The filters of the analyzer of that name, behind the standard tokenizer.
+pub(super) fn filters(analyzer: &str) -> Option<Vec<Filter>> {
+    Some(match analyzer {
+        "english" => vec![Filter::Possessive, Filter::Lowercase, stop_words(), Filter::Porter],
+        "snowball" => return snowball_analyzer("English"),
+        "french" => vec![
+            Filter::Elision(Arc::new(french_articles())),
+            Filter::Lowercase,
+            Filter::Snowball(Algorithm::French),
+        ],
+        "italian" => vec![
+            Filter::Elision(Arc::new(italian_articles())),
+            Filter::Lowercase,
+            Filter::Snowball(Algorithm::Italian),
+        ],
+        "turkish" => vec![
+            Filter::Apostrophe,
+            Filter::Lowercase,
+            Filter::Snowball(Algorithm::Turkish),
+        ],
+        language => vec![Filter::Lowercase, Filter::Snowball(algorithm(language)?)],
+    })
+}
+
+/// The filters of the analyzer of type `snowball`.
+pub(super) fn snowball_analyzer(language: &str) -> Option<Vec<Filter>> {
+    let mut filters = vec![Filter::Lowercase];
+    let stemmer = stemmer("snowball", language)?;
+    if matches!(language, "English" | "Porter") {
+        filters.insert(0, Filter::Possessive);
+        filters.push(stop_words());
+    }
+    filters.push(stemmer);
+    Some(filters)
+}
+
+/// A stemmer by the names that the token filters `snowball` and `stemmer` take.
+pub(super) fn stemmer(filter: &str, name: &str) -> Option<Filter> {
+    let name = name.to_lowercase();
+    let language = name.strip_prefix("light_").unwrap_or(&name);
+    let language = language.strip_prefix("minimal_").unwrap_or(language);
+    Some(match language {
+        "porter" => Filter::Porter,
+        "english" if filter == "stemmer" => Filter::Porter,
+        "possessive_english" => Filter::Possessive,
+        "german2" => Filter::Snowball(Algorithm::German),
+        language => Filter::Snowball(algorithm(language)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use crate::analysis::Analyzer;
+
+    #[rstest]
+    #[case("english", "The dog's running and a Boat", &["dog", "run", "boat"])]
+    #[case("snowball", "running generously", &["run", "generous"])]
+    #[case("german", "Katzen laufen", &["katz", "lauf"])]
+    #[case("french", "l'avion volait", &["avion", "vol"])]
+    #[case("russian", "миры", &["мир"])]
+    fn an_analyzer_of_a_language_gives_stems(#[case] name: &str, #[case] text: &str, #[case] expected: &[&str]) {
+        let terms = Analyzer::named(name).unwrap().terms(text);
+        let terms: Vec<&str> = terms.iter().map(|(_, term)| term.as_str()).collect();
+        assert_eq!(terms, expected);
+    }
+}

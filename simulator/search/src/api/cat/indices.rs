@@ -1,0 +1,144 @@
+//! The pages of `_cat` about indices: `indices`, `shards`, `segments`, `recovery`, `count`.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::table::{Row, Table, size};
+use crate::cluster::{Breakdown, Index, LUCENE, address, bytes, id_of, sections, shards_of};
+use crate::error::Result;
+use crate::rest::RestRequest;
+use crate::shared::Shared;
+
+pub(super) fn indices(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Table {
+    let mut table = Table::new("indices");
+    for index in named {
+        if index.is_closed() {
+            table.row(Row::new(&[
+                ("status", "close".to_owned()),
+                ("index", index.name.clone()),
+            ]));
+            continue;
+        }
+        let own = std::slice::from_ref(index);
+        let primary = bytes(index);
+        let copies = u64::from(shared.cluster.assigned(index) / index.shard_count());
+        let statistics = sections(&shards_of(own), Breakdown::default());
+        let row = Row::new(&[
+            ("health", shared.cluster.health(own).status().to_owned()),
+            ("status", "open".to_owned()),
+            ("index", index.name.clone()),
+            ("pri", index.shard_count().to_string()),
+            ("rep", index.replicas().to_string()),
+            ("store.size", size(primary * copies, request)),
+            ("pri.store.size", size(primary, request)),
+        ]);
+        table.row(row.with(statistics));
+    }
+    table
+}
+
+pub(super) fn shards(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Table {
+    let mut table = Table::new("shards");
+    for index in named {
+        for ((number, copies), shard) in shared.cluster.routing(index).into_iter().zip(&index.shards) {
+            let view = shard.view();
+            let statistics = sections(&[(index, shard)], Breakdown::default());
+            for copy in copies {
+                let node = copy.get("node").and_then(Value::as_str);
+                let place = shared.cluster.nodes().find(|(place, _)| node == Some(&id_of(*place)));
+                let primary = copy.get("primary").and_then(Value::as_bool) == Some(true);
+                let mut row = Row::new(&[
+                    ("index", index.name.clone()),
+                    ("shard", number.to_string()),
+                    ("prirep", if primary { "p" } else { "r" }.to_owned()),
+                    (
+                        "state",
+                        copy.get("state").and_then(Value::as_str).unwrap_or("").to_owned(),
+                    ),
+                ]);
+                if let Some((place, name)) = place {
+                    row.set("docs", view.live_docs().to_string());
+                    row.set("store", size(view.bytes(), request));
+                    row.set("ip", address(place));
+                    row.set("node", name.clone());
+                    row = row.with(statistics.clone());
+                }
+                table.row(row);
+            }
+        }
+    }
+    table
+}
+
+pub(super) fn segments(shared: &Shared, request: &RestRequest, named: &[Arc<Index>]) -> Table {
+    let mut table = Table::new("segments");
+    for index in named {
+        for shard in &index.shards {
+            for view in &shard.view().segments {
+                let segment = &view.segment;
+                let memory: u64 = segment.field_data().iter().map(|(_, bytes)| bytes).sum();
+                table.row(Row::new(&[
+                    ("index", index.name.clone()),
+                    ("shard", shard.number().to_string()),
+                    ("prirep", "p".to_owned()),
+                    ("ip", address(shard.number() % shared.cluster.node_count())),
+                    ("segment", format!("_{}", segment.number)),
+                    ("generation", segment.number.to_string()),
+                    ("docs.count", view.live_docs().to_string()),
+                    ("docs.deleted", (segment.max_doc() - view.live_docs()).to_string()),
+                    ("size", size(segment.bytes(), request)),
+                    ("size.memory", memory.to_string()),
+                    ("committed", "true".to_owned()),
+                    ("searchable", "true".to_owned()),
+                    ("version", LUCENE.to_owned()),
+                    ("compound", "false".to_owned()),
+                ]));
+            }
+        }
+    }
+    table
+}
+
+pub(super) fn recovery(shared: &Shared, named: &[Arc<Index>]) -> Table {
+    let mut table = Table::new("recovery");
+    for index in named {
+        for shard in 0..index.shard_count() {
+            let host = address(shard % shared.cluster.node_count());
+            let mut row = Row::new(&[
+                ("index", index.name.clone()),
+                ("shard", shard.to_string()),
+                ("type", "gateway".to_owned()),
+                ("stage", "done".to_owned()),
+                ("source_host", host.clone()),
+                ("target_host", host),
+                ("repository", "n/a".to_owned()),
+                ("snapshot", "n/a".to_owned()),
+                ("files_percent", "0.0%".to_owned()),
+                ("bytes_percent", "0.0%".to_owned()),
+                ("translog_percent", "100.0%".to_owned()),
+            ]);
+            for name in [
+                "time",
+                "files",
+                "bytes",
+                "total_files",
+                "total_bytes",
+                "translog",
+                "total_translog",
+            ] {
+                row.set(name, "0".to_owned());
+            }
+            table.row(row);
+        }
+    }
+    table
+}
+
+/// Number of documents in some indices.
+pub(super) fn count(shared: &Shared, named: &[Arc<Index>]) -> Result<u32> {
+    named
+        .iter()
+        .map(|index| shared.cluster.refresh_if_due(index).map(|()| index.live_docs()))
+        .sum()
+}

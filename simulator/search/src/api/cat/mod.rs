@@ -1,0 +1,148 @@
+//! `_cat`: statistics as tables of text.
+
+mod indices;
+mod nodes;
+mod table;
+
+use serde_json::Value;
+
+use crate::cluster::Expand;
+use crate::error::{Result, SearchError};
+use crate::rest::{Answer, RestRequest};
+use crate::shared::Shared;
+use table::{Row, Table};
+
+/// Seconds since 1970, and the time of day.
+fn time(shared: &Shared) -> [(&'static str, String); 2] {
+    let seconds = shared.cluster.now().div_euclid(1000);
+    let of_day = seconds.rem_euclid(86_400);
+    let clock = format!("{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60);
+    [("epoch", seconds.to_string()), ("timestamp", clock)]
+}
+
+/// `GET /_cat/page[/names]`.
+pub(crate) fn cat(shared: &Shared, request: &RestRequest, page: &str, names: Option<&str>) -> Result<Answer> {
+    if request.flag("help") {
+        return known(page).and_then(|()| Table::new(page).answer(request));
+    }
+    let named = || {
+        shared.cluster.named(
+            names.unwrap_or(""),
+            Expand {
+                closed: page == "indices",
+                forbid_closed: false,
+                ..request.expand()
+            },
+        )
+    };
+    let table = match page {
+        "indices" => indices::indices(shared, request, &named()?),
+        "shards" => indices::shards(shared, request, &named()?),
+        "segments" => indices::segments(shared, request, &named()?),
+        "recovery" => indices::recovery(shared, &named()?),
+        "count" => {
+            let mut row = Row::new(&time(shared));
+            row.set("count", indices::count(shared, &named()?)?.to_string());
+            one_row(page, row)
+        }
+        "nodes" => nodes::nodes(shared, request),
+        "master" => nodes::master(shared),
+        "allocation" => nodes::allocation(shared, request),
+        "thread_pool" => nodes::thread_pool(shared, request),
+        "fielddata" => nodes::fielddata(shared, request, names),
+        "health" => one_row(page, health(shared)),
+        "aliases" => aliases(shared, names),
+        _ => {
+            known(page)?;
+            Table::new(page)
+        }
+    };
+    table.answer(request)
+}
+
+/// Fails for a page that does not exist.
+fn known(page: &str) -> Result<()> {
+    if NAMES.contains(&page) {
+        Ok(())
+    } else {
+        Err(SearchError::illegal(format!("No feature for name [{page}]")))
+    }
+}
+
+fn one_row(page: &str, row: Row) -> Table {
+    let mut table = Table::new(page);
+    table.row(row);
+    table
+}
+
+fn health(shared: &Shared) -> Row {
+    let health = shared.cluster.health(&shared.cluster.indices());
+    let nodes = shared.cluster.node_count();
+    let mut row = Row::new(&time(shared));
+    row.set("cluster", shared.cluster.options.cluster_name.clone());
+    row.set("status", health.status().to_owned());
+    for (name, number) in [
+        ("node.total", nodes),
+        ("node.data", nodes),
+        ("shards", health.active),
+        ("pri", health.primaries),
+        ("relo", 0),
+        ("init", 0),
+        ("unassign", health.unassigned),
+        ("pending_tasks", 0),
+    ] {
+        row.set(name, number.to_string());
+    }
+    row
+}
+
+fn aliases(shared: &Shared, names: Option<&str>) -> Table {
+    let mut table = Table::new("aliases");
+    let wanted =
+        |name: &str| names.is_none_or(|names| names.split(',').any(|wanted| crate::pattern::matches(wanted, name)));
+    for index in shared.cluster.indices() {
+        for (name, alias) in index.aliases.read().iter().filter(|(name, _)| wanted(name)) {
+            let shown = alias.describe();
+            let routing = |key: &str| shown.get(key).and_then(Value::as_str).unwrap_or("-").to_owned();
+            table.row(Row::new(&[
+                ("alias", name.clone()),
+                ("index", index.name.clone()),
+                ("filter", if alias.filter.is_some() { "*" } else { "-" }.to_owned()),
+                ("routing.index", routing("index_routing")),
+                ("routing.search", routing("search_routing")),
+            ]));
+        }
+    }
+    table
+}
+
+/// The pages, with the names that some of them take.
+const NAMES: [&str; 21] = [
+    "allocation",
+    "shards",
+    "shards/{index}",
+    "master",
+    "nodes",
+    "indices",
+    "indices/{index}",
+    "segments",
+    "segments/{index}",
+    "count",
+    "count/{index}",
+    "recovery",
+    "recovery/{index}",
+    "health",
+    "pending_tasks",
+    "aliases",
+    "aliases/{alias}",
+    "thread_pool",
+    "plugins",
+    "fielddata",
+    "fielddata/{fields}",
+];
+
+/// `GET /_cat`: the pages.
+pub(crate) fn list() -> Answer {
+    let lines = NAMES.iter().map(|name| format!("/_cat/{name}\n"));
+    Answer::text(std::iter::once("=^.^=\n".to_owned()).chain(lines).collect())
+}

@@ -1,0 +1,141 @@
+//! The pages of `_cat` about nodes: `nodes`, `master`, `allocation`, `thread_pool`, `fielddata`.
+
+use serde_json::{Value, json};
+
+use super::table::{Row, Table, size};
+use crate::api::nodes::thread_pools;
+use crate::api::process::Process;
+use crate::cluster::{BUILD, Breakdown, JVM, VERSION, address, field_data, id_of, sections, shards_of};
+use crate::pattern;
+use crate::rest::RestRequest;
+use crate::shared::Shared;
+
+/// Cells that several pages have.
+fn node(place: u32, name: &str, full_id: bool) -> Vec<(&'static str, String)> {
+    let id = id_of(place);
+    vec![
+        ("id", if full_id { id } else { id.chars().take(4).collect() }),
+        ("pid", std::process::id().to_string()),
+        ("host", name.to_owned()),
+        ("ip", address(place)),
+        ("port", "9300".to_owned()),
+    ]
+}
+
+/// `nodes`: the first node has everything.
+pub(super) fn nodes(shared: &Shared, request: &RestRequest) -> Table {
+    let mut table = Table::new("nodes");
+    let process = Process::now();
+    let all = shared.cluster.indices();
+    let percent = |part: u64, whole: u64| (part * 100).checked_div(whole).unwrap_or(0).to_string();
+    let uptime = u64::try_from((shared.cluster.options.ticks)().as_millis()).unwrap_or(u64::MAX);
+    for (place, name) in shared.cluster.nodes() {
+        let mut cells = node(place, name, request.flag("full_id"));
+        cells.extend([
+            ("version", VERSION.to_owned()),
+            ("build", BUILD.chars().take(7).collect()),
+            ("jdk", JVM.to_owned()),
+            ("heap.current", size(process.resident, request)),
+            ("heap.percent", percent(process.resident, process.total)),
+            ("heap.max", size(process.total, request)),
+            ("file_desc.current", process.open_files.to_string()),
+            ("file_desc.percent", percent(process.open_files, process.max_files)),
+            ("file_desc.max", process.max_files.to_string()),
+            ("uptime", crate::api::human::time(uptime)),
+            ("node.role", "d".to_owned()),
+            ("master", if place == 0 { "*" } else { "m" }.to_owned()),
+            ("name", name.clone()),
+        ]);
+        let own = if place == 0 { shards_of(&all) } else { vec![] };
+        table.row(Row::new(&cells).with(sections(&own, Breakdown::default())));
+    }
+    table
+}
+
+pub(super) fn master(shared: &Shared) -> Table {
+    let mut table = Table::new("master");
+    if let Some((place, name)) = shared.cluster.nodes().next() {
+        let mut row = Row::new(&node(place, name, true));
+        row.set("node", name.clone());
+        table.row(row);
+    }
+    table
+}
+
+pub(super) fn allocation(shared: &Shared, request: &RestRequest) -> Table {
+    let mut table = Table::new("allocation");
+    let all = shared.cluster.indices();
+    let open: Vec<_> = all.iter().filter(|index| !index.is_closed()).collect();
+    let copies: Vec<Value> = open
+        .iter()
+        .flat_map(|index| shared.cluster.routing(index))
+        .flat_map(|(_, copies)| copies)
+        .collect();
+    let used: u64 = open.iter().map(|index| crate::cluster::bytes(index)).sum();
+    for (place, name) in shared.cluster.nodes() {
+        let own = copies.iter().filter(|copy| copy["node"] == json!(id_of(place))).count();
+        let mut row = Row::new(&node(place, name, true));
+        row.set("shards", own.to_string());
+        row.set("disk.used", size(used, request));
+        // Everything is in memory: there is no disk to be full.
+        row.set("disk.avail", size(0, request));
+        row.set("disk.total", size(used, request));
+        row.set("disk.percent", "0".to_owned());
+        row.set("node", name.clone());
+        table.row(row);
+    }
+    table
+}
+
+pub(super) fn thread_pool(shared: &Shared, request: &RestRequest) -> Table {
+    let mut table = Table::new("thread_pool");
+    let pools = thread_pools();
+    for (place, name) in shared.cluster.nodes() {
+        let mut row = Row::new(&node(place, name, request.flag("full_id")));
+        for (pool, settings) in pools.as_object().into_iter().flatten() {
+            let text = |key: &str| match settings.get(key) {
+                Some(Value::String(text)) => text.clone(),
+                Some(number) => number.to_string(),
+                None => String::new(),
+            };
+            for idle in ["active", "size", "queue", "rejected", "largest", "completed"] {
+                row.set(&format!("{pool}.{idle}"), "0".to_owned());
+            }
+            for (column, key) in [
+                ("type", "type"),
+                ("min", "min"),
+                ("max", "max"),
+                ("queueSize", "queue_size"),
+                ("keepAlive", "keep_alive"),
+            ] {
+                row.set(&format!("{pool}.{column}"), text(key));
+            }
+        }
+        table.row(row);
+    }
+    table
+}
+
+/// `fielddata`: memory of loaded fields; the first node has everything.
+pub(super) fn fielddata(shared: &Shared, request: &RestRequest, wanted: Option<&str>) -> Table {
+    let mut table = Table::new("fielddata");
+    let wanted = wanted.or(request.param("fields"));
+    let all = shared.cluster.indices();
+    let mut loaded = field_data(&shards_of(&all));
+    loaded
+        .retain(|field, _| wanted.is_none_or(|wanted| wanted.split(',').any(|wanted| pattern::matches(wanted, field))));
+    loaded.keys().for_each(|field| table.add_column(field));
+    for (place, name) in shared.cluster.nodes() {
+        let mut row = Row::new(&node(place, name, true));
+        row.set("node", name.clone());
+        let mut total = 0;
+        for (field, bytes) in &loaded {
+            let bytes = if place == 0 { bytes.as_u64().unwrap_or(0) } else { 0 };
+            total += bytes;
+            row.set(field, size(bytes, request));
+        }
+        row.set("total", size(total, request));
+        table.row(row);
+    }
+    table
+}

@@ -1,0 +1,118 @@
+//! Sizes and times for people: `7.3kb`, `1.2s`.
+//!
+//! Source: `ByteSizeValue` and `TimeValue` of Elasticsearch 1.5, which cut after the first decimal.
+
+use serde_json::{Map, Value};
+
+fn text(value: f64, unit: &str) -> String {
+    let tenths = (value * 10.0).floor() as u64;
+    if tenths.is_multiple_of(10) {
+        format!("{}{unit}", tenths / 10)
+    } else {
+        format!("{}.{}{unit}", tenths / 10, tenths % 10)
+    }
+}
+
+/// A size in bytes.
+pub(super) fn size(bytes: u64) -> String {
+    let units = ["kb", "mb", "gb", "tb"];
+    let mut value = bytes as f64;
+    let mut unit = "b";
+    for next in units {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    text(value, unit)
+}
+
+/// A time in milliseconds.
+pub(super) fn time(millis: u64) -> String {
+    match millis {
+        0 => "0s".to_owned(),
+        1..1_000 => format!("{millis}ms"),
+        1_000..60_000 => text(millis as f64 / 1e3, "s"),
+        60_000..3_600_000 => text(millis as f64 / 6e4, "m"),
+        3_600_000..86_400_000 => text(millis as f64 / 3.6e6, "h"),
+        _ => text(millis as f64 / 8.64e7, "d"),
+    }
+}
+
+/// Shows a number for people.
+type Show = fn(u64) -> String;
+
+/// Name of the member for people beside `name` in `section`.
+fn name_of(section: &str, name: &str) -> Option<(String, Show)> {
+    match (section, name) {
+        ("get" | "percolate", "time_in_millis") => return Some(("get_time".to_owned(), time)),
+        (_, "fixed_bit_set_memory_in_bytes") => return Some(("fixed_bit_set".to_owned(), size)),
+        ("percolate", "memory_size_in_bytes") => return None,
+        _ => {}
+    }
+    match name.strip_suffix("_in_bytes") {
+        Some(stem) => Some((stem.to_owned(), size)),
+        None => name
+            .strip_suffix("_in_millis")
+            .map(|stem| (stem.to_owned(), time as Show)),
+    }
+}
+
+/// Adds sizes and times for people to statistics, each before its number.
+pub(super) fn add_texts(value: &mut Value) {
+    add_below("", value);
+}
+
+fn add_below(section: &str, value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| add_below(section, item)),
+        Value::Object(members) => {
+            let mut shown = Map::new();
+            for (name, mut value) in std::mem::take(members) {
+                if let (Some(number), Some((text, show))) = (value.as_u64(), name_of(section, &name)) {
+                    shown.entry(text).or_insert_with(|| show(number).into());
+                }
+                add_below(&name, &mut value);
+                shown.insert(name, value);
+            }
+            *members = shown;
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    #[rstest]
+    #[case(7_566, "7.3kb")]
+    #[case(828, "828b")]
+    #[case(677_593, "661.7kb")]
+    #[case(1_297_481_728, "1.2gb")]
+    #[case(2_048, "2kb")]
+    fn a_size_has_one_decimal(#[case] bytes: u64, #[case] expected: &str) {
+        assert_eq!(size(bytes), expected);
+    }
+
+    #[rstest]
+    #[case(0, "0s")]
+    #[case(215, "215ms")]
+    #[case(1_250, "1.2s")]
+    #[case(64_432, "1m")]
+    fn a_time_has_one_decimal(#[case] millis: u64, #[case] expected: &str) {
+        assert_eq!(time(millis), expected);
+    }
+
+    #[test]
+    fn texts_are_added_before_their_numbers() {
+        let mut value =
+            json!({"get": {"time_in_millis": 3}, "store": {"size_in_bytes": 10, "throttle_time_in_millis": 0}});
+        add_texts(&mut value);
+        let expected = r#"{"get":{"get_time":"3ms","time_in_millis":3},"store":{"size":"10b","size_in_bytes":10,"throttle_time":"0s","throttle_time_in_millis":0}}"#;
+        assert_eq!(value.to_string(), expected);
+    }
+}

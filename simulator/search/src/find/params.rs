@@ -1,0 +1,186 @@
+//! What the parameters of a URI ask of a search.
+//!
+//! Source: Elasticsearch 1.5's `RestSearchAction`, whose parameters become a source of their own.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Result, SearchError};
+use crate::find::request::{Element, QuerySource, SearchRequest, SearchType, Source, flag};
+use crate::find::sort::parse_sort_text;
+use crate::find::source::{SourceFilter, names};
+use crate::find::{operator, time};
+use crate::options::Limits;
+use crate::query::StringSettings;
+
+/// The settings that parameters give a query string.
+fn string_settings(params: &BTreeMap<String, String>) -> Result<StringSettings> {
+    let mut settings = StringSettings::default();
+    if let Some(field) = params.get("df") {
+        settings.fields = vec![(field.clone(), 1.0)];
+    }
+    settings.analyzer = params.get("analyzer").cloned();
+    settings.analyze_wildcard = params.get("analyze_wildcard").is_some_and(|text| flag(text));
+    settings.lowercase_expanded_terms = params.get("lowercase_expanded_terms").is_none_or(|text| flag(text));
+    settings.lenient = params.get("lenient").is_some_and(|text| flag(text));
+    settings.operator = operator(params.get("default_operator").map(String::as_str))?;
+    Ok(settings)
+}
+
+fn whole(name: &str, text: &str) -> Result<i64> {
+    text.parse::<i32>().map(i64::from).map_err(|_| {
+        SearchError::illegal(format!("Failed to parse int parameter [{name}] with value [{text}]"))
+            .caused_by(SearchError::number(text))
+    })
+}
+
+impl QuerySource {
+    /// The query of the parameter `q`.
+    pub(super) fn text(text: &str, params: &BTreeMap<String, String>, limits: &Limits) -> Result<QuerySource> {
+        if text.len() > limits.query {
+            return Err(SearchError::query(format!(
+                "the query is longer than {} bytes",
+                limits.query
+            )));
+        }
+        Ok(QuerySource::Text(text.to_owned(), Box::new(string_settings(params)?)))
+    }
+}
+
+impl SearchRequest {
+    /// Reads the parameters. They take precedence over the body.
+    pub(super) fn read_params(&mut self, params: &BTreeMap<String, String>, limits: &Limits) -> Result<()> {
+        let mut shown = Map::new();
+        let mut elements = Vec::new();
+        let text = |name: &str| params.get(name);
+        for (name, first) in [("from", true), ("size", false)] {
+            let Some(number) = text(name)
+                .map(|text| whole(name, text))
+                .transpose()?
+                .filter(|number| *number != -1)
+            else {
+                continue;
+            };
+            shown.insert(name.to_owned(), json!(number));
+            elements.push(if first {
+                Element::From(number)
+            } else {
+                Element::Size(number)
+            });
+            let number = usize::try_from(number).unwrap_or(0);
+            if first {
+                self.from = number;
+            } else {
+                self.size = Some(number);
+            }
+        }
+        if let Some(length) = text("timeout") {
+            self.timeout = Some(time(length)?);
+            shown.insert("timeout".to_owned(), json!(length));
+        }
+        if let Some(number) = text("terminate_after") {
+            let number = whole("terminate_after", number)?;
+            self.terminate_after = u64::try_from(number).ok().filter(|number| *number > 0);
+            shown.insert("terminate_after".to_owned(), json!(number));
+        }
+        if let Some(query) = text("q") {
+            self.query = QuerySource::text(query, params, limits)?;
+            shown.insert("query".to_owned(), query_string_json(query, params));
+            elements.push(Element::Query);
+        }
+        if let Some(number) = text("min_score") {
+            self.min_score = Some(number.parse().map_err(|_| SearchError::number(number))?);
+        }
+        for (name, setting) in [
+            ("version", &mut self.version),
+            ("explain", &mut self.explain),
+            ("track_scores", &mut self.track_scores),
+        ] {
+            if let Some(value) = params.get(name) {
+                *setting = flag(value);
+                shown.insert(name.to_owned(), json!(flag(value)));
+            }
+        }
+        if let Some(fields) = text("fields") {
+            self.fields = Some(names(&json!(fields)));
+            shown.insert("fields".to_owned(), json!(self.fields));
+        }
+        if let Some(fields) = text("fielddata_fields") {
+            self.fielddata_fields = names(&json!(fields));
+        }
+        self.read_source_filter(params);
+        if let Some(order) = text("sort") {
+            let (specs, order) = parse_sort_text(order);
+            self.set_sort(specs);
+            shown.insert("sort".to_owned(), order);
+            elements.push(Element::Sort);
+        }
+        if let Some(field) = text("suggest_field") {
+            let typed = text("suggest_text").or(text("q")).map_or("", String::as_str);
+            let mode = text("suggest_mode").map_or("missing", String::as_str);
+            let size = text("suggest_size")
+                .and_then(|size| size.parse::<u64>().ok())
+                .unwrap_or(5);
+            self.suggest =
+                Some(json!({field: {"text": typed, "term": {"field": field, "suggest_mode": mode, "size": size}}}));
+        }
+        if let Some(kind) = text("search_type") {
+            self.search_type = SearchType::parse(kind)?;
+        }
+        if !shown.is_empty() {
+            self.sources.push(Source {
+                text: Value::Object(shown).to_string(),
+                elements,
+            });
+        }
+        Ok(())
+    }
+
+    fn read_source_filter(&mut self, params: &BTreeMap<String, String>) {
+        if let Some(text) = params.get("_source") {
+            self.source = Some(SourceFilter::parse(&Value::String(text.clone())));
+        }
+        let list = |keys: [&str; 2]| {
+            keys.iter()
+                .find_map(|key| params.get(*key))
+                .map(|text| names(&json!(text)))
+        };
+        if let Some(include) = list(["_source_include", "_source_includes"]) {
+            self.source.get_or_insert_default().include = include;
+        }
+        if let Some(exclude) = list(["_source_exclude", "_source_excludes"]) {
+            self.source.get_or_insert_default().exclude = exclude;
+        }
+    }
+}
+
+/// A query string as the search source that stands for it.
+fn query_string_json(query: &str, params: &BTreeMap<String, String>) -> Value {
+    let mut shown = Map::new();
+    shown.insert("query".to_owned(), json!(query));
+    for (name, key) in [
+        ("df", "default_field"),
+        ("default_operator", "default_operator"),
+        ("analyzer", "analyzer"),
+    ] {
+        if let Some(text) = params.get(name) {
+            let text = if name == "default_operator" {
+                text.to_ascii_lowercase()
+            } else {
+                text.clone()
+            };
+            shown.insert(key.to_owned(), json!(text));
+        }
+    }
+    let yes = |name: &str, default: bool| params.get(name).map_or(default, |text| flag(text));
+    shown.insert(
+        "lowercase_expanded_terms".to_owned(),
+        json!(yes("lowercase_expanded_terms", true)),
+    );
+    shown.insert("analyze_wildcard".to_owned(), json!(yes("analyze_wildcard", false)));
+    if params.contains_key("lenient") {
+        shown.insert("lenient".to_owned(), json!(yes("lenient", false)));
+    }
+    json!({"query_string": shown})
+}

@@ -1,0 +1,39 @@
+//! A shard while it is searched.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::cluster::Index;
+use crate::error::{Result, SearchError};
+use crate::index::{Condition, Shard, View};
+use crate::query::Query;
+use crate::score::Weight;
+
+/// A shard with the query that it is searched with.
+pub(crate) struct Searched {
+    pub(crate) index: Arc<Index>,
+    /// Number of the shard.
+    pub(crate) number: u32,
+    pub(crate) view: Arc<View>,
+    pub(crate) weight: Weight,
+    pub(crate) query: Query,
+    pub(crate) post_filter: Option<Weight>,
+    /// Queries that have a name.
+    pub(crate) named: Vec<(String, Weight)>,
+}
+
+impl Searched {
+    /// The shard.
+    pub(crate) fn shard(&self) -> Option<&Shard> {
+        self.index.shards.get(self.number as usize)
+    }
+
+    /// Deletes a document of the shard.
+    pub(crate) fn delete(&self, type_name: &str, id: &str, now: Duration) -> Result<()> {
+        let shard = self.shard().ok_or_else(|| SearchError::engine("a hit of no shard"))?;
+        let began = Instant::now();
+        shard.delete(type_name, id, Condition::default(), now)?;
+        shard.counters.deleted(type_name, began);
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! What was done to a shard, and how long it took.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+/// Operations of one kind: their number and their time in all.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    total: AtomicU64,
+    nanos: AtomicU64,
+}
+
+impl Meter {
+    /// Counts an operation that began at `began`.
+    pub(crate) fn add(&self, began: Instant) {
+        let nanos = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.total.fetch_add(1, Ordering::Relaxed);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// Number of operations.
+    pub(crate) fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// Time of all operations in milliseconds.
+    pub(crate) fn millis(&self) -> u64 {
+        self.nanos.load(Ordering::Relaxed) / 1_000_000
+    }
+}
+
+/// Operations of a shard.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) indexing: Meter,
+    pub(crate) deletion: Meter,
+    /// Gets of documents that exist.
+    pub(crate) found: Meter,
+    /// Gets of documents that do not exist.
+    pub(crate) missed: Meter,
+    pub(crate) query: Meter,
+    pub(crate) fetch: Meter,
+    pub(crate) suggest: Meter,
+    pub(crate) refresh: Meter,
+    pub(crate) flush: Meter,
+    pub(crate) merge: Meter,
+    pub(crate) merged_docs: AtomicU64,
+    pub(crate) merged_bytes: AtomicU64,
+    /// Writes and deletions by type.
+    pub(crate) types: Mutex<BTreeMap<String, [u64; 2]>>,
+}
+
+impl Counters {
+    /// Counts a write that began at `began`.
+    pub(crate) fn indexed(&self, type_name: &str, began: Instant) {
+        self.indexing.add(began);
+        self.add_type(type_name, 0);
+    }
+
+    /// Counts a deletion that began at `began`.
+    pub(crate) fn deleted(&self, type_name: &str, began: Instant) {
+        self.deletion.add(began);
+        self.add_type(type_name, 1);
+    }
+
+    fn add_type(&self, type_name: &str, kind: usize) {
+        let mut types = self.types.lock();
+        match types.get_mut(type_name) {
+            Some(counts) => counts[kind] += 1,
+            None => types.entry(type_name.to_owned()).or_default()[kind] += 1,
+        }
+    }
+}

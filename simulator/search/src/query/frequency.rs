@@ -1,0 +1,212 @@
+//! Queries whose clauses depend on how frequent their terms are.
+//!
+//! Source: Elasticsearch 1.5's `XMoreLikeThis`; Lucene 4.10's `CommonTermsQuery` and `FuzzyLikeThisQuery`.
+
+use serde_json::Value;
+
+use crate::budget::Budget;
+use crate::error::Result;
+use crate::index::View;
+use crate::query::dsl_parts::minimum;
+use crate::query::expand::near_terms;
+use crate::query::{Occur, Query, QueryField, QueryKind};
+use crate::score::idf;
+
+/// Most variants of one term of a fuzzy text.
+const MOST_VARIANTS: usize = 50;
+
+/// A query that becomes another one when the frequencies of its terms are known.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FrequencyQuery {
+    /// The terms that tell a text from others, by field.
+    Similar {
+        terms: Vec<(QueryField, String, u32)>,
+        min_term_freq: u32,
+        min_doc_freq: u32,
+        max_doc_freq: u32,
+        max_query_terms: usize,
+        minimum_should_match: Value,
+        boost_terms: f32,
+    },
+    /// The terms that are like those of a text, by field.
+    Fuzzy {
+        texts: Vec<(QueryField, String)>,
+        edits: u8,
+        prefix: usize,
+        max_query_terms: usize,
+        ignore_frequency: bool,
+    },
+    /// Rare terms, and frequent ones that only add to the score.
+    Common {
+        field: QueryField,
+        terms: Vec<String>,
+        cutoff: f32,
+        rare: Occur,
+        frequent: Occur,
+        minimum_rare: Option<Value>,
+        minimum_frequent: Option<Value>,
+        coord: bool,
+    },
+}
+
+impl FrequencyQuery {
+    /// The query for the frequencies of a view.
+    pub(crate) fn resolve(&self, view: &View, budget: &Budget) -> Result<Query> {
+        let doc_freq = |field: &QueryField, text: &str| match field.ordinal {
+            Some(ordinal) => view.doc_freq(ordinal, text),
+            None => Ok(0),
+        };
+        let term = |field: &QueryField, text: &str| {
+            Query::from(QueryKind::Term {
+                field: field.clone(),
+                text: text.to_owned(),
+            })
+        };
+        match self {
+            FrequencyQuery::Similar {
+                terms,
+                min_term_freq,
+                min_doc_freq,
+                max_doc_freq,
+                max_query_terms,
+                minimum_should_match,
+                boost_terms,
+            } => {
+                let mut scored = Vec::new();
+                for (field, text, term_freq) in terms {
+                    let freq = doc_freq(field, text)?;
+                    if term_freq >= min_term_freq && freq >= *min_doc_freq && freq <= *max_doc_freq && freq > 0 {
+                        scored.push((*term_freq as f32 * idf(freq, view.max_doc()), field, text));
+                    }
+                }
+                scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+                scored.truncate(*max_query_terms);
+                let best = scored.first().map_or(1.0, |(score, ..)| *score);
+                let clauses: Vec<(Occur, Query)> = scored
+                    .iter()
+                    .map(|(score, field, text)| {
+                        let boost = if *boost_terms > 0.0 {
+                            boost_terms * score / best
+                        } else {
+                            1.0
+                        };
+                        (Occur::Should, term(field, text).boosted(boost))
+                    })
+                    .collect();
+                if clauses.is_empty() {
+                    return Ok(QueryKind::Nothing.into());
+                }
+                Ok(QueryKind::Bool {
+                    minimum_should_match: minimum(minimum_should_match, clauses.len()),
+                    clauses,
+                    coord: true,
+                }
+                .into())
+            }
+            FrequencyQuery::Fuzzy {
+                texts,
+                edits,
+                prefix,
+                max_query_terms,
+                ignore_frequency,
+            } => {
+                let mut variants: Vec<(f32, usize, String)> = Vec::new();
+                for (at, (field, text)) in texts.iter().enumerate() {
+                    let Some(ordinal) = field.ordinal else { continue };
+                    let mut near = near_terms(view, ordinal, text, *edits, *prefix, budget)?;
+                    near.sort_by(|a, b| b.boost.total_cmp(&a.boost));
+                    let mut total = 0;
+                    for near in &near {
+                        total += doc_freq(field, &near.text)?;
+                    }
+                    let own = doc_freq(field, text)?;
+                    let freq = if own > 0 {
+                        own
+                    } else {
+                        total / u32::try_from(near.len().max(1)).unwrap_or(1)
+                    };
+                    variants.extend(
+                        near.into_iter()
+                            .take(MOST_VARIANTS)
+                            .map(|near| (near.boost * near.boost * idf(freq, view.max_doc()), at, near.text)),
+                    );
+                }
+                variants.sort_by(|a, b| b.0.total_cmp(&a.0));
+                variants.truncate(*max_query_terms);
+                let mut clauses = Vec::new();
+                for (at, (field, _)) in texts.iter().enumerate() {
+                    let own = variants.iter().filter(|(_, source, _)| *source == at);
+                    let mut terms: Vec<Query> = own
+                        .map(|(score, _, text)| {
+                            let term = Query::from(QueryKind::RareTerm {
+                                field: field.clone(),
+                                text: text.clone(),
+                            });
+                            let term = if *ignore_frequency { term.constant() } else { term };
+                            term.boosted(*score)
+                        })
+                        .collect();
+                    let clause = match terms.len() {
+                        0 => continue,
+                        1 => terms.remove(0),
+                        _ => QueryKind::Bool {
+                            clauses: terms.into_iter().map(|term| (Occur::Should, term)).collect(),
+                            minimum_should_match: 0,
+                            coord: false,
+                        }
+                        .into(),
+                    };
+                    clauses.push((Occur::Should, clause));
+                }
+                Ok(Query::bool(clauses))
+            }
+            FrequencyQuery::Common {
+                field,
+                terms,
+                cutoff,
+                rare,
+                frequent,
+                minimum_rare,
+                minimum_frequent,
+                coord,
+            } => {
+                let (mut low, mut high) = (Vec::new(), Vec::new());
+                let most = view.max_doc() as f32;
+                for text in terms {
+                    let freq = doc_freq(field, text)? as f32;
+                    let limit = if *cutoff >= 1.0 {
+                        *cutoff
+                    } else {
+                        (cutoff * most).ceil()
+                    };
+                    if freq > limit {
+                        high.push(term(field, text));
+                    } else {
+                        low.push(term(field, text));
+                    }
+                }
+                let bool = |queries: Vec<Query>, occur: Occur, wanted: &Option<Value>| {
+                    let optional = if occur == Occur::Should { queries.len() } else { 0 };
+                    Query::from(QueryKind::Bool {
+                        minimum_should_match: wanted.as_ref().map_or(0, |wanted| minimum(wanted, optional)),
+                        clauses: queries.into_iter().map(|query| (occur, query)).collect(),
+                        coord: *coord,
+                    })
+                };
+                Ok(match (low.is_empty(), high.is_empty()) {
+                    (true, true) => QueryKind::Nothing.into(),
+                    // Frequent terms alone have to match all, unless the request says how many.
+                    (true, false) if *frequent == Occur::Should && minimum_frequent.is_none() => {
+                        bool(high, Occur::Must, &None)
+                    }
+                    (true, false) => bool(high, *frequent, minimum_frequent),
+                    (false, true) => bool(low, *rare, minimum_rare),
+                    (false, false) => Query::bool(vec![
+                        (Occur::Should, bool(high, *frequent, minimum_frequent)),
+                        (Occur::Must, bool(low, *rare, minimum_rare)),
+                    ]),
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The log of requests.
+//!
+//! - One event a request when its response begins, at level INFO of the target `stuntdouble::request`: method, path, status, milliseconds,
+//!   address of the client.
+//! - Queries, headers and bodies are left out: they can hold secrets.
+//!
+//! Limits: the length of the response is not known when it begins.
+
+use std::{net::SocketAddr, time::Instant};
+
+use hyper::{Method, Request, Response};
+use tracing::{Level, enabled, info};
+
+/// Target of the events.
+const TARGET: &str = "stuntdouble::request";
+
+/// A request that is logged when its response begins.
+#[derive(Debug)]
+pub struct RequestLog(Option<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    method: Method,
+    path: String,
+    client: SocketAddr,
+    begun: Instant,
+}
+
+impl RequestLog {
+    /// Begins with a request of `client`. Does nothing if nobody subscribes to the events.
+    pub fn begin<B>(request: &Request<B>, client: SocketAddr) -> Self {
+        if !enabled!(target: TARGET, Level::INFO) {
+            return Self(None);
+        }
+        Self(Some(Entry {
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            client,
+            begun: Instant::now(),
+        }))
+    }
+
+    /// Logs the request with its response.
+    pub fn end<B>(self, response: &Response<B>) {
+        let Some(entry) = self.0 else { return };
+        info!(
+            target: TARGET,
+            method = %entry.method,
+            path = entry.path,
+            status = response.status().as_u16(),
+            milliseconds = entry.begun.elapsed().as_secs_f64() * 1e3,
+            client = %entry.client,
+            "request"
+        );
+    }
+}

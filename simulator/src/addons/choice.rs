@@ -1,0 +1,100 @@
+//! Which add-ons a cluster has.
+
+use std::{collections::BTreeSet, fmt, str::FromStr};
+
+use super::{COLLECTOR, manifest};
+
+/// The add-ons that store and show logs.
+const LOGGING: [&str; 3] = ["elasticsearch-logging", "kibana-logging", COLLECTOR];
+
+/// The add-ons of a cluster. Default: all of them.
+///
+/// ```
+/// use stuntdouble_simulator::Addons;
+///
+/// let addons: Addons = "elasticsearch-logging,kube-dns".parse()?;
+/// assert!(addons.contains("kube-dns") && !addons.contains("kibana-logging"));
+/// assert!("none".parse::<Addons>()?.is_empty());
+/// assert!(!Addons::all().without_logging().contains("fluentd-elasticsearch"));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addons(BTreeSet<String>);
+
+impl Default for Addons {
+    fn default() -> Self {
+        Self::all()
+    }
+}
+
+impl Addons {
+    /// All add-ons.
+    pub fn all() -> Self {
+        Self(manifest::names().map(str::to_owned).collect())
+    }
+
+    /// No add-ons.
+    pub fn none() -> Self {
+        Self(BTreeSet::new())
+    }
+
+    /// The same without those that store, show and collect logs.
+    #[must_use]
+    pub fn without_logging(mut self) -> Self {
+        self.0.retain(|name| !LOGGING.contains(&name.as_str()));
+        self
+    }
+
+    /// The same without the log collectors.
+    #[must_use]
+    pub fn without_collectors(mut self) -> Self {
+        self.0.remove(COLLECTOR);
+        self
+    }
+
+    /// Whether this add-on is among them.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Their names, in order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl fmt::Display for Addons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        f.write_str(&self.names().collect::<Vec<_>>().join(","))
+    }
+}
+
+impl FromStr for Addons {
+    type Err = String;
+
+    /// `all`, `none`, or names with commas between them.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => return Ok(Self::all()),
+            "none" => return Ok(Self::none()),
+            _ => {}
+        }
+        let known: Vec<&str> = manifest::names().collect();
+        let mut chosen = BTreeSet::new();
+        for name in text.split(',').map(str::trim) {
+            if !known.contains(&name) {
+                return Err(format!("there is no add-on {name:?}; there are {}", known.join(", ")));
+            }
+            chosen.insert(name.to_owned());
+        }
+        Ok(Self(chosen))
+    }
+}

@@ -1,0 +1,46 @@
+//! The manifests of `fixtures/addons`.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use super::{Addons, COLLECTOR};
+use crate::api::{Object, Status};
+
+/// A manifest: the objects of an add-on.
+#[derive(Deserialize)]
+struct Manifest {
+    items: Vec<Object>,
+}
+
+/// The names of all add-ons, in order.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let files = stuntdouble_fixtures::ADDONS.files();
+    let names: BTreeSet<_> = files
+        .filter_map(|file| file.path().to_str()?.strip_suffix(".json"))
+        .collect();
+    names.into_iter()
+}
+
+fn read(name: &str) -> Result<Vec<Object>, Status> {
+    let text = stuntdouble_fixtures::text(&stuntdouble_fixtures::ADDONS, &format!("{name}.json"))
+        .ok_or_else(|| Status::internal(format!("there is no add-on {name}")))?;
+    let manifest: Manifest = serde_json::from_str(text)
+        .map_err(|error| Status::internal(format!("the manifest of the add-on {name} is malformed: {error}")))?;
+    Ok(manifest.items)
+}
+
+/// The objects of these add-ons, except the collector's pod.
+pub(super) fn objects(addons: &Addons) -> Result<Vec<Object>, Status> {
+    let mut objects = Vec::new();
+    for name in addons.names().filter(|name| *name != COLLECTOR) {
+        objects.extend(read(name)?);
+    }
+    Ok(objects)
+}
+
+/// The pod of a log collector, which runs on each node.
+pub(super) fn collector() -> Result<Object, Status> {
+    let missing = || Status::internal("the manifest of the log collector has no pod");
+    read(COLLECTOR)?.into_iter().next().ok_or_else(missing)
+}

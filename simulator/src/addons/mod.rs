@@ -1,0 +1,57 @@
+//! Add-ons: services of the system namespace, the controllers and pods behind them, and the servers that answer in those pods.
+//!
+//! - Their objects are manifests of `fixtures/addons`, created through the API and run by the cluster's controllers and kubelets.
+//! - What is deleted comes back, as the add-on manager of v1.2 does it.
+//! - A server answers only while a pod of its image runs in the system namespace, at that pod's address.
+//!
+//! Source: the documented table of add-ons, and `cluster/addons` of Kubernetes v1.2 for names, labels and ports.
+
+mod choice;
+mod manager;
+mod manifest;
+mod metrics;
+mod page;
+mod pods;
+mod servers;
+mod upstream;
+
+use std::sync::Arc;
+
+pub use choice::Addons;
+pub(crate) use servers::{Servers, Settings};
+
+use crate::{
+    api::Status,
+    cluster::{Runtime, network::Backends},
+    logs,
+};
+
+/// Name of the log collector.
+const COLLECTOR: &str = "fluentd-elasticsearch";
+/// Name of the metrics collector.
+const METRICS: &str = "heapster";
+
+/// Creates the add-ons, and lets their servers answer at the addresses of their pods.
+///
+/// # Errors
+/// A manifest that is malformed, or a cache that cannot be filled.
+pub(crate) async fn add(
+    runtime: &Arc<Runtime>,
+    addons: &Addons,
+    backends: &Backends,
+    servers: Servers,
+    collectors: logs::Setup,
+) -> Result<(), Status> {
+    if addons.is_empty() {
+        return Ok(());
+    }
+    if addons.contains(METRICS) {
+        metrics::sample(runtime, servers.samples()).await?;
+    }
+    pods::serve(runtime, backends.clone(), servers).await?;
+    manager::add(runtime, manifest::objects(addons)?).await?;
+    if addons.contains(COLLECTOR) {
+        logs::add(runtime, manifest::collector()?, collectors).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! The servers that run in the add-ons' pods, by image and port.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures::future::BoxFuture;
+use http_body_util::BodyExt;
+use hyper::{Request, Response};
+use stuntdouble_search::{Options, SearchServer};
+
+use super::{
+    metrics::{Heapster, Influx, Samples},
+    page,
+    upstream::Upstream,
+};
+use crate::{
+    clock::Clock,
+    cluster::network::{Backend, Body},
+};
+
+/// What the servers are made with.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// The cluster's clock.
+    pub(crate) clock: Clock,
+    /// `HOST:PORT` of a search backend outside this process, if it is not the one inside.
+    pub(crate) search_upstream: Option<String>,
+}
+
+/// The servers of an image, with the ports that they listen on.
+type Listening = Vec<(u16, Arc<dyn Backend>)>;
+
+/// The servers by image.
+pub(crate) struct Servers {
+    by_image: HashMap<&'static str, Listening>,
+    samples: Arc<Samples>,
+}
+
+impl Servers {
+    /// The servers of every add-on. All pods of the search backend share one index.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let search: Arc<dyn Backend> = match &settings.search_upstream {
+            Some(address) => Arc::new(Upstream::new(address.clone())),
+            None => Arc::new(search(&settings.clock)),
+        };
+        let mut servers: HashMap<&'static str, Listening> = HashMap::new();
+        servers.insert("elasticsearch", vec![(9200, search)]);
+        servers.insert("kibana", vec![(5601, Arc::new(page::viewer()))]);
+        servers.insert("kubernetes-dashboard-amd64", vec![(9090, Arc::new(page::dashboard()))]);
+        let samples: Arc<Samples> = Arc::default();
+        let influx: Arc<dyn Backend> = Arc::new(Influx::new(samples.clone(), settings.clock.clone()));
+        servers.insert("heapster", vec![(8082, Arc::new(Heapster::new(samples.clone())))]);
+        servers.insert("heapster_influxdb", vec![(8083, influx.clone()), (8086, influx)]);
+        servers.insert("heapster_grafana", vec![(3000, Arc::new(page::metrics()))]);
+        Self {
+            by_image: servers,
+            samples,
+        }
+    }
+
+    /// The samples that the metrics collector takes.
+    pub(super) fn samples(&self) -> Arc<Samples> {
+        self.samples.clone()
+    }
+
+    /// The servers of an image, with their ports. The registry and the tag do not matter.
+    pub(super) fn of_image(&self, image: &str) -> &[(u16, Arc<dyn Backend>)] {
+        let name = image.rsplit('/').next().unwrap_or_default();
+        let name = name.split([':', '@']).next().unwrap_or_default();
+        self.by_image.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The search backend inside this process, on the cluster's clock.
+fn search(clock: &Clock) -> impl Backend + 'static {
+    let clock = clock.clone();
+    let server = SearchServer::new(Options {
+        clock: Arc::new(move || clock.now()),
+        ..Options::default()
+    });
+    move |request: Request<Body>| -> BoxFuture<'static, Response<Body>> {
+        let server = server.clone();
+        Box::pin(async move {
+            let response = server.handle(request).await;
+            response.map(|body| body.map_err(|never| match never {}).boxed_unsync())
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! How a deployment takes over replica sets that were there before it.
+//!
+//! A replica set without the label of its template gets it step by step, so that none of its pods is left behind: first its template,
+//! then its pods, and when its controller has seen them all, itself and its selector.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{
+    Deployments, pods,
+    replica_sets::{HASH, hash, without_hash},
+    replicas,
+};
+use crate::api::{Object, Status, meta};
+
+impl Deployments {
+    /// Takes the next step with each replica set that the deployment adopts; whether there was none to take.
+    pub(super) async fn adopt(&self, deployment: &Object) -> Result<bool, Status> {
+        let Some(selector) = pods::selector(deployment) else {
+            return Ok(true);
+        };
+        let mut foreign = self.sets.list_in(meta::text(deployment, "metadata.namespace"));
+        foreign.retain(|set| pods::matches(&selector, set) && label(set, "spec.selector.matchLabels").is_none());
+        for set in &foreign {
+            self.label(set).await?;
+        }
+        Ok(foreign.is_empty())
+    }
+
+    /// Labels what comes next: the template, the pods, or the replica set.
+    async fn label(&self, set: &Arc<Object>) -> Result<(), Status> {
+        let namespace = meta::text(set, "metadata.namespace");
+        let hash = hash(&without_hash(set));
+        if label(set, "spec.template.metadata.labels") != Some(&hash) {
+            return self.change(set, &["/spec/template/metadata/labels"], &hash).await;
+        }
+        if pods::number(set, "metadata.generation") > pods::number(set, "status.observedGeneration") {
+            return Ok(());
+        }
+        let Some(selector) = pods::selector(set) else {
+            return Ok(());
+        };
+        let api = self.pod_api.in_namespace(namespace);
+        for pod in pods::selected(&self.pods, namespace, &selector) {
+            if label(&pod, "metadata.labels") != Some(&hash) {
+                let patch = json!({"metadata": {"labels": {HASH: hash}}});
+                match api.patch(meta::text(&pod, "metadata.name"), &patch).await {
+                    Err(gone) if gone.code == 404 => {}
+                    other => drop(other?),
+                }
+            }
+        }
+        if pods::number(set, "status.fullyLabeledReplicas") != replicas(set) {
+            return Ok(());
+        }
+        self.change(set, &["/metadata/labels", "/spec/selector/matchLabels"], &hash)
+            .await
+    }
+
+    /// Adds the label to the maps at these places of a replica set.
+    async fn change(&self, set: &Object, places: &[&str], hash: &str) -> Result<(), Status> {
+        let mut changed = Value::Object(set.clone());
+        for place in places {
+            if let Some((parent, field)) = place.rsplit_once('/')
+                && let Some(parent) = changed.pointer_mut(parent)
+            {
+                parent[field][HASH] = hash.into();
+            }
+        }
+        let Value::Object(changed) = changed else {
+            return Ok(());
+        };
+        let api = self.set_api.in_namespace(meta::text(set, "metadata.namespace"));
+        api.update(changed).await.map(drop)
+    }
+}
+
+/// The label of the template in the map at a dotted path.
+fn label<'a>(object: &'a Object, path: &str) -> Option<&'a str> {
+    meta::lookup(object, path)?.get(HASH)?.as_str()
+}

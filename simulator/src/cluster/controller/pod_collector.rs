@@ -1,0 +1,75 @@
+//! Pods that have ended are kept until there are too many of them; then the oldest go.
+//!
+//! Source: `pkg/controller/gc` of Kubernetes v1.2, with the threshold that its controller manager has by default.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    api::{Object, Status, meta},
+    client::{Api, Informer},
+    cluster::{runtime::Runtime, scheduler::demand::is_over},
+};
+
+/// How many pods that have ended are kept.
+const KEPT: usize = 12_500;
+/// How often they are counted.
+const PERIOD: Duration = Duration::from_secs(20);
+
+/// Adds the controller to the runtime.
+pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
+    let (api, pods) = (runtime.api("v1", "pods")?, runtime.informer("v1", "pods").await?);
+    let clock = runtime.clock().clone();
+    runtime.spawn(async move {
+        loop {
+            clock.sleep(PERIOD).await;
+            // What cannot be deleted now is counted again the next time.
+            let _ = collect(&api, &pods, KEPT).await;
+        }
+    });
+    Ok(())
+}
+
+/// Deletes the oldest pods that have ended, so that no more than `kept` are left.
+async fn collect(api: &Api, pods: &Informer, kept: usize) -> Result<(), Status> {
+    pods.catch_up().await;
+    let mut ended: Vec<Arc<Object>> = pods.list();
+    ended.retain(|pod| is_over(pod));
+    let surplus = ended.len().saturating_sub(kept);
+    let text = |pod: &Object, path: &str| meta::text(pod, path).to_owned();
+    ended.sort_by_cached_key(|pod| (text(pod, "metadata.creationTimestamp"), text(pod, "metadata.name")));
+    for pod in ended.iter().take(surplus) {
+        let api = api.in_namespace(meta::text(pod, "metadata.namespace"));
+        match api.delete(meta::text(pod, "metadata.name"), Some(0)).await {
+            Err(gone) if gone.code == 404 => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{client::rig, registry::ListOptions};
+
+    #[tokio::test]
+    async fn the_oldest_pods_that_have_ended_go() {
+        let client = rig().await;
+        let api = client.api("v1", "pods").unwrap();
+        let default = api.in_namespace("default");
+        for (name, phase) in [("a", "Succeeded"), ("b", "Running"), ("c", "Failed"), ("d", "Failed")] {
+            let pod = json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "m", "image": "i"}]}});
+            let mut pod = default.create(pod).await.unwrap().as_ref().clone();
+            pod.insert("status".to_owned(), json!({"phase": phase}));
+            default.update_status(pod).await.unwrap();
+            client.clock().step(Duration::from_secs(1));
+        }
+        let informer = Informer::new(api.clone(), ListOptions::default()).await.unwrap();
+        collect(&api, &informer, 1).await.unwrap();
+        let left = api.list(&ListOptions::default()).await.unwrap().items;
+        let names: Vec<&str> = left.iter().map(|pod| meta::text(pod, "metadata.name")).collect();
+        assert_eq!(names, ["b", "d"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Stopping the containers of a pod: hooks, SIGTERM, and SIGKILL when the grace period is over.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use serde_json::Value;
+
+use super::{
+    Kubelet, Kubelets, hooks,
+    state::{ContainerState, PodState, Run},
+};
+use crate::{
+    api::{Object, Status, meta},
+    client::ObjectKey,
+};
+
+/// Why the containers of a deleted pod are killed.
+const POD_ENDS: &str = "Need to kill pod.";
+
+/// Grace period of a pod without one of its own.
+const GRACE: i64 = 30;
+
+impl Kubelets {
+    /// Stops a deleted pod's containers; when all have ended, takes the pod away.
+    pub(super) async fn stop(
+        &self,
+        key: &ObjectKey,
+        pod: &Object,
+        kubelet: &Kubelet,
+        known: Option<PodState>,
+    ) -> Result<(), Status> {
+        let state = known.unwrap_or_else(|| PodState::new(pod, self.clock.now()));
+        let grace = meta::lookup(pod, "metadata.deletionGracePeriodSeconds").and_then(Value::as_i64);
+        self.kill_all(pod, kubelet, &state, grace.unwrap_or(GRACE)).await;
+        if state.containers.iter().any(is_running) {
+            self.states.lock().insert(key.clone(), state);
+            return Ok(());
+        }
+        self.states.lock().entry(key.clone()).or_insert(state);
+        self.forget(key);
+        match self.api.in_namespace(&key.namespace).delete(&key.name, Some(0)).await {
+            Err(gone) if gone.code == 404 => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Stops every container that runs and is not being stopped yet.
+    pub(super) async fn kill_all(&self, pod: &Object, kubelet: &Kubelet, state: &PodState, grace: i64) {
+        for container in &state.containers {
+            // One that has ended by itself need not be killed, even if that has not been noticed yet.
+            let runs = |run: &&Run| run.exit().is_none();
+            if let Some(run) = container.running.as_ref().filter(runs) {
+                self.kill(pod, kubelet, &container.name, run, POD_ENDS, grace).await;
+            }
+        }
+    }
+
+    /// Stops a run: its hook first, then SIGTERM, then, `grace` seconds after the start of all that, SIGKILL.
+    pub(super) async fn kill(&self, pod: &Object, kubelet: &Kubelet, name: &str, run: &Run, why: &str, grace: i64) {
+        if run.stopping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        kubelet.killing(pod, name, &run.id, why).await;
+        let Some(container) = run.container.clone() else {
+            return;
+        };
+        let hook = run.spec["lifecycle"].get("preStop").cloned();
+        let (kubelet_host, clock) = (kubelet.node.address, self.clock.clone());
+        let (engine, spec) = (self.engine.clone(), run.spec.clone());
+        let grace = Duration::from_secs(u64::try_from(grace).unwrap_or_default());
+        let ends = async move {
+            let stop = async {
+                if let Some(hook) = hook {
+                    // A hook that fails does not keep the container.
+                    let _ = hooks::run(&hook, &spec, &container, &engine, kubelet_host).await;
+                }
+                container.terminate();
+                container.ends().await;
+            };
+            tokio::select! {
+                biased;
+                () = stop => {}
+                () = clock.sleep(grace) => {}
+            }
+            container.kill();
+        };
+        self.engine.executor().start(ends).await;
+    }
+}
+
+fn is_running(container: &ContainerState) -> bool {
+    let run = container.running.as_ref();
+    run.is_some_and(|run| run.container.is_some() && run.exit().is_none())
+}

@@ -1,0 +1,95 @@
+//! Clusters beside the first, addressed by a prefix: `/clusters/NAME/api/v1/...`.
+//!
+//! Everything below the prefix is answered as the first cluster answers it at the root, except that redirects keep the prefix.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use http::{HeaderValue, Request, Response, Uri, header::LOCATION, uri::PathAndQuery};
+
+use super::{body::Body, service::Service};
+use crate::api::Status;
+
+/// The prefix, before the name.
+const PREFIX: &str = "/clusters/";
+
+/// The clusters by name.
+pub(crate) trait Clusters: Send + Sync {
+    /// The service of a cluster, which is made when it is first asked for.
+    fn service<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Arc<Service>, Status>>;
+}
+
+/// The name of the cluster that a path begins with, and the path in it.
+pub(super) fn split(path: &str) -> Option<(&str, &str)> {
+    let rest = path.strip_prefix(PREFIX)?;
+    let (name, _) = rest.split_once('/').unwrap_or((rest, ""));
+    (!name.is_empty()).then(|| (name, &rest[name.len()..]))
+}
+
+/// The request without the prefix of its cluster, `inner` being the path in it.
+pub(super) fn inside<B>(mut request: Request<B>, inner: &str) -> Option<Request<B>> {
+    let root = if inner.is_empty() { "/" } else { "" };
+    let query = request
+        .uri()
+        .query()
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
+    let target: PathAndQuery = format!("{root}{inner}{query}").parse().ok()?;
+    let mut parts = request.uri().clone().into_parts();
+    parts.path_and_query = Some(target);
+    *request.uri_mut() = Uri::from_parts(parts).ok()?;
+    Some(request)
+}
+
+/// The response with the prefix in its redirect, if it is one to a path.
+pub(super) fn outside(mut response: Response<Body>, name: &str) -> Response<Body> {
+    let location = response
+        .headers()
+        .get(LOCATION)
+        .and_then(|location| location.to_str().ok());
+    let prefixed = location
+        .filter(|location| location.starts_with('/') && !location.starts_with("//"))
+        .and_then(|location| HeaderValue::try_from(format!("{PREFIX}{name}{location}")).ok());
+    if let Some(location) = prefixed {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("/clusters/a/api/v1", Some(("a", "/api/v1")))]
+    #[case("/clusters/a/", Some(("a", "/")))]
+    #[case("/clusters/a", Some(("a", "")))]
+    #[case("/clusters/", None)]
+    #[case("/api/v1/clusters/a", None)]
+    fn a_path_names_its_cluster(#[case] path: &str, #[case] expected: Option<(&str, &str)>) {
+        assert_eq!(split(path), expected);
+    }
+
+    #[test]
+    fn the_prefix_is_taken_off_and_put_on() {
+        let request = Request::get("/clusters/a?x=1").body(()).unwrap();
+        assert_eq!(inside(request, "").unwrap().uri(), "/?x=1");
+        let request = Request::get("http://host/clusters/a/api%2F?watch=true")
+            .body(())
+            .unwrap();
+        assert_eq!(
+            inside(request, "/api%2F").unwrap().uri(),
+            "http://host/api%2F?watch=true"
+        );
+        for (to, shown) in [
+            ("/a/", "/clusters/c/a/"),
+            ("//host/a", "//host/a"),
+            ("http://host/a", "http://host/a"),
+        ] {
+            let response = Response::builder().header(LOCATION, to).body(Body::empty()).unwrap();
+            assert_eq!(outside(response, "c").headers()[LOCATION], shown);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A list as bytes: the stored objects side by side, without a copy of any tree.
+
+use std::{ops::Range, sync::Arc};
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::{page::Page, request::RequestInfo};
+use crate::store::Record;
+
+/// An encoded list, whose revision can be replaced.
+#[derive(Clone, Debug)]
+pub(super) struct EncodedList {
+    body: Bytes,
+    /// Where the digits of the revision are; empty without a revision.
+    revision: Range<usize>,
+}
+
+impl EncodedList {
+    /// The list of `records` at a revision, if it has one, and its place in a list that continues: their stored bytes side by side, without the kind and version of each.
+    pub(super) fn of(
+        request: &RequestInfo,
+        records: &[Arc<Record>],
+        revision: Option<u64>,
+        page: Option<&Page>,
+    ) -> Self {
+        let resource = &request.resource;
+        let skip = resource.head().len() + 1;
+        let items = records
+            .iter()
+            .map(|r| r.bytes_in(resource).get(skip..).unwrap_or_default());
+        let size: usize = items.clone().map(|i| i.len() + 2).sum();
+        let mut out = BytesMut::with_capacity(size + 256);
+        out.put_slice(
+            format!(
+                r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"selfLink":"{}""#,
+                resource.kind,
+                resource.group_version(),
+                resource.collection_path(request.namespace.as_deref()),
+            )
+            .as_bytes(),
+        );
+        let mut place = 0..0;
+        if let Some(revision) = revision {
+            out.put_slice(b",\"resourceVersion\":\"");
+            let start = out.len();
+            out.put_slice(revision.to_string().as_bytes());
+            place = start..out.len();
+            out.put_u8(b'"');
+        }
+        if let Some(page) = page {
+            out.put_slice(format!(r#","continue":"{}""#, page.token).as_bytes());
+            if let Some(remaining) = page.remaining {
+                out.put_slice(format!(r#","remainingItemCount":{remaining}"#).as_bytes());
+            }
+        }
+        out.put_u8(b'}');
+        if !records.is_empty() || !resource.strategy.omit_empty_items {
+            out.put_slice(b",\"items\":[");
+            for (n, item) in items.enumerate() {
+                out.put_slice(if n == 0 { b"{" } else { b",{" });
+                out.put_slice(item);
+            }
+            out.put_u8(b']');
+        }
+        out.put_u8(b'}');
+        Self {
+            body: out.freeze(),
+            revision: place,
+        }
+    }
+
+    /// The list as JSON.
+    pub(super) fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The same list at another revision.
+    pub(super) fn at(&self, revision: u64) -> Self {
+        let digits = revision.to_string();
+        let (head, tail) = (&self.body[..self.revision.start], &self.body[self.revision.end..]);
+        Self {
+            body: [head, digits.as_bytes(), tail].concat().into(),
+            revision: self.revision.start..self.revision.start + digits.len(),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Copies of a cluster in the same process, by name.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use stuntdouble_server::Shutdown;
+use tokio::sync::OnceCell;
+
+use super::{Builder, start::Cluster};
+use crate::{
+    api::{Reason, Status},
+    client::Client,
+    http::{Clusters, Service},
+};
+
+/// Copies of the first cluster, each made when it is first asked for.
+pub(super) struct Forks {
+    limit: usize,
+    builder: Builder,
+    client: Client,
+    service: Weak<Service>,
+    shutdown: Shutdown,
+    by_name: Mutex<HashMap<String, Arc<OnceCell<Cluster>>>>,
+}
+
+impl Forks {
+    /// Up to `limit` copies of a cluster. They end with it.
+    pub(super) fn new(
+        limit: usize,
+        builder: Builder,
+        client: Client,
+        service: &Arc<Service>,
+        shutdown: Shutdown,
+    ) -> Self {
+        Self {
+            limit,
+            builder,
+            client,
+            service: Arc::downgrade(service),
+            shutdown,
+            by_name: Mutex::default(),
+        }
+    }
+
+    fn cell(&self, name: &str) -> Result<Arc<OnceCell<Cluster>>, Status> {
+        let mut by_name = self.by_name.lock();
+        if let Some(cell) = by_name.get(name) {
+            return Ok(cell.clone());
+        }
+        if by_name.len() >= self.limit {
+            let text = format!("there are {} clusters already, which is the limit", self.limit);
+            return Err(Status::new(Reason::Forbidden, text));
+        }
+        let cell = Arc::new(OnceCell::new());
+        by_name.insert(name.to_owned(), cell.clone());
+        Ok(cell)
+    }
+
+    async fn fork(&self) -> Result<Cluster, Status> {
+        let service = self.service.upgrade().ok_or_else(Status::no_such_path)?;
+        let forked = self.builder.fork(&self.client, &service, self.shutdown.clone()).await;
+        forked.map_err(|error| Status::internal_error(format!("the cluster cannot be copied: {error}")))
+    }
+}
+
+impl Clusters for Forks {
+    fn service<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Arc<Service>, Status>> {
+        Box::pin(async move {
+            if !is_name(name) {
+                return Err(Status::no_such_path());
+            }
+            let cell = self.cell(name)?;
+            Ok(cell.get_or_try_init(|| self.fork()).await?.service.clone())
+        })
+    }
+}
+
+/// Whether a cluster can have this name: up to 63 lower-case letters, digits and dashes.
+fn is_name(name: &str) -> bool {
+    (1..=63).contains(&name.len()) && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+}

@@ -1,0 +1,252 @@
+//! From settings to a cluster that runs and listens.
+
+use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::Arc};
+
+use stuntdouble_server::{Shutdown, bind};
+use tokio::net::TcpListener;
+
+use super::{
+    Builder, Simulator, StartError,
+    clusters::Forks,
+    defaults::{SECURE_PORT, components},
+};
+use crate::{
+    addons,
+    client::Client,
+    cluster::{
+        self,
+        container::{Engine, Images},
+    },
+    http::{self, Authenticator, Backends, Copy, Service, Setup, Tls, proxy},
+    logs,
+    registry::{Registry, Settings, Snapshot},
+    rng::Rng,
+    store::DataDirectory,
+};
+
+/// A cluster that runs, without listeners.
+pub(super) struct Cluster {
+    pub(super) builder: Builder,
+    pub(super) client: Client,
+    pub(super) service: Arc<Service>,
+    pub(super) shutdown: Shutdown,
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("builder", &self.builder)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Starts it on the runtime that this is awaited on.
+    pub async fn start(self) -> Result<Simulator, StartError> {
+        let listeners = Listeners::bind(&self).await?;
+        let registry = Arc::new(self.registry().await?);
+        if let Some(snapshot) = &self.snapshot {
+            registry.load(snapshot.clone()).await?;
+        }
+        registry.bootstrap().await?;
+        let client = Client::new(registry.clone(), self.clock.clone());
+        let shutdown = Shutdown::default();
+        let engine = self.live(&client, &shutdown).await?;
+        let mut proxy = proxy::Settings::new(self.profile);
+        proxy.dial = self.dial.iter().cloned().collect();
+        proxy.allow_local = self.allow_local_backends;
+        proxy.backends = self.located(&engine);
+        let setup = Setup {
+            address: format!("{}:443", self.advertise),
+            proxy: proxy::Proxy::new(proxy).map_err(StartError::Proxy)?,
+            containers: Arc::new(engine),
+            clock: self.clock.clone(),
+            limits: self.limits.clone(),
+            shutdown: shutdown.clone(),
+        };
+        let service = Arc::new(Service::new(registry, setup));
+        if self.clusters > 0 {
+            let forks = Forks::new(self.clusters, self.clone(), client.clone(), &service, shutdown.clone());
+            service.add_clusters(Arc::new(forks));
+        }
+        Ok(listeners.serve(Cluster {
+            builder: self,
+            client,
+            service,
+            shutdown,
+        }))
+    }
+
+    async fn registry(&self) -> Result<Registry, StartError> {
+        let settings = Settings {
+            profile: self.profile,
+            advertise_address: self.advertise,
+            secure_port: SECURE_PORT,
+            service_range: self.service_range,
+            components: components(self.bare),
+            history: self.history,
+            watch_lag: self.watch_lag,
+            history_bytes: self.history_bytes,
+        };
+        // What is loaded has UIDs of the same seed, which must not come again.
+        let loaded = self.snapshot.as_ref().map_or(0, Snapshot::fingerprint);
+        let Some(directory) = self.data_dir.clone() else {
+            let rng = Arc::new(Rng::restarted(self.seed, loaded));
+            return Ok(Registry::in_memory(settings, self.clock.clone(), rng));
+        };
+        let directory = open(directory).await?;
+        let rng = Arc::new(Rng::restarted(self.seed, directory.starts().wrapping_add(loaded)));
+        Ok(Registry::durable(settings, self.clock.clone(), rng, directory, self.durability).await?)
+    }
+
+    /// Starts what acts in the cluster, unless it is bare: nodes, controllers and add-ons. Returns what runs the pods' containers.
+    async fn live(&self, client: &Client, shutdown: &Shutdown) -> Result<Arc<Engine>, StartError> {
+        let mut images = Images::known()?;
+        for (file, text) in &self.image_files {
+            images.add(file, text)?;
+        }
+        for (name, behaviour) in &self.behaviours {
+            images.register(name.clone(), behaviour.clone());
+        }
+        let engine = Engine::new(self.clock.clone(), images, self.backends.clone());
+        if self.bare {
+            return Ok(engine);
+        }
+        let nodes = match cluster::stored(client).await? {
+            stored if self.snapshot.is_some() && !stored.is_empty() => stored,
+            _ => cluster::named(self.nodes, self.profile.names_nodes_by_address()),
+        };
+        cluster::join(client, &nodes).await?;
+        let runtime = cluster::assemble(client, &nodes, &self.controllers, &engine).await?;
+        let servers = addons::Servers::new(&addons::Settings {
+            clock: self.clock.clone(),
+            search_upstream: self.search_upstream.clone(),
+        });
+        let collectors = logs::Setup {
+            nodes,
+            containers: Arc::new(engine.clone()),
+            backends: self.backends.clone(),
+            closing: shutdown.closing.clone(),
+        };
+        addons::add(&runtime, &self.addons, &self.backends, servers, collectors).await?;
+        runtime.start(shutdown.closing.clone());
+        // The add-ons answer from the first request on.
+        if !self.addons.is_empty() {
+            self.clock.settle().await;
+        }
+        Ok(engine)
+    }
+
+    /// The servers inside the process, those of containers among them.
+    fn located(&self, engine: &Engine) -> Backends {
+        let network = engine.network().clone();
+        let backends = self.backends.clone();
+        backends.locate_with(move |host, port| network.locate(host, port))
+    }
+
+    /// A copy of a cluster that was started with these settings.
+    pub(super) async fn fork(
+        &self,
+        client: &Client,
+        service: &Service,
+        shutdown: Shutdown,
+    ) -> Result<Cluster, StartError> {
+        let clock = client.clock().fork();
+        let registry = Arc::new(client.registry().fork(clock.clone()));
+        let builder = Self {
+            clock: clock.clone(),
+            backends: self.backends.fork(),
+            data_dir: None,
+            clusters: 0,
+            ..self.clone()
+        };
+        let client = Client::new(registry.clone(), clock.clone());
+        let engine = builder.live(&client, &shutdown).await?;
+        let service = service.fork(Copy {
+            registry,
+            backends: builder.located(&engine),
+            containers: Arc::new(engine),
+            clock,
+            shutdown: shutdown.clone(),
+        });
+        Ok(Cluster {
+            builder,
+            client,
+            service: Arc::new(service),
+            shutdown,
+        })
+    }
+}
+
+/// Bound listeners.
+pub(super) struct Listeners {
+    plain: (TcpListener, SocketAddr),
+    secure: Option<((TcpListener, SocketAddr), Tls)>,
+}
+
+impl Listeners {
+    pub(super) async fn bind(builder: &Builder) -> Result<Self, StartError> {
+        if !builder.listen.ip().is_loopback() {
+            return Err(StartError::NotLoopback(builder.listen));
+        }
+        let secure = match builder.secure {
+            Some(address) => {
+                let names = [
+                    builder.advertise.to_string(),
+                    builder.service_range.at(1).to_string(),
+                    address.ip().to_string(),
+                ];
+                let identity = builder.identity.clone().unwrap_or_else(|| http::Identity::made(names));
+                let tls = Tls::new(&identity, builder.client_authority.as_deref());
+                Some((listen(address).await?, tls?))
+            }
+            None => None,
+        };
+        Ok(Self {
+            plain: listen(builder.listen).await?,
+            secure,
+        })
+    }
+
+    /// Serves a cluster.
+    pub(super) fn serve(self, cluster: Cluster) -> Simulator {
+        let builder = &cluster.builder;
+        let mut credentials = builder.credentials.clone();
+        if self.secure.is_some() {
+            credentials.ensure_token();
+        }
+        let (listener, address) = self.plain;
+        http::serve(listener, cluster.service.clone(), builder.origins.clone(), None);
+        let secure = self.secure.map(|((listener, address), tls)| {
+            let authenticator = Authenticator {
+                tls: tls.clone(),
+                credentials: credentials.clone(),
+                clock: builder.clock.clone(),
+            };
+            let origins = builder.origins.clone();
+            http::serve(listener, cluster.service.clone(), origins, Some(authenticator));
+            (address, tls)
+        });
+        Simulator {
+            address,
+            secure,
+            credentials,
+            cluster,
+        }
+    }
+}
+
+/// Opens a data directory, which may take a while to read.
+async fn open(directory: PathBuf) -> Result<DataDirectory, StartError> {
+    match tokio::task::spawn_blocking(move || DataDirectory::open(&directory)).await {
+        Ok(opened) => Ok(opened?),
+        Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    bind(address).map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::InUse(address),
+        _ => StartError::Listen { address, source },
+    })
+}

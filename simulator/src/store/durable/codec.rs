@@ -1,0 +1,169 @@
+//! The bytes of a record and of a change.
+
+use std::fmt::Display;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    api::GroupResource,
+    store::{Key, Pairs, Record},
+};
+
+/// A record as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredRecord<'a> {
+    revision: u64,
+    /// The object as JSON.
+    body: &'a str,
+    /// Where the digits of the revision begin in the body.
+    version_start: usize,
+    given_link: &'a str,
+    hidden: &'a str,
+    present_as_modified: bool,
+    labels: Vec<(&'a str, &'a str)>,
+    fields: Vec<(&'a str, &'a str)>,
+}
+
+/// A change as it is kept; its revision is its key.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredChange<'a> {
+    resource: &'a str,
+    namespace: &'a str,
+    name: &'a str,
+    /// The object after the change; `None` if it was removed.
+    #[serde(borrow)]
+    pub(super) after: Option<StoredRecord<'a>>,
+}
+
+/// The error of bytes that are not those of a record or a change, or of an object that has no such bytes.
+fn malformed(why: impl Display) -> redb::Error {
+    redb::Error::Corrupted(format!("an object that cannot be read or written: {why}"))
+}
+
+impl<'a> StoredRecord<'a> {
+    pub(super) fn of(record: &'a Record) -> Result<Self, redb::Error> {
+        Ok(Self {
+            revision: record.revision,
+            body: std::str::from_utf8(&record.bytes).map_err(malformed)?,
+            version_start: record.version.start,
+            given_link: &record.given_link,
+            hidden: &record.hidden,
+            present_as_modified: record.present_as_modified,
+            labels: borrowed(&record.labels),
+            fields: borrowed(&record.fields),
+        })
+    }
+
+    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, redb::Error> {
+        postcard::from_bytes(bytes).map_err(malformed)
+    }
+
+    pub(super) fn encode(&self) -> Result<Vec<u8>, redb::Error> {
+        postcard::to_stdvec(self).map_err(malformed)
+    }
+
+    /// The record; fails if its revision is not in its body.
+    pub(super) fn into_record(self, key: Key) -> Result<Record, redb::Error> {
+        let digits = self.revision.to_string();
+        let version = self.version_start..self.version_start.saturating_add(digits.len());
+        if self.body.get(version.clone()) != Some(digits.as_str()) {
+            return Err(malformed("its revision is not in its body"));
+        }
+        Ok(Record {
+            key,
+            revision: self.revision,
+            bytes: Bytes::copy_from_slice(self.body.as_bytes()),
+            version,
+            given_link: self.given_link.into(),
+            hidden: self.hidden.into(),
+            present_as_modified: self.present_as_modified,
+            labels: owned(&self.labels),
+            fields: owned(&self.fields),
+            converted: Default::default(),
+            object: Default::default(),
+        })
+    }
+}
+
+impl<'a> StoredChange<'a> {
+    pub(super) fn of(key: &'a Key, after: Option<&'a Record>) -> Result<Self, redb::Error> {
+        Ok(Self {
+            resource: key.resource.as_str(),
+            namespace: &key.namespace,
+            name: &key.name,
+            after: after.map(StoredRecord::of).transpose()?,
+        })
+    }
+
+    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, redb::Error> {
+        postcard::from_bytes(bytes).map_err(malformed)
+    }
+
+    pub(super) fn encode(&self) -> Result<Vec<u8>, redb::Error> {
+        postcard::to_stdvec(self).map_err(malformed)
+    }
+
+    /// Resource, namespace and name.
+    pub(super) fn place(&self) -> (&'a str, &'a str, &'a str) {
+        (self.resource, self.namespace, self.name)
+    }
+
+    pub(super) fn key(&self) -> Key {
+        key(self.place())
+    }
+}
+
+/// The key of an object at a resource, a namespace and a name.
+pub(super) fn key((resource, namespace, name): (&str, &str, &str)) -> Key {
+    Key::new(&GroupResource::named(resource), namespace, name)
+}
+
+fn borrowed(pairs: &Pairs) -> Vec<(&str, &str)> {
+    pairs.iter().map(|(k, v)| (&**k, &**v)).collect()
+}
+
+fn owned(pairs: &[(&str, &str)]) -> Pairs {
+    pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Draft;
+
+    #[test]
+    fn a_change_is_read_as_it_was_written() {
+        let key = Key::new(&GroupResource::new("batch", "jobs"), "n", "a");
+        let json = r#"{"metadata":{"name":"a","resourceVersion":"0"}}"#;
+        let labels: Pairs = [("app".into(), "x".into())].into();
+        let draft = Draft::new(json, "/link".into(), labels, Pairs::default()).unwrap();
+        let record = draft.with_hidden("hidden").into_record(key.clone(), 71);
+        let bytes = StoredChange::of(&key, Some(&record)).unwrap().encode().unwrap();
+        let read = StoredChange::decode(&bytes).unwrap();
+        assert_eq!(read.key(), key);
+        let read = read.after.unwrap().into_record(key.clone()).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{record:?}"));
+        let removed = StoredChange::of(&key, None).unwrap().encode().unwrap();
+        assert!(StoredChange::decode(&removed).unwrap().after.is_none());
+    }
+
+    #[test]
+    fn a_record_without_its_revision_in_its_body_is_an_error() {
+        let stored = StoredRecord {
+            revision: 7,
+            body: r#"{"metadata":{"resourceVersion":"8"}}"#,
+            version_start: 32,
+            given_link: "",
+            hidden: "",
+            present_as_modified: false,
+            labels: Vec::new(),
+            fields: Vec::new(),
+        };
+        assert!(
+            stored
+                .into_record(Key::new(&GroupResource::core("pods"), "n", "a"))
+                .is_err()
+        );
+    }
+}

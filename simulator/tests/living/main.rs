@@ -1,0 +1,16 @@
+//! What acts in a cluster, on a clock that stands still until it is stepped.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod cluster;
+mod deployments;
+mod namespaces;
+mod nodes;
+mod pods;
+mod time;
+mod volumes;
+mod workloads;

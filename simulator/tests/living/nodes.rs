@@ -1,0 +1,74 @@
+//! The node controller.
+
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, pod_spec};
+
+#[tokio::test]
+async fn a_node_that_nobody_runs_becomes_unknown_and_takes_its_pods_with_it() {
+    let cluster = Cluster::start().await;
+    cluster.create("nodes", json!({"metadata": {"name": "ghost"}})).await;
+    let mut spec = pod_spec("nginx:1.9", None);
+    spec["nodeName"] = "ghost".into();
+    cluster
+        .create("pods", json!({"metadata": {"name": "held"}, "spec": spec}))
+        .await;
+    cluster.advance(120).await;
+    let ready = |node: Value| {
+        let conditions = node["status"]["conditions"].as_array().unwrap().clone();
+        conditions.into_iter().find(|c| c["type"] == "Ready").unwrap()["status"].clone()
+    };
+    assert_eq!(ready(cluster.get("nodes", "ghost").await), "Unknown");
+    assert_eq!(ready(cluster.get("nodes", "node-1").await), "True");
+    assert_eq!(cluster.list("pods").await.len(), 1);
+    cluster.delete("nodes", "ghost").await;
+    assert_eq!(cluster.list("pods").await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_node_that_stays_silent_loses_its_pods_but_for_its_daemons() {
+    let cluster = Cluster::start().await;
+    cluster.create("nodes", ghost("v1.2.0")).await;
+    let mut spec = pod_spec("nginx:1.9", None);
+    spec["nodeName"] = "ghost".into();
+    let pod = |name: &str| json!({"metadata": {"name": name, "labels": {"name": name}}, "spec": spec});
+    cluster.create("pods", pod("held")).await;
+    cluster.create("pods", pod("daemon")).await;
+    let template = json!({"metadata": {"labels": {"name": "daemon"}}, "spec": spec});
+    let set = json!({"metadata": {"name": "set"}, "spec": {"template": template}});
+    cluster.create("daemonsets", set).await;
+    cluster.advance(301).await;
+    assert_eq!(
+        cluster.messages("NodeControllerEviction").await,
+        ["Marking for deletion Pod held from Node ghost"]
+    );
+    let held = cluster.get("pods", "held").await;
+    assert!(held["metadata"]["deletionTimestamp"].is_string());
+    cluster.advance(31).await;
+    assert!(cluster.api("pods").get("held").await.is_err());
+    assert!(cluster.api("pods").get("daemon").await.is_ok());
+    assert_eq!(cluster.messages("TerminatedAllPods").await.len(), 1);
+}
+
+fn ghost(version: &str) -> Value {
+    json!({"metadata": {"name": "ghost"}, "status": {"nodeInfo": {"kubeletVersion": version}}})
+}
+
+#[tokio::test]
+async fn where_no_kubelet_ends_a_pod_it_goes_at_once() {
+    let cluster = Cluster::start().await;
+    cluster.create("nodes", ghost("")).await;
+    let mut spec = pod_spec("nginx:1.9", None);
+    spec["nodeName"] = "ghost".into();
+    cluster
+        .create("pods", json!({"metadata": {"name": "held"}, "spec": spec}))
+        .await;
+    cluster.delete("pods", "held").await;
+    assert_eq!(cluster.list("pods").await.len(), 0);
+    spec["nodeName"] = "nowhere".into();
+    cluster
+        .create("pods", json!({"metadata": {"name": "lost"}, "spec": spec}))
+        .await;
+    cluster.advance(31).await;
+    assert_eq!(cluster.list("pods").await.len(), 0);
+}

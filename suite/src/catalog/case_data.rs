@@ -1,0 +1,193 @@
+//! The data of a case: one request to an operation, its preconditions, and the response that it expects.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Action, Body, Credential, Expect, Level, LogQuery, Need, ObjectState, Profile, Socket, Step};
+
+/// An object that exists before the request, or that is created later.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Precondition {
+    /// Labels of the object.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Merge patch of the sample.
+    pub set: Option<Value>,
+    /// The object is named but not created before the request.
+    #[serde(default)]
+    pub later: bool,
+    /// The object is in the second namespace of the trial.
+    #[serde(default)]
+    pub elsewhere: bool,
+}
+
+/// A state or content to check after the response.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum After {
+    /// State of an object.
+    State(ObjectState),
+    /// Content of an object.
+    Contains(PartialState),
+}
+
+/// Content to check after the response.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PartialState {
+    /// Letter of the object to read.
+    #[serde(default)]
+    pub read: String,
+    /// Path to read instead.
+    pub at: Option<String>,
+    /// What the object contains. Without it the path must give 404.
+    pub contains: Option<Value>,
+    /// JSON pointers that must be missing, null or empty.
+    #[serde(default)]
+    pub absent: Vec<String>,
+    /// Seconds to wait for it. Default: 0.
+    #[serde(default)]
+    pub within: u64,
+}
+
+/// Identifiers of the statements that a case checks.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum StatementIds {
+    /// One statement.
+    One(String),
+    /// Several statements.
+    Several(Vec<String>),
+}
+
+impl StatementIds {
+    /// The identifiers.
+    pub fn ids(&self) -> &[String] {
+        match self {
+            Self::One(id) => std::slice::from_ref(id),
+            Self::Several(ids) => ids,
+        }
+    }
+}
+
+/// The data of a case, as its file has it. Several operations can share it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CaseData {
+    /// Name, unique within the operation.
+    pub id: String,
+    /// How binding the case is.
+    pub level: Level,
+    /// The requirement in one sentence. `{kind}` is the kind's name.
+    pub requirement: String,
+    /// The statements that it checks.
+    pub statement: StatementIds,
+    /// The only profile that has the case. Default: both.
+    pub profile: Option<Profile>,
+    /// The request can change what other clients own.
+    #[serde(default)]
+    pub cluster_wide: bool,
+    /// Objects of the trial, by letter.
+    #[serde(default)]
+    pub given: IndexMap<String, Precondition>,
+    /// The request is proxied to the suite's backend, as the kind's file says.
+    #[serde(default)]
+    pub reached: bool,
+    /// What the target must offer.
+    #[serde(default)]
+    pub needs: Vec<Need>,
+    /// Requests to make once the objects exist.
+    #[serde(default)]
+    pub setup: Vec<Step>,
+    /// Actions before the request.
+    #[serde(default)]
+    pub before: Vec<Action>,
+    /// Name in the path: a letter, `absent`, or a template. Default: the first object's name.
+    pub name: Option<String>,
+    /// Namespace in the path: `absent` or a name. Default: the trial's namespace.
+    pub namespace: Option<String>,
+    /// Rest of a proxied path.
+    pub path: Option<String>,
+    /// The path ends in a slash.
+    #[serde(default)]
+    pub slash: bool,
+    /// Other method than the operation's, for methods that a path must refuse.
+    pub method: Option<String>,
+    /// Query parameters.
+    #[serde(default)]
+    pub query: IndexMap<String, String>,
+    /// Query as it is sent, instead of `query`.
+    pub raw_query: Option<String>,
+    /// Accept header.
+    pub accept: Option<String>,
+    /// Content-Type header; `none` sends none. Default: application/json if there is a body.
+    pub content_type: Option<String>,
+    /// Further headers.
+    #[serde(default)]
+    pub headers: IndexMap<String, String>,
+    /// Credential to present.
+    #[serde(rename = "as")]
+    pub credential: Option<Credential>,
+    /// Request body.
+    pub body: Option<Body>,
+    /// WebSocket conversation that the request opens.
+    pub socket: Option<Socket>,
+    /// Log query to run instead of a request.
+    #[serde(skip)]
+    pub log_query: Option<LogQuery>,
+    /// Number of equal requests to send at once, of which exactly one succeeds and the others conflict.
+    pub race: Option<usize>,
+    /// Number of concurrent writers whose writes list and watch must agree on, instead of a request.
+    pub contract: Option<usize>,
+    /// Actions while a watch runs.
+    #[serde(default)]
+    pub during: Vec<Action>,
+    /// Expected response.
+    #[serde(default)]
+    pub expect: Expect,
+    /// Checks after the response.
+    #[serde(default)]
+    pub after: Vec<After>,
+}
+
+impl CaseData {
+    /// A case that runs a log query.
+    pub(super) fn of_log_query(id: String, requirement: String, needs: Vec<Need>, query: LogQuery) -> Self {
+        Self {
+            id,
+            level: Level::Should,
+            requirement,
+            statement: StatementIds::One("search/query-language".to_owned()),
+            needs,
+            log_query: Some(query),
+            profile: Default::default(),
+            cluster_wide: Default::default(),
+            given: Default::default(),
+            reached: Default::default(),
+            setup: Default::default(),
+            before: Default::default(),
+            name: Default::default(),
+            namespace: Default::default(),
+            path: Default::default(),
+            slash: Default::default(),
+            method: Default::default(),
+            query: Default::default(),
+            raw_query: Default::default(),
+            accept: Default::default(),
+            content_type: Default::default(),
+            headers: Default::default(),
+            credential: Default::default(),
+            body: Default::default(),
+            socket: Default::default(),
+            race: Default::default(),
+            contract: Default::default(),
+            during: Default::default(),
+            expect: Default::default(),
+            after: Default::default(),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Why the catalog cannot be read.
+
+/// Error of reading the catalog.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// A file does not follow its format.
+    #[error("{file}: {reason}")]
+    Malformed {
+        /// Path within the fixtures.
+        file: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+pub(super) fn malformed(file: &str, reason: impl ToString) -> CatalogError {
+    CatalogError::Malformed {
+        file: file.to_owned(),
+        reason: reason.to_string(),
+    }
+}

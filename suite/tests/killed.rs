@@ -1,0 +1,347 @@
+//! `stuntdouble serve --data-dir`, killed while it writes.
+//!
+//! Writers and a watcher run over loopback until the process is killed (SIGKILL) at a point of a seeded sequence; then it is started again.
+//! After every start: no acknowledged write is lost, nothing is there that nobody wrote, revisions only grow, and the watch, resumed from the last event
+//! before the kill, has every change once. `STUNTDOUBLE_KILLS` is the number of kills.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+const OBJECTS: &str = "/api/v1/namespaces/default/configmaps";
+/// Number of writers; each has objects of its own.
+const WRITERS: u64 = 8;
+/// Number of objects of each writer.
+const NAMES: u64 = 4;
+/// Kills, unless `STUNTDOUBLE_KILLS` says otherwise.
+const KILLS: u64 = 12;
+
+/// A small generator of numbers (splitmix64), so that a run can be repeated.
+struct Sequence(u64);
+
+impl Sequence {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+/// A running server.
+struct Server {
+    process: Child,
+    url: String,
+}
+
+fn spawn(directory: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+        .args(["serve", "--bare", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(directory)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+impl Server {
+    fn start(directory: &Path) -> Self {
+        let mut process = spawn(directory);
+        let mut ready = String::new();
+        let mut out = BufReader::new(process.stdout.take().unwrap());
+        out.read_line(&mut ready).unwrap();
+        let url = ready
+            .trim()
+            .strip_prefix("ready: ")
+            .expect("the server starts")
+            .to_owned();
+        Self { process, url }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// An object: its revision and its value.
+type State = Option<(u64, String)>;
+
+/// What a writer knows of one of its objects.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    acknowledged: State,
+    /// The write that was not answered: the value, or `None` for a removal.
+    open: Option<Option<String>>,
+}
+
+/// One writer's objects, by name.
+#[derive(Clone, Debug, Default)]
+struct Writer {
+    objects: BTreeMap<String, Known>,
+    /// Every acknowledged creation and update.
+    written: Vec<(u64, String, String)>,
+}
+
+/// How many writes were acknowledged since the start, and when that is enough.
+struct Progress {
+    count: AtomicU64,
+    enough: u64,
+    reached: Notify,
+}
+
+impl Writer {
+    /// Writes until the server does not answer.
+    async fn run(mut self, number: u64, seed: u64, url: String, progress: Arc<Progress>) -> Self {
+        let (client, mut sequence) = (Client::new(), Sequence(seed));
+        for step in 0.. {
+            let name = format!("w{number}-{}", sequence.below(NAMES));
+            let known = self.objects.entry(name.clone()).or_default();
+            let value = format!("{seed}-{step}");
+            let intent = (known.acknowledged.is_none() || sequence.below(3) > 0).then_some(value);
+            known.open = Some(intent.clone());
+            let Some(answer) = write(&client, &url, &name, &known.acknowledged, intent.as_ref()).await else {
+                break;
+            };
+            known.open = None;
+            known.acknowledged = intent.map(|value| (revision(&answer), value));
+            if let Some((revision, value)) = known.acknowledged.clone() {
+                self.written.push((revision, name, value));
+            }
+            if progress.count.fetch_add(1, Ordering::Relaxed) + 1 >= progress.enough {
+                progress.reached.notify_one();
+            }
+        }
+        self
+    }
+
+    /// Finds out what became of unanswered writes, and checks the rest.
+    fn check(&mut self, present: &BTreeMap<String, (u64, String)>) {
+        for (name, known) in &mut self.objects {
+            let found = present.get(name).cloned();
+            let open = known.open.take();
+            let was_done = match &open {
+                Some(None) => found.is_none(),
+                Some(Some(value)) => found.as_ref().is_some_and(|(_, is)| is == value),
+                None => false,
+            };
+            if was_done {
+                if let Some((revision, value)) = &found {
+                    self.written.push((*revision, name.clone(), value.clone()));
+                }
+            } else {
+                assert_eq!(found, known.acknowledged, "{name}, unanswered: {open:?}");
+            }
+            known.acknowledged = found;
+        }
+    }
+}
+
+/// The answer to a write; `None` if there is none.
+async fn write(client: &Client, url: &str, name: &str, at: &State, value: Option<&String>) -> Option<Value> {
+    let mut metadata = json!({"name": name});
+    if let Some((revision, _)) = at {
+        metadata["resourceVersion"] = revision.to_string().into();
+    }
+    let (method, path) = match (at, value) {
+        (None, _) => (Method::POST, OBJECTS.to_owned()),
+        (Some(_), Some(_)) => (Method::PUT, format!("{OBJECTS}/{name}")),
+        (Some(_), None) => (Method::DELETE, format!("{OBJECTS}/{name}")),
+    };
+    let body = value.map_or(
+        json!({}),
+        |value| json!({"metadata": metadata, "data": {"value": value}}),
+    );
+    let request = client.request(method, format!("{url}{path}")).json(&body);
+    let response = request.send().await.ok()?;
+    let status = response.status();
+    let answer: Value = serde_json::from_slice(&response.bytes().await.ok()?).unwrap();
+    assert!(status.is_success(), "{name}: {answer}");
+    Some(answer)
+}
+
+fn revision(object: &Value) -> u64 {
+    object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
+}
+
+fn value(object: &Value) -> String {
+    object["data"]["value"].as_str().unwrap_or_default().to_owned()
+}
+
+/// What the watches have seen, over all starts.
+#[derive(Debug, Default)]
+struct Seen {
+    last: u64,
+    present: BTreeMap<String, (u64, String)>,
+    puts: BTreeMap<u64, (String, String)>,
+}
+
+impl Seen {
+    fn add(&mut self, event: &Value) {
+        let (kind, object) = (&event["type"], &event["object"]);
+        let name = object["metadata"]["name"]
+            .as_str()
+            .expect("an event of an object")
+            .to_owned();
+        let revision = revision(object);
+        assert!(revision > self.last, "{revision} comes after {}", self.last);
+        self.last = revision;
+        let is_there = self.present.contains_key(&name);
+        match kind.as_str().unwrap() {
+            "DELETED" => assert!(self.present.remove(&name).is_some(), "{event}"),
+            kind => {
+                assert_eq!(kind == "MODIFIED", is_there, "{event}");
+                self.present.insert(name.clone(), (revision, value(object)));
+                self.puts.insert(revision, (name, value(object)));
+            }
+        }
+    }
+
+    /// Reads the watch that goes on after the last event, until an event at `end` or the end of the stream.
+    async fn follow(&mut self, url: &str, end: u64) {
+        let address = format!("{url}{OBJECTS}?watch=true&resourceVersion={}", self.last);
+        let Ok(mut response) = Client::new().get(address).send().await else {
+            return;
+        };
+        let status = response.status();
+        let mut text = String::new();
+        while self.last < end
+            && let Ok(Some(chunk)) = response.chunk().await
+        {
+            text.push_str(std::str::from_utf8(&chunk).unwrap());
+            assert!(status.is_success(), "{text}");
+            while let Some((line, rest)) = text.split_once('\n') {
+                self.add(&serde_json::from_str(line).unwrap());
+                text = rest.to_owned();
+            }
+        }
+    }
+}
+
+/// The objects and the version of the list.
+async fn list(url: &str) -> (u64, BTreeMap<String, (u64, String)>) {
+    let list: Value = Client::new()
+        .get(format!("{url}{OBJECTS}"))
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+    // v1.2 leaves out the items of an empty list of config maps.
+    let items = list["items"].as_array().into_iter().flatten();
+    let present = items.map(|item| {
+        let name = item["metadata"]["name"].as_str().unwrap().to_owned();
+        (name, (revision(item), value(item)))
+    });
+    (revision(&list), present.collect())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_and_watches_resume() {
+    // The client's TLS, which is not used here, needs a provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let kills = std::env::var("STUNTDOUBLE_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let directory = TempDir::new().unwrap();
+    let mut sequence = Sequence(7);
+    let mut writers = vec![Writer::default(); WRITERS as usize];
+    let (mut seen, mut newest) = (Seen::default(), 0);
+    for kill in 0..kills {
+        if sequence.below(6) == 0 {
+            let mut process = spawn(directory.path());
+            tokio::time::sleep(Duration::from_millis(sequence.below(40))).await;
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+        let mut server = Server::start(directory.path());
+        let (at, present) = list(&server.url).await;
+        assert!(
+            at >= newest && at >= seen.last,
+            "the revision is {at}, and was {newest}"
+        );
+        writers.iter_mut().for_each(|writer| writer.check(&present));
+        let known: usize = writers
+            .iter()
+            .flat_map(|w| w.objects.values())
+            .filter(|k| k.acknowledged.is_some())
+            .count();
+        assert_eq!(present.len(), known, "nobody wrote some of {present:?}");
+        let end = present.values().map(|(revision, _)| *revision).max().unwrap_or(0);
+        seen.follow(&server.url, end).await;
+
+        let progress = Arc::new(Progress {
+            count: AtomicU64::new(0),
+            enough: sequence.below(150),
+            reached: Notify::new(),
+        });
+        let tasks: Vec<_> = (0..)
+            .zip(writers.drain(..))
+            .map(|(number, writer)| {
+                let seed = kill * WRITERS + number + 1;
+                tokio::spawn(writer.run(number, seed, server.url.clone(), progress.clone()))
+            })
+            .collect();
+        let url = server.url.clone();
+        let watcher = tokio::spawn(async move {
+            seen.follow(&url, u64::MAX).await;
+            seen
+        });
+        progress.reached.notified().await;
+        server.kill();
+        for task in tasks {
+            writers.push(task.await.unwrap());
+        }
+        seen = watcher.await.unwrap();
+        newest = writers
+            .iter()
+            .flat_map(|w| &w.written)
+            .map(|(revision, ..)| *revision)
+            .max()
+            .unwrap_or(0);
+    }
+
+    let server = Server::start(directory.path());
+    let (_, present) = list(&server.url).await;
+    writers.iter_mut().for_each(|writer| writer.check(&present));
+    let marker = write(&Client::new(), &server.url, "marker", &None, Some(&"end".to_owned()))
+        .await
+        .unwrap();
+    seen.follow(&server.url, revision(&marker)).await;
+    assert_eq!(seen.present, list(&server.url).await.1);
+    let mut written: BTreeMap<u64, (String, String)> = BTreeMap::new();
+    for (revision, name, value) in writers.into_iter().flat_map(|writer| writer.written) {
+        assert_eq!(
+            written.insert(revision, (name, value)),
+            None,
+            "revision {revision} was given out twice"
+        );
+    }
+    written.insert(revision(&marker), ("marker".to_owned(), "end".to_owned()));
+    assert_eq!(seen.puts, written);
+    println!("{kills} kills, {} creations and updates", written.len());
+}

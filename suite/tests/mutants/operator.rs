@@ -1,0 +1,141 @@
+//! Faults of any server, applied to every operation to which they apply.
+//!
+//! An operator is a mutant without a path: with an operation it makes one mutant, which a trial of the operation or of
+//! its kind must catch. They are many, so a test run plays [`PART`] of them; `STUNTDOUBLE_OPERATORS=2/40` plays another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use stuntdouble_suite::{
+    catalog::{Catalog, Profile},
+    trial::{Partition, Selection, Trial},
+};
+
+use crate::mutant::{Answer, Answered, Ask, Mutant, Stream, When, read};
+
+/// The part of the mutants that a test run plays.
+const PART: Partition = Partition { part: 1, of: 60 };
+/// The environment variable that plays another part.
+const OTHER_PART: &str = "STUNTDOUBLE_OPERATORS";
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Operator {
+    id: String,
+    fault: String,
+    /// Classes of operations, see [`class`].
+    on: BTreeSet<String>,
+    /// Operations on which it is no fault: texts of which the id contains one.
+    #[serde(default)]
+    without: Vec<String>,
+    #[serde(default)]
+    profile: Profile,
+    query: Option<String>,
+    answered: Option<Answered>,
+    #[serde(default)]
+    ask: Ask,
+    #[serde(default)]
+    answer: Answer,
+    #[serde(default)]
+    stream: Stream,
+}
+
+/// A fault of one operation, and the trials that may catch it, the likeliest first.
+#[derive(Debug, Clone)]
+pub(crate) struct Bent {
+    pub(crate) mutant: Mutant,
+    pub(crate) trials: Vec<Trial>,
+}
+
+/// The class of an operation: what it does, whatever its kind.
+fn class(trial: &Trial) -> &str {
+    let (kind, operation) = (&trial.case.kind, &trial.case.operation);
+    match operation.id.as_str() {
+        _ if operation.path.contains("/proxy") => "proxy",
+        _ if kind.group == "discovery" => "discovery",
+        "create" if kind.plural == "bindings" => "bind",
+        "list-all" => "list",
+        "watch-all" => "watch",
+        id => id,
+    }
+}
+
+/// The path of an operation as a pattern.
+fn pattern(path: &str) -> String {
+    let star = |segment: &str| match segment {
+        "{path}" => "**".to_owned(),
+        segment if segment.starts_with('{') => "*".to_owned(),
+        segment => segment.to_owned(),
+    };
+    path.split('/').map(star).collect::<Vec<_>>().join("/")
+}
+
+/// Whether a trial speaks through the proxy, and harms nobody.
+fn plays(trial: &Trial) -> bool {
+    let data = &trial.case.data;
+    data.socket.is_none() && data.credential.is_none() && data.log_query.is_none() && !data.cluster_wide
+}
+
+/// The part of the mutants that the operators make which a test run plays.
+pub(crate) fn all(catalog: &Catalog) -> Result<Vec<Bent>, Box<dyn std::error::Error>> {
+    let operators: Vec<Operator> = read("operators")?;
+    let part = match std::env::var(OTHER_PART) {
+        Ok(text) => text.parse()?,
+        Err(_) => PART,
+    };
+    let mut made = Vec::new();
+    let mut number = 0;
+    for profile in Profile::ALL {
+        let trials = Selection::default().of(catalog, profile);
+        let mut operations: BTreeMap<String, &Trial> = BTreeMap::new();
+        for trial in trials
+            .iter()
+            .filter(|trial| trial.case.operation.documented && plays(trial))
+        {
+            operations.entry(trial.case.operation.request()).or_insert(trial);
+        }
+        for operator in operators.iter().filter(|operator| operator.profile == profile) {
+            for first in operations.values().filter(|trial| operator.on.contains(class(trial))) {
+                let name = first.case.id.rsplit_once('/').map_or("", |(name, _)| name);
+                if operator.without.iter().any(|without| name.contains(without)) {
+                    continue;
+                }
+                if number % part.of == part.part - 1 {
+                    made.push(bent(operator, first, name, &trials, number));
+                }
+                number += 1;
+            }
+        }
+    }
+    Ok(made)
+}
+
+fn bent(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number: usize) -> Bent {
+    let operation = &first.case.operation;
+    let own = |trial: &&Trial| trial.case.operation.request() == operation.request();
+    let of_kind = |trial: &&Trial| {
+        trial.case.kind.plural == first.case.kind.plural && trial.case.kind.group == first.case.kind.group
+    };
+    let some = || trials.iter().filter(|trial| plays(trial));
+    let likeliest = some().filter(own).cloned();
+    let others = some().filter(|trial| of_kind(trial) && !own(trial)).cloned();
+    Bent {
+        mutant: Mutant {
+            number,
+            id: format!("{}/{name}", operator.id),
+            fault: operator.fault.clone(),
+            profile: operator.profile,
+            when: When {
+                method: operation.method.to_string(),
+                path: Some(pattern(&operation.path)),
+                query: operator.query.clone(),
+                answered: operator.answered,
+            },
+            ask: operator.ask.clone(),
+            answer: operator.answer.clone(),
+            stream: operator.stream.clone(),
+            caught_by: Vec::new(),
+        },
+        trials: likeliest.chain(others).collect(),
+    }
+}

@@ -1,0 +1,99 @@
+//! A stream of JSON values, altered one by one.
+
+use std::{collections::HashMap, convert::Infallible};
+
+use bytes::Bytes;
+use futures::StreamExt;
+use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
+use hyper::body::Frame;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::{
+    alter::{alter, alter_leaf, shift},
+    mutant::Stream,
+};
+
+/// The body of a watch with a fault.
+pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<Bytes, Infallible> {
+    let (sender, mut receiver) = mpsc::channel::<Bytes>(64);
+    tokio::spawn(async move {
+        let (mut unread, mut sent, mut held) = (Vec::new(), 0, None);
+        let mut seen = HashMap::new();
+        if let Some(first) = &altered.inject {
+            drop(sender.send(format!("{first}\n").into()).await);
+        }
+        'open: while altered.cut.is_none_or(|cut| sent < cut) {
+            let chunk = tokio::select! {
+                chunk = answer.chunk() => chunk,
+                () = sender.closed() => return,
+            };
+            let Ok(Some(chunk)) = chunk else { break };
+            unread.extend_from_slice(&chunk);
+            let mut values = serde_json::Deserializer::from_slice(&unread).into_iter::<Value>();
+            let mut whole = Vec::new();
+            let mut read = 0;
+            while let Some(Ok(value)) = values.next() {
+                read = values.byte_offset();
+                whole.push(value);
+            }
+            unread.drain(..read);
+            for item in whole
+                .into_iter()
+                .flat_map(|item| altered_item(item, &altered, &mut seen))
+            {
+                let items = match (altered.swap, held.take()) {
+                    (false, _) => vec![item],
+                    (true, None) => {
+                        held = Some(item);
+                        continue;
+                    }
+                    (true, Some(first)) => vec![item, first],
+                };
+                for item in items {
+                    if altered.cut.is_some_and(|cut| sent >= cut)
+                        || sender.send(format!("{item}\n").into()).await.is_err()
+                    {
+                        break 'open;
+                    }
+                    sent += 1;
+                }
+            }
+        }
+        if altered.endless {
+            sender.closed().await;
+        }
+    });
+    let frames =
+        futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(|bytes| Ok(Frame::data(bytes)));
+    BodyExt::boxed(StreamBody::new(frames))
+}
+
+/// What becomes of one item. `seen` has the last object of each name.
+fn altered_item(mut item: Value, altered: &Stream, seen: &mut HashMap<String, Value>) -> Vec<Value> {
+    let event = item["type"].as_str().unwrap_or_default().to_owned();
+    let name = item["object"]["metadata"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let previous = seen.insert(name, item["object"].clone());
+    if altered.drop.as_ref() == Some(&event) {
+        return Vec::new();
+    }
+    if let Some(previous) = previous.filter(|_| altered.stale.as_ref() == Some(&event)) {
+        item["object"] = previous;
+    }
+    if let Some(other) = altered.rename.get(&event) {
+        item["type"] = other.as_str().into();
+    }
+    alter(&mut item, &altered.set, &altered.remove);
+    shift(&mut item, &altered.shift);
+    if let Some(leaf) = &altered.leaf {
+        alter_leaf(&mut item["object"], leaf);
+    }
+    if altered.repeat.as_ref() == Some(&event) {
+        vec![item.clone(), item]
+    } else {
+        vec![item]
+    }
+}

@@ -1,0 +1,202 @@
+//! Running the servers of the program: signals, bounds, logs, generated files.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_stuntdouble");
+const CASSETTE: &str = "../cassettes/sessions/kubernetes-1.2/discovery.yaml";
+
+/// A server that is ready.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        Self::of(Command::new(PROGRAM).args(arguments))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut ready)
+            .unwrap();
+        let url = ready
+            .trim()
+            .strip_prefix("ready: http://")
+            .unwrap_or_else(|| panic!("{ready}"));
+        let address = url.split(' ').next().unwrap().to_owned();
+        Self { process, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).unwrap()
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> String {
+        let mut socket = self.connect();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}",
+            body.len()
+        );
+        write!(socket, "{head}\r\n\r\n{body}").unwrap();
+        let mut response = Vec::new();
+        socket.read_to_end(&mut response).unwrap();
+        String::from_utf8_lossy(&response).into_owned()
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill")
+            .args([signal, &self.process.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Stops the server; its exit code and standard error.
+    fn stop(&mut self, signal: &str) -> (Option<i32>, String) {
+        self.signal(signal);
+        let mut text = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        (self.process.wait().unwrap().code(), text)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Whether this process was started as `nohup` starts one: the servers that it starts ignore SIGHUP then, as they should.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.is_some_and(|set| u64::from_str_radix(set.trim(), 16).is_ok_and(|set| set & 1 == 1))
+}
+
+#[test]
+fn every_server_ends_at_each_signal_with_a_line_that_says_so() {
+    let signals: &[&str] = match ignores_hangup() {
+        true => &["-TERM", "-INT"],
+        false => &["-TERM", "-INT", "-HUP"],
+    };
+    let upstream = Server::start(&["serve", "--bare", "--listen", "0"]);
+    let url = format!("http://{}", upstream.address);
+    let folder = tempfile::tempdir().unwrap();
+    let cassette = folder.path().join("session.yaml").display().to_string();
+    for arguments in [
+        &["serve", "--bare"][..],
+        &["search"],
+        &["proxy", "--upstream", &url],
+        &["record", "--force", "--upstream", &url, "-o", &cassette],
+        &["replay", CASSETTE],
+    ] {
+        for signal in signals {
+            let mut server = Server::start(&[arguments, &["--listen", "0"]].concat());
+            // An upload that never ends.
+            let mut stalled = server.connect();
+            let head = "POST /api/v1/namespaces HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{";
+            stalled.write_all(head.as_bytes()).unwrap();
+            let (code, text) = server.stop(signal);
+            assert_eq!(code, Some(0), "{arguments:?} {signal} {text}");
+            assert!(text.ends_with("stuntdouble: stopped\n"), "{arguments:?} {text}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_runs_out_of_file_descriptors_goes_on() {
+    for arguments in ["serve --bare", "search", &format!("replay {CASSETTE}")] {
+        let script = format!("ulimit -n 40; exec '{PROGRAM}' {arguments} --listen 0");
+        let server = Server::of(Command::new("sh").args(["-c", &script]));
+        let sockets: Vec<TcpStream> = (0..80).map(|_| server.connect()).collect();
+        drop(sockets);
+        let response = server.ask("GET", "/api", "");
+        assert!(response.starts_with("HTTP/1.1 "), "{arguments}: {response}");
+    }
+}
+
+/// The resident memory of a process, in bytes.
+#[cfg(target_os = "linux")]
+fn memory(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+/// `STUNTDOUBLE_UPDATES` sets the number of updates.
+#[cfg(target_os = "linux")]
+#[test]
+fn updates_of_a_large_object_take_a_bounded_amount_of_memory() {
+    let updates = std::env::var("STUNTDOUBLE_UPDATES").map_or(200, |n| n.parse().unwrap());
+    let server = Server::start(&["serve", "--bare", "--listen", "0"]);
+    let path = "/api/v1/namespaces/default/configmaps";
+    let created = server.ask("POST", path, r#"{"metadata":{"name":"a"}}"#);
+    assert!(created.starts_with("HTTP/1.1 200"), "{created}");
+    let filler = "x".repeat(1_000_000);
+    for n in 0..updates {
+        let object = format!(r#"{{"metadata":{{"name":"a"}},"data":{{"n":"{n}","filler":"{filler}"}}}}"#);
+        let response = server.ask("PUT", &format!("{path}/a"), &object);
+        assert!(
+            response.starts_with("HTTP/1.1 200"),
+            "{}",
+            &response[..200.min(response.len())]
+        );
+    }
+    let used = memory(server.process.id());
+    println!("{updates} updates: {} MB", used / 1_000_000);
+    assert!(used < 200_000_000, "{} MB", used / 1_000_000);
+}
+
+#[test]
+fn requests_are_logged_as_text_or_json_without_their_queries() {
+    let (silent, text, json) = (
+        &["--listen", "0"][..],
+        &["--listen", "0", "-v"][..],
+        &["--listen", "0", "--log", "info", "--log-format", "json"][..],
+    );
+    for (flags, found) in [
+        (silent, None),
+        (text, Some("status=404")),
+        (json, Some("\"status\":404")),
+    ] {
+        let mut server = Server::start(&[&["serve", "--bare"], flags].concat());
+        server.ask("GET", "/nowhere?token=hush", "");
+        let (_, log) = server.stop("-TERM");
+        assert!(!log.contains("hush"), "{log}");
+        let line = log.lines().find(|line| line.contains("/nowhere"));
+        assert_eq!(line.is_some(), found.is_some(), "{log}");
+        assert!(found.is_none_or(|found| line.unwrap().contains(found)), "{log}");
+        if flags == json {
+            let event: serde_json::Value = serde_json::from_str(line.unwrap()).unwrap();
+            assert_eq!((&event["method"], &event["path"]), (&"GET".into(), &"/nowhere".into()));
+        }
+    }
+}
+
+#[test]
+fn completions_and_man_pages_are_generated() {
+    let folder = tempfile::tempdir().unwrap();
+    let man = folder.path().display().to_string();
+    assert!(
+        Command::new(PROGRAM)
+            .args(["generate", "man", &man])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let page = std::fs::read_to_string(folder.path().join("stuntdouble-serve.1")).unwrap();
+    assert!(page.contains("secure\\-listen"), "{page}");
+    let bash = Command::new(PROGRAM)
+        .args(["generate", "completions", "bash"])
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&bash.stdout).contains("--secure-listen"));
+}
