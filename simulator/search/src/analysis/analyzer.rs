@@ -295,7 +295,8 @@ fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut
         if let Filter::KeywordMarker(words) = filter {
             keyword |= words.contains(text.as_str());
         }
-        if !(keyword && filter.is_stemmer()) && !filter.apply(text) {
+        let spared = keyword && filter.is_stemmer();
+        if !spared && !filter.apply(text) {
             return;
         }
     }
