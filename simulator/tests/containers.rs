@@ -8,8 +8,11 @@
 
 use std::time::Duration;
 
+use client::client;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{Addons, Api, Builder, Clock, ContainerContext, Simulator};
+
+mod client;
 
 struct Cluster(Simulator);
 
@@ -68,8 +71,7 @@ impl Cluster {
     }
 
     async fn read(&self, path: &str) -> (u16, String) {
-        let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-        let response = reqwest::get(format!("{}{path}", self.0.url())).await.unwrap();
+        let response = client().get(format!("{}{path}", self.0.url())).send().await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
     }
 

@@ -8,11 +8,14 @@
 
 use std::path::Path;
 
+use client::client;
 use reqwest::{Client, StatusCode};
 use rstest::rstest;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{Builder, Clock, Durability, Profile, Simulator};
 use tempfile::TempDir;
+
+mod client;
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -67,12 +70,6 @@ fn revision(object: &Value) -> u64 {
 fn bare(profile: Profile) -> Builder {
     let clock: Clock = "frozen:2016-03-01T00:00:00Z".parse().unwrap();
     Simulator::builder().profile(profile).bare(true).seed(7).clock(clock)
-}
-
-/// A client with the cryptography of the simulator, since the workspace builds it without one of its own.
-fn client() -> Client {
-    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-    Client::new()
 }
 
 #[rstest]

@@ -8,9 +8,12 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, StatusCode};
+use client::client;
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{Api, Clock, Simulator};
+
+mod client;
 
 fn frozen() -> Clock {
     "frozen:2016-03-01T00:00:00Z".parse().unwrap()
@@ -26,12 +29,6 @@ fn config_maps(cluster: &Simulator) -> Api {
 
 fn named(name: &str) -> Value {
     json!({"metadata": {"name": name}})
-}
-
-/// A client with the cryptography of the simulator, since the workspace builds it without one of its own.
-fn client() -> Client {
-    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-    Client::new()
 }
 
 async fn ask(method: &str, url: String, body: Value) -> (StatusCode, Value) {

@@ -6,9 +6,12 @@
     reason = "what a test cannot do without fails it"
 )]
 
+use client::client;
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 use stuntdouble_simulator::{Conversion, Kinds, Profile, Simulator};
+
+mod client;
 
 const VERBS: [&str; 8] = [
     "create",
@@ -30,10 +33,9 @@ struct Api {
 impl Api {
     async fn start(profile: Profile) -> Self {
         let simulator = Simulator::builder().bare(true).profile(profile).start().await.unwrap();
-        let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         Self {
             simulator,
-            client: Client::new(),
+            client: client(),
         }
     }
 

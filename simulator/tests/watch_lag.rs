@@ -8,18 +8,14 @@
 
 use std::time::Duration;
 
-use reqwest::Client;
+use client::client;
 use rstest::rstest;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{Profile, Simulator};
 
-const PATH: &str = "/api/v1/namespaces/default/configmaps";
+mod client;
 
-/// A client with the cryptography of the simulator, since the workspace builds it without one of its own.
-fn client() -> Client {
-    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-    Client::new()
-}
+const PATH: &str = "/api/v1/namespaces/default/configmaps";
 
 async fn create(cluster: &Simulator, name: &str) -> String {
     let request = client().post(format!("{}{PATH}", cluster.url()));

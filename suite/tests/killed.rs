@@ -12,9 +12,8 @@
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -24,8 +23,11 @@ use std::{
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
+use server::Server;
 use tempfile::TempDir;
 use tokio::sync::Notify;
+
+mod server;
 
 const OBJECTS: &str = "/api/v1/namespaces/default/configmaps";
 /// Number of writers; each has objects of its own.
@@ -47,45 +49,26 @@ impl Sequence {
     }
 }
 
-/// A running server.
-struct Server {
-    process: Child,
-    url: String,
-}
-
-fn spawn(directory: &Path) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+fn command(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
+    command
         .args(["serve", "--bare", "--listen", "127.0.0.1:0", "--data-dir"])
-        .arg(directory)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .arg(directory);
+    command
 }
 
 impl Server {
     fn start(directory: &Path) -> Self {
-        let mut process = spawn(directory);
-        let mut ready = String::new();
-        let mut out = BufReader::new(process.stdout.take().unwrap());
-        out.read_line(&mut ready).unwrap();
-        let url = ready
-            .trim()
-            .strip_prefix("ready: ")
-            .expect("the server starts")
-            .to_owned();
-        Self { process, url }
+        Self::of(&mut command(directory))
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address())
     }
 
     fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -273,13 +256,13 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
     let (mut seen, mut newest) = (Seen::default(), 0);
     for kill in 0..kills {
         if sequence.below(6) == 0 {
-            let mut process = spawn(directory.path());
+            let mut process = command(directory.path()).stdout(Stdio::piped()).spawn().unwrap();
             tokio::time::sleep(Duration::from_millis(sequence.below(40))).await;
             process.kill().unwrap();
             process.wait().unwrap();
         }
         let mut server = Server::start(directory.path());
-        let (at, present) = list(&server.url).await;
+        let (at, present) = list(&server.url()).await;
         assert!(
             at >= newest && at >= seen.last,
             "the revision is {at}, and was {newest}"
@@ -292,7 +275,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
             .count();
         assert_eq!(present.len(), known, "nobody wrote some of {present:?}");
         let end = present.values().map(|(revision, _)| *revision).max().unwrap_or(0);
-        seen.follow(&server.url, end).await;
+        seen.follow(&server.url(), end).await;
 
         let progress = Arc::new(Progress {
             count: AtomicU64::new(0),
@@ -303,10 +286,10 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
             .zip(writers.drain(..))
             .map(|(number, writer)| {
                 let seed = kill * WRITERS + number + 1;
-                tokio::spawn(writer.run(number, seed, server.url.clone(), progress.clone()))
+                tokio::spawn(writer.run(number, seed, server.url(), progress.clone()))
             })
             .collect();
-        let url = server.url.clone();
+        let url = server.url();
         let watcher = tokio::spawn(async move {
             seen.follow(&url, u64::MAX).await;
             seen
@@ -326,13 +309,13 @@ async fn nothing_acknowledged_is_lost_and_watches_resume() {
     }
 
     let server = Server::start(directory.path());
-    let (_, present) = list(&server.url).await;
+    let (_, present) = list(&server.url()).await;
     writers.iter_mut().for_each(|writer| writer.check(&present));
-    let marker = write(&Client::new(), &server.url, "marker", &None, Some(&"end".to_owned()))
+    let marker = write(&Client::new(), &server.url(), "marker", &None, Some(&"end".to_owned()))
         .await
         .unwrap();
-    seen.follow(&server.url, revision(&marker)).await;
-    assert_eq!(seen.present, list(&server.url).await.1);
+    seen.follow(&server.url(), revision(&marker)).await;
+    assert_eq!(seen.present, list(&server.url()).await.1);
     let mut written: BTreeMap<u64, (String, String)> = BTreeMap::new();
     for (revision, name, value) in writers.into_iter().flat_map(|writer| writer.written) {
         assert_eq!(

@@ -3,8 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
 
 use std::fmt::Debug;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -20,48 +19,41 @@ use kube::{Client, Config, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use server::Server;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A server, with the configuration that it has written.
-struct Server {
-    process: Child,
+mod server;
+
+/// A server with both listeners, and the configuration that it has written.
+struct Cluster {
+    server: Server,
     folder: tempfile::TempDir,
-    url: String,
 }
 
-impl Server {
+impl Cluster {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let config = folder.path().join("config").display().to_string();
-        let arguments = [
-            "serve",
-            "--bare",
-            "--listen",
-            "127.0.0.1:0",
-            "--secure-listen",
-            "127.0.0.1:0",
-            "--write-kubeconfig",
-            &config,
-        ];
-        let mut process = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut ready = String::new();
-        BufReader::new(process.stdout.take().unwrap())
-            .read_line(&mut ready)
-            .unwrap();
-        let url = ready
-            .strip_prefix("ready: ")
-            .and_then(|urls| urls.split(' ').next())
-            .unwrap_or_else(|| panic!("{ready}"))
-            .to_owned();
-        Self { process, folder, url }
+        let server = Server::of(
+            Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+                .args([
+                    "serve",
+                    "--bare",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--secure-listen",
+                    "127.0.0.1:0",
+                ])
+                .arg("--write-kubeconfig")
+                .arg(folder.path().join("config")),
+        );
+        Self { server, folder }
     }
 
     fn plain(&self) -> Client {
-        Client::try_from(Config::new(self.url.parse().unwrap())).unwrap()
+        Client::try_from(Config::new(
+            format!("http://{}", self.server.address()).parse().unwrap(),
+        ))
+        .unwrap()
     }
 
     async fn secure(&self) -> Client {
@@ -72,13 +64,6 @@ impl Server {
                 .unwrap(),
         )
         .unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -187,20 +172,20 @@ async fn live_all(client: Client, namespace: &str) {
 
 #[tokio::test]
 async fn objects_live_over_the_listener_without_credentials() {
-    let server = Server::start();
-    live_all(server.plain(), "plain").await;
+    let cluster = Cluster::start();
+    live_all(cluster.plain(), "plain").await;
 }
 
 #[tokio::test]
 async fn objects_live_over_the_secure_listener() {
-    let server = Server::start();
-    live_all(server.secure().await, "secure").await;
+    let cluster = Cluster::start();
+    live_all(cluster.secure().await, "secure").await;
 }
 
 #[tokio::test]
 async fn a_container_is_talked_to() {
-    let server = Server::start();
-    let client = server.secure().await;
+    let cluster = Cluster::start();
+    let client = cluster.secure().await;
     let nodes: Api<Node> = Api::all(client.clone());
     nodes
         .create(

@@ -3,40 +3,29 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+use server::Server;
+
+mod server;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stuntdouble");
 const CASSETTE: &str = "../cassettes/sessions/kubernetes-1.2/discovery.yaml";
 
-/// A server that is ready.
-struct Server {
-    process: Child,
-    address: String,
-}
-
 impl Server {
     fn start(arguments: &[&str]) -> Self {
-        Self::of(Command::new(PROGRAM).args(arguments))
+        Self::logged(Command::new(PROGRAM).args(arguments))
     }
 
-    fn of(command: &mut Command) -> Self {
-        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut ready = String::new();
-        BufReader::new(process.stdout.take().unwrap())
-            .read_line(&mut ready)
-            .unwrap();
-        let url = ready
-            .trim()
-            .strip_prefix("ready: http://")
-            .unwrap_or_else(|| panic!("{ready}"));
-        let address = url.split(' ').next().unwrap().to_owned();
-        Self { process, address }
+    /// Keeps what the process writes to its standard error.
+    fn logged(command: &mut Command) -> Self {
+        Self::of(command.stderr(Stdio::piped()))
     }
 
     fn connect(&self) -> TcpStream {
-        TcpStream::connect(&self.address).unwrap()
+        TcpStream::connect(self.address()).unwrap()
     }
 
     fn ask(&self, method: &str, path: &str, body: &str) -> String {
@@ -67,13 +56,6 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 /// Whether this process was started as `nohup` starts one: the servers that it starts ignore SIGHUP then, as they should.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -88,7 +70,7 @@ fn every_server_ends_at_each_signal_with_a_line_that_says_so() {
         false => &["-TERM", "-INT", "-HUP"],
     };
     let upstream = Server::start(&["serve", "--bare", "--listen", "0"]);
-    let url = format!("http://{}", upstream.address);
+    let url = format!("http://{}", upstream.address());
     let folder = tempfile::tempdir().unwrap();
     let cassette = folder.path().join("session.yaml").display().to_string();
     for arguments in [
@@ -115,7 +97,7 @@ fn every_server_ends_at_each_signal_with_a_line_that_says_so() {
 fn a_server_that_runs_out_of_file_descriptors_goes_on() {
     for arguments in ["serve --bare", "search", &format!("replay {CASSETTE}")] {
         let script = format!("ulimit -n 40; exec '{PROGRAM}' {arguments} --listen 0");
-        let server = Server::of(Command::new("sh").args(["-c", &script]));
+        let server = Server::logged(Command::new("sh").args(["-c", &script]));
         let sockets: Vec<TcpStream> = (0..80).map(|_| server.connect()).collect();
         drop(sockets);
         let response = server.ask("GET", "/api", "");

@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use server::Server;
+
+mod server;
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
@@ -12,31 +16,15 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// A server that is ready.
-struct Server {
-    process: Child,
-    address: String,
-}
-
 impl Server {
     fn start(arguments: &[&str]) -> Self {
-        let mut process = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let mut ready = String::new();
-        BufReader::new(process.stdout.take().unwrap())
-            .read_line(&mut ready)
-            .unwrap();
-        let url = ready
-            .trim()
-            .strip_prefix("ready: http://")
-            .unwrap_or_else(|| panic!("{ready}"));
-        let address = url.split(' ').next().unwrap().to_owned();
-        Self { process, address }
+        Self::of(&mut command(arguments))
     }
 
     /// The head of the response to a request with these header lines.
     fn head(&self, path: &str, lines: &str) -> String {
-        let mut socket = TcpStream::connect(&self.address).unwrap();
-        let lines = lines.replace("SELF", &self.address);
+        let mut socket = TcpStream::connect(self.address()).unwrap();
+        let lines = lines.replace("SELF", self.address());
         write!(socket, "GET {path} HTTP/1.1\r\n{lines}Connection: close\r\n\r\n").unwrap();
         let mut response = Vec::new();
         socket.read_to_end(&mut response).unwrap();
@@ -49,19 +37,12 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 #[test]
 fn every_server_accepts_its_own_hosts_and_origins_only() {
     let folder = tempfile::tempdir().unwrap();
     let cassette = folder.path().join("session.yaml").display().to_string();
     let upstream = Server::start(&["serve", "--bare", "--listen", "127.0.0.1:0"]);
-    let url = format!("http://{}", upstream.address);
+    let url = format!("http://{}", upstream.address());
     let listen = [
         "--listen",
         "127.0.0.1:0",
@@ -152,13 +133,13 @@ fn credentials_are_used_on_the_loopback_interface_unless_allowed() {
         assert!(text.contains("--allow-remote"), "{text}");
     }
     let remote = Server::start(&[&["proxy", "--allow-remote"], &token[..]].concat());
-    assert!(remote.address.starts_with("0.0.0.0:"));
+    assert!(remote.address().starts_with("0.0.0.0:"));
 }
 
 #[test]
 fn the_proxy_refuses_paths_into_containers_unless_allowed() {
     let upstream = Server::start(&["serve", "--bare", "--listen", "127.0.0.1:0"]);
-    let url = format!("http://{}", upstream.address);
+    let url = format!("http://{}", upstream.address());
     let proxy = ["proxy", "--upstream", &url, "--listen", "127.0.0.1:0"];
     let (exec, attach) = (
         "/api/v1/namespaces/default/pods/a/exec",

@@ -6,9 +6,13 @@
     reason = "what a test cannot do without fails it"
 )]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use server::Server;
+
+mod server;
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
@@ -16,39 +20,12 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// A process that has said that it is ready, and where.
-struct Process {
-    child: Child,
-    urls: Vec<String>,
-}
-
-impl Process {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let mut ready = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut ready)
-            .unwrap();
-        let urls = ready
-            .trim()
-            .strip_prefix("ready: ")
-            .unwrap_or_else(|| panic!("{ready}"))
-            .split(' ')
-            .map(str::to_owned)
-            .collect();
-        Self { child, urls }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn start(arguments: &[&str]) -> Server {
+    Server::of(&mut command(arguments))
 }
 
 /// A server that asks for a token, and a proxy that has it.
-fn behind_a_proxy() -> (Process, Process, tempfile::TempDir) {
+fn behind_a_proxy() -> (Server, Server, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(file("tokens"), "secret,admin,1\n").unwrap();
@@ -61,14 +38,14 @@ fn behind_a_proxy() -> (Process, Process, tempfile::TempDir) {
         "127.0.0.1:0",
     ];
     let files = ["--token-file", &file("tokens"), "--write-kubeconfig", &file("config")];
-    let server = Process::start(&[&server[..], &files[..]].concat());
-    let proxy = Process::start(&["proxy", "--kubeconfig", &file("config"), "--listen", "127.0.0.1:0"]);
+    let server = start(&[&server[..], &files[..]].concat());
+    let proxy = start(&["proxy", "--kubeconfig", &file("config"), "--listen", "127.0.0.1:0"]);
     (server, proxy, folder)
 }
 
 /// Connects to a proxy, and asks it in so many words.
-fn ask(proxy: &Process, request: &str) -> TcpStream {
-    let mut socket = TcpStream::connect(proxy.urls[0].strip_prefix("http://").unwrap()).unwrap();
+fn ask(proxy: &Server, request: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(proxy.address()).unwrap();
     socket
         .set_read_timeout(Some(std::time::Duration::from_secs(20)))
         .unwrap();

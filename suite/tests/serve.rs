@@ -6,9 +6,13 @@
     reason = "what a test cannot do without fails it"
 )]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use server::Server;
+
+mod server;
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
@@ -16,30 +20,9 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// A server that has said that it is ready, and its line.
-struct Server {
-    process: Child,
-    ready: String,
-}
-
 impl Server {
     fn start(arguments: &[&str]) -> Self {
-        let mut process = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let mut ready = String::new();
-        BufReader::new(process.stdout.take().unwrap())
-            .read_line(&mut ready)
-            .unwrap();
-        Self { process, ready }
-    }
-
-    fn address(&self) -> &str {
-        self.ready
-            .trim()
-            .strip_prefix("ready: http://")
-            .unwrap()
-            .split(' ')
-            .next()
-            .unwrap()
+        Self::of(&mut command(arguments))
     }
 
     fn get(&self, path: &str) -> String {
@@ -52,13 +35,6 @@ impl Server {
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
         answer
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -128,8 +104,8 @@ fn the_ready_line_names_the_secure_address_too_and_the_clients_configuration_is_
         &config,
     ];
     let server = Server::start(&secure);
-    let url = server.ready.trim().split(' ').nth(2).unwrap();
-    assert!(url.starts_with("https://127.0.0.1:"), "{}", server.ready);
+    let url = &server.urls[1];
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
     assert!(std::fs::read_to_string(&config).unwrap().contains(url));
 }
 

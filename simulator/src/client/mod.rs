@@ -29,16 +29,7 @@ pub(crate) async fn rig() -> Client {
         rng::Rng,
     };
 
-    let settings = Settings {
-        profile: Profile::Kubernetes12,
-        advertise_address: [10, 99, 0, 1].into(),
-        secure_port: 6443,
-        service_range: "10.0.0.0/24".parse().unwrap(),
-        components: Vec::new(),
-        history: None,
-        watch_lag: std::time::Duration::ZERO,
-        history_bytes: None,
-    };
+    let settings = Settings::for_tests(Profile::Kubernetes12);
     let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
     let registry = Arc::new(Registry::in_memory(settings, clock.clone(), Arc::new(Rng::seeded(7))));
     registry.bootstrap().await.unwrap();

@@ -38,6 +38,23 @@ pub(crate) struct Settings {
     pub history_bytes: Option<usize>,
 }
 
+#[cfg(test)]
+impl Settings {
+    /// The addresses of the recorded server, and no components.
+    pub(crate) fn for_tests(profile: Profile) -> Self {
+        Self {
+            profile,
+            advertise_address: Ipv4Addr::new(10, 99, 0, 1),
+            secure_port: 6443,
+            service_range: "10.0.0.0/24".parse().unwrap(),
+            components: Vec::new(),
+            history: None,
+            watch_lag: Duration::ZERO,
+            history_bytes: None,
+        }
+    }
+}
+
 /// Why a registry does not start with what is stored.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RestoreError {

@@ -6,6 +6,8 @@
     reason = "what a test cannot do without fails it"
 )]
 
+#[path = "../client/mod.rs"]
+mod client;
 mod cluster;
 mod deployments;
 mod namespaces;

@@ -4,6 +4,7 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 use stuntdouble_simulator::{Addons, Clock, Simulator, Snapshot};
 
+use crate::client::client;
 use crate::cluster::{Cluster, Object, owner, pod_spec};
 
 #[tokio::test]
@@ -33,8 +34,7 @@ async fn the_clock_is_stepped_over_http_and_the_cluster_goes_on() {
         .create("pods", json!({"metadata": {"name": "p"}, "spec": spec}))
         .await;
     let url = format!("{}/_stuntdouble/clock", cluster.0.url());
-    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::new();
+    let client = client();
     let step = |by: &str| client.post(&url).json(&json!({"advance": by})).send();
     let now: Value = step("10m").await.unwrap().json().await.unwrap();
     assert_eq!(now, json!({"now": "2016-03-01T00:10:00Z"}));

@@ -43,16 +43,7 @@ struct Rig {
 
 impl Rig {
     async fn new(profile: Profile) -> Self {
-        let settings = Settings {
-            profile,
-            advertise_address: [10, 99, 0, 1].into(),
-            secure_port: 6443,
-            service_range: "10.0.0.0/24".parse().unwrap(),
-            components: Vec::new(),
-            history: None,
-            watch_lag: std::time::Duration::ZERO,
-            history_bytes: None,
-        };
+        let settings = Settings::for_tests(profile);
         let registry = Registry::in_memory(
             settings,
             Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap()),

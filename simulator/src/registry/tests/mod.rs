@@ -43,16 +43,7 @@ impl Rig {
     }
 
     pub(super) async fn with_store(profile: Profile, open: impl FnOnce(Arc<Hub>) -> Arc<dyn Store>) -> Self {
-        let settings = Settings {
-            profile,
-            advertise_address: [10, 99, 0, 1].into(),
-            secure_port: 6443,
-            service_range: "10.0.0.0/24".parse().unwrap(),
-            components: Vec::new(),
-            history: None,
-            watch_lag: std::time::Duration::ZERO,
-            history_bytes: None,
-        };
+        let settings = Settings::for_tests(profile);
         let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
         let registry = Registry::with_store(settings, clock.clone(), Arc::new(Rng::seeded(7)), open);
         let rig = Self(registry, clock);
