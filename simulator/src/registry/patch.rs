@@ -49,22 +49,21 @@ impl Registry {
             let expects_revision = meta::text(&patched, "metadata.resourceVersion") != old.revision().to_string();
             let mut object = patched.clone();
             resource.default(&mut object);
-            match self.update_object(request, subresource, object).await {
-                Err(error) if error.code == 409 && self.conflict_bug(resource, &current).is_some() => {
-                    return Err(self.conflict_bug(resource, &current).unwrap_or(error));
-                }
-                Err(error)
-                    if error.code == 409
-                        && !expects_revision
-                        && self.record(request).await?.revision() != old.revision() =>
-                {
-                    first.get_or_insert_with(|| FirstTry {
-                        original: resource.canonical(current),
-                        patched: resource.canonical(patched),
-                    });
-                }
-                other => return Ok(Response::ok(shown(request, &other?.0)?)),
+            let refusal = match self.update_object(request, subresource, object).await {
+                Ok((record, _)) => return Ok(Response::ok(shown(request, &record)?)),
+                Err(error) if error.code != 409 => return Err(error),
+                Err(error) => error,
+            };
+            if let Some(bug) = self.conflict_bug(resource, &current) {
+                return Err(bug);
             }
+            if expects_revision || self.record(request).await?.revision() == old.revision() {
+                return Err(refusal);
+            }
+            first.get_or_insert_with(|| FirstTry {
+                original: resource.canonical(current),
+                patched: resource.canonical(patched),
+            });
         }
         Err(conflict(request))
     }

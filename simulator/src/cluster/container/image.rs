@@ -3,7 +3,11 @@
 //! - `fixtures/images` has the images that are known; `serve --image` and [`Builder::image`](crate::Builder::image) add more, which come first.
 //! - A container of any other image runs the shell's commands; whatever else it is to run is assumed to go on until it is stopped.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, LazyLock},
+};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -174,7 +178,7 @@ pub(crate) struct Image {
 }
 
 /// Images that cannot be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("the images of {file} make no sense: {reason}")]
 pub struct ImageError {
     /// The file.
@@ -200,18 +204,16 @@ impl fmt::Debug for Images {
 }
 
 impl Images {
-    /// The images of `fixtures/images`.
+    /// The images of `fixtures/images`, which are parsed once in a process.
     ///
     /// # Errors
     /// A file that cannot be read.
     pub(crate) fn known() -> Result<Self, ImageError> {
-        let mut images = Self::default();
-        let files = stuntdouble_fixtures::IMAGES.files();
-        for file in files.filter(|file| file.path().extension().is_some_and(|ending| ending == "yaml")) {
-            let text = file.contents_utf8().unwrap_or_default();
-            images.data.extend(read(&file.path().display().to_string(), text)?);
-        }
-        Ok(images)
+        static KNOWN: LazyLock<Result<Vec<Arc<ImageData>>, ImageError>> = LazyLock::new(fixtures);
+        Ok(Self {
+            data: KNOWN.clone()?,
+            behaviours: Vec::new(),
+        })
     }
 
     /// Adds the images of a YAML file, before those that are known.
@@ -237,6 +239,16 @@ impl Images {
                 .map(|(_, behaviour)| behaviour.clone()),
         }
     }
+}
+
+fn fixtures() -> Result<Vec<Arc<ImageData>>, ImageError> {
+    let mut images = Vec::new();
+    let files = stuntdouble_fixtures::IMAGES.files();
+    for file in files.filter(|file| file.path().extension().is_some_and(|ending| ending == "yaml")) {
+        let text = file.contents_utf8().unwrap_or_default();
+        images.extend(read(&file.path().display().to_string(), text)?);
+    }
+    Ok(images)
 }
 
 fn read(file: &str, text: &str) -> Result<Vec<Arc<ImageData>>, ImageError> {
