@@ -25,8 +25,8 @@ use super::{
 };
 use crate::{
     api::{Reason, Status},
-    http::proxy::Lookup,
-    registry::RequestInfo,
+    registry::{GetOptions, RequestInfo},
+    strategy::{Lookup, NODES},
 };
 
 impl Service {
@@ -43,20 +43,18 @@ impl Service {
     }
 
     async fn pod(&self, address: &RequestInfo) -> Result<Map<String, Value>, Status> {
-        let (namespace, name) = (
-            address.namespace.as_deref().unwrap_or_default(),
-            address.name.as_deref().unwrap_or_default(),
-        );
-        Objects(&self.registry)
-            .find("pods", namespace, name)
-            .await
-            .ok_or_else(|| Status::not_found("", "pods", name))
+        let object = RequestInfo {
+            subresource: None,
+            ..address.clone()
+        };
+        let found = self.registry.get(&object, &GetOptions::default()).await?;
+        serde_json::from_slice(&found.body).map_err(|error| Status::internal(error.to_string()))
     }
 
     /// Checks that the node of a pod exists.
     async fn check_node(&self, pod: &Map<String, Value>) -> Result<(), Status> {
         let node = node(pod);
-        if Objects(&self.registry).find("nodes", "", node).await.is_none() {
+        if Objects(&self.registry).find(NODES, "", node).await.is_none() {
             return Err(Status::new(
                 Reason::Unknown,
                 format!("dial tcp: lookup {node}: no such host"),

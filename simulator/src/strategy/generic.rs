@@ -1,5 +1,6 @@
 //! The interface of a strategy. Its defaults are the generic behaviour, which a kind without a strategy of its own has.
 
+use futures::future::{self, BoxFuture};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
@@ -7,6 +8,7 @@ use super::{
     allocation::Allocation,
     context::Context,
     deletion::Deletion,
+    location::{Location, Lookup, ObjectId},
     object::keep,
     resource_name::ResourceName,
     scale::Scale,
@@ -148,6 +150,20 @@ pub(crate) trait Strategy: Send + Sync {
     /// The scale of an object.
     fn scale(&self) -> Option<&'static Scale> {
         None
+    }
+
+    /// Finds the servers to which the proxy sends a request for an object. Error: 404 if nothing can be proxied to an object of the kind.
+    fn location<'a>(
+        &'a self,
+        _objects: &'a dyn Lookup,
+        _object: ObjectId<'a>,
+    ) -> BoxFuture<'a, Result<Location, Status>> {
+        Box::pin(future::err(Status::no_such_path()))
+    }
+
+    /// Whether the query parameter `path`, at the root of the proxy, is the path of the request, where the profile allows it.
+    fn has_proxy_path_parameter(&self) -> bool {
+        false
     }
 
     /// Whether an update, too, passes the admission of new objects (limit ranges and quotas).

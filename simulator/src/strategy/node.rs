@@ -2,14 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use futures::future::BoxFuture;
+
 use super::generic::Strategy;
+use super::location::{Location, Lookup, NODE_AGENT_PORT, ObjectId, with_port};
 use super::object::{drop_status, keep};
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata};
-use crate::api::{FieldError, Object, Path, Status};
+use crate::api::{FieldError, Object, Path, Reason, Status};
 use crate::rng::Rng;
 use crate::scheme::Resource;
+
+/// The resource of nodes, which pods refer to.
+pub(crate) const NODES: ResourceName = ResourceName::core("nodes");
 
 /// Strategy of nodes.
 pub(super) struct NodeStrategy;
@@ -60,4 +67,37 @@ impl Strategy for NodeStrategy {
         }
         Ok(())
     }
+
+    fn location<'a>(
+        &'a self,
+        objects: &'a dyn Lookup,
+        object: ObjectId<'a>,
+    ) -> BoxFuture<'a, Result<Location, Status>> {
+        Box::pin(locate(objects, object))
+    }
+}
+
+/// The internal address of a node, by default at its agent's port, which is reached over TLS.
+async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, Status> {
+    let parts = object.parts("node")?;
+    let node = object.find(objects, NODES, parts.name).await?;
+    let status = Cursor::root(&node).at("status");
+    let addresses: Vec<Cursor> = status.at("addresses").items().collect();
+    let address = ["LegacyHostIP", "InternalIP"]
+        .iter()
+        .find_map(|kind| addresses.iter().find(|address| address.at("type").text() == *kind));
+    let Some(address) = address.map(|address| address.at("address").text()) else {
+        let known = addresses
+            .iter()
+            .map(|a| format!("{{{} {}}}", a.at("type").text(), a.at("address").text()));
+        let known: Vec<String> = known.collect();
+        let message = format!("host IP unknown; known addresses: [{}]", known.join(" "));
+        return Err(Status::new(Reason::Unknown, message));
+    };
+    if !parts.port.is_empty() && parts.port != NODE_AGENT_PORT.to_string() {
+        return Ok(Location::of_host(parts.scheme, with_port(address, parts.port)));
+    }
+    let agent = status.at("daemonEndpoints.kubeletEndpoint.Port").optional_int();
+    let agent = agent.filter(|port| *port > 0).unwrap_or(NODE_AGENT_PORT);
+    Ok(Location::of_host("https", with_port(address, &agent.to_string())))
 }

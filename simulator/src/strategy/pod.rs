@@ -1,5 +1,6 @@
 //! Pods.
 
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -7,7 +8,9 @@ use super::action::Action;
 use super::binding::Bind;
 use super::deletion::{Deletion, gracefully};
 use super::generic::Strategy;
+use super::location::{Location, Lookup, ObjectId, with_port};
 use super::object::{keep, set_status};
+use super::resource_name::ResourceName;
 use super::usage::Usage;
 use super::validate::cursor::{Cursor, Errors, NEGATIVE};
 use super::validate::name::NameRule;
@@ -16,6 +19,8 @@ use super::{limits, pod_usage};
 use crate::api::{Object, Status, meta};
 use crate::rng::Rng;
 use crate::scheme::Resource;
+
+const PODS: ResourceName = ResourceName::core("pods");
 
 /// Strategy of pods.
 pub(super) struct PodStrategy;
@@ -121,6 +126,33 @@ impl Strategy for PodStrategy {
     fn is_in_quota_scope(&self, pod: &Object, scope: &str) -> bool {
         pod_usage::is_in_scope(pod, scope)
     }
+
+    fn location<'a>(
+        &'a self,
+        objects: &'a dyn Lookup,
+        object: ObjectId<'a>,
+    ) -> BoxFuture<'a, Result<Location, Status>> {
+        Box::pin(locate(objects, object))
+    }
+}
+
+/// The address of a pod, by default at the first port that one of its containers has.
+async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, Status> {
+    let parts = object.parts("pod")?;
+    let pod = object.find(objects, PODS, parts.name).await?;
+    let pod = Cursor::root(&pod);
+    let address = pod.at("status.podIP").text();
+    let first = pod
+        .at("spec.containers")
+        .items()
+        .flat_map(|container| container.at("ports").items().collect::<Vec<_>>())
+        .find_map(|port| port.at("containerPort").optional_int());
+    let port = match parts.port {
+        "" => first.map(|port| port.to_string()),
+        port => Some(port.to_owned()),
+    };
+    let host = port.map_or_else(|| address.to_owned(), |port| with_port(address, &port));
+    Ok(Location::of_host(parts.scheme, host))
 }
 
 /// Judges a change of the deadline; `false` where the rest of the pod is not looked at any more.

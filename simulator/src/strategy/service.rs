@@ -3,23 +3,25 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::allocation::Allocation;
 use super::context::Context;
 use super::generic::Strategy;
+use super::location::{Location, Lookup, NODE_AGENT_PORT, ObjectId, with_port};
 use super::object::{drop_status, keep};
 use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::{self, NameRule};
 use super::validate::{container, forms, internal, metadata};
-use crate::api::{FieldError, Object, Status, meta};
+use crate::api::{FieldError, Object, Reason, Status, meta};
 use crate::rng::Rng;
 use crate::scheme::Resource;
 
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
-/// The port of the agent on every node, which is not to be opened to the world.
-const NODE_AGENT_PORT: i64 = 10250;
+const SERVICES: ResourceName = ResourceName::core("services");
+const ENDPOINTS: ResourceName = ResourceName::core("endpoints");
 
 /// Strategy of services.
 pub(super) struct ServiceStrategy;
@@ -113,6 +115,60 @@ impl Strategy for ServiceStrategy {
     fn quota_resources(&self) -> &'static [&'static str] {
         &["services"]
     }
+
+    fn location<'a>(
+        &'a self,
+        objects: &'a dyn Lookup,
+        object: ObjectId<'a>,
+    ) -> BoxFuture<'a, Result<Location, Status>> {
+        Box::pin(locate(objects, object))
+    }
+
+    fn has_proxy_path_parameter(&self) -> bool {
+        true
+    }
+}
+
+/// The ready addresses of a service's endpoints, at a port that the id has by number or name.
+async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, Status> {
+    let unavailable = |message: String| Status::new(Reason::ServiceUnavailable, message);
+    let parts = object.parts("service")?;
+    let name = parts.name;
+    let mut wanted = parts.port.to_owned();
+    if let Ok(number) = parts.port.parse::<i64>() {
+        let service = object.find(objects, SERVICES, name).await?;
+        let named = Cursor::root(&service)
+            .at("spec.ports")
+            .items()
+            .find(|port| port.at("port").optional_int() == Some(number))
+            .map(|port| port.at("name").text().to_owned());
+        wanted = named.ok_or_else(|| unavailable(format!("no service port {number} found for service {name:?}")))?;
+    }
+    let endpoints = object.find(objects, ENDPOINTS, name).await?;
+    let subsets = Cursor::root(&endpoints).at("subsets");
+    if subsets.len() == 0 {
+        return Err(unavailable(format!("no endpoints available for service {name:?}")));
+    }
+    let mut hosts = Vec::new();
+    for subset in subsets.items() {
+        let named = subset.at("ports").items().find(|port| port.at("name").text() == wanted);
+        if let Some(port) = named.and_then(|port| port.at("port").optional_int()) {
+            let addresses = subset.at("addresses");
+            let addresses = addresses.items().map(|address| address.at("ip").text());
+            hosts.extend(addresses.map(|address| with_port(address, &port.to_string())));
+        }
+    }
+    if hosts.is_empty() {
+        return Err(unavailable(format!(
+            "no endpoints available for service {:?}",
+            object.id
+        )));
+    }
+    Ok(Location {
+        scheme: parts.scheme.to_owned(),
+        hosts,
+        key: format!("{name}:{wanted}"),
+    })
 }
 
 fn has_address(spec: &Cursor) -> bool {

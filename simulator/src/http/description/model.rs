@@ -14,6 +14,7 @@ use stuntdouble_fixtures::DESCRIPTIONS;
 use crate::{
     http::route::GroupVersion,
     scheme::{FieldType, Resource, Scheme, StructType, TypeRef},
+    strategy::DELETE_OPTIONS,
 };
 
 /// The form of description that models are written for.
@@ -183,10 +184,11 @@ impl<'s> Models<'s> {
             let schema = self.object(name, description(of, ""), &[], properties);
             self.found.insert(name.to_owned(), schema);
         }
-        if let Some(options) = self.scheme.kind("v1", "DeleteOptions") {
-            let name = "v1.DeleteOptions";
-            let schema = self.structure(options.type_ref(), name);
-            self.found.insert(name.to_owned(), schema);
+        let (version, kind) = DELETE_OPTIONS;
+        if let Some(options) = self.scheme.kind(version, kind) {
+            let name = format!("{version}.{kind}");
+            let schema = self.structure(options.type_ref(), &name);
+            self.found.insert(name, schema);
         }
     }
 

@@ -1,18 +1,18 @@
-//! What a proxied request asks its server for.
+//! The path and query of a proxied request.
 //!
-//! Two forms lead to the same servers: the old one, `/api/v1/proxy/.../NAME/PATH`, and the new one, `/api/v1/.../NAME/proxy/PATH`.
+//! Two forms have the same servers: the old one, `/api/v1/proxy/.../NAME/PATH`, and the new one, `/api/v1/.../NAME/proxy/PATH`.
 //! Source: the two texts, and the recorded proxy sessions.
 
 use super::{super::route::ProxyRequest, path};
-use crate::profile::Profile;
+use crate::{profile::Profile, strategy};
 
-/// The path, decoded, and the query to ask for; the path is empty where the request's ends with the name and no slash.
+/// The decoded path and the query to request. The path is empty if the request's path ends with the name, without a slash.
 ///
-/// The old form sorts the query and writes it anew. At the root of a service proxy of the new form, the query parameter `path` is the path (with its
-/// own query) where the profile says so; what else stands in the query follows.
+/// The old form sorts and re-encodes the query. At the root of a service proxy of the new form, the query parameter `path` is the path (with its
+/// own query) if the profile allows it; the other parameters follow.
 pub(super) fn asks_for(address: &ProxyRequest, query: &str, profile: Profile) -> (String, String) {
-    let at_root = matches!(address.path.as_deref(), None | Some("/")) && !address.old && address.resource == "services";
-    if at_root && profile.proxy_path_parameter() {
+    let at_root = matches!(address.path.as_deref(), None | Some("/")) && !address.old;
+    if at_root && profile.proxy_path_parameter() && strategy::of(&address.resource).has_proxy_path_parameter() {
         let is_path = |pair: &&str| pair.split('=').next() == Some("path");
         let asked = path::parameters(query)
             .find(|(key, _)| key == "path")
@@ -42,6 +42,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::scheme::Scheme;
 
     #[rstest]
     #[case("services", false, None, "path=/echo", Profile::Kubernetes12, "", "path=/echo")]
@@ -80,7 +81,7 @@ mod tests {
         #[case] with: &str,
     ) {
         let address = ProxyRequest {
-            resource: resource.to_owned(),
+            resource: Scheme::builtin().resource("", "v1", resource).unwrap().clone(),
             namespace: "a".to_owned(),
             name: "w".to_owned(),
             path: path.map(str::to_owned),

@@ -1,4 +1,4 @@
-//! Passing a request to a server, and its answer back.
+//! Forwards a request to a server, and its response to the client.
 
 use std::{error::Error as _, net::IpAddr, time::Duration};
 
@@ -23,31 +23,32 @@ use super::{
     html::Page,
     link::Links,
     path,
-    resolve::{Lookup, Resolver, Resource, Server},
+    resolve::{Resolver, Server},
 };
 use crate::{
     api::{Reason, Status},
     cluster::network::{Backends, Located, whole},
     profile::Profile,
+    strategy::{Lookup, ObjectId},
 };
 
-/// How the proxy is set up.
+/// Settings of the proxy.
 #[derive(Clone)]
 pub(crate) struct Settings {
-    /// Addresses that are sent elsewhere.
+    /// Replaced addresses.
     pub(crate) dial: Dial,
     /// Whether addresses of this machine and its link are connected to. Default: no.
     pub(crate) allow_local: bool,
     /// Servers inside this process.
     pub(crate) backends: Backends,
-    /// Whose word counts.
+    /// Behaviour profile.
     pub(crate) profile: Profile,
-    /// How long a connection may take to come about.
+    /// Time limit for connecting.
     pub(crate) connect_timeout: Duration,
 }
 
 impl Settings {
-    /// Nothing is sent elsewhere, nothing runs in this process, and connections have [`TIMEOUT`].
+    /// No replaced addresses, no servers inside this process, and [`TIMEOUT`] for connections.
     pub(crate) fn new(profile: Profile) -> Self {
         Self {
             dial: Dial::default(),
@@ -69,10 +70,10 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy set up so.
+    /// A proxy with these settings.
     ///
     /// # Errors
-    /// Where the cryptography offers no usable protocol version.
+    /// The cryptography provider has no usable protocol version.
     pub(crate) fn new(settings: Settings) -> Result<Self, BodyError> {
         let connector = Connector::new(settings.dial, settings.allow_local, settings.connect_timeout)?;
         let client = Client::builder(TokioExecutor::new())
@@ -88,7 +89,7 @@ impl Proxy {
         })
     }
 
-    /// A proxy with other servers inside the process, and the same connections to those outside.
+    /// A proxy with other servers inside the process, and the same connections to servers outside.
     pub(crate) fn with_backends(&self, backends: Backends) -> Self {
         Self {
             client: self.client.clone(),
@@ -99,10 +100,10 @@ impl Proxy {
         }
     }
 
-    /// Answers a request for what `address` names, made by `client`.
+    /// Forwards a request of `client` to the object that `address` names.
     ///
     /// # Errors
-    /// A refusal where the name stands for no server; a server that cannot be reached is a response.
+    /// The name has no server. A server that cannot be reached is not an error but a response.
     pub(crate) async fn answer<B>(
         &self,
         lookup: &dyn Lookup,
@@ -115,11 +116,11 @@ impl Proxy {
         B::Error: Into<BodyError>,
     {
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-        let resource = Resource::named(&address.resource).ok_or_else(Status::no_such_path)?;
-        let server = self
-            .resolver
-            .resolve(lookup, resource, &address.namespace, &address.name)
-            .await?;
+        let object = ObjectId {
+            namespace: &address.namespace,
+            id: &address.name,
+        };
+        let server = self.resolver.resolve(lookup, &address.resource, object).await?;
         let (path, query) = call::asks_for(address, request.uri().query().unwrap_or_default(), self.profile);
         let target = Target {
             server,
@@ -137,7 +138,7 @@ impl Proxy {
         Ok(self.forward(request, &target, client).await)
     }
 
-    /// Connects to `address`, `HOST:PORT`, wherever that is sent; an error says why not.
+    /// Connects to `address`, `HOST:PORT`, or to the address that replaces it. Error: the reason.
     pub(crate) async fn connect(&self, address: &str) -> Result<Box<dyn Duplex>, String> {
         match self.backends.locate(address) {
             Located::Here(backend) => return Ok(Box::new(backend::serve(backend))),
@@ -152,7 +153,7 @@ impl Proxy {
         let head = *request.method() == Method::HEAD;
         headers::strip(request.headers_mut());
         headers::forwarded(request.headers_mut(), client, &target.forwarded_uri());
-        // A client that names no coding gets none; between here and the server there may be one all the same.
+        // A client that accepts no coding gets none; the connection to the server may have one.
         let unpack = !head
             && !request.headers().contains_key(header::ACCEPT_ENCODING)
             && !request.headers().contains_key(header::RANGE);
@@ -245,7 +246,7 @@ impl Proxy {
         Ok(response)
     }
 
-    /// Sends a request; an error is the reason in the recorded server's words.
+    /// Sends a request. Error: the reason, with the recorded server's text.
     async fn send(&self, mut request: Request<Body>, target: &Target) -> Result<Response<Body>, String> {
         if target.server.host.is_empty() {
             return Err("http: no Host in request URL".to_owned());
@@ -274,18 +275,18 @@ impl Proxy {
     }
 }
 
-/// Why a connection to a port that nothing listens on does not come about.
+/// The text of a connection to a port on which nothing listens.
 fn refused(address: &str) -> String {
     format!("dial tcp {address}: connect: connection refused")
 }
 
-/// Where a request goes.
+/// The target of a request.
 struct Target {
     server: Server,
     /// Decoded.
     path: String,
     query: String,
-    /// Where links have to lead.
+    /// Path of the proxy, which links are prefixed with.
     prefix: String,
 }
 
@@ -312,7 +313,7 @@ impl Target {
         format!("{}{slash}", path::join(&self.prefix, &self.path))
     }
 
-    /// Host and port, the port of the scheme where none is given.
+    /// Host and port. Default port: that of the scheme.
     fn address(&self) -> String {
         let Server { scheme, host } = &self.server;
         if self.port().is_some() {
@@ -328,7 +329,7 @@ impl Target {
         after_address.rsplit_once(':').map(|(_, port)| port)
     }
 
-    /// A port has to be a number: names of ports are known for services only.
+    /// Checks that the port is a number: only ports of services have names.
     fn check_port(&self) -> Result<(), Status> {
         match self.port() {
             Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -372,15 +373,15 @@ fn is_html(headers: &HeaderMap) -> bool {
         .is_some_and(|media_type| media_type.trim() == "text/html")
 }
 
-/// Lets both sides talk until one of them is done.
+/// Copies in both directions until one side closes.
 async fn join(near: OnUpgrade, far: OnUpgrade) {
     if let (Ok(near), Ok(far)) = futures::future::join(near, far).await {
-        // How a conversation ends is the business of those who hold it.
+        // Both sides see an error of the connection themselves.
         let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
     }
 }
 
-/// Why there is no answer, in the recorded server's words.
+/// The recorded server's text for a request without a response.
 fn reason(error: &legacy::Error) -> String {
     let mut cause = error.source();
     while let Some(inner) = cause {

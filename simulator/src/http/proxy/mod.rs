@@ -1,12 +1,12 @@
-//! The proxy: requests for what runs in the cluster, passed to services, pods and nodes.
+//! The proxy: forwards requests to services, pods and nodes.
 //!
-//! - Requests and responses stream in both directions; nothing is held until it is whole.
-//! - Links in HTML and in Location lead back through the proxy; compressed pages too.
-//! - WebSocket, and any other upgrade, passes through.
+//! - Requests and responses stream in both directions.
+//! - Links in HTML and in Location are rewritten, in compressed pages too.
+//! - WebSocket and other upgrades are supported.
 //! - A server inside this process ([`Backends`](crate::cluster::network::Backends)) is reached without a connection.
-//! - Limits: a connection has to come about within [`dial::TIMEOUT`]; a server may take its time to answer, as long as the client stays.
+//! - Limits: [`dial::TIMEOUT`] to connect. A response has no time limit while the client is connected.
 //!
-//! Source: the two texts, the recorded proxy sessions, and where they are silent the proxy of Kubernetes v1.2.
+//! Source: the two texts, the recorded proxy sessions, and for what they do not say the proxy of Kubernetes v1.2.
 
 mod backend;
 mod call;
@@ -26,6 +26,5 @@ pub use self::dial::DialOverride;
 pub(crate) use self::{
     forward::{Proxy, Settings},
     objects::Objects,
-    resolve::Lookup,
 };
 pub(crate) use crate::cluster::network::{Body, BodyError};

@@ -1,23 +1,24 @@
-//! The registry's objects, as the proxy looks them up.
+//! The objects of the registry that determine where requests go.
 
 use futures::future::BoxFuture;
-use serde_json::{Map, Value};
 
-use super::resolve::Lookup;
-use crate::registry::{GetOptions, Registry, RequestInfo};
+use crate::{
+    api::Object,
+    registry::{GetOptions, Registry, RequestInfo},
+    strategy::{Lookup, ResourceName},
+};
 
-/// The core group's objects in a registry.
+/// The objects of a registry.
 pub(crate) struct Objects<'r>(pub(crate) &'r Registry);
 
 impl Lookup for Objects<'_> {
-    fn find<'a>(
-        &'a self,
-        resource: &'a str,
-        namespace: &'a str,
-        name: &'a str,
-    ) -> BoxFuture<'a, Option<Map<String, Value>>> {
+    fn find<'a>(&'a self, resource: ResourceName, namespace: &'a str, name: &'a str) -> BoxFuture<'a, Option<Object>> {
         Box::pin(async move {
-            let resource = self.0.scheme().resource("", "v1", resource)?.clone();
+            let resource = self
+                .0
+                .scheme()
+                .resource(resource.group, resource.version, resource.plural)?
+                .clone();
             let namespace = if namespace.is_empty() {
                 None
             } else {

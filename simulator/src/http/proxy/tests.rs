@@ -13,24 +13,30 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use rstest::rstest;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
-use super::{super::route::ProxyRequest, forward::Settings, resolve::Lookup, *};
-use crate::{cluster::network::Backends, profile::Profile};
+use super::{super::route::ProxyRequest, forward::Settings, *};
+use crate::{
+    api::Object,
+    cluster::network::Backends,
+    profile::Profile,
+    scheme::Scheme,
+    strategy::{Lookup, ResourceName},
+};
 
 /// One pod, `p`, whose address is sent to a server of the test.
 struct OnePod;
 
 impl Lookup for OnePod {
-    fn find<'a>(&'a self, resource: &'a str, _: &'a str, name: &'a str) -> BoxFuture<'a, Option<Map<String, Value>>> {
+    fn find<'a>(&'a self, resource: ResourceName, _: &'a str, name: &'a str) -> BoxFuture<'a, Option<Object>> {
         let pod =
             json!({"spec": {"containers": [{"ports": [{"containerPort": 80}]}]}, "status": {"podIP": "10.9.9.9"}});
         Box::pin(async move {
-            if (resource, name) == ("pods", "p") {
+            if (resource.plural, name) == ("pods", "p") {
                 pod.as_object().cloned()
             } else {
                 None
@@ -113,7 +119,7 @@ fn address(path: &str) -> ProxyRequest {
     let name = path.split('/').nth(if old { 7 } else { 6 }).unwrap();
     let rest = rest.map(|rest| path::unescape(rest).unwrap());
     ProxyRequest {
-        resource: "pods".to_owned(),
+        resource: Scheme::builtin().resource("", "v1", "pods").unwrap().clone(),
         namespace: "a".to_owned(),
         name: name.to_owned(),
         path: rest,

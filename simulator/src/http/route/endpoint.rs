@@ -1,7 +1,9 @@
 //! What paths name.
 
+use std::sync::Arc;
+
 use super::methods::Methods;
-use crate::registry::RequestInfo;
+use crate::{registry::RequestInfo, scheme::Resource};
 
 /// A path outside the API groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,16 +53,16 @@ pub(crate) enum Endpoint {
     Watch(RequestInfo),
     /// A sub-resource that connects to a container: attach, exec, log, portforward.
     Connect(RequestInfo),
-    /// A service, pod or node through the proxy.
+    /// The server of an object, through the proxy.
     Proxy(ProxyRequest),
 }
 
-/// A request for a service, pod or node through the proxy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A request for the server of an object, through the proxy.
+#[derive(Clone, Debug)]
 pub(crate) struct ProxyRequest {
-    /// `services`, `pods` or `nodes`; a resource of another group is named with it.
-    pub(crate) resource: String,
-    /// The namespace; empty for nodes.
+    /// The resource.
+    pub(crate) resource: Arc<Resource>,
+    /// The namespace; empty for an object without one.
     pub(crate) namespace: String,
     /// The name, with an optional scheme and port: `https:NAME:PORT`.
     pub(crate) name: String,

@@ -162,15 +162,10 @@ impl Table {
             }
             ["watch", plural] => watch(version.entries.get(plural)?, None, None),
             ["watch", plural, name] => watch(version.cluster_wide(plural)?, None, Some(name)),
-            [
-                "proxy",
-                "namespaces",
-                namespace,
-                plural @ ("services" | "pods"),
-                name,
-                ..,
-            ] => proxy(version.namespaced(plural)?, namespace, name, path, 7, true),
-            ["proxy", plural @ "nodes", name, ..] => proxy(version.cluster_wide(plural)?, "", name, path, 5, true),
+            ["proxy", "namespaces", namespace, plural, name, ..] => {
+                proxy(version.namespaced(plural)?, namespace, name, path, 7, true)
+            }
+            ["proxy", plural, name, ..] => proxy(version.cluster_wide(plural)?, "", name, path, 5, true),
             ["namespaces", namespace, part] => match version.namespaced(part) {
                 Some(entry) => Some((
                     Endpoint::Resource(request_info(entry, Some(namespace), None, None)),
@@ -281,7 +276,7 @@ fn proxy(
     let end = path.match_indices('/').nth(depth).map(|(end, _)| end);
     let (root, rest) = end.map_or((path, None), |end| (path.get(..end).unwrap_or(path), path.get(end..)));
     let request = ProxyRequest {
-        resource: entry.resource.stored_as().to_string(),
+        resource: entry.resource.clone(),
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         path: rest.map(str::to_owned),

@@ -44,7 +44,7 @@ fn shown(path: &str) -> (String, String) {
         Endpoint::Connect(a) => format!("connect {}", text(a)),
         Endpoint::Proxy(p) => format!(
             "proxy {} {} {} {:?} at {}",
-            p.namespace, p.resource, p.name, p.path, p.root
+            p.namespace, p.resource.plural, p.name, p.path, p.root
         ),
         other => format!("{other:?}"),
     };

@@ -2,6 +2,7 @@
 
 mod configuration;
 mod controllers;
+mod locations;
 mod metadata;
 mod networking;
 mod pods;
