@@ -1,6 +1,6 @@
 //! The discovery documents: versions, groups, group versions with their resources, the build's version, the list of paths.
 //!
-//! - Generated from the scheme's resources when the server starts, and sent from there.
+//! - Encoded once per scheme.
 //! - Quirks are the recorded server's (`discovery.har`): documents of the core group and of `extensions` name no version of their own, and one
 //!   group alone names no address.
 //!
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::route::{GroupVersion, Table};
 
-/// The version that the simulated server says it has: the recorded one's.
+/// Version of the simulated server: the recorded one's.
 const VERSION: &str = r#"{
   "major": "1",
   "minor": "2+",
@@ -20,7 +20,7 @@ const VERSION: &str = r#"{
   "gitTreeState": "not a git tree"
 }"#;
 
-/// Paths that are listed but are no discovery documents.
+/// Listed paths without a discovery document.
 const PAGES: [&str; 9] = [
     "/healthz",
     "/healthz/ping",
@@ -33,7 +33,7 @@ const PAGES: [&str; 9] = [
     "/version",
 ];
 
-/// Every document, encoded.
+/// The encoded documents.
 pub(crate) struct Discovery {
     /// `/api`, compact.
     pub(crate) versions: Bytes,
@@ -50,7 +50,7 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    /// The documents of a server that is reached at `address`, which is `HOST:PORT`.
+    /// The documents of a server at `address`, `HOST:PORT`.
     pub(crate) fn new(table: &Table, address: &str) -> Self {
         let addresses = json!([{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]);
         let core: Vec<&str> = table
@@ -101,7 +101,7 @@ fn name(version: &GroupVersion) -> String {
     }
 }
 
-/// A document's kind, and its version but where the recorded server strips it for old clients.
+/// Kind and version of a document, without the version if the recorded server omits it for old clients.
 fn head(kind: &str, group: &str) -> Map<String, Value> {
     let mut out = Map::from_iter([("kind".to_owned(), kind.into())]);
     if !matches!(group, "" | "extensions") {

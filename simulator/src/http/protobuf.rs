@@ -205,7 +205,7 @@ impl Decoder {
         }
         Ok(match field_type.pointee() {
             FieldType::String { .. } => scalar.text()?.into(),
-            // Negative numbers have ten bytes, whatever their size.
+            // Negative numbers have ten bytes.
             FieldType::Int(_) => scalar.varint()?.cast_signed().into(),
             FieldType::Bool => (scalar.varint()? != 0).into(),
             FieldType::Bytes => BASE64_STANDARD.encode(scalar.bytes()?).into(),

@@ -12,7 +12,7 @@ use stuntdouble_server::percent_decode;
 
 use crate::{api::Status, compat::strconv::parse_int, profile::Profile};
 
-/// The raw query of a URL, read where it stands.
+/// The raw query of a URL.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Query<'a>(&'a str);
 

@@ -41,7 +41,7 @@ impl Strictness {
     }
 }
 
-/// The fields of `object` that `resource` does not know; refused where that is asked for.
+/// The unknown fields of `object`. Error: 400 if the request asks for strict validation.
 pub(crate) fn check(
     strictness: Strictness,
     resource: &Resource,
@@ -68,7 +68,7 @@ pub(crate) fn check(
     )))
 }
 
-/// Tells of what is not known.
+/// Adds warnings about unknown fields.
 pub(crate) fn warn(response: &mut Response<Body>, unknown: &[String]) {
     for problem in unknown {
         let text = problem.replace('\\', "\\\\").replace('"', "\\\"");

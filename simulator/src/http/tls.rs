@@ -1,8 +1,8 @@
 //! TLS on the secure listener.
 //!
-//! - The certificate is a given one, or one made at the start by an authority of our own that lives as long as the server.
-//! - A client may show a certificate; whose it is, [`Tls::user`] says. One that does not verify is no error in the handshake but nobody's.
-//! - Limits: keys are made by the system's chance, so they differ from start to start whatever the seed.
+//! - The certificate is given, or is signed at the start by an authority that exists as long as the server.
+//! - Client certificates are optional; [`Tls::user`] returns their user. One that does not verify is not an error of the handshake, but has no user.
+//! - Limits: keys come from the system's random numbers, not from the seed.
 //!
 //! Source: the secure port of Kubernetes v1.2 (`--tls-cert-file`, `--client-ca-file`: the user is the certificate's common name).
 
@@ -31,15 +31,15 @@ use stuntdouble_server::{PemError, certificates};
 
 use super::credentials::{Secret, User};
 
-/// What the server shows who it is with.
+/// The certificate of the server.
 #[derive(Clone, Debug)]
 pub enum Identity {
-    /// A certificate made for these names and addresses.
+    /// Generated for these names and addresses.
     Made {
         /// Host names and IP addresses.
         names: Vec<String>,
     },
-    /// A given certificate, with its chain, and its key; both PEM.
+    /// A given certificate with its chain, and its key; both PEM.
     Given {
         /// The certificate, and its chain.
         certificate: String,
@@ -49,7 +49,7 @@ pub enum Identity {
 }
 
 impl Identity {
-    /// A certificate made for what an API server is called by, and `addresses` besides.
+    /// A generated certificate for the names of an API server and `addresses`.
     pub fn made(addresses: impl IntoIterator<Item = String>) -> Self {
         let names = [
             "localhost",
@@ -70,7 +70,7 @@ impl Identity {
     }
 }
 
-/// What is wrong with certificates or keys.
+/// An error of certificates or keys.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A certificate or private key is not valid PEM.
@@ -79,10 +79,10 @@ pub enum TlsError {
     /// The certificate and its key cannot be used.
     #[error("the certificate cannot be used: {0}")]
     Unusable(#[from] rustls::Error),
-    /// The clients' authority cannot be used.
+    /// The authority of client certificates cannot be used.
     #[error("the clients' authority cannot be used: {0}")]
     Authority(#[from] rustls::server::VerifierBuilderError),
-    /// No certificate could be made.
+    /// A certificate could not be generated.
     #[error("no certificate could be made: {0}")]
     Make(#[from] rcgen::Error),
 }
@@ -96,7 +96,7 @@ pub struct ClientCertificate {
     pub key: Secret,
 }
 
-/// TLS, ready to listen with.
+/// TLS of a listener.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -113,14 +113,14 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// The user whom the certificate made for clients is for.
+/// User of the generated client certificate.
 const ADMIN: &str = "admin";
 
 impl Tls {
-    /// TLS as `identity`. Clients are known by certificates of our own authority, and of `client_authority` (PEM) where one is given.
+    /// TLS with a certificate. Client certificates are verified against the generated authority and, if given, `client_authority` (PEM).
     ///
     /// # Errors
-    /// Where a certificate, a key or an authority cannot be used.
+    /// A certificate, a key or an authority cannot be used.
     pub fn new(identity: &Identity, client_authority: Option<&str>) -> Result<Self, TlsError> {
         let own = authority()?;
         let client = issue(&own, Vec::new(), ADMIN, ExtendedKeyUsagePurpose::ClientAuth)?;
@@ -164,17 +164,17 @@ impl Tls {
         })
     }
 
-    /// Takes connections.
+    /// Accepts connections.
     pub fn acceptor(&self) -> &TlsAcceptor {
         &self.acceptor
     }
 
-    /// What clients verify the server's certificate with, PEM.
+    /// Certificate of the authority that signed the server's, PEM.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// A certificate that a client can show, for the user `admin`.
+    /// A client certificate for the user `admin`.
     pub fn client_certificate(&self) -> &ClientCertificate {
         &self.client
     }
@@ -228,7 +228,7 @@ fn issue(
     })
 }
 
-/// Lets every client through the handshake: what its certificate is worth is asked afterwards, so that it can be told with a 401.
+/// Accepts every client certificate in the handshake. It is verified later, so that the response can be a 401.
 #[derive(Debug)]
 struct AnyClient(Arc<dyn ClientCertVerifier>);
 
@@ -291,7 +291,7 @@ mod tests {
 
     use super::*;
 
-    /// Who the server takes a client for, that trusts `trusted` and shows `shown`.
+    /// The user of a client that trusts `trusted` and presents `shown`.
     async fn taken_for(
         server: &Tls,
         trusted: &str,

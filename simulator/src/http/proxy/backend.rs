@@ -9,7 +9,7 @@ use tokio::io::DuplexStream;
 
 use crate::cluster::network::Backend;
 
-/// How many bytes wait in a connection within this process.
+/// Buffer of a connection within this process, in bytes.
 const PIPE: usize = 64 * 1024;
 
 /// A connection to a server inside this process, which answers HTTP on it.
@@ -20,7 +20,7 @@ pub(super) fn serve(backend: Arc<dyn Backend>) -> DuplexStream {
             let answer = backend.answer(request.map(|body| body.map_err(Into::into).boxed_unsync()));
             async move { Ok::<_, Infallible>(answer.await) }
         });
-        // How the connection ends is its client's business.
+        // The client sees an error of the connection itself.
         let _ = http1::Builder::new()
             .serve_connection(TokioIo::new(far), service)
             .with_upgrades()

@@ -1,7 +1,7 @@
-//! Bodies that are changed on their way: decoded, their links rewritten, encoded again; piece by piece.
+//! Bodies that the proxy changes as they stream: it decodes them, rewrites their links and encodes them again.
 //!
-//! - What comes in goes out at once: nothing waits for the end of the body.
-//! - Limits: [`PIECE`] bytes are decoded at a time, so what a small body unfolds to is never held whole.
+//! - Nothing waits for the end of a body.
+//! - Limits: at most [`PIECE`] bytes are decoded at a time, so that a small compressed body cannot fill the memory.
 
 use std::{
     io::{self, Write},
@@ -18,10 +18,10 @@ use hyper::body::Frame;
 
 use super::{Body, BodyError, html::Page};
 
-/// How many bytes are decoded at a time.
+/// Maximum number of bytes that are decoded at a time.
 const PIECE: usize = 4096;
 
-/// A content coding that can be read and written.
+/// A supported content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
     /// None.
@@ -33,7 +33,7 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// The coding that a Content-Encoding header names; `None` where it is not known here.
+    /// The coding that a Content-Encoding header names. `None` if it is not supported.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "" => Some(Self::Identity),
@@ -47,7 +47,7 @@ impl Coding {
 enum Decoder {
     Identity,
     Gzip(MultiGzDecoder<Vec<u8>>),
-    /// Which of the two forms it is shows in the first byte.
+    /// The first byte distinguishes the two forms.
     Undecided,
     Raw(DeflateDecoder<Vec<u8>>),
     Zlib(ZlibDecoder<Vec<u8>>),
@@ -121,7 +121,7 @@ impl Encoder {
     }
 }
 
-/// What is done to a body: decode it, rewrite its links, encode it again.
+/// A change of a body: decode it, rewrite its links, encode it again.
 pub(crate) struct Change {
     coding: Coding,
     decoder: Decoder,
@@ -139,7 +139,7 @@ impl Change {
         }
     }
 
-    /// Takes a body out of its `coding`, rewriting its links where it is a `page`.
+    /// Decodes a body, and rewrites its links if it is a `page`.
     pub(crate) fn plain(coding: Coding, page: Option<Page>) -> Self {
         Self {
             encoder: Some(Encoder::Identity),
@@ -162,7 +162,7 @@ impl Change {
         }
     }
 
-    /// The encoder; it is chosen when the decoder has seen which form the body has.
+    /// The encoder. It is chosen when the decoder has seen the form of the body.
     fn encoder(&mut self) -> &mut Encoder {
         let (coding, raw) = (self.coding, matches!(self.decoder, Decoder::Raw(_)));
         self.encoder.get_or_insert_with(|| match coding {
@@ -198,7 +198,7 @@ impl Change {
     }
 }
 
-/// A body that is changed as it passes.
+/// A body that is changed as it streams.
 pub(crate) struct Changed {
     inner: Body,
     input: Bytes,
@@ -235,7 +235,7 @@ impl hyper::body::Body for Changed {
                 continue;
             }
             match ready!(Pin::new(&mut this.inner).poll_frame(context)) {
-                // Trailers, a body's last frame, are dropped: what is still held would have to go before them.
+                // Trailers are dropped: buffered data would have to be sent before them.
                 Some(frame) => this.input = frame?.into_data().unwrap_or_default(),
                 None => {
                     let Some(change) = this.change.take() else {

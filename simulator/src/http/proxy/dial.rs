@@ -1,12 +1,12 @@
 //! Connections to the servers behind the proxy.
 //!
-//! - An address can be replaced by another one ([`Dial`]); texts of errors keep the address of the object.
-//! - Any other address must be an IP, and must not be of this machine or its link: a pod or a node can be given any address by who writes
-//!   objects, and must not lead to servers that only this machine reaches.
-//! - A server's certificate is not verified, as the recorded server does not.
+//! - An address can be replaced by another one ([`Dial`]); error texts have the address of the object.
+//! - Any other address must be an IP address, and neither loopback nor link-local: whoever writes objects can give a pod or a node any
+//!   address, and must not reach servers that listen for this machine only.
+//! - Certificates of servers are not verified, as on the recorded server.
 //! - Limits: [`TIMEOUT`] to connect.
 //!
-//! Source: wordings of errors are the recorded server's (Go's `net`, `crypto/tls` and `net/http`).
+//! Source: the error texts are the recorded server's (Go's `net`, `crypto/tls` and `net/http`).
 
 use std::{
     collections::HashMap,
@@ -35,10 +35,10 @@ use tokio_rustls::{
     rustls::{self, ClientConfig, pki_types::ServerName},
 };
 
-/// How long a connection may take to come about.
+/// Time limit for connecting.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Addresses that are sent elsewhere.
+/// Replaced addresses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dial(HashMap<String, String>);
 
@@ -51,9 +51,9 @@ impl Dial {
 /// One `FROM=TO` of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialOverride {
-    /// The address that is asked for.
+    /// The address of the object.
     pub from: String,
-    /// The address that is asked instead.
+    /// The address that is connected to.
     pub to: String,
 }
 
@@ -94,7 +94,7 @@ fn is_local(ip: IpAddr) -> bool {
     }
 }
 
-/// Why there is no connection, in the recorded server's words.
+/// A failed connection, with the recorded server's text.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct DialError(pub(crate) String);
@@ -109,7 +109,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// Connects, with the addresses that `dial` has in place of others. `allow_local` allows addresses of this machine and its link.
+    /// A connector with replaced addresses. `allow_local` allows addresses of this machine and its link.
     pub(crate) fn new(dial: Dial, allow_local: bool, timeout: Duration) -> Result<Self, rustls::Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
@@ -126,7 +126,7 @@ impl Connector {
         })
     }
 
-    /// A connection to `address`, `HOST:PORT`, wherever that is sent.
+    /// Connects to `address`, `HOST:PORT`, or to the address that replaces it.
     pub(super) async fn tcp(&self, address: &str) -> Result<TcpStream, DialError> {
         let target = match self.dial.target(address) {
             Some(target) => target,
@@ -195,7 +195,7 @@ impl tower_service::Service<Uri> for Connector {
     }
 }
 
-/// Why a connection to `address` was not taken.
+/// The text of a refused connection to `address`.
 fn refusal(address: &str, error: &io::Error) -> String {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let why = match error.kind() {
@@ -210,7 +210,7 @@ fn refusal(address: &str, error: &io::Error) -> String {
     format!("dial tcp {address}: connect: {why}")
 }
 
-/// Why a handshake failed with a server that began with the bytes `first`.
+/// The text of a failed handshake with a server whose first bytes were `first`.
 fn tls_error(error: &io::Error, first: &[u8]) -> String {
     use rustls::Error;
     if first == b"HTTP/" {
@@ -225,13 +225,13 @@ fn tls_error(error: &io::Error, first: &[u8]) -> String {
     }
 }
 
-/// A stream that remembers how the other side began.
+/// A stream that keeps the first bytes of the other side.
 pub(crate) struct Opening {
     stream: TcpStream,
     first: Vec<u8>,
 }
 
-/// How many bytes of a server's beginning tell what it speaks.
+/// Number of bytes that identify the protocol of a server.
 const FIRST: usize = 5;
 
 impl AsyncRead for Opening {
@@ -264,7 +264,7 @@ impl AsyncWrite for Opening {
     }
 }
 
-/// A connection, plain or not.
+/// A connection.
 pub(crate) enum Wire {
     /// TCP.
     Plain(TcpStream),
@@ -310,7 +310,7 @@ impl AsyncWrite for Wire {
     }
 }
 
-/// Takes any certificate, but still has the server prove that it holds its key.
+/// Accepts any certificate, but verifies that the server has its key.
 #[derive(Debug)]
 struct AnyCertificate(rustls::crypto::WebPkiSupportedAlgorithms);
 

@@ -1,6 +1,6 @@
-//! Headers on their way through the proxy.
+//! Headers of proxied requests and responses.
 //!
-//! Source: Go's reverse proxy, which the recorded server uses: hop-by-hop headers go, `X-Forwarded-For` grows.
+//! Source: Go's reverse proxy, which the recorded server uses: hop-by-hop headers are removed, `X-Forwarded-For` is appended to.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use hyper::{
     header::{self, HeaderName, HeaderValue},
 };
 
-/// Headers that are about one connection only.
+/// Hop-by-hop headers.
 const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("proxy-connection"),
@@ -22,14 +22,14 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     header::UPGRADE,
 ];
 
-/// Takes out what is about one connection only, with what Connection names.
+/// Removes the hop-by-hop headers, and those that Connection names.
 pub(super) fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = (headers.get_all(header::CONNECTION).iter())
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
         .collect();
-    // That trailers are welcome is meant for the server too.
+    // `TE: trailers` is meant for the server too.
     let trailers = headers.get_all(header::TE).iter().any(|value| {
         value
             .to_str()
@@ -43,13 +43,13 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes out what the client shows the API server: a pod must not learn it.
+/// Removes the credentials for the API server, which a pod must not see.
 pub(super) fn withhold_credentials(headers: &mut HeaderMap) {
     headers.remove(header::AUTHORIZATION);
     headers.remove(header::COOKIE);
 }
 
-/// Says on whose behalf, and at which path of the proxy, a request is made.
+/// Adds the client's address and the path of the proxy.
 pub(super) fn forwarded(headers: &mut HeaderMap, client: Option<IpAddr>, uri: &str) {
     let name = HeaderName::from_static("x-forwarded-for");
     if let Some(client) = client {

@@ -1,8 +1,8 @@
-//! HTML on its way through the proxy: every start tag is written anew, with its links led through the proxy.
+//! Rewrites HTML: every start tag is written again, with links that lead through the proxy.
 //!
-//! - Works on bytes as they come, in any ASCII-compatible encoding: what is not markup passes untouched.
-//! - A start tag comes out in one form: names in lower case, values in double quotes, one space between.
-//! - Limits: at most [`MEMORY`] for one page's parser state; past that the rest of the page passes untouched.
+//! - Works on streamed bytes in any ASCII-compatible encoding: what is not markup stays as it is.
+//! - Start tags have one form: names in lower case, values in double quotes, one space between.
+//! - Limits: at most [`MEMORY`] for the parser state of a page; beyond it, the rest of the page stays as it is.
 //!
 //! Source: the proxy transport of Kubernetes v1.2 (elements and attributes, form of the output), as recorded.
 
@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 use super::{BodyError, link::Links};
 
-/// How much memory the parser of one page may take, in bytes.
+/// Memory limit of the parser of one page, in bytes.
 pub(crate) const MEMORY: usize = 1 << 20;
 
 /// The attributes of `element` that are links.
@@ -46,7 +46,7 @@ fn link_attributes(element: &str) -> &'static [&'static str] {
 
 /// Rewrites one page, piece by piece.
 pub(crate) struct Page {
-    /// Gone once the page has passed the memory bound.
+    /// `None` after the page has exceeded the memory limit.
     rewriter: Option<HtmlRewriter<'static, Output>>,
     output: Arc<Mutex<BytesMut>>,
 }
@@ -60,10 +60,10 @@ impl OutputSink for Output {
 }
 
 impl Page {
-    /// A page whose links are to lead where `links` says.
+    /// A rewriter of a page with these links.
     pub(crate) fn new(links: Links) -> Result<Self, BodyError> {
         let every: Selector = "*".parse()?;
-        // Bytes above 127 are carried one to one as private characters, whatever the page's encoding is.
+        // Bytes above 127 become private characters one to one, in any encoding of the page.
         let bytes = AsciiCompatibleEncoding::new(encoding_rs::X_USER_DEFINED).ok_or("no encoding carries bytes")?;
         let handler = move |element: &mut Element<'_, '_>| -> HandlerResult {
             let tag = start_tag(element, &links);
@@ -89,10 +89,10 @@ impl Page {
         })
     }
 
-    /// Takes a piece of the page and gives what of it can be sent on.
+    /// Rewrites a piece of the page. Returns what can be sent.
     pub(crate) fn push(&mut self, piece: &[u8]) -> BytesMut {
         match &mut self.rewriter {
-            // Past its bound the rewriter has given out all that it held, and is of no more use.
+            // Beyond its limit the rewriter has returned all of its input and cannot be used again.
             Some(rewriter) => {
                 if rewriter.write(piece).is_err() {
                     self.rewriter = None;
@@ -103,7 +103,7 @@ impl Page {
         self.output.lock().split()
     }
 
-    /// Ends the page and gives the rest of it.
+    /// Ends the page. Returns the rest of it.
     pub(crate) fn end(self) -> Result<BytesMut, BodyError> {
         if let Some(rewriter) = self.rewriter {
             rewriter.end()?;
@@ -112,7 +112,7 @@ impl Page {
     }
 }
 
-/// The start tag in the form in which it is sent on.
+/// The rewritten start tag.
 fn start_tag(element: &mut Element<'_, '_>, links: &Links) -> String {
     let name = element.tag_name();
     let rewritten = link_attributes(&name);
@@ -133,7 +133,7 @@ fn start_tag(element: &mut Element<'_, '_>, links: &Links) -> String {
         out.push(' ');
         out.push_str(&key);
         out.push_str("=\"");
-        // A value in another encoding than UTF-8 passes as it is.
+        // A value that is not UTF-8 stays as it is.
         out.push_str(&value.unwrap_or_else(|_| raw.replace('"', "&#34;")));
         out.push('"');
     }
@@ -141,7 +141,7 @@ fn start_tag(element: &mut Element<'_, '_>, links: &Links) -> String {
     out
 }
 
-/// Escapes a value as it is written between double quotes.
+/// Escapes a value for double quotes.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -158,7 +158,7 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// Where the private characters that carry the bytes above 127 begin.
+/// First of the private characters for bytes above 127.
 const CARRIER: u32 = 0xf700;
 
 fn to_bytes(carried: &str) -> Vec<u8> {

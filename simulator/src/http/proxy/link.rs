@@ -1,23 +1,23 @@
-//! Links: which ones lead back to the server behind the proxy, and how they are written so that they lead through it.
+//! Rewrites links to the proxied server into links through the proxy.
 //!
 //! - Rewritten: a link whose path starts with a slash and whose host is absent or the server's own.
-//! - Left alone: relative links, links elsewhere, links that already go through the proxy, and what cannot be read.
+//! - Not rewritten: relative links, links to other hosts, links through the proxy, and malformed ones.
 //!
 //! Source: the proxy transport of Kubernetes v1.2, as recorded.
 
 use super::path;
 
-/// Where links have to lead: what stands before a path, and the host (with port) that is the server's own.
+/// The proxy's path, and the server's host.
 #[derive(Clone, Debug)]
 pub(crate) struct Links {
-    /// What to put before a path of the server's own.
+    /// Prefix of the paths of the server.
     pub(crate) prefix: String,
-    /// The server's host and port, as the proxy calls it.
+    /// Host and port of the server.
     pub(crate) host: String,
 }
 
 impl Links {
-    /// The link as it has to be written; `None` where it stays as it is.
+    /// The rewritten link. `None` if it stays as it is.
     pub(crate) fn rewrite(&self, link: &str) -> Option<String> {
         if link.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
             return None;

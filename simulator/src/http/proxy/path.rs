@@ -1,13 +1,13 @@
 //! Paths and queries as the recorded server reads and writes them.
 //!
-//! - A path is kept decoded; [`escape`] writes it again, so `%2F` in a request becomes `/`.
+//! - A path is kept decoded; [`escape`] encodes it again, so `%2F` in a request becomes `/`.
 //! - [`join`] resolves `.`, `..` and empty segments.
 //!
 //! Source: Go's `net/url` and `path`, observed in the recorded proxy sessions.
 
 use std::fmt::Write;
 
-/// Decodes percent escapes; `None` where one is malformed or the bytes are no UTF-8.
+/// Decodes percent escapes. `None` if one is malformed or the bytes are not UTF-8.
 pub(crate) fn unescape(text: &str) -> Option<String> {
     let malformed = text.match_indices('%').any(|(at, _)| {
         !text
@@ -34,14 +34,14 @@ fn write_escaped(out: &mut String, text: &str, keep: fn(u8) -> bool) {
     }
 }
 
-/// Writes a decoded path.
+/// Encodes a path.
 pub(crate) fn escape(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     write_escaped(&mut out, path, |byte| b"$&+,/:;=@".contains(&byte));
     out
 }
 
-/// Joins two paths with a slash and resolves `.`, `..` and empty segments; no slash is left at the end.
+/// Joins two paths with a slash and resolves `.`, `..` and empty segments. The result has no trailing slash.
 pub(crate) fn join(base: &str, path: &str) -> String {
     let rooted = if base.is_empty() { path } else { base }.starts_with('/');
     let mut kept: Vec<&str> = Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn join(base: &str, path: &str) -> String {
     format!("{}{}", if rooted { "/" } else { "" }, kept.join("/"))
 }
 
-/// Reads a query and writes it again: sorted by key, a space as `+`. Parameters that cannot be read are dropped.
+/// Sorts a query by key and encodes it again, with `+` for a space. Malformed parameters are dropped.
 pub(crate) fn normalize_query(query: &str) -> String {
     let mut pairs: Vec<(String, String)> = parameters(query).collect();
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
@@ -83,7 +83,7 @@ pub(crate) fn normalize_query(query: &str) -> String {
     out
 }
 
-/// The readable parameters of a query, in order, decoded.
+/// The well-formed parameters of a query, decoded, in order.
 pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (String, String)> {
     query
         .split('&')

@@ -16,30 +16,30 @@ use crate::{
     profile::Profile,
 };
 
-/// What of a log is asked for.
+/// Options of a log request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogOptions {
-    /// The container; empty for the one that there is.
+    /// Container name; empty for the only one.
     pub(crate) container: String,
-    /// Whether to go on as it is written.
+    /// Whether to stream new lines.
     pub(crate) follow: bool,
-    /// Whether that of the container before this one is meant.
+    /// Whether the log is that of the previous container.
     pub(crate) previous: bool,
-    /// The time from which on.
+    /// Time of the first line.
     since: Option<Timestamp>,
-    /// Whether each line begins with its time.
+    /// Whether lines have timestamps.
     timestamps: bool,
-    /// How many lines from the end.
+    /// Number of lines from the end.
     tail: Option<usize>,
-    /// How many bytes at most.
+    /// Maximum number of bytes.
     limit: Option<usize>,
 }
 
 impl LogOptions {
-    /// What the query asks for of the pod `name` at the time `now`.
+    /// Parses the query of a request for pod `name` at the time `now`.
     ///
     /// # Errors
-    /// Where a value cannot be read, or is out of its range.
+    /// A value is malformed or out of range.
     pub(crate) fn parse(query: Query<'_>, name: &str, now: Timestamp, profile: Profile) -> Result<Self, Status> {
         let number = |field: &str| query.integer(field, profile);
         let mut errors = Vec::new();
@@ -94,7 +94,7 @@ impl LogOptions {
     }
 }
 
-/// The text of a log that has so far these lines, and `live` ones to come.
+/// The text of a log: past lines, then `live` ones.
 pub(crate) fn text(
     options: LogOptions,
     past: Vec<Line>,
@@ -111,7 +111,7 @@ pub(crate) fn text(
         loop {
             match live.recv().await {
                 Ok(line) => return Some((line, Some(live))),
-                // A reader that is too slow misses lines; the log goes on.
+                // A slow reader misses lines.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return None,
             }

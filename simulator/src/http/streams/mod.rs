@@ -1,11 +1,11 @@
 //! Streams into containers: attach, exec, log, port forwarding.
 //!
-//! - Spoken over WebSocket (`channel.k8s.io` and its kin) and over SPDY/3.1; the client says which, and which version.
-//! - Where a peer is slow the container waits for it; nothing piles up.
-//! - Limits: [`websocket::MESSAGE`] bytes a message, [`QUEUE`](crate::cluster::container::QUEUE) pieces under way.
+//! - Protocols: WebSocket (`channel.k8s.io` and its versions) and SPDY/3.1, as the client requests.
+//! - A container waits for a slow peer.
+//! - Limits: [`websocket::MESSAGE`] bytes per message, [`QUEUE`](crate::cluster::container::QUEUE) queued pieces.
 //!
-//! Source: Kubernetes v1.2 (`pkg/kubelet/server`, `pkg/util/wsstream`, `remotecommand`), and the newer versions of its protocols, which clients of
-//! today speak.
+//! Source: Kubernetes v1.2 (`pkg/kubelet/server`, `pkg/util/wsstream`, `remotecommand`), and the newer versions of its protocols, which current
+//! clients use.
 
 mod log;
 mod options;

@@ -1,4 +1,4 @@
-//! Which container of a pod is asked for, and with which streams.
+//! Container and streams of an attach or exec request.
 //!
 //! Source: Kubernetes v1.2 (`pkg/registry/pod/strategy.go`: `streamLocation`, `LogLocation`).
 
@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 use crate::cluster::container::Attachment;
 use crate::{api::Status, http::query::Query, profile::Profile};
 
-/// What a request asks of a container.
+/// A request to a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// To be attached to its process.
+    /// Attach to its process.
     Attach(Attachment),
-    /// To run a command beside it.
+    /// Run a command in it.
     Exec(Attachment, Vec<String>),
 }
 
 impl Ask {
-    /// What the sub-resource `part` and the query ask for: output and errors unless they say otherwise.
+    /// Parses a request for the subresource `part`. Default streams: output and errors.
     ///
     /// # Errors
-    /// Where a flag is no boolean and `profile` minds, or no stream is asked for.
+    /// A flag is not a boolean (if `profile` refuses it), or no stream is requested.
     pub(crate) fn parse(part: &str, query: Query<'_>, profile: Profile) -> Result<Self, Status> {
         let attachment = Attachment {
             stdin: flag(query, "stdin", false, profile)?,
@@ -46,7 +46,7 @@ impl Ask {
         }
     }
 
-    /// The streams that are asked for.
+    /// The requested streams.
     pub(crate) fn attachment(&self) -> Attachment {
         match self {
             Self::Attach(attachment) | Self::Exec(attachment, _) => *attachment,
@@ -54,7 +54,7 @@ impl Ask {
     }
 }
 
-/// A flag that is `default` where it is absent.
+/// A flag with a default.
 pub(crate) fn flag(query: Query<'_>, name: &str, default: bool, profile: Profile) -> Result<bool, Status> {
     if query.get(name).is_none() {
         Ok(default)
@@ -63,10 +63,10 @@ pub(crate) fn flag(query: Query<'_>, name: &str, default: bool, profile: Profile
     }
 }
 
-/// The name of the container of `pod` that is `asked` for: the one that there is where none is.
+/// The name of the requested container of `pod`. Default: the only one.
 ///
 /// # Errors
-/// Where there is no such container, or one of several has to be named.
+/// The container does not exist, or none is named and there are several.
 pub(crate) fn container(pod: &Map<String, Value>, asked: &str) -> Result<String, Status> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text(pod.get("metadata").and_then(|metadata| metadata.get("name")));

@@ -1,13 +1,13 @@
-//! How a process ended, as the error channel tells it.
+//! The outcome of a process, on the error channel.
 
 use bytes::Bytes;
 use serde_json::json;
 
 use crate::cluster::container::Exit;
 
-/// The message of the error channel; `None` where there is nothing to tell.
+/// The message of the error channel. `None` if it has none.
 ///
-/// Since the fourth version it is a Status, of a success too; before that, text where there is an error.
+/// From the fourth version on it is a Status, also of a success; before that, the text of an error.
 pub(super) fn message(exit: &Exit, with_status: bool) -> Option<Bytes> {
     let text = match exit {
         Exit::Code(0) => {

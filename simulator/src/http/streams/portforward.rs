@@ -1,7 +1,7 @@
-//! Ports of a pod, over streams of one connection.
+//! Port forwarding to a pod, over streams of one connection.
 //!
-//! - A client opens two streams for each connection to a port: one for what goes wrong, one for what is said.
-//! - Limits: as many connections as the session has streams for; [`PATIENCE`] between the two of a pair.
+//! - A client opens two streams for each connection to a port: one for errors, one for data.
+//! - Limits: the number of streams of the session; [`PATIENCE`] between the two streams of a pair.
 //!
 //! Source: Kubernetes v1.2 (`pkg/kubelet/server/portforward`): headers `port`, `streamtype` (`error`, `data`) and `requestID`.
 
@@ -16,20 +16,20 @@ use tokio::{
 
 use crate::http::spdy::{Session, Stream};
 
-/// How long half a pair waits for the other.
+/// Time limit between the two streams of a pair.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many bytes are passed on at a time.
+/// Buffer for copying, in bytes.
 const PIECE: usize = 16 * 1024;
 
-/// Both ways of a connection.
+/// Both directions of a connection.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// Connects to a port; an error says why not.
+/// Connects to a port. Error: the reason.
 pub(crate) type Connect = Arc<dyn Fn(u16) -> BoxFuture<'static, Result<Box<dyn Duplex>, String>> + Send + Sync>;
 
-/// Serves a client that forwards ports, over a connection that speaks SPDY.
+/// Serves a client that forwards ports, over SPDY.
 pub(crate) async fn forward_ports(io: impl AsyncRead + AsyncWrite + Send + 'static, connect: Connect) {
     let mut session = Session::start(io);
     let mut halves: HashMap<String, (Stream, tokio::time::Instant)> = HashMap::new();
@@ -42,7 +42,7 @@ pub(crate) async fn forward_ports(io: impl AsyncRead + AsyncWrite + Send + 'stat
         let Some(stream) = stream else { break };
         let now = tokio::time::Instant::now();
         halves.retain(|_, (_, since)| now.duration_since(*since) < PATIENCE);
-        // Clients before requestID number their streams so that the error stream of a pair is the one before.
+        // For clients without requestID, the error stream of a pair is the one before the data stream.
         let id = stream.header("requestid").to_owned();
         match halves.remove(&id) {
             None => {
@@ -107,7 +107,7 @@ async fn talk(data: Stream, far: Box<dyn Duplex>) -> std::io::Result<()> {
                 .await?;
         }
     };
-    // When the server has said all, the client has nothing to wait for.
+    // The connection is over when the server closes it.
     tokio::select! {
         done = back => done,
         Err(error) = there => Err(error),

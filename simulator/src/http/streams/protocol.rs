@@ -1,6 +1,6 @@
-//! Which protocol a client asks to speak, and in which version.
+//! Negotiates the protocol and its version.
 //!
-//! Source: Kubernetes (`pkg/util/httpstream`, `pkg/util/wsstream`): the first of the client's that is known; none asked for is the first version.
+//! Source: Kubernetes (`pkg/util/httpstream`, `pkg/util/wsstream`): the first of the client's protocols that is supported; the first version if the client names none.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -30,33 +30,33 @@ const WEBSOCKET_PROTOCOLS: [&str; 5] = [
     "base64.channel.k8s.io",
 ];
 
-/// How the channels of one connection are told apart.
+/// The protocol of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Upgrade {
     /// SPDY/3.1, in this version of the protocol above it.
     Spdy {
-        /// The version; empty where the client asked for none.
+        /// The version; empty if the client named none.
         version: &'static str,
     },
     /// WebSocket messages that begin with a channel.
     WebSocket {
-        /// The sub-protocol; empty where the client asked for none.
+        /// The sub-protocol; empty if the client named none.
         protocol: &'static str,
     },
 }
 
 impl Upgrade {
-    /// What a client with these headers asks to speak with a container, or (`ports`) with its ports.
+    /// Negotiates the protocol for a container or, with `ports`, for port forwarding.
     ///
     /// # Errors
-    /// Where it asks for no upgrade, or for what is not spoken here.
+    /// The client requests no upgrade, or an unsupported one.
     pub(crate) fn negotiate(headers: &HeaderMap, ports: bool) -> Result<Self, Status> {
         if !websocket::upgrades(headers) {
             return Err(Status::bad_request("Upgrade request required"));
         }
         if websocket::is_asked_for(headers) {
             let asked = listed(headers, &header::SEC_WEBSOCKET_PROTOCOL);
-            // What a port is asked for over WebSocket is told by newer clients in a way of its own, which they do without where it is not spoken.
+            // Newer clients forward ports over WebSocket with SPDY inside, and fall back to SPDY if that is refused.
             let known: &[&str] = if ports { &[] } else { &WEBSOCKET_PROTOCOLS };
             let protocol = if asked.is_empty() && !ports {
                 Some("")
@@ -103,10 +103,10 @@ impl Upgrade {
         version.map(|version| Self::Spdy { version }).ok_or_else(refused)
     }
 
-    /// The response that lets the client go on.
+    /// The response that accepts the upgrade.
     ///
     /// # Errors
-    /// Where the handshake of a WebSocket is malformed.
+    /// The WebSocket handshake is malformed.
     pub(crate) fn accept(&self, headers: &HeaderMap) -> Result<Response<Body>, Status> {
         let mut response = respond::empty(StatusCode::SWITCHING_PROTOCOLS);
         let fields = response.headers_mut();
@@ -151,7 +151,7 @@ fn listed<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> Vec<&'a str>
         .collect()
 }
 
-/// The first of the client's protocols that is known.
+/// The first of the client's protocols that is supported.
 fn pick(asked: &[&str], known: &[&'static str]) -> Option<&'static str> {
     asked
         .iter()

@@ -1,4 +1,4 @@
-//! A process on one side, a client on the other.
+//! Connects a process with a client over SPDY or WebSocket.
 
 use std::{io, time::Duration};
 
@@ -12,13 +12,13 @@ use super::{outcome, protocol::Upgrade, websocket};
 use crate::cluster::container::{Attachment, Exit, Process, Size};
 use crate::http::spdy::{Reader, Session, Stream, Writer};
 
-/// How long a client may take to open its streams.
+/// Time limit for a client to open its streams.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a piece of the stream of sizes may be that is no size yet, in bytes.
+/// Maximum length of an incomplete terminal size, in bytes.
 const SIZE: usize = 4096;
 
-/// Joins a process, or what is to be said of one that could not be had, with a client over an upgraded connection.
+/// Connects a process, or the reason why it did not start, with a client over an upgraded connection.
 pub(crate) async fn run(
     io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     upgrade: Upgrade,
@@ -28,7 +28,7 @@ pub(crate) async fn run(
     match upgrade {
         Upgrade::Spdy { version } => {
             let mut session = Session::start(io);
-            // A client that goes away is no error of ours.
+            // A client that disconnects is not an error.
             let _ = over_spdy(&mut session, version, attachment, process).await;
             session.close().await;
         }
@@ -38,7 +38,7 @@ pub(crate) async fn run(
     }
 }
 
-/// The streams that a client has opened.
+/// The streams of a client.
 #[derive(Default)]
 struct Streams {
     stdin: Option<Stream>,
@@ -49,7 +49,7 @@ struct Streams {
 }
 
 impl Streams {
-    /// Waits for the streams that there have to be.
+    /// Waits for the required streams.
     async fn accept(session: &mut Session, version: &str, attachment: Attachment) -> Option<Self> {
         let resizes = attachment.tty && matches!(version, "v3.channel.k8s.io" | "v4.channel.k8s.io");
         let wanted = [
@@ -130,7 +130,7 @@ async fn over_spdy(
     error.writer.finish().await
 }
 
-/// Waits until the client is gone; streams that it opens meanwhile are none that are waited for.
+/// Waits until the client disconnects. Streams that it opens meanwhile are ignored.
 async fn gone(session: &mut Session) {
     while session.accept().await.is_some() {}
 }
@@ -138,7 +138,7 @@ async fn gone(session: &mut Session) {
 async fn feed(mut from: Reader, to: mpsc::Sender<Bytes>) {
     while let Some(piece) = from.read().await {
         if to.send(piece).await.is_err() {
-            // The process reads no more; what the client still sends is dropped.
+            // The process does not read any more; further input is dropped.
             while from.read().await.is_some() {}
         }
     }
@@ -157,7 +157,7 @@ async fn resize_to(mut from: Reader, to: mpsc::Sender<Size>) {
     }
 }
 
-/// Takes the whole sizes from the front of `text`.
+/// Removes the complete sizes from the start of `text`.
 fn sizes(text: &mut BytesMut) -> Vec<Size> {
     let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<Size>();
     let found: Vec<Size> = stream.by_ref().map_while(Result::ok).collect();
@@ -168,7 +168,7 @@ fn sizes(text: &mut BytesMut) -> Vec<Size> {
 
 async fn drain(mut from: mpsc::Receiver<Bytes>, to: Option<Writer>) -> io::Result<()> {
     let Some(to) = to else {
-        // Nobody wants it; the process is not to wait for that.
+        // No stream takes it; the process must not wait.
         while from.recv().await.is_some() {}
         return Ok(());
     };

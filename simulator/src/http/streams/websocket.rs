@@ -2,7 +2,7 @@
 //!
 //! - A message begins with its channel: 0 input, 1 output, 2 errors, 3 outcome, 4 sizes. In the `base64` forms the channel is a digit and the rest
 //!   is base64; in the fifth version channel 255 ends the channel that it names.
-//! - A first empty message tells the client that the way is open.
+//! - The first message is empty: the connection is ready.
 
 use std::io;
 
@@ -24,7 +24,7 @@ use tokio_tungstenite::{
 use super::outcome;
 use crate::cluster::container::{Attachment, Exit, Process, Size};
 
-/// How long a message of the client may be, in bytes.
+/// Maximum length of a message of the client, in bytes.
 pub(super) const MESSAGE: usize = 1 << 20;
 
 const STDIN: u8 = 0;
@@ -34,7 +34,7 @@ const ERROR: u8 = 3;
 const RESIZE: u8 = 4;
 const CLOSE: u8 = 255;
 
-/// How channels stand in messages.
+/// Encoding of channels in messages.
 #[derive(Clone, Copy)]
 struct Framing {
     base64: bool,
@@ -64,7 +64,7 @@ impl Framing {
         Message::Binary(out.freeze())
     }
 
-    /// The channel and the bytes of a message; `None` where it is none.
+    /// The channel and the bytes of a message. `None` if it is malformed.
     fn read(self, message: Message) -> Option<(u8, Bytes)> {
         let bytes = match message {
             Message::Text(text) => Bytes::from(text),
@@ -80,7 +80,7 @@ impl Framing {
     }
 }
 
-/// Joins a process with a client that has finished its handshake on `io`.
+/// Connects a process with a client after its handshake on `io`.
 pub(super) async fn run(
     io: impl AsyncRead + AsyncWrite + Unpin,
     protocol: &str,
@@ -154,7 +154,7 @@ pub(super) async fn run(
             .await
             .map_err(io::Error::other)?;
     }
-    // Clients take an end without a code for a failure. The client may have gone already.
+    // Clients take a close frame without a code for a failure. The client may be disconnected already.
     let normal = CloseFrame {
         code: CloseCode::Normal,
         reason: "".into(),
@@ -174,7 +174,7 @@ async fn take(
     match channel {
         STDIN if !bytes.is_empty() => {
             if let Some(open) = stdin {
-                // A process that reads no more does not keep the client from the rest.
+                // A process that does not read any more must not block the client.
                 let _ = open.send(bytes).await;
             }
         }
@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// The container's ends of a process.
+    /// The streams of a process on the side of the container.
     struct Inside {
         stdin: mpsc::Receiver<Bytes>,
         stdout: mpsc::Sender<Bytes>,
