@@ -44,6 +44,7 @@ mod service;
 mod serviceaccount;
 pub(crate) mod subsets;
 mod table;
+mod token_mount;
 mod usage;
 pub(crate) mod validate;
 pub(crate) mod validation;

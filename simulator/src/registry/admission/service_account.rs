@@ -1,0 +1,72 @@
+//! Service accounts: a pod is given the account `default` if it names none, and its account's token and secrets to pull images with.
+//!
+//! - Only where controllers make tokens. A pod that is created before its account has a token goes without.
+//! - Source: v1.2's ServiceAccount, which refuses such a pod instead.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use super::{forbidden, name};
+use crate::{
+    api::{GroupResource, Object, Status, meta},
+    registry::{codec::parse, request::RequestInfo, state::Registry},
+    store::Key,
+    strategy,
+};
+
+/// The account of what names none.
+const DEFAULT: &str = "default";
+/// The type of secrets that are tokens.
+const TOKEN: &str = "kubernetes.io/service-account-token";
+
+/// The keys of accounts and secrets in the store.
+static ACCOUNTS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core("serviceaccounts"));
+static SECRETS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core("secrets"));
+
+/// Lets an object run as its service account.
+pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
+    let strategy = strategy::of(request.resource.storage_version());
+    if !registry.settings.mounts_tokens || !strategy.runs_as_service_account() {
+        return Ok(());
+    }
+    let named = ["spec.serviceAccountName", "spec.serviceAccount"].map(|path| meta::text(object, path));
+    let named = named.into_iter().find(|name| !name.is_empty()).map(str::to_owned);
+    let account_name = named.as_deref().unwrap_or(DEFAULT);
+    let namespace = request.namespace();
+    let Some(account) = get(registry, &ACCOUNTS, namespace, account_name).await? else {
+        if named.is_none() {
+            return Ok(());
+        }
+        let why = format!(
+            "error looking up service account {namespace}/{account_name}: serviceaccounts {account_name:?} not found"
+        );
+        return Err(forbidden(request, name(object), &why));
+    };
+    let token = token(registry, namespace, &account).await?;
+    strategy.run_as_service_account(object, account_name, &account, token.as_deref());
+    Ok(())
+}
+
+/// The name of an account's first token.
+async fn token(registry: &Registry, namespace: &str, account: &Object) -> Result<Option<String>, Status> {
+    let listed = account.get("secrets").and_then(Value::as_array);
+    for reference in listed.into_iter().flatten() {
+        let name = reference["name"].as_str().unwrap_or_default();
+        let secret = get(registry, &SECRETS, namespace, name).await?;
+        if secret.is_some_and(|secret| meta::text(&secret, "type") == TOKEN) {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+async fn get(
+    registry: &Registry,
+    resource: &'static GroupResource,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Object>, Status> {
+    let record = registry.store.get(&Key::new(resource, namespace, name)).await?;
+    record.map(|record| parse(record.bytes())).transpose()
+}
