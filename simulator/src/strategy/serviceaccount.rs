@@ -3,10 +3,14 @@
 use serde_json::Value;
 
 use super::generic::Strategy;
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::metadata;
 use super::validate::name::NameRule;
 use crate::{api::Object, rng::Rng, scheme::Resource};
+
+/// The resource.
+pub(crate) const RESOURCE: ResourceName = ResourceName::core("serviceaccounts");
 
 /// Strategy of service accounts.
 pub(super) struct ServiceAccountStrategy;

@@ -12,17 +12,19 @@ use crate::{
     api::{GroupResource, Object, Status, meta},
     registry::{codec::parse, request::RequestInfo, state::Registry},
     store::Key,
-    strategy,
+    strategy::{
+        self,
+        secret::{self, ACCOUNT_TOKEN},
+        serviceaccount,
+    },
 };
 
 /// The account of what names none.
 const DEFAULT: &str = "default";
-/// The type of secrets that are tokens.
-const TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// The keys of accounts and secrets in the store.
-static ACCOUNTS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core("serviceaccounts"));
-static SECRETS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core("secrets"));
+static ACCOUNTS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core(serviceaccount::RESOURCE.plural));
+static SECRETS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core(secret::RESOURCE.plural));
 
 /// Lets an object run as its service account.
 pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
@@ -54,7 +56,7 @@ async fn token(registry: &Registry, namespace: &str, account: &Object) -> Result
     for reference in listed.into_iter().flatten() {
         let name = reference["name"].as_str().unwrap_or_default();
         let secret = get(registry, &SECRETS, namespace, name).await?;
-        if secret.is_some_and(|secret| meta::text(&secret, "type") == TOKEN) {
+        if secret.is_some_and(|secret| meta::text(&secret, "type") == ACCOUNT_TOKEN) {
             return Ok(Some(name.to_owned()));
         }
     }
