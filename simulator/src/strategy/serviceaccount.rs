@@ -38,6 +38,15 @@ impl Strategy for ServiceAccountStrategy {
     }
 }
 
+/// The names of an account's secrets.
+pub(crate) fn secret_names(account: &Object) -> impl Iterator<Item = &str> {
+    let secrets = account.get("secrets").and_then(Value::as_array);
+    secrets
+        .into_iter()
+        .flatten()
+        .filter_map(|secret| secret["name"].as_str())
+}
+
 /// Reduces the references to secrets to their names.
 fn keep_names_of_secrets(account: &mut Object) {
     let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);

@@ -5,8 +5,6 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
-
 use super::{forbidden, name};
 use crate::{
     api::{GroupResource, Object, Status, meta},
@@ -52,9 +50,7 @@ pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &m
 
 /// The name of an account's first token.
 async fn token(registry: &Registry, namespace: &str, account: &Object) -> Result<Option<String>, Status> {
-    let listed = account.get("secrets").and_then(Value::as_array);
-    for reference in listed.into_iter().flatten() {
-        let name = reference["name"].as_str().unwrap_or_default();
+    for name in serviceaccount::secret_names(account) {
         let secret = get(registry, &SECRETS, namespace, name).await?;
         if secret.is_some_and(|secret| meta::text(&secret, "type") == ACCOUNT_TOKEN) {
             return Ok(Some(name.to_owned()));
