@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub watch_lag: Duration,
     /// Bytes of changes that are kept of a kind. `None` for the default.
     pub history_bytes: Option<usize>,
+    /// Whether pods are given the token of their service account.
+    pub mounts_tokens: bool,
 }
 
 #[cfg(test)]
@@ -51,6 +53,7 @@ impl Settings {
             history: None,
             watch_lag: Duration::ZERO,
             history_bytes: None,
+            mounts_tokens: false,
         }
     }
 }
