@@ -169,7 +169,7 @@ impl Mutator {
 
     /// Whether the request that could be altered is the next one to be.
     fn is_next(&self, every: Option<usize>) -> bool {
-        every.is_none_or(|every| (self.matched.fetch_add(1, Ordering::Relaxed) + 1) % every == 0)
+        every.is_none_or(|every| (self.matched.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(every))
     }
 
     /// The URL of a request.

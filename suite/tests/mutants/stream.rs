@@ -90,7 +90,7 @@ fn altered_item(mut item: Value, altered: &Stream, seen: &mut Seen) -> Vec<Value
         return vec![item];
     }
     seen.count += 1;
-    if altered.every.is_some_and(|every| seen.count % every != 0) {
+    if altered.every.is_some_and(|every| !seen.count.is_multiple_of(every)) {
         return vec![item];
     }
     if altered.drop.as_ref() == Some(&event) {
