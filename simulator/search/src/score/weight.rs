@@ -404,7 +404,12 @@ fn segment_function(
         Function::FieldValue { field, .. } | Function::Decay { field, .. } => field.ordinal,
         _ => None,
     };
+    let script = match &function.function {
+        Function::Script(script) => Some(script.of(&view.segment)?),
+        _ => None,
+    };
     Ok(SegmentFunction {
+        script,
         filter: filter.map(|filter| filter.scorer(at, view, budget)).transpose()?,
         weight: function.weight,
         function: function.function.clone(),
