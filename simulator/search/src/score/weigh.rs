@@ -161,7 +161,7 @@ impl Weigher<'_> {
                 resolved.boost *= query.boost;
                 return self.build(&resolved);
             }
-            QueryKind::Nested(nested) => WeightKind::Nested(Box::new(self.nested(nested)?)),
+            QueryKind::Nested(nested) => self.nested(nested)?,
             QueryKind::Related(related) => WeightKind::Related(self.related(related)?),
             QueryKind::Script(script) => WeightKind::Docs {
                 label: label(query),
