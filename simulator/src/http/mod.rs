@@ -17,6 +17,8 @@ mod credentials;
 mod description;
 mod discovery;
 mod documents;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod kubeconfig;
 mod listener;
 mod metrics;
