@@ -207,7 +207,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const PAGE: &str = r#"<!DOCTYPE html><script>
 const server = "SERVER";
 const attempt = (name, work) => work().then(
-  value => `${name}: ${value}`,
+  value => `${name}: ${value.replace(/\s+/g, " ")}`,
   () => `${name}: blocked`,
 );
 const fetched = (path, options) => async () => (await fetch(`http://${server}${path}`, options)).text();

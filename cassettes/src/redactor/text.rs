@@ -78,9 +78,9 @@ fn is_text(bytes: &[u8]) -> bool {
     !text.chars().any(|c| c.is_control() && !c.is_whitespace())
 }
 
-/// Whether a text has a name and a value with nothing but space, a comma or quotes between them.
+/// Whether a text has a name and a value with nothing but space, a comma, quotes or the end of a tag between them.
 fn is_pair(text: &[u8]) -> bool {
-    memchr::memchr2(b' ', b',', text).is_some() && NAMED.as_ref().is_none_or(|names| names.is_match(text))
+    memchr::memchr3(b' ', b',', b'<', text).is_some() && NAMED.as_ref().is_none_or(|names| names.is_match(text))
 }
 
 /// Running text without its secrets; none if there are none in it. `block` is that of the text before it.
