@@ -17,8 +17,6 @@ mod credentials;
 mod description;
 mod discovery;
 mod documents;
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing;
 pub mod kubeconfig;
 mod listener;
 mod metrics;

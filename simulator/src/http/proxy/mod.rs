@@ -15,9 +15,9 @@ mod dial;
 mod forward;
 mod headers;
 mod html;
-pub(super) mod link;
+mod link;
 mod objects;
-pub(super) mod path;
+mod path;
 mod resolve;
 #[cfg(test)]
 mod tests;

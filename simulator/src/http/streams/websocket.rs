@@ -81,7 +81,7 @@ impl Framing {
 }
 
 /// Joins a process with a client that has finished its handshake on `io`.
-pub(in crate::http) async fn run(
+pub(super) async fn run(
     io: impl AsyncRead + AsyncWrite + Unpin,
     protocol: &str,
     wanted: Attachment,
