@@ -24,7 +24,7 @@ pub use json::{JsonLines, listed};
 pub use junit::Junit;
 pub use results::{Results, ResultsError};
 pub use style::Style;
-pub use summary::{Conformance, Count, Summary};
+pub use summary::{Conformance, Count, Score, Summary};
 pub use terminal::Terminal;
 
 use crate::trial::Event;
