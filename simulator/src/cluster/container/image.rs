@@ -306,6 +306,12 @@ mod tests {
     }
 
     #[test]
+    fn the_images_of_the_fixtures_are_read_once_for_all_clusters() {
+        let found = || Images::known().unwrap().find("nginx:1.9").data.unwrap();
+        assert!(Arc::ptr_eq(&found(), &found()));
+    }
+
+    #[test]
     fn the_images_of_the_fixtures_are_read_and_added_ones_come_first() {
         let mut images = Images::known().unwrap();
         assert!(images.find("nginx:1.9").data.is_some_and(|data| !data.absent));
