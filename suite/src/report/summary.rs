@@ -38,7 +38,7 @@ pub struct Count {
 }
 
 impl Count {
-    fn add(&mut self, outcome: &Outcome) {
+    pub(super) fn add(&mut self, outcome: &Outcome) {
         self.trials += 1;
         self.flaky += usize::from(outcome.flaky);
         match outcome.verdict {
@@ -131,6 +131,8 @@ pub struct Summary {
     pub interrupted: bool,
     /// Paths of what could not be removed.
     pub left: Vec<String>,
+    /// Entries of the expectations file that are of no use, and why.
+    pub stale: Vec<String>,
     /// Outcomes by the number of the trial.
     pub outcomes: BTreeMap<usize, Outcome>,
 }
@@ -160,10 +162,12 @@ impl Summary {
                 took,
                 interrupted,
                 left,
+                stale,
             } => {
                 self.took = *took;
                 self.interrupted = *interrupted;
                 self.left.clone_from(left);
+                self.stale.clone_from(stale);
             }
         }
     }
@@ -173,7 +177,7 @@ impl Summary {
         self.count(|_| true)
     }
 
-    fn count(&self, of: impl Fn(&Outcome) -> bool) -> Count {
+    pub(super) fn count(&self, of: impl Fn(&Outcome) -> bool) -> Count {
         let mut count = Count::default();
         self.outcomes
             .values()
@@ -207,6 +211,18 @@ impl Summary {
             }
         }
         statements
+    }
+
+    /// Counts by documented operation.
+    pub fn by_operation(&self) -> BTreeMap<String, Count> {
+        let mut operations: BTreeMap<String, Count> = BTreeMap::new();
+        for outcome in self.outcomes.values() {
+            let operation = &outcome.trial.case.operation;
+            if operation.documented {
+                operations.entry(operation.request()).or_default().add(outcome);
+            }
+        }
+        operations
     }
 
     /// Outcomes that failed unexpectedly.
