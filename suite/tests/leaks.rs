@@ -112,11 +112,11 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 }
 
 #[rstest]
-#[case(Fault::IgnoresQuery, &["secrets/read", "secrets/list", "secrets/create", "secrets/replace", "secrets/patch", "secrets/delete"])]
-#[case(Fault::ListsAll, &["secrets/read", "secrets/list", "secrets/replace/"])]
-#[case(Fault::AnotherSecret, &["secrets/read", "secrets/list", "secrets/create", "secrets/replace", "secrets/delete/"])]
-#[case(Fault::Truncates, &["secrets/read", "secrets/list", "secrets/create"])]
-#[case(Fault::FailsWithAll, &["secrets/read", "secrets/list", "secrets/create"])]
+#[case(Fault::IgnoresQuery, &["secrets/read", "secrets/list", "secrets/create", "secrets/patch"])]
+#[case(Fault::ListsAll, &["secrets/read/", "secrets/list/", "secrets/replace/read"])]
+#[case(Fault::AnotherSecret, &["secrets/read/pretty", "secrets/list/complete", "secrets/create/new"])]
+#[case(Fault::Truncates, &["secrets/read/pretty", "secrets/list/complete", "secrets/create/yaml"])]
+#[case(Fault::FailsWithAll, &["secrets/read/pretty", "secrets/list/pretty", "secrets/create/new"])]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_report_has_a_secret_of_others(#[case] fault: Fault, #[case] filters: &[&str]) {
     // The first to install a provider wins; it is the same one for everybody.

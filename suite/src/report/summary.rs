@@ -232,7 +232,8 @@ impl Summary {
             .filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
     }
 
-    /// Outcomes that failed unexpectedly, by their cause: the first of each group stands for the others.
+    /// Outcomes that failed unexpectedly, by their cause, the most binding and most frequent first: an outcome of
+    /// each, its failure, and the others.
     pub fn causes(&self) -> Vec<(&Outcome, &Failure, Vec<&Outcome>)> {
         let mut causes: IndexMap<String, Vec<&Outcome>> = IndexMap::new();
         for outcome in self.failures() {
@@ -243,6 +244,7 @@ impl Summary {
             let first = others.remove(0);
             groups.extend(first.verdict.failure().map(|failure| (first, failure, others)));
         }
+        groups.sort_by_key(|(first, _, others)| (first.level(), std::cmp::Reverse(others.len())));
         groups
     }
 
@@ -298,20 +300,30 @@ pub(super) fn kind_of(outcome: &Outcome) -> &str {
     }
 }
 
-/// What failed, without the names of one trial.
+/// What failed, without the names of one trial. Where a mismatch means the same in every case, as that of a media type
+/// does, its cases have one cause.
 fn cause(outcome: &Outcome) -> String {
-    let about = outcome.verdict.failure().and_then(|failure| failure.mismatches.first());
-    let about = about.map(|mismatch| {
-        let plain = |text: &str| {
-            text.lines()
-                .next()
-                .unwrap_or_default()
-                .split("sd-")
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        };
-        format!("{} {}", plain(&mismatch.about), plain(&mismatch.actual))
-    });
-    format!("{} {}", outcome.trial.case.data.id, about.unwrap_or_default())
+    let Some(mismatch) = outcome.verdict.failure().and_then(|failure| failure.mismatches.first()) else {
+        return outcome.trial.case.data.id.clone();
+    };
+    let plain = |text: &str| {
+        let line = text.lines().next().unwrap_or_default();
+        line.split("sd-").next().unwrap_or_default().to_owned()
+    };
+    let (about, expected, actual) = (
+        plain(&mismatch.about),
+        plain(&mismatch.expected),
+        plain(&mismatch.actual),
+    );
+    let succeeds = |text: &str| text.starts_with('2');
+    let general = match about.as_str() {
+        "status" => succeeds(&expected) && succeeds(&actual),
+        "content type" | "layout" | "type" | "sub-protocol" | "reason" => true,
+        about => about.starts_with("header ") || about.starts_with('/'),
+    };
+    if general {
+        format!("{about}: {expected}, {actual}")
+    } else {
+        format!("{} {about}: {actual}", outcome.trial.case.data.id)
+    }
 }

@@ -8,7 +8,12 @@ use std::fmt::Write as _;
 use super::markdown::causes_in_words;
 use super::{Conformance, Count, Provenance, Summary};
 use crate::catalog::Level;
+use crate::trial::{Failure, Outcome};
 
+/// Number of causes that are shown at once.
+const CAUSES: usize = 10;
+/// Longest text of a cause, in characters.
+const LINE: usize = 80;
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -37,11 +42,7 @@ pub fn html(summary: &Summary, provenance: &Provenance) -> Result<String, String
         statements = statements(summary),
         aside = aside(summary),
         filters = filters(summary, &total),
-        trials = summary
-            .outcomes
-            .values()
-            .map(|outcome| trials::trial(outcome))
-            .collect::<String>(),
+        trials = summary.outcomes.values().map(trials::trial).collect::<String>(),
     ))
 }
 
@@ -152,33 +153,55 @@ fn causes(summary: &Summary) -> String {
     if causes.is_empty() {
         return String::new();
     }
-    let mut html = String::new();
-    let mut failed = 0;
-    for (outcome, failure, others) in &causes {
-        failed += others.len() + 1;
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!("<span class=count>and {more} more</span>"),
-        };
-        let ids: String = others
-            .iter()
-            .map(|other| format!("<li><code>{}</code></li>", escaped(&other.trial.case.id)))
-            .collect();
-        let same = if others.is_empty() {
-            String::new()
-        } else {
-            format!("<details class=same><summary>The same in</summary><ul>{ids}</ul></details>")
-        };
-        let _ = write!(
-            html,
-            "<details><summary><span class='word failed'>{level}</span><code>{id}</code>{more}</summary><div>{body}{same}</div></details>",
-            level = outcome.level().as_str(),
-            id = escaped(&outcome.trial.case.id),
-            body = trials::failed(outcome, failure),
-        );
-    }
+    let failed = causes.iter().map(|(_, _, others)| others.len() + 1).sum();
+    let rows: Vec<String> = causes
+        .iter()
+        .map(|(outcome, failure, others)| cause(outcome, failure, others))
+        .collect();
+    let (first, more) = rows.split_at(rows.len().min(CAUSES));
+    let more = if more.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "<details class=more><summary>{} causes more</summary>{}</details>",
+            more.len(),
+            more.concat()
+        )
+    };
     let heading = causes_in_words(failed, causes.len());
-    format!("<section><h2>{heading}</h2><div class=sheet>{html}</div></section>")
+    format!(
+        "<section><h2>{heading}</h2><div class=sheet>{}{more}</div></section>",
+        first.concat()
+    )
+}
+
+fn cause(outcome: &Outcome, failure: &Failure, others: &[&Outcome]) -> String {
+    let line = |text: &str| {
+        let first = text.lines().next().unwrap_or_default();
+        escaped(&first.chars().take(LINE).collect::<String>())
+    };
+    let words = failure.mismatches.first().map_or_else(String::new, |mismatch| {
+        let (about, expected, actual) = (line(&mismatch.about), line(&mismatch.expected), line(&mismatch.actual));
+        format!("<b>{about}</b> expected <em>{expected}</em>, actual <em>{actual}</em>")
+    });
+    let ids: String = others
+        .iter()
+        .map(|other| format!("<li><code>{}</code></li>", escaped(&other.trial.case.id)))
+        .collect();
+    let same = if others.is_empty() {
+        String::new()
+    } else {
+        format!("<details class=same><summary>The same in</summary><ul>{ids}</ul></details>")
+    };
+    let trials = if others.is_empty() { "trial" } else { "trials" };
+    format!(
+        "<details><summary><span class='word failed'>{level}</span><span class=cause>{words}<code>{id}</code></span>\
+         <span class=count>{count} {trials}</span></summary><div>{body}{same}</div></details>",
+        level = outcome.level().as_str(),
+        id = escaped(&outcome.trial.case.id),
+        count = others.len() + 1,
+        body = trials::failed(outcome, failure),
+    )
 }
 
 /// Statements, those with failures first.
