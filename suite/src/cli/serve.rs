@@ -113,6 +113,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "bare")]
     image: Vec<PathBuf>,
 
+    /// Loopback address at which the names of the cluster resolve, over UDP and TCP, such as 127.0.0.1:5353
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen::address, conflicts_with = "bare")]
+    dns_listen: Option<SocketAddr>,
+
     /// The log search backend to reach instead of the one inside this process
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "bare")]
     search_upstream: Option<String>,
@@ -239,6 +243,9 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
     }
     for file in &arguments.image {
         builder = builder.images(file.display().to_string(), read(file)?);
+    }
+    if let Some(address) = arguments.dns_listen {
+        builder = builder.dns_listen(address);
     }
     if let Some(upstream) = arguments.search_upstream {
         builder = builder.search_upstream(upstream);

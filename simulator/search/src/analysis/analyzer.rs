@@ -255,6 +255,14 @@ impl Analyzer {
         (!matches!(self.tokenizer, Tokenizer::Standard)).then_some("word")
     }
 
+    /// Number of words of its longest shingles, if it makes any.
+    pub(crate) fn longest_shingle(&self) -> Option<usize> {
+        self.filters.iter().find_map(|filter| match filter {
+            Filter::Stream(stream) => stream.longest_shingle(),
+            _ => None,
+        })
+    }
+
     /// The terms of `text` with their positions.
     pub fn terms(&self, text: &str) -> Vec<(u32, String)> {
         let mut terms = Vec::new();

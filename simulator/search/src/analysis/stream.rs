@@ -57,6 +57,14 @@ struct Rule {
 }
 
 impl StreamFilter {
+    /// Number of words of the longest shingles.
+    pub(super) fn longest_shingle(&self) -> Option<usize> {
+        match self {
+            StreamFilter::Shingle(shingle) => Some(shingle.max),
+            _ => None,
+        }
+    }
+
     pub(super) fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
         match self {
             StreamFilter::Shingle(shingle) => shingle.apply(&tokens),
