@@ -21,9 +21,9 @@ struct Run {
 
 const FILTERS: [&str; 4] = [
     "core/v1/configmaps/read",
-    "core/v1/secrets/list",
-    "search/",
-    "core/v1/proxy/pods-get",
+    "core/v1/endpoints/read",
+    "core/v1/events/read",
+    "core/v1/secrets/read/",
 ];
 
 static RUN: LazyLock<Run> = LazyLock::new(|| {
@@ -32,7 +32,7 @@ static RUN: LazyLock<Run> = LazyLock::new(|| {
     let known = file("known.yaml");
     let entries = [
         ("core/v1/configmaps/read/present", "2999-01-01"),
-        ("core/v1/secrets/list*", "2999-01-01"),
+        ("core/v1/secrets/read*", "2999-01-01"),
         ("core/v1/nothing", "2999-01-01"),
         ("core/v1/configmaps/read/missing", "2016-01-01"),
     ];
@@ -41,7 +41,7 @@ static RUN: LazyLock<Run> = LazyLock::new(|| {
     let names = ["junit.xml", "html", "json", "summary", "markdown", "badge.svg"];
     let reports = names.map(|name| [format!("--{}", name.split('.').next().unwrap()), file(name)]);
     let output = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
-        .args(["conformance", "--expectations", &known])
+        .args(["conformance", "--timeout", "60", "--expectations", &known])
         .args(reports.concat())
         .args(FILTERS)
         .env("GITHUB_ACTIONS", "true")
@@ -157,7 +157,7 @@ fn junit_is_valid_and_has_every_trial() {
     }
     let of = |verdict: &str| lines().iter().filter(|line| line["verdict"] == verdict).count();
     let all = lines().iter().filter(|line| line["event"] == "trial").count();
-    assert!(all > 40, "{all}");
+    assert!(all > 30, "{all}");
     assert_eq!((cases, counted["tests"]), (all, all));
     assert_eq!(counted["failures"] + counted["errors"], of("failed"));
     assert_eq!(counted["skipped"], all - of("passed") - of("failed"));
@@ -194,8 +194,8 @@ fn the_summary_says_what_was_run_and_adds_up() {
         (sum(&core["levels"]), sum(&core["kinds"])),
         (trials(core), trials(core))
     );
-    assert!(trials(&summary["operations"]["GET /api/v1/secrets"]) > 0);
-    assert!(summary["statements"].as_object().unwrap().len() > 10);
+    assert!(trials(&summary["operations"]["GET /api/v1/namespaces/{namespace}/secrets/{name}"]) > 0);
+    assert!(summary["statements"].as_object().unwrap().len() > 3);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_stale_expectation_is_reported_everywhere() {
     let stale = [
         "core/v1/configmaps/read/missing has expired on 2016-01-01",
         "core/v1/nothing names no trial",
-        "core/v1/secrets/list*: all of its",
+        "core/v1/secrets/read*: all of its",
     ];
     let stdout = String::from_utf8_lossy(&RUN.output.stdout).into_owned();
     for text in stale {
