@@ -34,7 +34,7 @@ pub use markdown::{Annotations, markdown};
 pub use provenance::Provenance;
 pub use results::{Results, ResultsError};
 pub use style::Style;
-pub use summary::{Conformance, Count, Summary};
+pub use summary::{Conformance, Count, Score, Summary};
 pub use terminal::Terminal;
 
 use crate::trial::Event;

@@ -92,6 +92,24 @@ impl Count {
     }
 }
 
+/// How many of the trials of a group that were played have passed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Passed.
+    pub passed: usize,
+    /// Passed or failed.
+    pub played: usize,
+    /// Not played: the target does not serve the kind.
+    pub absent: usize,
+}
+
+impl Score {
+    /// Passed trials in percent of those that were played, rounded down; none if none was played.
+    pub fn percent(self) -> Option<usize> {
+        (self.passed * 100).checked_div(self.played)
+    }
+}
+
 /// Whether a target conforms at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conformance {
@@ -198,6 +216,25 @@ impl Summary {
         for outcome in self.outcomes.values() {
             let kinds = groups.entry(outcome.trial.case.kind.group.clone()).or_default();
             kinds.entry(kind_of(outcome).to_owned()).or_default().add(outcome);
+        }
+        groups
+    }
+
+    /// Scores by group and level, in the order of the catalog. A kind that is absent lowers no score.
+    pub fn scores(&self) -> IndexMap<String, BTreeMap<Level, Score>> {
+        let mut groups: IndexMap<String, BTreeMap<Level, Score>> = IndexMap::new();
+        for outcome in self.outcomes.values() {
+            let levels = groups.entry(outcome.trial.case.kind.group.clone()).or_default();
+            let score = levels.entry(outcome.level()).or_default();
+            match outcome.verdict {
+                Verdict::Passed => score.passed += 1,
+                Verdict::Absent(_) => score.absent += 1,
+                _ => {}
+            }
+            score.played += usize::from(matches!(
+                outcome.verdict,
+                Verdict::Passed | Verdict::Failed(_) | Verdict::KnownFailure(..)
+            ));
         }
         groups
     }

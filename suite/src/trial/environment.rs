@@ -37,6 +37,9 @@ pub(super) enum EnvironmentError {
         body: String,
         curl: String,
     },
+    /// The cluster did not come to the state that the trial needs.
+    #[error("{0}: waited {1}")]
+    Late(String, String),
     /// The case uses a name that is not bound.
     #[error(transparent)]
     Unbound(#[from] UnboundName),
@@ -166,7 +169,7 @@ impl<'a> Environment<'a> {
                 .strip_prefix("/api/v1/namespaces/")
                 .filter(|rest| !rest.contains('/'))
             {
-                self.run.adopt(namespace);
+                self.run.adopt(self.target, namespace);
             }
             let gone = |answer: Answer| answer.status == 404 || (200..300).contains(&answer.status);
             clean &= self.target.send(&deletion(path)).await.is_ok_and(gone);
@@ -330,6 +333,9 @@ impl<'a> Environment<'a> {
             .with("namespace", object.namespace.as_deref().unwrap_or_default());
         let mut value = own.fill_value(sample.part(part))?;
         if part == Part::Sample {
+            if object.precondition.full {
+                merge(&mut value, &own.fill_value(sample.part(Part::Full))?);
+            }
             merge(
                 &mut value,
                 &own.fill_value(object.precondition.set.as_ref().unwrap_or(&json!({})))?,
