@@ -195,6 +195,22 @@ async function discover(page) {
     await check(page, "details");
     await shot(page, "viewer-details");
   });
+  await step("lines of one millisecond are in the order in which they were written", async () => {
+    const at = new Date(Date.now() - 60_000).toISOString().replace("Z", "+00:00");
+    for (const number of [4, 1, 5, 2, 3]) {
+      const line = { log: `    at frame ${number}\n`, stream: "stderr", tag: "kubernetes.trace_shop_trace", "@timestamp": at };
+      await send("PUT", `${services}/elasticsearch-logging/logstash-${at.slice(0, 10).replaceAll("-", ".")}/fluentd/trace-0000000${number}?refresh=true`, line);
+    }
+    await page.getByLabel("Query").fill("tag:kubernetes.trace_shop_trace");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".summary b").textContent === "5");
+    const texts = await page.locator(".hit .value:last-child").allInnerTexts();
+    assert.deepEqual(texts.map((text) => text.trim()), [5, 4, 3, 2, 1].map((number) => `at frame ${number}`));
+    await page.getByLabel("Query").fill("*");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".summary b").textContent !== "5");
+    await settled(page);
+  });
   await step("columns and sorting", async () => {
     await page.getByRole("button", { name: "Add the column stream" }).click();
     await page.getByRole("columnheader", { name: "stream" }).waitFor();
