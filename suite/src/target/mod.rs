@@ -11,6 +11,7 @@ mod backend;
 mod client;
 mod credential_clients;
 mod credentials;
+mod curl;
 mod kubeconfig;
 mod living;
 mod needs;
@@ -48,6 +49,8 @@ use crate::request::Request;
 const ANSWER: Duration = Duration::from_secs(15);
 /// Size limit of a body, in bytes.
 const BODY: usize = 64 << 20;
+/// Longest version that is shown, in characters.
+const VERSION: usize = 64;
 /// Size of the pieces of a chunked body, in bytes.
 const PIECE: usize = 1000;
 /// How often a request that gets 429 is sent again, and the longest wait that a server can ask for.
@@ -133,6 +136,12 @@ impl Target {
             return Err(TargetError::Address(
                 url.to_owned(),
                 "it is to begin with http:// or https://".to_owned(),
+            ));
+        }
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return Err(TargetError::Address(
+                format!("{}://…@{}", parsed.scheme(), parsed.host_str().unwrap_or_default()),
+                "credentials are options of their own".to_owned(),
             ));
         }
         let base = url.trim_end_matches('/').to_owned();
@@ -260,6 +269,17 @@ impl Target {
             }
             (None, None) => Ok(None),
         }
+    }
+
+    /// Version that the target reports, if it does.
+    pub async fn version(&self) -> Option<String> {
+        if self.recorded.is_some() {
+            return None;
+        }
+        let answer = self.send(&Request::get("/version")).await.ok()?;
+        let version: serde_json::Value = serde_json::from_slice(&answer.body).ok()?;
+        let version = version.get("gitVersion")?.as_str()?;
+        Some(version.chars().take(VERSION).collect())
     }
 
     /// Checks that the target answers.

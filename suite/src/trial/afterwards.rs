@@ -118,7 +118,7 @@ async fn look(environment: &Environment<'_>, after: &After) -> Result<Option<(Mi
     };
     Ok(found.map(|mut mismatch| {
         mismatch.about = format!("afterwards, {}", mismatch.about);
-        (mismatch, request.curl(environment.target().base()))
+        (mismatch, environment.target().curl(&request))
     }))
 }
 

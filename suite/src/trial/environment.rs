@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::run::{LABEL, Run, deletion};
 use crate::catalog::{Case, Level, Part, Precondition, Scope};
-use crate::check::{Answer, Mismatch, WrittenObjects, clipped, is_later, number};
+use crate::check::{Answer, Mismatch, WrittenObjects, is_later, number, shown_body};
 use crate::request::{Bindings, Request, UnboundName, merge};
 use crate::target::{Target, TargetError};
 
@@ -55,8 +55,8 @@ impl EnvironmentError {
             return Err(Self::Refused {
                 request: format!("{} {}", request.method, request.target()),
                 status: answer.status,
-                body: clipped(&answer.text()),
-                curl: request.curl(target.base()),
+                body: shown_body(answer),
+                curl: target.curl(request),
             });
         }
         match serde_json::from_slice(&answer.body) {
@@ -69,8 +69,8 @@ impl EnvironmentError {
     pub(super) fn not_an_object(target: &Target, request: &Request, answer: &Answer) -> Self {
         Self::NoObject {
             request: format!("{} {}", request.method, request.target()),
-            body: clipped(&answer.text()),
-            curl: request.curl(target.base()),
+            body: shown_body(answer),
+            curl: target.curl(request),
         }
     }
 }
@@ -206,7 +206,7 @@ impl<'a> Environment<'a> {
         {
             let mut state = self.lock();
             if state.steps.len() < STEPS {
-                state.steps.push(request.curl(self.target.base()));
+                state.steps.push(self.target.curl(request));
             }
         }
         Ok(self.target.send(request).await?)

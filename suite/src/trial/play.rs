@@ -126,7 +126,10 @@ impl Trial {
             environment.act(action).await?;
         }
         let (request, mut mismatches, answer, expired) = self.ask(environment).await?;
-        let mut curl = request.curl(environment.target().base());
+        let mut curl = match &data.socket {
+            Some(wanted) => environment.target().curl_upgrade(&request, wanted),
+            None => environment.target().curl(&request),
+        };
         if mismatches.is_empty() {
             for (after, level) in afterwards::checks(environment, &request, &answer) {
                 if let Some((mismatch, reading)) = afterwards::check(environment, &after).await? {
