@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use futures::{Stream, stream::unfold};
 use http::{HeaderValue, Response, header, request::Parts};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -16,7 +17,10 @@ use super::{
     service::Service,
     websocket,
 };
-use crate::registry::{RequestInfo, WatchStream};
+use crate::{
+    api::{Reason, Status},
+    registry::{RequestInfo, WatchStream},
+};
 
 impl Service {
     /// Responds to a watch: chunks of JSON lines, or WebSocket messages.
@@ -33,7 +37,11 @@ impl Service {
         if websocket && !self.profile.websocket_is_lenient() {
             options.timeout = None;
         }
-        let frames = self.registry.watch(request, &options, close.clone()).await?;
+        let frames = match self.registry.watch(request, &options, close.clone()).await {
+            // A client that asks for bookmarks lists again after an event of the error, and not after a response of 410.
+            Err(status) if options.bookmarks && status.reason == Reason::Gone => return Ok(self.failed_watch(&status)),
+            frames => frames?,
+        };
         Format::negotiate(&parts.headers, query, STREAMS)?;
         let frames = stream(
             frames,
@@ -44,13 +52,23 @@ impl Service {
         if websocket {
             return Ok(websocket::upgrade(parts, frames, self.profile, &self.shutdown.tasks));
         }
-        let mut response = Response::new(Body::frames(frames));
+        Ok(self.watch_response(Body::frames(frames)))
+    }
+
+    /// A watch with nothing but an ERROR event.
+    fn failed_watch(&self, status: &Status) -> Response<Body> {
+        let event = json!({"type": "ERROR", "object": status.to_value()});
+        self.watch_response(Body::whole(format!("{event}\n")))
+    }
+
+    fn watch_response(&self, body: Body) -> Response<Body> {
+        let mut response = Response::new(body);
         if let Some(media_type) = self.profile.watch_media_type() {
             response
                 .headers_mut()
                 .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         }
-        Ok(response)
+        response
     }
 }
 

@@ -47,6 +47,20 @@ async fn initial_events_require_a_version_match() {
 }
 
 #[tokio::test]
+async fn an_expired_watch_with_bookmarks_ends_with_an_error_event() {
+    let cluster = Simulator::builder().bare(true).history(1).start().await.unwrap();
+    for name in ["one", "two", "three"] {
+        ask(&cluster, "POST", MAPS, "", &crate::config_map(name)).await;
+    }
+    let path = format!("{MAPS}?watch=true&timeoutSeconds=1&resourceVersion=1");
+    assert_eq!(get(&cluster, &path).await.code, 410);
+    let answer = get(&cluster, &format!("{path}&allowWatchBookmarks=true")).await;
+    let event = answer.json();
+    assert_eq!((answer.code, &event["type"]), (200, &"ERROR".into()));
+    assert_eq!(event["object"]["code"], 410);
+}
+
+#[tokio::test]
 async fn a_limit_is_ignored_under_kubernetes_1_2() {
     for (profile, items) in [(Profile::Documented, 1), (Profile::Kubernetes12, 2)] {
         let simulator = start(profile).await;
