@@ -4,9 +4,11 @@ use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use stuntdouble_server::{Shutdown, bind};
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Builder, Simulator, StartError,
+    acting::{Acting, Candidate, Running},
     clusters::Forks,
     defaults::{SECURE_PORT, components},
 };
@@ -15,13 +17,13 @@ use crate::{
     client::Client,
     cluster::{
         self,
-        container::{Engine, Images},
+        container::{Containers, Engine, Images},
     },
     http::{self, Authenticator, Backends, Copy, Service, Setup, Tls, proxy},
     logs,
     registry::{Registry, Settings, Snapshot},
     rng::Rng,
-    store::DataDirectory,
+    store::{DataDirectory, Election},
 };
 
 /// A cluster that runs, without listeners.
@@ -51,15 +53,28 @@ impl Builder {
         registry.bootstrap().await?;
         let client = Client::new(registry.clone(), self.clock.clone());
         let shutdown = Shutdown::default();
-        let engine = self.live(&client, &shutdown).await?;
+        let mut elected = None;
+        let (containers, backends) = match registry.election() {
+            Some(election) if !self.bare => {
+                let (acting, backends) = self.share(&client, election, &listeners, &shutdown).await?;
+                elected = Some(acting.clone() as Arc<dyn http::Elected>);
+                (acting as Arc<dyn Containers>, backends)
+            }
+            _ => {
+                let engine = self.live(&client, &shutdown.closing).await?;
+                let backends = self.located(&engine);
+                (Arc::new(engine) as Arc<dyn Containers>, backends)
+            }
+        };
         let mut proxy = proxy::Settings::new(self.profile);
         proxy.dial = self.dial.iter().cloned().collect();
         proxy.allow_local = self.allow_local_backends;
-        proxy.backends = self.located(&engine);
+        proxy.backends = backends;
         let setup = Setup {
             address: format!("{}:443", self.advertise),
             proxy: proxy::Proxy::new(proxy).map_err(StartError::Proxy)?,
-            containers: Arc::new(engine),
+            containers,
+            elected,
             clock: self.clock.clone(),
             limits: self.limits.clone(),
             shutdown: shutdown.clone(),
@@ -88,6 +103,9 @@ impl Builder {
             watch_lag: self.watch_lag,
             history_bytes: self.history_bytes,
         };
+        if let Some(etcd) = &self.etcd {
+            return Ok(Registry::shared(settings, self.clock.clone(), self.seed, etcd).await?);
+        }
         // What is loaded has UIDs of the same seed, which must not come again.
         let loaded = self.snapshot.as_ref().map_or(0, Snapshot::fingerprint);
         let Some(directory) = self.data_dir.clone() else {
@@ -100,15 +118,10 @@ impl Builder {
     }
 
     /// Starts what acts in the cluster, unless it is bare: nodes, controllers and add-ons. Returns what runs the pods' containers.
-    async fn live(&self, client: &Client, shutdown: &Shutdown) -> Result<Arc<Engine>, StartError> {
-        let mut images = Images::known()?;
-        for (file, text) in &self.image_files {
-            images.add(file, text)?;
-        }
-        for (name, behaviour) in &self.behaviours {
-            images.register(name.clone(), behaviour.clone());
-        }
-        let engine = Engine::new(self.clock.clone(), images, self.backends.clone());
+    ///
+    /// It ends when `closing` is cancelled.
+    pub(super) async fn live(&self, client: &Client, closing: &CancellationToken) -> Result<Arc<Engine>, StartError> {
+        let engine = self.engine()?;
         if self.bare {
             return Ok(engine);
         }
@@ -126,15 +139,54 @@ impl Builder {
             nodes,
             containers: Arc::new(engine.clone()),
             backends: self.backends.clone(),
-            closing: shutdown.closing.clone(),
+            closing: closing.clone(),
         };
         addons::add(&runtime, &self.addons, &self.backends, servers, collectors).await?;
-        runtime.start(shutdown.closing.clone());
+        runtime.start(closing.clone());
         // The add-ons answer from the first request on.
         if !self.addons.is_empty() {
             self.clock.settle().await;
         }
         Ok(engine)
+    }
+
+    /// Takes part in the election of the process that runs what acts; returns the containers and servers that run in this one.
+    async fn share(
+        &self,
+        client: &Client,
+        election: Election,
+        listeners: &Listeners,
+        shutdown: &Shutdown,
+    ) -> Result<(Arc<Acting>, Backends), StartError> {
+        let idle = Running {
+            engine: self.engine()?,
+            backends: self.backends.clone(),
+        };
+        let acting = Acting::new(idle, election.clone());
+        let candidate = Candidate {
+            builder: self.clone(),
+            client: client.clone(),
+            election,
+            acting: acting.clone(),
+            address: listeners.plain.1.to_string(),
+            shutdown: shutdown.clone(),
+        };
+        candidate.start().await?;
+        let located = acting.clone();
+        let locate = move |host, port| located.locate(host, port);
+        Ok((acting, self.backends.clone().locate_with(locate)))
+    }
+
+    /// An engine without containers.
+    fn engine(&self) -> Result<Arc<Engine>, StartError> {
+        let mut images = Images::known()?;
+        for (file, text) in &self.image_files {
+            images.add(file, text)?;
+        }
+        for (name, behaviour) in &self.behaviours {
+            images.register(name.clone(), behaviour.clone());
+        }
+        Ok(Engine::new(self.clock.clone(), images, self.backends.clone()))
     }
 
     /// The servers inside the process, those of containers among them.
@@ -157,11 +209,12 @@ impl Builder {
             clock: clock.clone(),
             backends: self.backends.fork(),
             data_dir: None,
+            etcd: None,
             clusters: 0,
             ..self.clone()
         };
         let client = Client::new(registry.clone(), clock.clone());
-        let engine = builder.live(&client, &shutdown).await?;
+        let engine = builder.live(&client, &shutdown.closing).await?;
         let service = service.fork(Copy {
             registry,
             backends: builder.located(&engine),

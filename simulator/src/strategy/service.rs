@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::allocation::Allocation;
+use super::allocation::{self, Allocation};
 use super::context::Context;
 use super::generic::Strategy;
 use super::object::{drop_status, keep};
@@ -84,6 +84,10 @@ impl Strategy for ServiceStrategy {
 
     fn free(&self, context: &Context, service: &Object) {
         context.allocator.free(service);
+    }
+
+    fn held(&self, service: &Object) -> Vec<String> {
+        allocation::held(service)
     }
 
     fn allocates(&self) -> bool {

@@ -28,7 +28,7 @@ pub(crate) use engine::{ContainerSpec, Engine};
 pub use image::ImageError;
 pub(crate) use image::Images;
 pub(crate) use network::{Host, Resolve};
-pub(crate) use process::{Attachment, Containers, Exit, Line, LogPages, Output, Process, Size};
+pub(crate) use process::{Attachment, Container, Containers, Exit, Line, LogPages, Output, Process, Size};
 pub(crate) use running::{Ended, RunningContainer};
 
 /// How many pieces of a stream are under way at most.

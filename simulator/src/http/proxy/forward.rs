@@ -373,7 +373,7 @@ fn is_html(headers: &HeaderMap) -> bool {
 }
 
 /// Lets both sides talk until one of them is done.
-async fn join(near: OnUpgrade, far: OnUpgrade) {
+pub(crate) async fn join(near: OnUpgrade, far: OnUpgrade) {
     if let (Ok(near), Ok(far)) = futures::future::join(near, far).await {
         // How a conversation ends is the business of those who hold it.
         let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
