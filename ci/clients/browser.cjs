@@ -54,19 +54,42 @@ async function createObjects() {
 }
 
 const problems = [];
+const opened = new Set();
+const requests = [];
 let expected = /$^/;
 
 async function open(browser, width, theme) {
   const context = await browser.newContext({ viewport: { width, height: width === 400 ? 820 : 800 }, colorScheme: theme, acceptDownloads: true });
   const page = await context.newPage();
+  opened.add(page);
+  page.on("close", () => opened.delete(page));
   page.on("pageerror", (error) => problems.push(`${page.url()}: ${error.stack}`));
   page.on("request", (request) => {
     if (!request.url().startsWith(server) && !/^(data|blob|ws):/.test(request.url())) problems.push(`a request to elsewhere: ${request.url()}`);
   });
   page.on("response", (response) => {
+    requests.push(`${response.status()} ${response.request().method()} ${response.url().slice(0, 160)}`);
     if (response.status() >= 400 && !expected.test(response.url())) problems.push(`${response.status()} ${response.url()}`);
   });
+  page.on("requestfailed", (request) => requests.push(`${request.failure()?.errorText} ${request.method()} ${request.url().slice(0, 160)}`));
   return page;
+}
+
+/** What is seen when a step fails: the address, the focus, the last requests, and the elements of the page without their text. */
+async function describe(page, name) {
+  await shot(page, `failed-${name.replaceAll(/\W+/g, "-")}`);
+  const seen = await page.evaluate(() => {
+    const outline = (element, depth) => {
+      const attributes = ["id", "aria-label", "aria-busy", "aria-expanded", "aria-selected", "hidden", "role"].filter((known) => element.hasAttribute(known));
+      const own = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data.trim()).join(" ");
+      const line = `${"  ".repeat(depth)}${element.localName}${[...element.classList].map((part) => `.${part}`).join("")}`;
+      const children = [...element.children].filter((child) => !(child instanceof SVGElement)).slice(0, 12);
+      return [`${line}${attributes.map((known) => ` ${known}=${element.getAttribute(known)}`).join("")} ${own.slice(0, 80)}`, ...children.flatMap((child) => outline(child, depth + 1))];
+    };
+    const [place, focus] = [document.querySelector(".details, dialog, .detail-panel") ?? document.querySelector("main"), document.activeElement];
+    return { outline: outline(place, 1).slice(0, 120), focus: focus?.outerHTML.slice(0, 200), alerts: [...document.querySelectorAll("[role=alert], [role=status]")].map((element) => element.textContent).filter(Boolean) };
+  });
+  console.error(`${page.url()}\n  focus: ${seen.focus}\n  messages: ${seen.alerts.join(" | ")}\n${seen.outline.join("\n")}`);
 }
 
 /** Contrast, labels, roles, focus order, as axe-core sees them. */
@@ -87,6 +110,8 @@ async function step(name, work) {
     await work();
     steps += 1;
   } catch (error) {
+    for (const page of opened) await describe(page, name).catch((other) => console.error(`no description: ${other.message}`));
+    for (const request of requests.slice(-12)) console.error(`request: ${request}`);
     throw new Error(`step "${name}": ${error.message}`, { cause: error });
   }
 }
@@ -166,6 +191,7 @@ async function discover(page) {
     await page.getByRole("button", { name: "Surrounding lines" }).click();
     await page.locator(".around li.this").waitFor();
     assert.ok((await page.locator(".around li").count()) > 1);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Surrounding lines");
     await check(page, "details");
     await shot(page, "viewer-details");
   });
@@ -328,6 +354,16 @@ async function cluster(page) {
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("late is not there").waitFor({ timeout: 60_000 });
+  });
+  await step("a press is not lost when something changes meanwhile", async () => {
+    await page.goto(`${services}/kubernetes-dashboard/#/default/pods`);
+    const link = page.getByRole("link", { name: "ticker", exact: true });
+    await link.hover();
+    await page.mouse.down();
+    await send("POST", `${server}/api/v1/namespaces/default/pods`, { metadata: { name: "zebra" }, spec: { containers: [{ name: "main", image: "nginx" }] } });
+    await page.getByRole("link", { name: "zebra", exact: true }).waitFor();
+    await page.mouse.up();
+    await page.getByRole("heading", { name: "ticker" }).waitFor();
   });
   await step("logs are followed", async () => {
     await page.goto(`${services}/kubernetes-dashboard/#/default/pods/ticker/logs`);

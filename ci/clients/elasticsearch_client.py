@@ -12,6 +12,8 @@ import elasticsearch
 from elasticsearch import Elasticsearch, helpers
 
 INDEX = "stuntdouble-client-check"
+SHIPPED = "logstash-2015.06.21"
+LINES = 10_000
 
 
 def client(base):
@@ -36,6 +38,34 @@ def check(what, met, wanted):
     if met != wanted:
         sys.exit(f"{what}: {met!r}, not {wanted!r}")
     print(f"ok  {what}")
+
+
+def ship(es):
+    """Ships lines with the bulk helpers, twice as after a lost answer, and finds each once, in order by time."""
+    es.indices.delete(index=SHIPPED, ignore=404)
+
+    def actions():
+        for number in range(LINES):
+            second = number // 5
+            source = {
+                "log": f"request number-{number:05} {'refused' if number % 10 == 0 else 'accepted'}\n",
+                "stream": "stdout",
+                "tag": f"kubernetes.web-{number % 5}_shop_web",
+                "@timestamp": f"2015-06-21T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.{number % 5}00+00:00",
+            }
+            yield {"_index": SHIPPED, "_type": "fluentd", "_id": str(number), "_source": source}
+
+    first = [item["index"]["status"] for _, item in helpers.streaming_bulk(es, actions(), chunk_size=500)]
+    check(f"{LINES} lines are taken", (len(first), set(first)), (LINES, {201}))
+    check("and again", helpers.bulk(es, actions(), chunk_size=1000, stats_only=True), (LINES, 0))
+    es.indices.refresh(index=SHIPPED)
+    check("none is doubled", es.count(index=SHIPPED)["count"], LINES)
+    found = es.search(index=SHIPPED, size=LINES, sort="@timestamp:asc", fields="")["hits"]["hits"]
+    check("all in order by time", [int(hit["_id"]) for hit in found], list(range(LINES)))
+    check("a word", es.count(index=SHIPPED, q="log:refused")["count"], LINES // 10)
+    check("a number", [hit["_id"] for hit in es.search(index=SHIPPED, q='log:"number-00042"')["hits"]["hits"]], ["42"])
+    check("a container", es.count(index=SHIPPED, q='tag:"kubernetes.web-3_shop_web"')["count"], LINES // 5)
+    es.indices.delete(index=SHIPPED)
 
 
 def main():
@@ -123,6 +153,7 @@ def main():
     check("cat", INDEX in es.cat.indices(), True)
     check("delete index", es.indices.delete(index=INDEX), {"acknowledged": True})
     check("index is gone", es.indices.exists(index=INDEX), False)
+    ship(es)
     print(f"the client {'.'.join(map(str, elasticsearch.__version__))} is served")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the clients that run.sh runs, as far as this machine can: kubectl, chromium and etcd from Debian's packages (as root, with CI=true), the others into
-# target/clients.
+# Installs the clients that run.sh runs, as far as this machine can: kubectl, chromium, rsyslog and etcd from Debian's packages (as root, with CI=true), the
+# others into target/clients.
 # Nothing here fails the checks: run.sh skips by name what cannot be installed.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -31,6 +31,10 @@ if ! command -v etcd >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] &&
   attempt etcd sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends etcd-server'
 fi
 
+if ! command -v rsyslogd >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  attempt rsyslog sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends rsyslog rsyslog-elasticsearch'
+fi
+
 # python NAME REQUIREMENT...: a folder of its own for each.
 python() {
   local name=$1
@@ -43,6 +47,10 @@ python elasticsearch 'elasticsearch==2.4.1'
 
 if [ ! -d "$into/node_modules" ] && command -v npm >/dev/null; then
   attempt node npm install --silent --no-audit --no-fund --prefix "$into" '@kubernetes/client-node@1.4.0'
+fi
+
+if [ ! -d "$into/elasticsearch-js/node_modules" ] && command -v npm >/dev/null; then
+  attempt elasticsearch-js npm install --silent --no-audit --no-fund --prefix "$into/elasticsearch-js" 'elasticsearch@10.1.3'
 fi
 
 if [ ! -d "$into/browser/node_modules" ] && command -v npm >/dev/null; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plays real clients against the simulator, over both its listeners. usage: run.sh [CLIENT...]; all that are installed where none is named.
-# kubectl, python, node and java (fabric8) create, read, list, watch, change and delete objects; go runs informers; elasticsearch queries the log search
-# backend of a living cluster; offline runs kubectl and python once through the recorder and once against the replay. install.sh installs them.
+# kubectl, python, node and java (fabric8) create, read, list, watch, change and delete objects; go runs informers; elasticsearch (Python), elasticsearch-js
+# and rsyslog ship 10,000 lines to the log search backend of a living cluster and find them; offline runs kubectl and python once through the recorder and once against the replay. install.sh installs them.
 # browser clicks through the log viewer and the user interface of a living cluster in headless Chromium; its screenshots go to target/browser.
 # A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
 set -euo pipefail
@@ -67,16 +67,32 @@ for name in "${@:-all}"; do
   case $name in all | java) client java 'test -f "$clients/java/classes/Client.class"' java -cp "$clients/java/jars/*:$clients/java/classes" Client ;; esac
 done
 
-case ${*:-all} in all | *elasticsearch*)
-  if PYTHONPATH=$clients/elasticsearch python3 -c 'import elasticsearch; assert elasticsearch.__version__ < (3,)' >/dev/null 2>&1; then
-    serve living serve --listen 127.0.0.1:0
-    printf '== elasticsearch through the service proxy\n'
-    logs="$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/living")/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging"
-    PYTHONPATH=$clients/elasticsearch python3 ./elasticsearch_client.py "$logs" || failed+=("elasticsearch through the service proxy")
-  else
-    skipped+=("elasticsearch")
-  fi ;;
-esac
+# log_tool NAME INSTALLED COMMAND...: runs a log tool against the search backend of a living cluster, through the service proxy.
+log_tool() {
+  local name=$1 installed=$2
+  shift 2
+  if ! eval "$installed" >/dev/null 2>&1; then
+    skipped+=("$name")
+    return
+  fi
+  [ -f "$work/living" ] || serve living serve --listen 127.0.0.1:0
+  printf '== %s through the service proxy\n' "$name"
+  local logs
+  logs="$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/living")/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging"
+  "$@" "$logs" || failed+=("$name through the service proxy")
+}
+
+for name in "${@:-all}"; do
+  case $name in all | elasticsearch)
+    log_tool elasticsearch 'PYTHONPATH=$clients/elasticsearch python3 -c "import elasticsearch; assert elasticsearch.__version__ < (3,)"' env PYTHONPATH="$clients/elasticsearch" python3 ./elasticsearch_client.py ;;
+  esac
+  case $name in all | elasticsearch-js)
+    log_tool elasticsearch-js 'test -d "$clients/elasticsearch-js/node_modules/elasticsearch"' env NODE_PATH="$clients/elasticsearch-js/node_modules" node ./elasticsearch_client.cjs ;;
+  esac
+  case $name in all | rsyslog)
+    log_tool rsyslog 'command -v rsyslogd python3 && ls /usr/lib/*/rsyslog/omelasticsearch.so' python3 ./rsyslog.py ;;
+  esac
+done
 
 case ${*:-all} in all | *browser*)
   if command -v chromium >/dev/null && [ -d "$clients/browser/node_modules" ]; then

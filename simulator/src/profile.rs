@@ -59,6 +59,16 @@ impl Profile {
         self.is_kubernetes_1_2()
     }
 
+    /// Whether a namespace with pods stays for half their longest grace period and a second (else until the pods are gone).
+    pub(crate) fn namespace_waits_for_grace_periods(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether pods are given the service account `default` and the token of their account, where controllers make tokens.
+    pub(crate) fn mounts_tokens(self) -> bool {
+        !self.is_kubernetes_1_2()
+    }
+
     /// Number of changes of a kind that the history keeps; `cached` is the size of v1.2's cache where it is not 100.
     pub(crate) fn history(self, cached: Option<usize>) -> usize {
         match self {

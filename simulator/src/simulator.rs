@@ -51,6 +51,7 @@ pub struct Builder {
     dial: Vec<DialOverride>,
     backends: Backends,
     secure: Option<SocketAddr>,
+    dns: Option<SocketAddr>,
     credentials: Credentials,
     identity: Option<Identity>,
     client_authority: Option<String>,
@@ -95,6 +96,7 @@ impl Default for Builder {
             dial: Vec::new(),
             backends: Backends::default(),
             secure: None,
+            dns: None,
             credentials: Credentials::default(),
             identity: None,
             client_authority: None,
@@ -180,6 +182,12 @@ impl Builder {
     /// Where to listen for TLS, asking for credentials; nowhere where nothing is said.
     pub fn secure_listen(mut self, address: SocketAddr) -> Self {
         self.secure = Some(address);
+        self
+    }
+
+    /// Loopback address at which the names of the cluster resolve, over UDP and TCP. Default: none, and none if it is bare.
+    pub fn dns_listen(mut self, address: SocketAddr) -> Self {
+        self.dns = Some(address);
         self
     }
 
@@ -320,6 +328,7 @@ impl Builder {
 pub struct Simulator {
     address: SocketAddr,
     secure: Option<(SocketAddr, Tls)>,
+    dns: Option<SocketAddr>,
     credentials: Credentials,
     cluster: Cluster,
 }
@@ -413,6 +422,11 @@ impl Simulator {
     /// Waits until nothing that acts in the cluster has anything left to do at this time.
     pub async fn settle(&self) {
         self.cluster.client.clock().settle().await;
+    }
+
+    /// The address of the DNS listener, where there is one.
+    pub fn dns_address(&self) -> Option<SocketAddr> {
+        self.dns
     }
 
     /// The base URL of the secure listener, where there is one.

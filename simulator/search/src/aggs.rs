@@ -1,13 +1,14 @@
 //! Aggregations: numbers about the documents that a search matched.
 //!
 //! Guarantees: every aggregation with buckets takes every other one as a sub-aggregation; terms are counted per shard.
-//! Limits: a bounded number of buckets and levels; no scripts, no nested documents.
+//! Limits: a bounded number of buckets and levels; no scripts.
 //! Source: Elasticsearch 1.5's aggregations.
 
 mod buckets;
 pub(crate) mod facets;
 mod geo;
 mod histogram;
+mod join;
 mod metrics;
 mod ranges;
 mod significant;
@@ -108,11 +109,14 @@ pub(crate) struct Aggregation {
 }
 
 /// What all aggregations of a search share.
+#[derive(Clone, Copy)]
 struct Scope<'a> {
     cluster: &'a Cluster,
     searched: &'a [Searched],
     now: i64,
     budget: &'a Budget,
+    /// Path of the nested objects that are aggregated; none for whole documents.
+    nested: Option<&'a str>,
 }
 
 impl<'a> Scope<'a> {
@@ -122,6 +126,7 @@ impl<'a> Scope<'a> {
             searched,
             now: cluster.now(),
             budget,
+            nested: None,
         }
     }
 
@@ -381,16 +386,9 @@ fn one(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Resul
         "top_hits" => metrics::top_hits(scope, aggregation, matches),
         "geohash_grid" => geo::geohash_grid(scope, aggregation, matches),
         "geo_bounds" => geo::geo_bounds(scope, aggregation, matches),
-        // No document has children or nested objects.
-        "children" => bucket(scope, &aggregation.sub_aggregations, Map::new(), &Matches::default()),
-        "nested" => {
-            let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
-            Err(failed(format!("[nested] nested path [{path}] is not nested")))
-        }
-        "reverse_nested" => Err(refuse(format!(
-            "Reverse nested aggregation [{}] can only be used inside a [nested] aggregation",
-            aggregation.name
-        ))),
+        "children" => join::children(scope, aggregation, matches),
+        "nested" => join::nested(scope, aggregation, matches),
+        "reverse_nested" => join::reverse_nested(scope, aggregation, matches),
         _ => metrics::metric(scope, aggregation, matches),
     }
 }

@@ -107,6 +107,12 @@ impl SearchError {
         SearchError::new(404, "IndexMissingException", format!("[{index}] missing"))
     }
 
+    /// A document whose place only a routing value or a parent can say.
+    pub(crate) fn routing_missing(index: &str, type_name: &str, id: &str) -> SearchError {
+        let reason = format!("routing is required for [{index}]/[{type_name}]/[{id}]");
+        SearchError::new(400, "RoutingMissingException", reason)
+    }
+
     pub(crate) fn too_large(reason: impl Into<String>) -> SearchError {
         SearchError::new(413, "TooLongFrameException", reason)
     }

@@ -13,7 +13,7 @@
 //!
 //! Guarantees: totals, documents and scores are those of Lucene 4.10 with the statistics of each shard; bad input is an error and never ends the
 //! server; the clock is injected; everything is bounded.
-//! Limits: in memory; one process, whatever nodes it reports; no scripts, percolators, nested documents or parent and child types.
+//! Limits: in memory; one process, whatever nodes it reports; no scripts, no percolator.
 //! Source: the documented log queries, and Elasticsearch 1.5 on Lucene 4.10 for what they do not say.
 
 mod aggs;

@@ -2,6 +2,20 @@
 //!
 //! Source: Elasticsearch 1.5's `DjbHashFunction` and plain operation routing.
 
+/// What says where a document is: its routing value, or its parent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Placement<'a> {
+    pub(crate) routing: Option<&'a str>,
+    pub(crate) parent: Option<&'a str>,
+}
+
+impl<'a> Placement<'a> {
+    /// The routing value, if there is one.
+    pub(crate) fn value(self) -> Option<&'a str> {
+        self.routing.or(self.parent)
+    }
+}
+
 /// Hash of a routing value, over its UTF-16 code units.
 fn djb2(text: &str) -> i32 {
     // The hash is computed in 64 bits and cut to 32 at the end, which is the same as wrapping.

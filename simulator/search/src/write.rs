@@ -13,6 +13,7 @@ pub(crate) use update::update;
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written};
 use crate::json;
+use crate::routing::Placement;
 use crate::shared::Shared;
 
 /// The longest id, in bytes.
@@ -31,7 +32,7 @@ pub(crate) fn index_document(
     index: &str,
     type_name: &str,
     id: Option<&str>,
-    routing: Option<&str>,
+    placement: Placement<'_>,
     source: &[u8],
     condition: Condition,
 ) -> Result<Indexed> {
@@ -80,8 +81,18 @@ pub(crate) fn index_document(
         _ => document,
     };
     let id = id.map_or_else(|| shared.ids.next(), str::to_owned);
+    let mapping = index.mapping();
+    if mapping.needs_routing(type_name) && placement.value().is_none() {
+        return Err(SearchError::routing_missing(&index.name, type_name, &id));
+    }
+    let is_mapped = mapping.type_mapping(type_name).is_some();
+    if is_mapped && placement.parent.is_some() && mapping.parent_type(type_name).is_none() {
+        return Err(SearchError::illegal(
+            "Can't specify parent if no parent field has been configured",
+        ));
+    }
     let now = (shared.cluster.options.ticks)();
-    let written = index.write(type_name, &id, routing, source, &document, condition, now)?;
+    let written = index.write(type_name, &id, placement, source, &document, condition, now)?;
     Ok(Indexed {
         index: index.name.clone(),
         id,
@@ -95,14 +106,14 @@ pub(crate) fn delete_document(
     index: &str,
     type_name: &str,
     id: &str,
-    routing: Option<&str>,
+    placement: Placement<'_>,
     condition: Condition,
 ) -> Result<Indexed> {
     let index = shared.cluster.index_for_write(index)?;
     // Even a deletion of what is not there maps its type.
     index.ensure_type(type_name)?;
     let now = (shared.cluster.options.ticks)();
-    let written = index.delete(type_name, id, routing, condition, now)?;
+    let written = index.delete(type_name, id, placement.value(), condition, now)?;
     Ok(Indexed {
         index: index.name.clone(),
         id: id.to_owned(),

@@ -65,20 +65,34 @@ struct Manager {
     wanted: BTreeMap<String, Object>,
 }
 
+impl Manager {
+    /// Creates an object; a service whose address another one has gets an address of its own.
+    async fn create(&self, object: &Object) -> Result<(), Status> {
+        match self.api.create(Value::Object(object.clone())).await {
+            Err(invalid) if invalid.code == 422 && meta::lookup(object, "spec.clusterIP").is_some() => {
+                let mut elsewhere = object.clone();
+                meta::child(&mut elsewhere, "spec").shift_remove("clusterIP");
+                self.api.create(Value::Object(elsewhere)).await.map(drop)
+            }
+            created => created.map(drop),
+        }
+    }
+}
+
 impl Reconcile for Manager {
     async fn reconcile(&self, key: &ObjectKey) -> Result<(), Status> {
         let wanted = (key.namespace == SYSTEM_NAMESPACE).then(|| self.wanted.get(&key.name));
         let Some(object) = wanted.flatten() else {
             return Ok(());
         };
-        match self.api.create(Value::Object(object.clone())).await {
+        match self.create(object).await {
             // It is there.
             Err(exists) if exists.code == 409 && exists.reason == crate::api::Reason::AlreadyExists => Ok(()),
             Err(missing) if missing.code == 404 => {
                 ensure_namespace(&self.namespaces).await?;
                 Err(missing)
             }
-            other => other.map(drop),
+            other => other,
         }
     }
 }

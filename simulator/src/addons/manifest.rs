@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{Addons, COLLECTOR};
-use crate::api::{Object, Status};
+use super::{Addons, COLLECTOR, NAME_RESOLUTION};
+use crate::{
+    api::{Object, Status, meta},
+    cluster::NAME_SERVER,
+    registry::Cidr,
+};
 
 /// A manifest: the objects of an add-on.
 #[derive(Deserialize)]
@@ -30,11 +34,19 @@ fn read(name: &str) -> Result<Vec<Object>, Status> {
     Ok(manifest.items)
 }
 
-/// The objects of these add-ons, except the collector's pod.
-pub(super) fn objects(addons: &Addons) -> Result<Vec<Object>, Status> {
+/// The objects of these add-ons, except the collector's pod. The service that resolves names has the address that containers ask, if
+/// services can have it.
+pub(super) fn objects(addons: &Addons, services: Cidr) -> Result<Vec<Object>, Status> {
     let mut objects = Vec::new();
     for name in addons.names().filter(|name| *name != COLLECTOR) {
         objects.extend(read(name)?);
+    }
+    let mut all = objects.iter_mut();
+    let is_service = |object: &&mut Object| object.get("kind").is_some_and(|kind| kind == "Service");
+    if let Some(dns) = all.find(|object| is_service(object) && meta::text(object, "metadata.name") == NAME_RESOLUTION)
+        && services.gives(NAME_SERVER)
+    {
+        meta::child(dns, "spec").insert("clusterIP".to_owned(), NAME_SERVER.to_string().into());
     }
     Ok(objects)
 }

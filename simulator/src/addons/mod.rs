@@ -7,6 +7,7 @@
 //! Source: the documented table of add-ons, and `cluster/addons` of Kubernetes v1.2 for names, labels and ports.
 
 mod choice;
+mod dns;
 mod manager;
 mod manifest;
 mod metrics;
@@ -18,16 +19,20 @@ mod upstream;
 use std::sync::Arc;
 
 pub use choice::Addons;
+pub(crate) use dns::DnsListener;
 pub(crate) use servers::{Servers, Settings};
 
 use crate::{
     api::Status,
     cluster::{Runtime, network::Backends},
     logs,
+    registry::Cidr,
 };
 
 /// Name of the log collector.
 const COLLECTOR: &str = "fluentd-elasticsearch";
+/// Name of the service that resolves names.
+const NAME_RESOLUTION: &str = "kube-dns";
 /// Name of the metrics collector.
 const METRICS: &str = "heapster";
 
@@ -41,6 +46,7 @@ pub(crate) async fn add(
     backends: &Backends,
     servers: Servers,
     collectors: logs::Setup,
+    services: Cidr,
 ) -> Result<(), Status> {
     if addons.is_empty() {
         return Ok(());
@@ -49,7 +55,7 @@ pub(crate) async fn add(
         metrics::sample(runtime, servers.samples()).await?;
     }
     pods::serve(runtime, backends.clone(), servers).await?;
-    manager::add(runtime, manifest::objects(addons)?).await?;
+    manager::add(runtime, manifest::objects(addons, services)?).await?;
     if addons.contains(COLLECTOR) {
         logs::add(runtime, manifest::collector()?, collectors).await?;
     }

@@ -8,22 +8,28 @@ use hyper::{Request, Response};
 use stuntdouble_search::{Options, SearchServer};
 
 use super::{
+    dns::DnsServer,
     metrics::{Heapster, Influx, Samples},
     page,
     upstream::Upstream,
 };
 use crate::{
     clock::Clock,
-    cluster::network::{Backend, Body},
+    cluster::{
+        Names,
+        network::{Backend, Body},
+    },
 };
 
 /// What the servers are made with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Settings {
     /// The cluster's clock.
     pub(crate) clock: Clock,
     /// `HOST:PORT` of a search backend outside this process, if it is not the one inside.
     pub(crate) search_upstream: Option<String>,
+    /// The names of the cluster.
+    pub(crate) names: Names,
 }
 
 /// The servers of an image, with the ports that they listen on.
@@ -46,6 +52,8 @@ impl Servers {
         servers.insert("elasticsearch", vec![(9200, search)]);
         servers.insert("kibana", vec![(5601, Arc::new(page::viewer()))]);
         servers.insert("kubernetes-dashboard-amd64", vec![(9090, Arc::new(page::dashboard()))]);
+        let names = settings.names.clone();
+        servers.insert("skydns", vec![(53, Arc::new(DnsServer { names }))]);
         let samples: Arc<Samples> = Arc::default();
         let influx: Arc<dyn Backend> = Arc::new(Influx::new(samples.clone(), settings.clock.clone()));
         servers.insert("heapster", vec![(8082, Arc::new(Heapster::new(samples.clone())))]);

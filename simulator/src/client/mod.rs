@@ -38,6 +38,7 @@ pub(crate) async fn rig() -> Client {
         history: None,
         watch_lag: std::time::Duration::ZERO,
         history_bytes: None,
+        mounts_tokens: false,
     };
     let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
     let registry = Arc::new(Registry::in_memory(settings, clock.clone(), Arc::new(Rng::seeded(7))));

@@ -7,6 +7,7 @@
 pub(crate) mod container;
 mod controller;
 mod kubelet;
+mod names;
 pub(crate) mod network;
 mod nodes;
 mod runtime;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub use controller::Controllers;
 pub(crate) use controller::cpu_usage;
+pub(crate) use names::{Meaning, NAME_SERVER, Names};
 pub(crate) use nodes::{Node, named, stored};
 pub(crate) use runtime::{Reconcile, Runtime};
 
@@ -30,15 +32,16 @@ pub(crate) async fn join(client: &Client, nodes: &[Node]) -> Result<(), Status> 
     kubelet::register(&Runtime::new(client.clone()), nodes).await
 }
 
-/// The kubelets and controllers of a cluster, to be started.
+/// The kubelets and controllers of a cluster, to be started. Tokens come with the certificate of the API server's `authority` (PEM).
 pub(crate) async fn assemble(
     client: &Client,
     nodes: &[Node],
     controllers: &Controllers,
     engine: &Arc<Engine>,
+    authority: Option<&str>,
 ) -> Result<Arc<Runtime>, Status> {
     let runtime = Runtime::new(client.clone());
     kubelet::add(&runtime, nodes, engine).await?;
-    controller::add(&runtime, controllers).await?;
+    controller::add(&runtime, controllers, authority).await?;
     Ok(runtime)
 }

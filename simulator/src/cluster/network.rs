@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use hyper::{Request, Response};
 use parking_lot::RwLock;
+use tokio::io::DuplexStream;
 
 /// An error while a body is being produced. The connection is closed then.
 pub(crate) type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -27,6 +28,14 @@ pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
 pub trait Backend: Send + Sync {
     /// Answers a request.
     fn answer(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>>;
+
+    /// Takes a connection on which it speaks another protocol than HTTP. Default: gives it back, so that HTTP is spoken on it.
+    ///
+    /// # Errors
+    /// The connection, if it speaks HTTP.
+    fn talk(&self, io: DuplexStream) -> Result<BoxFuture<'static, ()>, DuplexStream> {
+        Err(io)
+    }
 }
 
 impl<F> Backend for F

@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     pub watch_lag: Duration,
     /// Bytes of changes that are kept of a kind. `None` for the default.
     pub history_bytes: Option<usize>,
+    /// Whether pods are given the token of their service account.
+    pub mounts_tokens: bool,
 }
 
 /// Why a registry does not start with what is stored.

@@ -178,14 +178,18 @@ impl Candidate {
         }
     }
 
-    /// Runs what acts, until `end` is cancelled.
-    async fn act(&self, end: CancellationToken) -> Result<Running, StartError> {
+    /// Runs what acts, until `closing` is cancelled.
+    async fn act(&self, closing: CancellationToken) -> Result<Running, StartError> {
         self.client.registry().restore().await?;
         let builder = Builder {
             backends: self.builder.backends.fork(),
             ..self.builder.clone()
         };
-        let engine = builder.live(&self.client, &end).await?;
+        let shutdown = Shutdown {
+            closing,
+            ..self.shutdown.clone()
+        };
+        let engine = builder.live(&self.client, &shutdown, None).await?;
         Ok(Running {
             engine,
             backends: builder.backends,

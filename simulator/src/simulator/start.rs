@@ -4,7 +4,6 @@ use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use stuntdouble_server::{Shutdown, bind};
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     Builder, Simulator, StartError,
@@ -13,7 +12,7 @@ use super::{
     defaults::{SECURE_PORT, components},
 };
 use crate::{
-    addons,
+    addons::{self, DnsListener},
     client::Client,
     cluster::{
         self,
@@ -45,7 +44,7 @@ impl fmt::Debug for Cluster {
 impl Builder {
     /// Starts it on the runtime that this is awaited on.
     pub async fn start(self) -> Result<Simulator, StartError> {
-        let listeners = Listeners::bind(&self).await?;
+        let mut listeners = Listeners::bind(&self).await?;
         let registry = Arc::new(self.registry().await?);
         if let Some(snapshot) = &self.snapshot {
             registry.load(snapshot.clone()).await?;
@@ -61,7 +60,7 @@ impl Builder {
                 (acting as Arc<dyn Containers>, backends)
             }
             _ => {
-                let engine = self.live(&client, &shutdown.closing).await?;
+                let engine = self.live(&client, &shutdown, Some(&mut listeners)).await?;
                 let backends = self.located(&engine);
                 (Arc::new(engine) as Arc<dyn Containers>, backends)
             }
@@ -102,6 +101,9 @@ impl Builder {
             history: self.history,
             watch_lag: self.watch_lag,
             history_bytes: self.history_bytes,
+            mounts_tokens: self.profile.mounts_tokens()
+                && !self.bare
+                && self.controllers.contains("serviceaccounttoken"),
         };
         if let Some(etcd) = &self.etcd {
             return Ok(Registry::shared(settings, self.clock.clone(), self.seed, etcd).await?);
@@ -119,8 +121,13 @@ impl Builder {
 
     /// Starts what acts in the cluster, unless it is bare: nodes, controllers and add-ons. Returns what runs the pods' containers.
     ///
-    /// It ends when `closing` is cancelled.
-    pub(super) async fn live(&self, client: &Client, closing: &CancellationToken) -> Result<Arc<Engine>, StartError> {
+    /// It ends when `shutdown` closes.
+    pub(super) async fn live(
+        &self,
+        client: &Client,
+        shutdown: &Shutdown,
+        listeners: Option<&mut Listeners>,
+    ) -> Result<Arc<Engine>, StartError> {
         let engine = self.engine()?;
         if self.bare {
             return Ok(engine);
@@ -130,19 +137,32 @@ impl Builder {
             _ => cluster::named(self.nodes, self.profile.names_nodes_by_address()),
         };
         cluster::join(client, &nodes).await?;
-        let runtime = cluster::assemble(client, &nodes, &self.controllers, &engine).await?;
+        let authority = listeners.as_ref().and_then(|listeners| listeners.authority());
+        let runtime = cluster::assemble(client, &nodes, &self.controllers, &engine, authority).await?;
+        let names = cluster::Names::new(&runtime).await?;
+        if let Some(listener) = listeners.and_then(|listeners| listeners.dns.take()) {
+            let (closing, names) = (shutdown.closing.clone(), names.clone());
+            shutdown.tasks.spawn(async move {
+                tokio::select! {
+                    () = closing.cancelled() => {}
+                    () = listener.serve(names) => {}
+                }
+            });
+        }
         let servers = addons::Servers::new(&addons::Settings {
             clock: self.clock.clone(),
             search_upstream: self.search_upstream.clone(),
+            names,
         });
         let collectors = logs::Setup {
             nodes,
             containers: Arc::new(engine.clone()),
             backends: self.backends.clone(),
-            closing: closing.clone(),
+            closing: shutdown.closing.clone(),
         };
-        addons::add(&runtime, &self.addons, &self.backends, servers, collectors).await?;
-        runtime.start(closing.clone());
+        let services = self.service_range;
+        addons::add(&runtime, &self.addons, &self.backends, servers, collectors, services).await?;
+        runtime.start(shutdown.closing.clone());
         // The add-ons answer from the first request on.
         if !self.addons.is_empty() {
             self.clock.settle().await;
@@ -211,10 +231,11 @@ impl Builder {
             data_dir: None,
             etcd: None,
             clusters: 0,
+            dns: None,
             ..self.clone()
         };
         let client = Client::new(registry.clone(), clock.clone());
-        let engine = builder.live(&client, &shutdown.closing).await?;
+        let engine = builder.live(&client, &shutdown, None).await?;
         let service = service.fork(Copy {
             registry,
             backends: builder.located(&engine),
@@ -234,6 +255,9 @@ impl Builder {
 /// Bound listeners.
 pub(super) struct Listeners {
     plain: (TcpListener, SocketAddr),
+    /// Name resolution, until it is served, and its address.
+    dns: Option<DnsListener>,
+    dns_address: Option<SocketAddr>,
     secure: Option<((TcpListener, SocketAddr), Tls)>,
 }
 
@@ -255,10 +279,21 @@ impl Listeners {
             }
             None => None,
         };
+        let dns = match builder.dns {
+            Some(address) => Some(listen_for_dns(address).await?),
+            None => None,
+        };
         Ok(Self {
             plain: listen(builder.listen).await?,
+            dns_address: dns.as_ref().map(DnsListener::address),
+            dns,
             secure,
         })
+    }
+
+    /// The certificate of the secure listener's authority, PEM.
+    fn authority(&self) -> Option<&str> {
+        self.secure.as_ref().map(|(_, tls)| tls.authority())
     }
 
     /// Serves a cluster.
@@ -283,6 +318,7 @@ impl Listeners {
         Simulator {
             address,
             secure,
+            dns: self.dns_address,
             credentials,
             cluster,
         }
@@ -298,8 +334,20 @@ async fn open(directory: PathBuf) -> Result<DataDirectory, StartError> {
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    bind(address).map_err(|source| match source.kind() {
+    bind(address).map_err(|source| cannot_listen(address, source))
+}
+
+async fn listen_for_dns(address: SocketAddr) -> Result<DnsListener, StartError> {
+    if !address.ip().is_loopback() {
+        return Err(StartError::NotLoopback(address));
+    }
+    let bound = DnsListener::bind(address).await;
+    bound.map_err(|source| cannot_listen(address, source))
+}
+
+fn cannot_listen(address: SocketAddr, source: io::Error) -> StartError {
+    match source.kind() {
         io::ErrorKind::AddrInUse => StartError::InUse(address),
         _ => StartError::Listen { address, source },
-    })
+    }
 }

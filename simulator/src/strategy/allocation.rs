@@ -32,7 +32,7 @@ impl Cidr {
     }
 
     /// Whether an address can be given out: the first and the last of the range cannot.
-    fn gives(self, address: Ipv4Addr) -> bool {
+    pub(crate) fn gives(self, address: Ipv4Addr) -> bool {
         let offset = u32::from(address).wrapping_sub(self.base);
         offset > 0 && offset < self.size - 1
     }

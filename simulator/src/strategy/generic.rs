@@ -160,6 +160,14 @@ pub(crate) trait Strategy: Send + Sync {
         false
     }
 
+    /// Whether objects run as a service account.
+    fn runs_as_service_account(&self) -> bool {
+        false
+    }
+
+    /// Lets an object run as the account of this name, with the token in the secret `token` if there is one.
+    fn run_as_service_account(&self, _object: &mut Object, _name: &str, _account: &Object, _token: Option<&str>) {}
+
     /// Whether limit ranges apply.
     fn has_limits(&self) -> bool {
         false

@@ -12,7 +12,7 @@ use super::usage::Usage;
 use super::validate::cursor::{Cursor, Errors, NEGATIVE};
 use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata, pod_spec};
-use super::{limits, pod_usage};
+use super::{limits, pod_usage, token_mount};
 use crate::api::{Object, Status, meta};
 use crate::rng::Rng;
 use crate::scheme::Resource;
@@ -92,6 +92,14 @@ impl Strategy for PodStrategy {
 
     fn is_admitted_on_update(&self) -> bool {
         true
+    }
+
+    fn runs_as_service_account(&self) -> bool {
+        true
+    }
+
+    fn run_as_service_account(&self, pod: &mut Object, name: &str, account: &Object, token: Option<&str>) {
+        token_mount::run_as(pod, name, account, token);
     }
 
     fn has_limits(&self) -> bool {

@@ -5,14 +5,17 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::generic::Strategy;
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors, IMMUTABLE};
 use super::validate::name::{self, NameRule};
 use super::validate::{json, metadata};
 use crate::api::{FieldError, Object, Path, Status, meta};
 use crate::rng::Rng;
 
+/// The resource.
+pub(crate) const RESOURCE: ResourceName = ResourceName::core("secrets");
 /// The type of the secrets that hold the token of a service account.
-const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
+pub(crate) const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// The most bytes that all values of an object can have together.
 const DATA_LIMIT: usize = 1 << 20;

@@ -3,10 +3,14 @@
 use serde_json::Value;
 
 use super::generic::Strategy;
+use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::metadata;
 use super::validate::name::NameRule;
 use crate::{api::Object, rng::Rng, scheme::Resource};
+
+/// The resource.
+pub(crate) const RESOURCE: ResourceName = ResourceName::core("serviceaccounts");
 
 /// Strategy of service accounts.
 pub(super) struct ServiceAccountStrategy;
@@ -32,6 +36,15 @@ impl Strategy for ServiceAccountStrategy {
     fn returns_deleted(&self) -> bool {
         true
     }
+}
+
+/// The names of an account's secrets.
+pub(crate) fn secret_names(account: &Object) -> impl Iterator<Item = &str> {
+    let secrets = account.get("secrets").and_then(Value::as_array);
+    secrets
+        .into_iter()
+        .flatten()
+        .filter_map(|secret| secret["name"].as_str())
 }
 
 /// Reduces the references to secrets to their names.

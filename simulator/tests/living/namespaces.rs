@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use stuntdouble_simulator::{Addons, Clock, Profile, Simulator};
+
 use crate::cluster::{Cluster, owner, pod_spec};
 
 #[tokio::test]
@@ -83,5 +85,65 @@ async fn what_is_deleted_is_given_back_to_the_quota() {
     assert_eq!(
         status,
         json!({"hard": {"pods": "2"}, "used": {"pods": "0", "secrets": "1"}})
+    );
+}
+
+#[tokio::test]
+async fn in_v1_2_a_namespace_stays_for_half_the_grace_period_of_its_pods() {
+    let clock: Clock = "frozen:2016-03-01T00:00:00Z".parse().unwrap();
+    let builder = Simulator::builder().profile(Profile::Kubernetes12).clock(clock);
+    let cluster = Cluster(builder.addons(Addons::none()).start().await.unwrap());
+    for name in ["empty", "full"] {
+        cluster.create("namespaces", json!({"metadata": {"name": name}})).await;
+    }
+    let pod = json!({"metadata": {"name": "p"}, "spec": pod_spec("nginx:1.9", None)});
+    let pods = cluster.0.client().api("v1", "pods").unwrap();
+    pods.in_namespace("full").create(pod).await.unwrap();
+    cluster.0.settle().await;
+    cluster.delete("namespaces", "empty").await;
+    cluster.delete("namespaces", "full").await;
+    assert!(cluster.api("namespaces").get("empty").await.is_err());
+    cluster.advance(15).await;
+    assert_eq!(
+        cluster.get("namespaces", "full").await["status"]["phase"],
+        "Terminating"
+    );
+    cluster.advance(1).await;
+    assert!(cluster.api("namespaces").get("full").await.is_err());
+}
+
+#[tokio::test]
+async fn a_container_reads_the_token_of_its_account() {
+    let cluster = Cluster::start().await;
+    let script = "cd /var/run/secrets/kubernetes.io/serviceaccount; cat namespace; echo; cat token; echo; cat ca.crt";
+    let mut spec = pod_spec("busybox", Some(script));
+    spec["restartPolicy"] = "Never".into();
+    let pod = json!({"metadata": {"name": "reader"}, "spec": spec});
+    let created = cluster.create("pods", pod).await;
+    assert_eq!(created["spec"]["serviceAccountName"], "default");
+    let account = cluster.get("serviceaccounts", "default").await;
+    let token = &account["secrets"][0]["name"];
+    assert_eq!(&created["spec"]["volumes"][0]["secret"]["secretName"], token);
+    cluster.advance(5).await;
+    let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    let url = format!("{}/api/v1/namespaces/default/pods/reader/log", cluster.0.url());
+    let log = reqwest::get(url).await.unwrap().text().await.unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines[0], "default");
+    assert_eq!(lines[1].split('.').count(), 3);
+    assert_eq!(
+        (lines[2], *lines.last().unwrap()),
+        ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
+    );
+    let mut spec = pod_spec("busybox", None);
+    spec["serviceAccountName"] = "nobody".into();
+    let refused = json!({"metadata": {"name": "refused"}, "spec": spec});
+    let why = cluster.api("pods").create(refused).await.unwrap_err();
+    assert_eq!(
+        (why.code, why.message.as_str()),
+        (
+            403,
+            "pods \"refused\" is forbidden: error looking up service account default/nobody: serviceaccounts \"nobody\" not found"
+        )
     );
 }

@@ -1,6 +1,7 @@
 //! Kubelets and the scheduler.
 
 use serde_json::{Value, json};
+use stuntdouble_simulator::{Addons, Clock, Simulator, Snapshot};
 
 use crate::cluster::{Cluster, owner, pod_spec};
 
@@ -151,4 +152,30 @@ async fn a_disk_is_on_one_node_at_a_time_and_preferences_choose_the_node() {
         cluster.create("pods", pod).await;
         assert_eq!(cluster.get("pods", name).await["spec"]["nodeName"], "node-1");
     }
+}
+
+#[tokio::test]
+async fn a_container_that_has_ended_stays_so_when_the_cluster_starts_again() {
+    let first = Cluster::start().await;
+    let run = |name: &str, script: &str| json!({"name": name, "image": "busybox", "command": ["sh", "-c", script]});
+    let mixed = json!({"restartPolicy": "Never", "containers": [run("ends", "exit 3"), run("stays", "sleep 9000")]});
+    let failing = json!({"containers": [run("fails", "exit 4")]});
+    for (name, spec) in [("mixed", mixed), ("failing", failing)] {
+        first
+            .create("pods", json!({"metadata": {"name": name}, "spec": spec}))
+            .await;
+    }
+    first.advance(5).await;
+    let text = first.0.snapshot().await.unwrap().to_string();
+    let clock: Clock = "frozen:2016-03-01T00:00:05Z".parse().unwrap();
+    let builder = Simulator::builder().seed(7).clock(clock).addons(Addons::none());
+    let second = builder.snapshot(Snapshot::parse(&text).unwrap()).start().await.unwrap();
+    let second = Cluster(second);
+    second.advance(2).await;
+    let before = first.get("pods", "mixed").await["status"].clone();
+    assert_eq!(before["containerStatuses"][0]["state"]["terminated"]["exitCode"], 3);
+    assert_eq!(second.get("pods", "mixed").await["status"], before);
+    let failing = second.get("pods", "failing").await["status"]["containerStatuses"][0].clone();
+    assert_eq!(failing["lastState"]["terminated"]["exitCode"], 4);
+    assert!(failing["restartCount"].as_u64() >= Some(1));
 }

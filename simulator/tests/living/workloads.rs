@@ -221,3 +221,14 @@ async fn without_controllers_nothing_becomes_of_objects_and_with_all_but_one_eve
         (2, 1)
     );
 }
+
+#[tokio::test]
+async fn an_autoscaler_without_its_target_says_so() {
+    let cluster = Cluster::start().await;
+    let target =
+        json!({"kind": "Deployment", "name": "gone", "apiVersion": "extensions/v1beta1", "subresource": "scale"});
+    let autoscaler = json!({"metadata": {"name": "auto"}, "spec": {"scaleRef": target, "maxReplicas": 4}});
+    cluster.create("horizontalpodautoscalers", autoscaler).await;
+    let said = cluster.messages("FailedGetScale").await;
+    assert_eq!(said, ["deployments/scale.extensions \"gone\" not found"]);
+}

@@ -113,6 +113,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "bare")]
     image: Vec<PathBuf>,
 
+    /// Loopback address at which the names of the cluster resolve, over UDP and TCP, such as 127.0.0.1:5353
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen::address, conflicts_with = "bare")]
+    dns_listen: Option<SocketAddr>,
+
     /// The log search backend to reach instead of the one inside this process
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "bare")]
     search_upstream: Option<String>,
@@ -164,7 +168,7 @@ enum Destination {
 struct EtcdArguments {
     /// Keep the objects in the etcd cluster with these members, with commas between their URLs. All that serve the same etcd
     /// and prefix are one cluster; one of them at a time runs nodes, controllers and add-ons
-    #[arg(long = "etcd", value_name = "URL,URL", value_delimiter = ',', conflicts_with_all = ["data_dir", "snapshot"])]
+    #[arg(long = "etcd", value_name = "URL,URL", value_delimiter = ',', conflicts_with_all = ["data_dir", "snapshot", "dns_listen"])]
     members: Vec<String>,
 
     /// What every key in etcd begins with
@@ -288,6 +292,9 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
     }
     for file in &arguments.image {
         builder = builder.images(file.display().to_string(), read(file)?);
+    }
+    if let Some(address) = arguments.dns_listen {
+        builder = builder.dns_listen(address);
     }
     if let Some(upstream) = arguments.search_upstream {
         builder = builder.search_upstream(upstream);

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::aggs::values::{Source, field_of};
 use crate::aggs::{Aggregation, Matches, Scope, all, refuse};
 use crate::error::Result;
+use crate::index::outer_docs;
 use crate::query::{parse_body, parse_filter};
 use crate::score::{END, Weight};
 
@@ -28,7 +29,7 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
                 .collect::<Result<Vec<_>>>()?;
             single(&matches.filtered(|at, doc| sources.get(at).is_none_or(|source| source.is_missing(doc))))
         }
-        "global" => single(&everything(scope)),
+        "global" => single(&everything(scope)?),
         _ => match aggregation.settings.get("filters") {
             Some(Value::Object(named)) => {
                 scope.spend(named.len())?;
@@ -52,16 +53,17 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
 }
 
 /// All documents of the indices that are searched.
-pub(super) fn everything(scope: &Scope<'_>) -> Matches {
+pub(super) fn everything(scope: &Scope<'_>) -> Result<Matches> {
     let mut matches = Matches::default();
     for (index, searched) in scope.searched.iter().enumerate() {
         for (segment, view) in searched.view.segments.iter().enumerate() {
-            let docs: Vec<u32> = (0..view.segment.max_doc()).filter(|doc| view.is_live(*doc)).collect();
+            let whole = outer_docs(&view.segment, None)?;
+            let docs: Vec<u32> = whole.iter().filter(|doc| view.is_live(*doc)).collect();
             let scores = vec![1.0; docs.len()];
             matches.push(index, segment, docs, scores);
         }
     }
-    matches
+    Ok(matches)
 }
 
 /// The documents that pass a filter, or that a query matches.

@@ -164,7 +164,7 @@ pub(crate) fn facets(
         let facet = parse(name, definition)?;
         let all;
         let mut own = if definition.get("global").is_some_and(truth) {
-            all = everything(&scope);
+            all = everything(&scope)?;
             &all
         } else {
             matches

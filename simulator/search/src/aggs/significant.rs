@@ -42,7 +42,7 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
     let least = number(["min_doc_count", "minDocCount"], 3);
     let allowed = Allowed::parse(settings)?;
     let shown = shown(scope, aggregation);
-    let background = everything(scope);
+    let background = everything(scope)?;
     let counted = |matches: &Matches| -> Result<HashMap<Key, u64>> {
         let mut counts = HashMap::new();
         for set in &matches.sets {

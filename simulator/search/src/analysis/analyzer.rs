@@ -1,16 +1,13 @@
-//! Analyzers: a tokenizer and the filters behind it, by name or by settings.
+//! Analyzers: character filters, a tokenizer and the token filters behind it.
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
-use super::filter::{ENGLISH, Filter};
+use super::chars::{Changed, CharFilter};
+use super::filter::Filter;
 use super::grams::{Grams, each_path};
 use super::language;
+use super::stream::Lexeme;
 use super::words::each_word;
-
-/// Longest gram, in characters.
-const LONGEST_GRAM: usize = 32;
 
 /// A term cut out of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +20,12 @@ pub struct Token<'a> {
     pub start: usize,
     /// The byte offset at which it ends in the text.
     pub end: usize,
+    /// Its type, where a filter made it.
+    pub kind: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
-enum Tokenizer {
+pub(super) enum Tokenizer {
     /// Words by UAX #29.
     Standard,
     /// Runs of letters.
@@ -35,8 +34,8 @@ enum Tokenizer {
     Whitespace,
     /// The whole text.
     Keyword,
-    /// What stands between the matches of a pattern.
-    Pattern(Arc<regex::Regex>),
+    /// What is between the matches of a pattern, or what a group of it matches.
+    Pattern(Arc<regex::Regex>, Option<usize>),
     /// Parts of the whole text, each at a position of its own.
     Grams(Grams),
     /// The paths above a path, all at one position.
@@ -48,17 +47,34 @@ enum Tokenizer {
 pub struct Analyzer {
     tokenizer: Tokenizer,
     filters: Arc<[Filter]>,
+    chars: Arc<[CharFilter]>,
     plain: bool,
+    /// Whether a filter looks at several tokens.
+    streams: bool,
 }
 
 impl Analyzer {
-    fn new(tokenizer: Tokenizer, filters: Vec<Filter>) -> Analyzer {
+    pub(super) fn new(tokenizer: Tokenizer, filters: Vec<Filter>) -> Analyzer {
         let plain = matches!(tokenizer, Tokenizer::Standard) && matches!(filters.as_slice(), [Filter::Lowercase]);
+        let streams = filters.iter().any(|filter| matches!(filter, Filter::Stream(_)));
         Analyzer {
             tokenizer,
             filters: filters.into(),
+            chars: Arc::default(),
             plain,
+            streams,
         }
+    }
+
+    /// The same tokenizer with other filters.
+    pub(super) fn filtered_by(self, filters: Vec<Filter>) -> Analyzer {
+        Analyzer::new(self.tokenizer, filters)
+    }
+
+    pub(super) fn with_chars(mut self, chars: Vec<CharFilter>) -> Analyzer {
+        self.plain &= chars.is_empty();
+        self.chars = chars.into();
+        self
     }
 
     /// The default: words in lower case, no stop words.
@@ -81,90 +97,82 @@ impl Analyzer {
             "keyword" => Analyzer::keyword(),
             "stop" => Analyzer::new(Tokenizer::Letter, vec![Filter::Lowercase, english()]),
             "pattern" => Analyzer::new(
-                Tokenizer::Pattern(Arc::new(regex::Regex::new(r"[\W_]+").ok()?)),
+                Tokenizer::Pattern(Arc::new(regex::Regex::new(r"[\W_]+").ok()?), None),
                 vec![Filter::Lowercase],
             ),
             language => Analyzer::new(Tokenizer::Standard, language::filters(language)?),
         })
     }
 
-    /// An analyzer of an index: one of its own (settings under `analysis`), else a built-in one.
-    ///
-    /// # Errors
-    /// A sentence that says which part of the settings is not understood.
-    pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
-        let own = analysis
-            .and_then(|analysis| analysis.get("analyzer"))
-            .and_then(|analyzers| analyzers.get(name));
-        let Some(own) = own else {
-            return Analyzer::named(name).ok_or_else(|| format!("Analyzer [{name}] not found"));
-        };
-        let kind = own.get("type").and_then(Value::as_str).unwrap_or("custom");
-        match kind {
-            "custom" => {
-                let tokenizer = own
-                    .get("tokenizer")
-                    .and_then(Value::as_str)
-                    .ok_or_else(|| format!("Custom Analyzer [{name}] must be configured with a tokenizer"))?;
-                let names = strings(own.get("filter"));
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                Analyzer::assembled(tokenizer, &names, analysis)
-            }
-            "pattern" => {
-                let pattern = own.get("pattern").and_then(Value::as_str).unwrap_or(r"\W+");
-                Ok(Analyzer::new(
-                    Tokenizer::Pattern(compiled(pattern)?),
-                    vec![Filter::Lowercase],
-                ))
-            }
-            "standard" | "stop" => {
-                let base = Analyzer::named(kind).ok_or_else(|| format!("Analyzer [{kind}] not found"))?;
-                Ok(match own.get("stopwords") {
-                    None => base,
-                    Some(words) => {
-                        let words = strings(Some(words));
-                        let words = if words == ["_english_"] {
-                            ENGLISH.iter().map(|word| (*word).to_owned()).collect()
-                        } else {
-                            words.into_iter().collect()
-                        };
-                        Analyzer::new(base.tokenizer, vec![Filter::Lowercase, Filter::Stop(Arc::new(words))])
-                    }
-                })
-            }
-            "snowball" => {
-                let language = own.get("language").and_then(Value::as_str).unwrap_or("English");
-                let filters = language::snowball_analyzer(language)
-                    .ok_or_else(|| format!("Unknown Analyzer type [{kind}] for [{name}]"))?;
-                Ok(Analyzer::new(Tokenizer::Standard, filters))
-            }
-            kind => Analyzer::named(kind).ok_or_else(|| format!("Unknown Analyzer type [{kind}] for [{name}]")),
-        }
-    }
-
-    /// An analyzer from a tokenizer and filters by name, as `_analyze` takes them.
-    ///
-    /// # Errors
-    /// A sentence that names the tokenizer or filter that is not there.
-    pub fn assembled(
-        tokenizer: &str,
-        filters: &[&str],
-        analysis: Option<&Map<String, Value>>,
-    ) -> Result<Analyzer, String> {
-        let kind = section(analysis, "tokenizer", tokenizer).and_then(|own| own.get("type")?.as_str());
-        // This tokenizer has its filter built in.
-        let first = (kind.unwrap_or(tokenizer) == "lowercase").then_some(Filter::Lowercase);
-        let tokenizer = tokenizer_of(tokenizer, analysis)?;
-        let filters = filters
-            .iter()
-            .map(|filter| filter_of(filter, analysis))
-            .collect::<Result<Vec<_>, _>>()?;
-        let filters = first.into_iter().chain(filters.into_iter().flatten());
-        Ok(Analyzer::new(tokenizer, filters.collect()))
-    }
-
     /// Gives every term of `text` to `sink`, in order; returns the position after the last one.
     pub fn analyze(&self, text: &str, sink: &mut dyn FnMut(Token<'_>)) -> u32 {
+        let mut changes: Vec<(String, Changed)> = Vec::new();
+        for filter in self.chars.iter() {
+            let before = changes
+                .last()
+                .map_or(text, |(_, changed)| changed.text.as_str())
+                .to_owned();
+            let changed = filter.apply(&before);
+            changes.push((before, changed));
+        }
+        let Some((_, last)) = changes.last() else {
+            return self.streamed(text, sink);
+        };
+        let original = |offset: usize| {
+            let back = changes.iter().rev();
+            back.fold(offset, |offset, (before, changed)| changed.original(offset, before))
+        };
+        self.streamed(&last.text, &mut |token| {
+            sink(Token {
+                start: original(token.start),
+                end: original(token.end),
+                ..token
+            });
+        })
+    }
+
+    /// Runs the tokenizer and all filters.
+    fn streamed(&self, text: &str, sink: &mut dyn FnMut(Token<'_>)) -> u32 {
+        if !self.streams {
+            return self.tokens(text, &self.filters, sink);
+        }
+        let mut parts = self.filters.split(|filter| matches!(filter, Filter::Stream(_)));
+        let streams = self.filters.iter().filter_map(|filter| match filter {
+            Filter::Stream(stream) => Some(stream),
+            _ => None,
+        });
+        let mut lexemes = Vec::new();
+        let mut end = self.tokens(text, parts.next().unwrap_or(&[]), &mut |token| {
+            lexemes.push(Lexeme {
+                text: token.text.to_owned(),
+                position: token.position,
+                start: token.start,
+                end: token.end,
+                kind: token.kind,
+            });
+        });
+        for (stream, filters) in streams.zip(parts) {
+            lexemes = stream.apply(lexemes);
+            lexemes = lexemes
+                .into_iter()
+                .flat_map(|lexeme| refiltered(filters, lexeme))
+                .collect();
+        }
+        for lexeme in &lexemes {
+            end = end.max(lexeme.position + 1);
+            sink(Token {
+                text: &lexeme.text,
+                position: lexeme.position,
+                start: lexeme.start,
+                end: lexeme.end,
+                kind: lexeme.kind,
+            });
+        }
+        end
+    }
+
+    /// Runs the tokenizer and filters that look at one token at a time.
+    fn tokens(&self, text: &str, filters: &[Filter], sink: &mut dyn FnMut(Token<'_>)) -> u32 {
         let mut buffer = String::new();
         let plain = self.plain;
         let mut emit = |start: usize, end: usize, position: u32| {
@@ -180,15 +188,17 @@ impl Analyzer {
                     position,
                     start,
                     end,
+                    kind: None,
                 });
                 return;
             }
-            filtered(&self.filters, &mut buffer, &mut |text| {
+            filtered(filters, &mut buffer, false, &mut |text| {
                 sink(Token {
                     text,
                     position,
                     start,
                     end,
+                    kind: None,
                 });
             });
         };
@@ -200,7 +210,16 @@ impl Analyzer {
                 emit(0, text.len(), 0);
                 1
             }
-            Tokenizer::Pattern(pattern) => {
+            Tokenizer::Pattern(pattern, Some(group)) => {
+                let mut position = 0;
+                let found = pattern.captures_iter(text).filter_map(|found| found.get(*group));
+                for part in found.filter(|part| !part.is_empty()) {
+                    emit(part.start(), part.end(), position);
+                    position += 1;
+                }
+                position
+            }
+            Tokenizer::Pattern(pattern, None) => {
                 let mut position = 0;
                 let mut start = 0;
                 for (from, to) in pattern
@@ -236,6 +255,14 @@ impl Analyzer {
         (!matches!(self.tokenizer, Tokenizer::Standard)).then_some("word")
     }
 
+    /// Number of words of its longest shingles, if it makes any.
+    pub(crate) fn longest_shingle(&self) -> Option<usize> {
+        self.filters.iter().find_map(|filter| match filter {
+            Filter::Stream(stream) => stream.longest_shingle(),
+            _ => None,
+        })
+    }
+
     /// The terms of `text` with their positions.
     pub fn terms(&self, text: &str) -> Vec<(u32, String)> {
         let mut terms = Vec::new();
@@ -249,18 +276,35 @@ impl Analyzer {
     }
 }
 
-/// Gives what the filters make of a token to `sink`.
-fn filtered(filters: &[Filter], text: &mut String, sink: &mut dyn FnMut(&str)) {
+/// What filters make of a token that a filter over all tokens made.
+fn refiltered(filters: &[Filter], lexeme: Lexeme) -> Vec<Lexeme> {
+    let mut made = Vec::new();
+    let mut text = lexeme.text.clone();
+    filtered(filters, &mut text, false, &mut |text| {
+        made.push(Lexeme {
+            text: text.to_owned(),
+            ..lexeme.clone()
+        });
+    });
+    made
+}
+
+/// Gives what the filters make of a token to `sink`. Stemmers leave a keyword as it is.
+fn filtered(filters: &[Filter], text: &mut String, mut keyword: bool, sink: &mut dyn FnMut(&str)) {
     for (at, filter) in filters.iter().enumerate() {
         if let Filter::Grams(grams) = filter {
             let rest = filters.get(at + 1..).unwrap_or(&[]);
             grams.each(text, |start, end| {
                 let mut gram = text.get(start..end).unwrap_or("").to_owned();
-                filtered(rest, &mut gram, sink);
+                filtered(rest, &mut gram, keyword, sink);
             });
             return;
         }
-        if !filter.apply(text) {
+        if let Filter::KeywordMarker(words) = filter {
+            keyword |= words.contains(text.as_str());
+        }
+        let spared = keyword && filter.is_stemmer();
+        if !spared && !filter.apply(text) {
             return;
         }
     }
@@ -286,128 +330,6 @@ fn runs(text: &str, belongs: impl Fn(char) -> bool, emit: &mut impl FnMut(usize,
         position += 1;
     }
     position
-}
-
-fn compiled(pattern: &str) -> Result<Arc<regex::Regex>, String> {
-    regex::RegexBuilder::new(pattern)
-        .size_limit(1 << 20)
-        .build()
-        .map(Arc::new)
-        .map_err(|error| format!("pattern [{pattern}]: {error}"))
-}
-
-fn section<'a>(analysis: Option<&'a Map<String, Value>>, kind: &str, name: &str) -> Option<&'a Value> {
-    analysis
-        .and_then(|analysis| analysis.get(kind))
-        .and_then(|section| section.get(name))
-}
-
-fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tokenizer, String> {
-    let own = section(analysis, "tokenizer", name);
-    let kind = own
-        .and_then(|own| own.get("type"))
-        .and_then(Value::as_str)
-        .unwrap_or(name);
-    Ok(match kind {
-        "standard" | "uax_url_email" | "classic" => Tokenizer::Standard,
-        "letter" | "lowercase" => Tokenizer::Letter,
-        "whitespace" => Tokenizer::Whitespace,
-        "keyword" => Tokenizer::Keyword,
-        "pattern" => Tokenizer::Pattern(compiled(
-            own.and_then(|own| own.get("pattern"))
-                .and_then(Value::as_str)
-                .unwrap_or(r"\W+"),
-        )?),
-        "ngram" | "nGram" => Tokenizer::Grams(grams_of(own, false)),
-        "edge_ngram" | "edgeNGram" => Tokenizer::Grams(grams_of(own, true)),
-        "path_hierarchy" | "PathHierarchy" => {
-            let delimiter = own.and_then(|own| own.get("delimiter")?.as_str()?.chars().next());
-            Tokenizer::Paths(delimiter.unwrap_or('/'))
-        }
-        other => return Err(format!("failed to find tokenizer under [{other}]")),
-    })
-}
-
-/// The lengths of grams in settings. Default: 1 and 2.
-fn grams_of(own: Option<&Value>, edge: bool) -> Grams {
-    let number = |key: &str, default: usize| {
-        let value = own.and_then(|own| own.get(key));
-        value
-            .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
-            .map_or(default, |number| {
-                usize::try_from(number).unwrap_or(LONGEST_GRAM).min(LONGEST_GRAM)
-            })
-    };
-    Grams {
-        min: number("min_gram", 1),
-        max: number("max_gram", 2),
-        edge,
-    }
-}
-
-fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Filter>, String> {
-    let own = section(analysis, "filter", name);
-    let kind = own
-        .and_then(|own| own.get("type"))
-        .and_then(Value::as_str)
-        .unwrap_or(name);
-    let number = |key: &str, default: usize| {
-        own.and_then(|own| own.get(key))
-            .and_then(Value::as_u64)
-            .map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX))
-    };
-    Ok(match kind {
-        "lowercase" => vec![Filter::Lowercase],
-        "uppercase" => vec![Filter::Uppercase],
-        "standard" => vec![],
-        "asciifolding" => vec![Filter::AsciiFolding],
-        "trim" => vec![Filter::Trim],
-        "reverse" => vec![Filter::Reverse],
-        "truncate" => vec![Filter::Truncate(number("length", 10))],
-        "length" => vec![Filter::Length {
-            min: number("min", 0),
-            max: number("max", usize::MAX),
-        }],
-        "stop" => {
-            let words = strings(own.and_then(|own| own.get("stopwords")));
-            let english = words.is_empty() || words == ["_english_"];
-            vec![Filter::Stop(Arc::new(if english {
-                ENGLISH.iter().map(|word| (*word).to_owned()).collect()
-            } else {
-                words.into_iter().collect()
-            }))]
-        }
-        "ngram" | "nGram" => vec![Filter::Grams(grams_of(own, false))],
-        "edge_ngram" | "edgeNGram" => vec![Filter::Grams(grams_of(own, true))],
-        "porter_stem" | "porterStem" => vec![Filter::Porter],
-        "snowball" | "stemmer" => {
-            let text = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_str);
-            let language = text("language").or(text("name")).unwrap_or("English");
-            language::stemmer(kind, language)
-                .map(|filter| vec![filter])
-                .ok_or_else(|| format!("Invalid stemmer class specified: {language}"))?
-        }
-        "elision" => vec![Filter::Elision(Arc::new(
-            match own.and_then(|own| own.get("articles")) {
-                None => language::french_articles(),
-                articles => strings(articles).into_iter().collect(),
-            },
-        ))],
-        "apostrophe" => vec![Filter::Apostrophe],
-        other => return Err(format!("failed to find token filter under [{other}]")),
-    })
-}
-
-/// A string, a comma list or an array of strings, as a list.
-fn strings(value: Option<&Value>) -> Vec<String> {
-    match value {
-        Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
-        Some(Value::Array(items)) => items
-            .iter()
-            .filter_map(|item| item.as_str().map(str::to_owned))
-            .collect(),
-        _ => vec![],
-    }
 }
 
 #[cfg(test)]
@@ -445,7 +367,7 @@ mod tests {
         #[case] text: &str,
         #[case] expected: &[&str],
     ) {
-        let terms = Analyzer::assembled(tokenizer, filters, None).unwrap().terms(text);
+        let terms = Analyzer::assembled(tokenizer, filters, &[], None).unwrap().terms(text);
         let terms: Vec<&str> = terms.iter().map(|(_, term)| term.as_str()).collect();
         assert_eq!(terms, expected);
     }

@@ -11,13 +11,24 @@ use rust_stemmers::Stemmer;
 
 use super::grams::Grams;
 use super::porter;
+use super::stream::StreamFilter;
 
 /// One step between tokenizer and index.
 #[derive(Clone, Debug)]
 pub(super) enum Filter {
     Lowercase,
     Uppercase,
-    Stop(Arc<HashSet<String>>),
+    /// Removes these words; with `true`, in any letter case.
+    Stop(Arc<HashSet<String>>, bool),
+    /// Removes all words but these.
+    Keep(Arc<HashSet<String>>),
+    /// Words that no stemmer changes.
+    KeywordMarker(Arc<HashSet<String>>),
+    PatternReplace {
+        pattern: Arc<regex::Regex>,
+        replacement: String,
+        all: bool,
+    },
     Length {
         min: usize,
         max: usize,
@@ -37,6 +48,8 @@ pub(super) enum Filter {
     Apostrophe,
     /// Replaces a token by its grams, at its position.
     Grams(Grams),
+    /// A filter over all tokens.
+    Stream(Arc<StreamFilter>),
 }
 
 /// The stop words of the `stop` analyzer.
@@ -46,12 +59,28 @@ pub(super) const ENGLISH: [&str; 33] = [
 ];
 
 impl Filter {
+    /// Returns whether it is a stemmer, which spares keywords.
+    pub(super) fn is_stemmer(&self) -> bool {
+        matches!(self, Filter::Porter | Filter::Snowball(_))
+    }
+
     /// Changes `text` in place; false if the token is to be dropped.
     pub(super) fn apply(&self, text: &mut String) -> bool {
         match self {
             Filter::Lowercase => lowercase_in_place(text),
             Filter::Uppercase => *text = text.chars().map(|c| single(c, c.to_uppercase())).collect(),
-            Filter::Stop(words) => return !words.contains(text.as_str()),
+            Filter::Stop(words, false) => return !words.contains(text.as_str()),
+            Filter::Stop(words, true) => return !words.contains(&lowercase(text)),
+            Filter::Keep(words) => return words.contains(text.as_str()),
+            Filter::PatternReplace {
+                pattern,
+                replacement,
+                all,
+            } => {
+                let count = usize::from(!all);
+                let replaced = pattern.replacen(text, count, replacement.as_str()).into_owned();
+                *text = replaced;
+            }
             Filter::Length { min, max } => return (*min..=*max).contains(&text.chars().count()),
             Filter::AsciiFolding => fold(text),
             Filter::Trim => *text = text.trim().to_owned(),
@@ -75,8 +104,8 @@ impl Filter {
                     *text = rest.to_owned();
                 }
             }
-            // Several tokens for one: see the analyzer.
-            Filter::Grams(_) => {}
+            // What is more than a change of one token: see the analyzer.
+            Filter::Grams(_) | Filter::Stream(_) | Filter::KeywordMarker(_) => {}
             Filter::Apostrophe => {
                 if let Some(at) = text.find(['\'', '\u{2019}']) {
                     text.truncate(at);

@@ -12,7 +12,7 @@ use super::filter::{ENGLISH, Filter};
 
 /// The English stop words.
 pub(super) fn stop_words() -> Filter {
-    Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()))
+    Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()), false)
 }
 
 /// The articles that French, and the other languages with elision, join to a word.

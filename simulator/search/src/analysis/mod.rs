@@ -1,14 +1,17 @@
 //! Analysis: from text to terms.
 //!
 //! Guarantees: the same text gives the same terms at index and at query time; linear in the text.
-//! Limits: no stop words but the English ones; no synonyms, shingles and character filters.
+//! Limits: no stop words but the English ones and those of settings; patterns without look-around.
 //! Source: Elasticsearch 1.5's analysis module.
 
 mod analyzer;
+mod chars;
+mod configured;
 mod filter;
 mod grams;
 mod language;
 mod porter;
+mod stream;
 mod word_class;
 mod words;
 

@@ -24,16 +24,17 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     let mapping = named.as_ref().map(|index| index.mapping());
     let settings = mapping.as_ref().and_then(|mapping| mapping.analysis());
     let field = request.param("field").and_then(|field| mapping.as_ref()?.field(field));
-    let filters = request
-        .param("filters")
-        .or(request.param("token_filters"))
-        .map(|text| text.split(',').collect::<Vec<_>>())
-        .unwrap_or_default();
+    let list = |keys: [&str; 2]| {
+        let text = keys.iter().find_map(|key| request.param(key));
+        text.map(|text| text.split(',').collect::<Vec<_>>()).unwrap_or_default()
+    };
+    let filters = list(["filters", "token_filters"]);
+    let chars = list(["char_filters", "char_filter"]);
     let analyzer = match (request.param("analyzer"), request.param("tokenizer"), field) {
         (Some(name), _, _) => Analyzer::configured(name, settings)
             .map_err(|_| SearchError::illegal(format!("failed to find analyzer [{name}]")))?,
         (None, Some(tokenizer), _) => {
-            Analyzer::assembled(tokenizer, &filters, settings).map_err(SearchError::illegal)?
+            Analyzer::assembled(tokenizer, &filters, &chars, settings).map_err(SearchError::illegal)?
         }
         (None, None, Some(field)) => field.index_analyzer.clone(),
         (None, None, None) => Analyzer::configured("default", settings).map_err(SearchError::illegal)?,
@@ -44,6 +45,7 @@ pub(crate) fn analyze(shared: &Shared, request: &RestRequest, index: Option<&str
     analyzer.analyze(&text, &mut |token| {
         let first = token.text.chars().next().unwrap_or(' ');
         let kind = match first {
+            _ if token.kind.is_some() => token.kind.unwrap_or("word"),
             _ if fixed.is_some() => fixed.unwrap_or("word"),
             '\u{4E00}'..='\u{9FFF}' => "<IDEOGRAPHIC>",
             '\u{3040}'..='\u{309F}' => "<HIRAGANA>",

@@ -6,12 +6,16 @@ use crate::error::{Result, SearchError};
 use crate::find::{Outcome, SourceFilter, extract, names};
 use crate::index::{Condition, Stored};
 use crate::rest::{Answer, Content, RestRequest};
+use crate::routing::Placement;
 use crate::shared::Shared;
 use crate::write;
 
-/// The routing value of a request.
-fn routing(request: &RestRequest) -> Option<&str> {
-    request.param("routing").or(request.param("parent"))
+/// The routing value and the parent of a request.
+fn placement(request: &RestRequest) -> Placement<'_> {
+    Placement {
+        routing: request.param("routing"),
+        parent: request.param("parent"),
+    }
 }
 
 fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
@@ -45,7 +49,7 @@ pub(crate) fn index(
         index,
         type_name,
         id,
-        routing(request),
+        placement(request),
         request.body_or_source(),
         condition(request, create)?,
     )?;
@@ -64,7 +68,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
         index,
         type_name,
         id,
-        routing(request),
+        placement(request),
         condition(request, false)?,
     )?;
     refresh(shared, request, &done.index)?;
@@ -90,7 +94,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         index,
         type_name,
         id,
-        routing(request),
+        placement(request),
         &body,
         request.count("version")?,
         retries,
@@ -132,6 +136,12 @@ fn find(
     } else {
         vec![type_name.to_owned()]
     };
+    let mapping = index.mapping();
+    if let (None, Some(type_name)) = (routing, types.iter().find(|name| mapping.needs_routing(name)))
+        && types.len() == 1
+    {
+        return Err(SearchError::routing_missing(&index.name, type_name, id));
+    }
     let (_, shard) = index.shard_of(id, routing)?;
     let began = std::time::Instant::now();
     for type_name in &types {
@@ -166,14 +176,17 @@ fn shown(
         _ => {}
     }
     if let Some(fields) = fields {
+        for (name, value) in [("_routing", stored.routing()), ("_parent", stored.parent())] {
+            if let (Some(value), true) = (value, fields.iter().any(|field| field == name)) {
+                shown[name] = json!(value);
+            }
+        }
         let taken: Map<String, Value> = fields
             .iter()
             .filter(|field| *field != "_source")
             .map(|field| {
-                (
-                    field.clone(),
-                    extract(&source, field).into_iter().cloned().collect::<Vec<Value>>(),
-                )
+                let values: Vec<Value> = extract(&source, field).into_iter().cloned().collect();
+                (field.clone(), values)
             })
             .filter(|(_, values)| !values.is_empty())
             .map(|(field, values)| (field, values.into()))
@@ -203,13 +216,13 @@ fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
 
 /// `GET|HEAD /index/type/id`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (index, found) = find(shared, index, type_name, id, routing(request))?;
+    let (index, found) = find(shared, index, type_name, id, placement(request).value())?;
     if let (Some(wanted), Some((version, _))) = (request.count("version")?, &found)
         && wanted != *version
     {
         let own = shared.cluster.index(&index);
         let number = match &own {
-            Some(own) => own.shard_of(id, routing(request))?.0,
+            Some(own) => own.shard_of(id, placement(request).value())?.0,
             None => 0,
         };
         return Err(SearchError::new(
@@ -237,7 +250,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
 
 /// `GET|HEAD /index/type/id/_source`.
 pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (_, found) = find(shared, index, type_name, id, routing(request))?;
+    let (_, found) = find(shared, index, type_name, id, placement(request).value())?;
     let Some((_, stored)) = found else {
         return Ok(Answer {
             status: 404,
@@ -295,12 +308,13 @@ pub(crate) fn mget(
         let own = item.get("_source").map(SourceFilter::parse);
         let fields = item.get("fields").map(names);
         let own_routing = text("_routing").or_else(|| text("routing"));
+        let own_routing = own_routing.or_else(|| text("_parent")).or_else(|| text("parent"));
         match find(
             shared,
             &index,
             &type_name,
             &id,
-            own_routing.as_deref().or(routing(request)),
+            own_routing.as_deref().or(placement(request).value()),
         ) {
             Ok((index, found)) => shown(
                 &index,

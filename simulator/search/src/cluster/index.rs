@@ -15,7 +15,7 @@ use crate::index::{Condition, Outcome, Shard, View, Written, read};
 use crate::mapping::Mapping;
 use crate::options::Options;
 use crate::query::{Context, PARSERS};
-use crate::routing::shard_of;
+use crate::routing::{Placement, shard_of};
 
 /// Maximum number of shards of an index.
 const MAX_SHARDS: u32 = 1_024;
@@ -182,7 +182,14 @@ impl Index {
         condition: Condition,
         now: Duration,
     ) -> Result<Written> {
-        let (number, shard) = self.shard_of(id, routing)?;
+        let (mut number, mut shard) = self.shard_of(id, routing)?;
+        if routing.is_none() && self.mapping().needs_routing(type_name) {
+            // Without the routing value, every shard may have it.
+            let mut shards = (0u32..).zip(&self.shards);
+            if let Some(found) = shards.find(|(_, shard)| shard.version(type_name, id).is_some()) {
+                (number, shard) = found;
+            }
+        }
         let began = Instant::now();
         let written = shard
             .delete(type_name, id, condition, now)
@@ -197,7 +204,7 @@ impl Index {
         &self,
         type_name: &str,
         id: &str,
-        routing: Option<&str>,
+        placement: Placement<'_>,
         source: &[u8],
         document: &Map<String, Value>,
         condition: Condition,
@@ -209,7 +216,7 @@ impl Index {
             let outcome = {
                 let mapping = self.mapping();
                 if mapping.type_mapping(type_name).is_some() {
-                    Some(read(&mapping, type_name, id, source, document)?)
+                    Some(read(&mapping, type_name, id, placement, source, document)?)
                 } else {
                     None
                 }
@@ -220,7 +227,7 @@ impl Index {
                     self.change_mapping(|mapping| mapping.add_dynamic(type_name, found))?
                 }
                 Some(Outcome::Ready(encoded)) => {
-                    let (number, shard) = self.shard_of(id, routing)?;
+                    let (number, shard) = self.shard_of(id, placement.value())?;
                     let written = shard
                         .write(type_name, id, *encoded, condition, now)
                         .map_err(|error| self.located(number, error))?;
@@ -254,6 +261,7 @@ impl Index {
             depth: limits.depth,
             documents: Some(cluster),
             names: None,
+            nested_path: None,
             parsers: PARSERS,
         }
     }

@@ -334,7 +334,6 @@ impl Collection<'_> {
         outcome: &mut Outcome,
     ) -> Result<()> {
         let request = self.request;
-        let mapping = searched.index.mapping();
         let unfiltered =
             searched.post_filter.is_none() && request.min_score.is_none() && request.terminate_after.is_none();
         let plain = unfiltered && !self.keeps;
@@ -387,7 +386,7 @@ impl Collection<'_> {
                 None => None,
                 Some(weight) => Some(weight.scorer(at, view, &request.budget)?),
             };
-            let reader = SortReader::new(&request.sort, &mapping, view)?;
+            let reader = SortReader::new(request, searched, at)?;
             let (mut docs, mut scores) = (Vec::new(), Vec::new());
             let mut doc = scorer.doc();
             while doc != END {
@@ -462,10 +461,7 @@ pub(crate) fn best_of(
         let Some(own) = searched.get(set.index) else {
             continue;
         };
-        let Some(view) = own.view.segments.get(set.segment) else {
-            continue;
-        };
-        let reader = SortReader::new(&request.sort, &own.index.mapping(), view)?;
+        let reader = SortReader::new(request, own, set.segment)?;
         for (at, doc) in set.docs.iter().enumerate() {
             let score = set.score(at);
             best = Some(best.map_or(score, |best| best.max(score)));

@@ -60,6 +60,10 @@ fn hit_json(
     shown.insert("_index".to_owned(), json!(searched.index.name));
     shown.insert("_type".to_owned(), json!(stored.type_name()));
     shown.insert("_id".to_owned(), json!(stored.id()));
+    if let Some(identity) = stored.identity() {
+        let identity = crate::json::value(identity.as_bytes())?;
+        shown.insert("_nested".to_owned(), identity);
+    }
     if request.version {
         shown.insert(
             "_version".to_owned(),
@@ -84,6 +88,12 @@ fn hit_json(
     };
     if let Some(filter) = filter {
         shown.insert("_source".to_owned(), filter.apply(&source));
+    }
+    for (name, value) in [("_routing", stored.routing()), ("_parent", stored.parent())] {
+        let wanted = request.fields.iter().flatten().any(|field| field == name);
+        if let (Some(value), true) = (value, wanted) {
+            shown.insert(name.to_owned(), json!(value));
+        }
     }
     let mut fields = Map::new();
     let mapping = searched.index.mapping();
@@ -128,7 +138,7 @@ fn hit_json(
                     })
                     .collect()
             }
-            Kind::Binary | Kind::GeoPoint => vec![],
+            Kind::Binary | Kind::GeoPoint | Kind::Completion => vec![],
             _ => {
                 let terms = view.segment.ordinals(field.ordinal)?;
                 terms

@@ -25,7 +25,12 @@ pub(crate) fn prepare_query(
     types: &[String],
     filters: &[Value],
 ) -> Result<Query> {
-    let query = match source {
+    narrow(context, parse_source(context, source)?, types, filters)
+}
+
+/// The query of a request, for nested objects as for whole documents.
+fn parse_source(context: &Context<'_>, source: &QuerySource) -> Result<Query> {
+    Ok(match source {
         QuerySource::All => crate::query::QueryKind::All.into(),
         QuerySource::Text(text, settings) => parse_string(context, text, settings)?,
         QuerySource::Body(body) => parse_body(context, body)?,
@@ -36,12 +41,14 @@ pub(crate) fn prepare_query(
             });
         }
         QuerySource::Invalid(error) => return Err(error.clone()),
-    };
-    narrow(context, query, types, filters)
+    })
 }
 
 fn narrow(context: &Context<'_>, query: Query, types: &[String], filters: &[Value]) -> Result<Query> {
     let mut narrowing = Vec::new();
+    if context.mapping.has_nested() {
+        narrowing.push(context.whole_documents());
+    }
     if !types.is_empty() {
         let named: Vec<&str> = context
             .mapping
@@ -150,7 +157,7 @@ pub(crate) fn prepare(
                     progress.size = *size;
                     Ok(())
                 }
-                Element::Query => prepare_query(&context, &request.query, &[], &[]).and_then(|parsed| {
+                Element::Query => parse_source(&context, &request.query).and_then(|parsed| {
                     let weight = weigh(&parsed)?;
                     progress.query = Some(label(&parsed));
                     query = Some((parsed, weight));
@@ -175,13 +182,13 @@ pub(crate) fn prepare(
             })?;
         }
     }
-    let plain = target.boost == 1.0 && request.types.is_empty() && target.filters.is_empty();
+    let plain = target.boost == 1.0 && request.types.is_empty() && target.filters.is_empty() && !mapping.has_nested();
     let (query, weight) = match query {
         Some(parsed) if plain => parsed,
         parsed => {
             let query = match parsed {
                 Some((query, _)) => query,
-                None => prepare_query(&context, &request.query, &[], &[])?,
+                None => parse_source(&context, &request.query)?,
             };
             let mut query = narrow(&context, query, &request.types, target.filters)?;
             if target.boost != 1.0 {
@@ -191,6 +198,14 @@ pub(crate) fn prepare(
             (query, weight)
         }
     };
+    let sort_filters = request
+        .sort
+        .iter()
+        .map(|spec| {
+            let filter = spec.nested_filter.as_ref();
+            filter.map(|filter| weigh(&parse_filter(&context, filter)?)).transpose()
+        })
+        .collect::<Result<Vec<_>>>()?;
     let named = names
         .into_inner()
         .into_iter()
@@ -204,5 +219,6 @@ pub(crate) fn prepare(
         query,
         post_filter,
         named,
+        sort_filters,
     })
 }

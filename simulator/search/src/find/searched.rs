@@ -20,6 +20,8 @@ pub(crate) struct Searched {
     pub(crate) post_filter: Option<Weight>,
     /// Queries that have a name.
     pub(crate) named: Vec<(String, Weight)>,
+    /// Which nested objects count for each criterion of the order.
+    pub(crate) sort_filters: Vec<Option<Weight>>,
 }
 
 impl Searched {

@@ -1,13 +1,16 @@
 //! In which order hits come.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::error::{Result, SearchError};
-use crate::index::{Ordinals, SegmentView, Values};
+use crate::find::{SearchRequest, Searched};
+use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
 use crate::mapping::{Field, Kind, Mapping, sortable, unsortable};
+use crate::score::Scorer;
 
 /// One criterion of the order.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +21,10 @@ pub(crate) struct SortSpec {
     mode: Option<String>,
     unmapped: Option<Kind>,
     ignore_unmapped: bool,
+    /// Path of the nested objects whose values count. Default: those that the field is part of.
+    nested_path: Option<String>,
+    /// Which of these count.
+    pub(super) nested_filter: Option<Value>,
 }
 
 /// Where documents without a value go.
@@ -37,6 +44,8 @@ impl SortSpec {
             mode: None,
             unmapped: None,
             ignore_unmapped: false,
+            nested_path: None,
+            nested_filter: None,
         }
     }
 }
@@ -118,7 +127,8 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
                     ("mode", Some(mode)) => spec.mode = Some(mode.to_owned()),
                     ("ignore_unmapped", _) => spec.ignore_unmapped = crate::mapping::truth(value),
                     ("unmapped_type", Some(kind)) => spec.unmapped = Kind::named(kind),
-                    ("nested_path" | "nested_filter", _) => {}
+                    ("nested_path", Some(path)) => spec.nested_path = Some(path.to_owned()),
+                    ("nested_filter", _) => spec.nested_filter = Some(value.clone()),
                     (other, _) => {
                         return Err(SearchError::illegal(format!("sort option [{other}] not supported")));
                     }
@@ -203,6 +213,8 @@ enum Reader {
         missing: i64,
     },
     Terms(Arc<Ordinals>),
+    /// Terms of the nested objects of each document.
+    NestedTerms(Arc<Ordinals>, HashMap<u32, Vec<u32>>),
     Nothing(SortValue),
 }
 
@@ -212,10 +224,31 @@ pub(super) struct SortReader {
 }
 
 impl SortReader {
-    pub(super) fn new(specs: &[SortSpec], mapping: &Mapping, view: &SegmentView) -> Result<SortReader> {
-        let readers = specs
+    /// The reader of segment number `at` of a shard.
+    pub(super) fn new(request: &SearchRequest, searched: &Searched, at: usize) -> Result<SortReader> {
+        let mapping = &searched.index.mapping();
+        let Some(view) = searched.view.segments.get(at) else {
+            return Ok(SortReader { readers: vec![] });
+        };
+        let filters = searched
+            .sort_filters
             .iter()
-            .map(|spec| Ok((reader(spec, mapping, view)?, spec.descending, spec.mode.clone())))
+            .map(Option::as_ref)
+            .chain(std::iter::repeat(None));
+        let readers = request
+            .sort
+            .iter()
+            .zip(filters)
+            .map(|(spec, filter)| {
+                let mut reader = reader(spec, mapping, view)?;
+                let path = spec.nested_path.as_deref().or_else(|| mapping.nested_path(&spec.field));
+                if let Some(path) = path {
+                    let budget = &request.budget;
+                    let filter = filter.map(|filter| filter.scorer(at, view, budget)).transpose()?;
+                    reader = joined(reader, view, path, filter)?;
+                }
+                Ok((reader, spec.descending, spec.mode.clone()))
+            })
             .collect::<Result<Vec<_>>>()?;
         Ok(SortReader { readers })
     }
@@ -240,15 +273,73 @@ impl SortReader {
                         SortValue::Whole(encoded)
                     }
                 }
-                Reader::Terms(ordinals) => {
-                    let own = ordinals.of(doc);
-                    let last = mode.as_deref().map_or(*descending, |mode| mode == "max");
-                    let picked = if last { own.last() } else { own.first() };
-                    SortValue::Text(picked.map(|ordinal| ordinals.term(*ordinal).to_owned()))
+                Reader::Terms(ordinals) => pick_term(ordinals, ordinals.of(doc), *descending, mode.as_deref()),
+                Reader::NestedTerms(ordinals, own) => {
+                    let own = own.get(&doc).map_or(&[][..], Vec::as_slice);
+                    pick_term(ordinals, own, *descending, mode.as_deref())
                 }
             })
             .collect()
     }
+}
+
+fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<&str>) -> SortValue {
+    let last = mode.map_or(descending, |mode| mode == "max");
+    let picked = if last { own.last() } else { own.first() };
+    SortValue::Text(picked.map(|ordinal| ordinals.term(*ordinal).to_owned()))
+}
+
+/// A reader that gives whole documents the values of their nested objects that pass a filter.
+fn joined(
+    reader: Reader,
+    view: &SegmentView,
+    path: &str,
+    mut filter: Option<Option<Box<dyn Scorer>>>,
+) -> Result<Reader> {
+    let segment = &view.segment;
+    let whole = outer_docs(segment, None)?;
+    let mut objects: HashMap<u32, Vec<u32>> = HashMap::new();
+    for object in nested_docs(segment, path)?.iter() {
+        let passes = match &mut filter {
+            None => true,
+            Some(None) => false,
+            Some(Some(filter)) => filter.seek(object) == object,
+        };
+        if let (true, Some(owner)) = (passes, whole.next(object)) {
+            objects.entry(owner).or_default().push(object);
+        }
+    }
+    Ok(match reader {
+        Reader::Numbers {
+            values,
+            floating,
+            missing,
+        } => {
+            let of = |doc: u32| {
+                let objects = objects.get(&doc).map_or(&[][..], Vec::as_slice);
+                objects.iter().flat_map(|object| values.of(*object)).copied().collect()
+            };
+            Reader::Numbers {
+                values: Arc::new(Values::several((0..segment.max_doc()).map(of))),
+                floating,
+                missing,
+            }
+        }
+        Reader::Terms(ordinals) => {
+            let terms = objects.into_iter().map(|(doc, objects)| {
+                let mut own: Vec<u32> = objects
+                    .iter()
+                    .flat_map(|object| ordinals.of(*object))
+                    .copied()
+                    .collect();
+                own.sort_unstable();
+                (doc, own)
+            });
+            let terms = terms.collect();
+            Reader::NestedTerms(ordinals, terms)
+        }
+        other => other,
+    })
 }
 
 /// One number of several: the least in ascending order, the greatest in descending order, or as the mode says.

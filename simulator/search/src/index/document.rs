@@ -1,23 +1,29 @@
 //! From the source of a document to what the index takes in.
 //!
 //! Promises: a value that does not fit its field refuses the whole document; nothing is indexed halfway.
-//! Limits: 20 levels of objects; terms of 32,766 bytes.
+//! Limits: 20 levels of objects; 10,000 nested objects a document; terms of 32,766 bytes.
 //! Source: Elasticsearch 1.5's document parsing: `_all` in the order of the values, no gap between values.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
 use crate::dates::Fill;
 use crate::error::{Result, SearchError};
+use crate::index::blocks::NESTED;
+use crate::index::building::Building;
 use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::mapping::{
-    ALL, Dynamic, FIELD_NAMES, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, TYPE,
-    TypeMapping, Unmapped, guess,
+    ALL, Dynamic, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TypeMapping,
+    Unmapped, guess,
 };
 use crate::query::GeoPoint;
-use crate::score::norm_of_length;
+use crate::routing::Placement;
+use crate::suggest::completion_terms;
+
+/// Most nested objects of a document.
+const MOST_NESTED: usize = 10_000;
 
 /// What came of reading a document.
 pub(crate) enum Outcome {
@@ -31,7 +37,8 @@ pub(crate) enum Outcome {
 pub(crate) fn read<'a>(
     mapping: &'a Mapping,
     type_name: &'a str,
-    id: &str,
+    id: &'a str,
+    placement: Placement<'_>,
     source: &'a [u8],
     document: &Map<String, Value>,
 ) -> Result<Outcome> {
@@ -42,9 +49,11 @@ pub(crate) fn read<'a>(
         mapping,
         type_name,
         type_mapping,
-        encoded: Encoded::default(),
-        states: HashMap::new(),
-        names: BTreeSet::new(),
+        id,
+        doc: Building::default(),
+        outer: Vec::new(),
+        blocks: Vec::new(),
+        flat: 0,
         unmapped: Vec::new(),
         known: HashSet::new(),
         source,
@@ -54,39 +63,31 @@ pub(crate) fn read<'a>(
     if !reader.unmapped.is_empty() {
         return Ok(Outcome::Unmapped(reader.unmapped));
     }
-    let mut encoded = reader.encoded;
-    for (field, state) in reader.states {
-        if state.norms && state.length > 0 {
-            encoded.push_column(
-                ColumnKind::Norm,
-                field,
-                i64::from(norm_of_length(state.length, state.boost)),
-            );
-        }
+    let mut encoded = reader.doc.finish(type_name);
+    let parent = placement.parent.unwrap_or("");
+    if let Some(parent_type) = mapping.parent_type(type_name).filter(|_| !parent.is_empty()) {
+        encoded.push_term(PARENT, &format!("{parent_type}#{parent}"), 0);
     }
-    for name in &reader.names {
-        encoded.push_term(FIELD_NAMES, name, 0);
-    }
-    encoded.push_term(TYPE, type_name, 0);
-    encoded.store(type_name, id, source);
+    encoded.store([type_name, id, placement.value().unwrap_or(""), parent, ""], source);
+    // An object comes after the objects inside of it.
+    reader.blocks.reverse();
+    encoded.put_after(reader.blocks);
     Ok(Outcome::Ready(Box::new(encoded)))
-}
-
-#[derive(Default)]
-struct State {
-    length: u32,
-    position: u32,
-    norms: bool,
-    boost: f32,
 }
 
 struct Reader<'a> {
     mapping: &'a Mapping,
     type_name: &'a str,
     type_mapping: &'a TypeMapping,
-    encoded: Encoded,
-    states: HashMap<FieldOrdinal, State>,
-    names: BTreeSet<String>,
+    id: &'a str,
+    /// What is being read: the whole document, or a nested object.
+    doc: Building,
+    /// What that is in, the whole document first.
+    outer: Vec<Building>,
+    /// The nested objects, each before those inside of it.
+    blocks: Vec<Encoded>,
+    /// Above 0 where fields of a nested object are read as those of what it is in.
+    flat: usize,
     unmapped: Unmapped,
     /// The paths of `unmapped`.
     known: HashSet<Vec<String>>,
@@ -154,14 +155,20 @@ impl<'a> Reader<'a> {
             (_, Some(Node::Field(field))) if field.field_type.kind == Kind::GeoPoint => {
                 self.points(&path.join("."), value)
             }
+            (_, Some(Node::Field(field))) if field.field_type.kind == Kind::Completion => {
+                self.completion(&path.join("."), value)
+            }
             (Value::Array(items), _) => items.iter().try_for_each(|item| self.value(path, known, item, dynamic)),
+            (Value::Object(object), Some(Node::Object(node))) if node.nested && self.flat == 0 => {
+                self.nested(path, node, object, dynamic)
+            }
             (Value::Object(object), Some(Node::Object(node))) => {
-                self.names.insert(path.join("."));
+                self.doc.names.insert(path.join("."));
                 self.object(path, Some(node), object, dynamic)
             }
             (Value::Object(object), None) => {
                 if dynamic {
-                    self.names.insert(path.join("."));
+                    self.doc.names.insert(path.join("."));
                     self.learn(path, None)?;
                     self.object(path, None, object, true)?;
                 }
@@ -207,6 +214,60 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads a nested object as a document of its own.
+    fn nested(
+        &mut self,
+        path: &mut Vec<String>,
+        node: &'a ObjectNode,
+        object: &Map<String, Value>,
+        dynamic: bool,
+    ) -> Result<()> {
+        if self.blocks.len() >= MOST_NESTED {
+            return Err(SearchError::mapping(format!(
+                "a document has more than {MOST_NESTED} nested objects"
+            )));
+        }
+        let name = path.join(".");
+        let identity = self.doc.next_identity(&name);
+        let slot = self.blocks.len();
+        self.blocks.push(Encoded::default());
+        let own = Building {
+            path: name.clone(),
+            identity: Some(identity.clone()),
+            ..Building::default()
+        };
+        self.outer.push(std::mem::replace(&mut self.doc, own));
+        let read = self.object(path, Some(node), object, dynamic);
+        let outer = self.outer.pop().unwrap_or_default();
+        let own = std::mem::replace(&mut self.doc, outer);
+        read?;
+        let mut encoded = own.finish(&format!("{NESTED}{name}"));
+        let source = serde_json::to_vec(object).map_err(SearchError::engine)?;
+        encoded.store([self.type_name, self.id, "", "", &identity.to_string()], &source);
+        if let Some(place) = self.blocks.get_mut(slot) {
+            *place = encoded;
+        }
+        self.flat += 1;
+        let mut included = Ok(());
+        if node.include_in_parent || node.include_in_root && self.outer.is_empty() {
+            included = self.object(path, Some(node), object, dynamic);
+        }
+        if node.include_in_root && !self.outer.is_empty() {
+            self.swap_root();
+            included = included.and_then(|()| self.object(path, Some(node), object, dynamic));
+            self.swap_root();
+        }
+        self.flat -= 1;
+        included
+    }
+
+    /// Exchanges what is being read and the whole document.
+    fn swap_root(&mut self) {
+        if let Some(root) = self.outer.first_mut() {
+            std::mem::swap(root, &mut self.doc);
+        }
+    }
+
     /// Remembers a path that the mapping does not have.
     fn learn(&mut self, path: &[String], node: Option<FieldNode>) -> Result<()> {
         if self.known.insert(path.to_vec()) {
@@ -239,6 +300,22 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Indexes what a document offers for the beginning of a text.
+    fn completion(&mut self, name: &str, value: &Value) -> Result<()> {
+        let Some(field) = self.mapping.exact_field(name).filter(|_| !value.is_null()) else {
+            return Ok(());
+        };
+        let terms = completion_terms(field, value)
+            .map_err(|error| SearchError::mapping(format!("failed to parse [{name}]")).caused_by(error))?;
+        self.doc.names.insert(field.name.clone());
+        for term in terms {
+            if term.len() <= LONGEST_TERM {
+                self.doc.encoded.push_term(field.ordinal, &term, 0);
+            }
+        }
+        Ok(())
+    }
+
     /// Indexes a point, or several.
     fn points(&mut self, name: &str, value: &Value) -> Result<()> {
         let Some(field) = self.mapping.exact_field(name) else {
@@ -249,8 +326,9 @@ impl<'a> Reader<'a> {
         }
         match (GeoPoint::parse(value), value) {
             (Some(point), _) => {
-                self.names.insert(field.name.clone());
-                self.encoded
+                self.doc.names.insert(field.name.clone());
+                self.doc
+                    .encoded
                     .push_column(ColumnKind::Value, field.ordinal, point.encode());
                 Ok(())
             }
@@ -278,10 +356,12 @@ impl<'a> Reader<'a> {
             self.check_size(std::slice::from_ref(&field.name), value)?;
         }
         let in_all = in_all
+            && self.flat == 0
             && field.field_type.include_in_all
             && self.type_mapping.all_enabled
             && field.field_type.indexing != Indexing::No;
         let shared = in_all
+            && self.outer.is_empty()
             && field.field_type.kind == Kind::String
             && field.index_analyzer.same_as_standard()
             && mapping.all().index_analyzer.same_as_standard();
@@ -307,8 +387,8 @@ impl<'a> Reader<'a> {
         if kind.indexing == Indexing::No {
             return Ok(());
         }
-        if !self.names.contains(&field.name) {
-            self.names.insert(field.name.clone());
+        if !self.doc.names.contains(&field.name) {
+            self.doc.names.insert(field.name.clone());
         }
         match kind.kind {
             Kind::String => {
@@ -353,10 +433,10 @@ impl<'a> Reader<'a> {
                     ))
                     .caused_by(kind.format.invalid(text))
                 })?;
-                self.encoded.push_column(ColumnKind::Value, field.ordinal, millis);
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, millis);
                 Ok(())
             }
-            Kind::Binary | Kind::GeoPoint => Ok(()),
+            Kind::Binary | Kind::GeoPoint | Kind::Completion => Ok(()),
             _ => {
                 let encoded = match value {
                     // A number with a fraction is cut where a whole one is wanted.
@@ -365,17 +445,22 @@ impl<'a> Reader<'a> {
                     }
                     _ => kind.encode_text(text)?,
                 };
-                self.encoded.push_column(ColumnKind::Value, field.ordinal, encoded);
+                self.doc.encoded.push_column(ColumnKind::Value, field.ordinal, encoded);
                 Ok(())
             }
         }
     }
 
     fn analyze(&mut self, field: FieldOrdinal, analyzer: &Analyzer, text: &str, norms: bool, boost: f32) -> Result<()> {
-        let state = self.states.entry(field).or_default();
+        // `_all` is of the whole document.
+        let doc = match self.outer.first_mut() {
+            Some(root) if field == ALL => root,
+            _ => &mut self.doc,
+        };
+        let state = doc.states.entry(field).or_default();
         (state.norms, state.boost) = (norms, boost);
         let base = state.position;
-        let encoded = &mut self.encoded;
+        let encoded = &mut doc.encoded;
         let end = analyzer.analyze(text, &mut |token| {
             if token.text.len() <= LONGEST_TERM {
                 state.length += 1;
@@ -388,11 +473,11 @@ impl<'a> Reader<'a> {
 
     /// One pass for the field and `_all`, which see the same terms.
     fn analyze_twice(&mut self, field: &Field, text: &str) -> Result<()> {
-        let mut own = self.states.remove(&field.ordinal).unwrap_or_default();
-        let mut all = self.states.remove(&ALL).unwrap_or_default();
+        let mut own = self.doc.states.remove(&field.ordinal).unwrap_or_default();
+        let mut all = self.doc.states.remove(&ALL).unwrap_or_default();
         (own.norms, own.boost) = (field.field_type.norms, field.field_type.boost);
         (all.norms, all.boost) = (true, 1.0);
-        let encoded = &mut self.encoded;
+        let encoded = &mut self.doc.encoded;
         let end = field.index_analyzer.analyze(text, &mut |token| {
             own.length += 1;
             all.length += 1;
@@ -401,8 +486,8 @@ impl<'a> Reader<'a> {
         });
         own.position = own.position.saturating_add(end);
         all.position = all.position.saturating_add(end);
-        self.states.insert(field.ordinal, own);
-        self.states.insert(ALL, all);
+        self.doc.states.insert(field.ordinal, own);
+        self.doc.states.insert(ALL, all);
         Ok(())
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct Encoded {
     stream: String,
     columns: Vec<(ColumnName, i64)>,
     stored: Arc<Vec<u8>>,
+    /// Its nested objects, in the order in which they come before it.
+    nested: Vec<Encoded>,
     #[cfg(test)]
     pub(super) unfit: bool,
     pub(super) fields: Option<Fields>,
@@ -95,11 +97,22 @@ impl Encoded {
         self.unfit = true;
     }
 
-    pub(crate) fn store(&mut self, type_name: &str, id: &str, source: &[u8]) {
-        let mut stored = Vec::with_capacity(source.len() + type_name.len() + id.len() + 8);
-        for part in [type_name.as_bytes(), id.as_bytes()] {
+    /// Sets the nested objects that come before it.
+    pub(crate) fn put_after(&mut self, nested: Vec<Encoded>) {
+        self.nested = nested;
+    }
+
+    pub(super) fn take_nested(&mut self) -> Vec<Encoded> {
+        std::mem::take(&mut self.nested)
+    }
+
+    /// Sets what is stored: the parts in the order of [`Stored`]'s, then the source.
+    pub(crate) fn store(&mut self, parts: [&str; PARTS], source: &[u8]) {
+        let length: usize = parts.iter().map(|part| part.len() + 4).sum();
+        let mut stored = Vec::with_capacity(source.len() + length);
+        for part in parts {
             stored.extend_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
-            stored.extend_from_slice(part);
+            stored.extend_from_slice(part.as_bytes());
         }
         stored.extend_from_slice(source);
         self.stored = Arc::new(stored);
@@ -111,12 +124,14 @@ impl Encoded {
     }
 }
 
+/// Number of stored texts: type, id, routing value, parent, identity of a nested object.
+pub(crate) const PARTS: usize = 5;
+
 /// What was stored of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     bytes: Vec<u8>,
-    id: usize,
-    source: usize,
+    ends: [usize; PARTS],
 }
 
 impl Stored {
@@ -126,27 +141,49 @@ impl Stored {
             let end = at + 4 + u32::from_le_bytes(length) as usize;
             (end <= bytes.len()).then_some(end)
         };
-        let id = part(0)?;
-        let source = part(id)?;
-        Some(Stored { bytes, id, source })
+        let mut ends = [0; PARTS];
+        let mut at = 0;
+        for end in &mut ends {
+            at = part(at)?;
+            *end = at;
+        }
+        Some(Stored { bytes, ends })
+    }
+
+    fn part(&self, number: usize) -> &str {
+        let end = |number: usize| self.ends.get(number).copied().unwrap_or(0);
+        let start = number.checked_sub(1).map_or(0, end) + 4;
+        self.bytes
+            .get(start..end(number))
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or("")
     }
 
     pub(crate) fn type_name(&self) -> &str {
-        self.bytes
-            .get(4..self.id)
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .unwrap_or("")
+        self.part(0)
     }
 
     pub(crate) fn id(&self) -> &str {
-        self.bytes
-            .get(self.id + 4..self.source)
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .unwrap_or("")
+        self.part(1)
+    }
+
+    /// The routing value that it was written with, or its parent's id.
+    pub(crate) fn routing(&self) -> Option<&str> {
+        Some(self.part(2)).filter(|routing| !routing.is_empty())
+    }
+
+    pub(crate) fn parent(&self) -> Option<&str> {
+        Some(self.part(3)).filter(|parent| !parent.is_empty())
+    }
+
+    /// Where a nested object is in its document, as JSON.
+    pub(crate) fn identity(&self) -> Option<&str> {
+        Some(self.part(4)).filter(|identity| !identity.is_empty())
     }
 
     pub(crate) fn source(&self) -> &[u8] {
-        self.bytes.get(self.source..).unwrap_or(&[])
+        let start = self.ends.last().copied().unwrap_or(0);
+        self.bytes.get(start..).unwrap_or(&[])
     }
 }
 
@@ -304,11 +341,17 @@ mod tests {
     #[test]
     fn what_is_stored_comes_back() {
         let mut encoded = Encoded::default();
-        encoded.store("fluentd", "AU1", b"{}");
+        encoded.store(["fluentd", "AU1", "r", "", ""], b"{}");
         let stored = Stored::decode(encoded.stored.to_vec()).unwrap();
         assert_eq!(
-            (stored.type_name(), stored.id(), stored.source()),
-            ("fluentd", "AU1", b"{}".as_slice())
+            (
+                stored.type_name(),
+                stored.id(),
+                stored.routing(),
+                stored.parent(),
+                stored.source()
+            ),
+            ("fluentd", "AU1", Some("r"), None, b"{}".as_slice())
         );
     }
 }

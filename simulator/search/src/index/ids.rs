@@ -17,6 +17,8 @@ const MAX_TOMBSTONES: usize = 10_000;
 pub(super) struct Slot {
     pub(super) segment: u32,
     pub(super) doc: u32,
+    /// Number of nested objects, which come right before it.
+    pub(super) nested: u32,
     pub(crate) version: u64,
 }
 
@@ -126,15 +128,29 @@ impl Ids {
         self.next_version(key, condition).map(drop)
     }
 
-    /// Records the location of a document that has been added, and deletes its predecessor.
-    pub(super) fn put(&mut self, key: Box<str>, segment: u32, doc: u32, condition: Condition) -> Result<Written> {
+    /// Records the location of a document that has been added with its nested objects, and deletes its predecessor.
+    pub(super) fn put(
+        &mut self,
+        key: Box<str>,
+        segment: u32,
+        block: std::ops::RangeInclusive<u32>,
+        condition: Condition,
+    ) -> Result<Written> {
         let (version, live) = self.next_version(&key, condition)?;
         if let Some(old) = live {
-            self.delete_doc(old.segment, old.doc);
+            self.delete_block(old.segment, old.doc - old.nested..=old.doc);
         }
         if self
             .slots
-            .insert(key, Slot { segment, doc, version })
+            .insert(
+                key,
+                Slot {
+                    segment,
+                    doc: *block.end(),
+                    nested: block.end() - block.start(),
+                    version,
+                },
+            )
             .is_some_and(|slot| slot.segment == TOMBSTONE)
         {
             self.deleted -= 1;
@@ -148,7 +164,7 @@ impl Ids {
     pub(super) fn delete(&mut self, key: Box<str>, condition: Condition) -> Result<Written> {
         let (version, live) = self.next_version(&key, condition)?;
         if let Some(old) = live {
-            self.delete_doc(old.segment, old.doc);
+            self.delete_block(old.segment, old.doc - old.nested..=old.doc);
         }
         if self
             .slots
@@ -157,6 +173,7 @@ impl Ids {
                 Slot {
                     segment: TOMBSTONE,
                     doc: 0,
+                    nested: 0,
                     version,
                 },
             )
@@ -174,10 +191,10 @@ impl Ids {
         })
     }
 
-    /// Marks a document of a segment as deleted.
-    pub(super) fn delete_doc(&mut self, segment: u32, doc: u32) {
+    /// Marks a document of a segment and its nested objects as deleted.
+    pub(super) fn delete_block(&mut self, segment: u32, block: std::ops::RangeInclusive<u32>) {
         let live_docs = self.live_docs.entry(segment).or_default();
-        live_docs.deleted.insert(doc);
+        block.for_each(|doc| live_docs.deleted.insert(doc));
         live_docs.published = None;
     }
 
@@ -203,7 +220,7 @@ impl Ids {
         for slot in self.slots.values_mut() {
             if let Some(new) = merged.get(&slot.segment).and_then(|moves| moves.get(slot.doc as usize)) {
                 (slot.segment, slot.doc) = (target, *new);
-                deleted.remove(*new);
+                (new.saturating_sub(slot.nested)..=*new).for_each(|doc| deleted.remove(doc));
             }
         }
         deleted

@@ -5,6 +5,8 @@
 //! Source: near-real-time search as Lucene does it; the formats are tantivy's.
 
 mod bits;
+mod blocks;
+mod building;
 mod counters;
 mod document;
 mod encoded;
@@ -16,6 +18,7 @@ mod values;
 mod view;
 
 pub(crate) use bits::Bits;
+pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
 pub(crate) use counters::{Counters, Meter};
 pub(crate) use document::{Outcome, read};
 pub(crate) use encoded::{Stored, field_prefix};

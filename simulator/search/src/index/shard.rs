@@ -91,7 +91,7 @@ impl Shard {
         &self,
         type_name: &str,
         id: &str,
-        document: Encoded,
+        mut document: Encoded,
         condition: Condition,
         now: Duration,
     ) -> Result<Written> {
@@ -116,16 +116,21 @@ impl Shard {
                 none.insert(SegmentWriter::new()?)
             }
         };
-        let doc = writer.documents();
-        buffer.stored.push(document.stored());
-        let added = writer.add(document);
+        let first = writer.documents();
+        let nested = document.take_nested();
+        let mut added = Ok(());
+        for document in nested.into_iter().chain([document]) {
+            buffer.stored.push(document.stored());
+            added = added.and(writer.add(document));
+        }
+        let block = first..=writer.documents().saturating_sub(1);
         let memory = writer.memory();
         let written = {
             let mut ids = self.ids.lock();
             // Another buffer may have taken the id since the check.
-            let written = added.and_then(|()| ids.put(key, buffer.number, doc, condition));
+            let written = added.and_then(|()| ids.put(key, buffer.number, block.clone(), condition));
             if written.is_err() {
-                ids.delete_doc(buffer.number, doc);
+                ids.delete_block(buffer.number, block);
             }
             written?
         };
@@ -372,7 +377,7 @@ mod tests {
 
     fn document(id: &str) -> Encoded {
         let mut encoded = Encoded::default();
-        encoded.store("t", id, id.as_bytes());
+        encoded.store(["t", id, "", "", ""], id.as_bytes());
         encoded
     }
 

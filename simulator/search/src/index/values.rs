@@ -60,6 +60,17 @@ impl Values {
         }
     }
 
+    /// The numbers of several a document.
+    pub(crate) fn several(documents: impl Iterator<Item = Vec<i64>>) -> Values {
+        let (mut starts, mut values) = (vec![0], Vec::new());
+        for mut own in documents {
+            own.sort_unstable();
+            values.extend(own);
+            starts.push(u32::try_from(values.len()).unwrap_or(u32::MAX));
+        }
+        Values::Many { starts, values }
+    }
+
     pub(super) fn read(column: &Column<i64>, max_doc: u32) -> Values {
         use tantivy::columnar::Cardinality;
         match column.get_cardinality() {
@@ -75,19 +86,7 @@ impl Values {
                 }
                 Values::single(values, Some(present))
             }
-            Cardinality::Multivalued => {
-                let mut starts = vec![0];
-                let mut values = Vec::new();
-                for doc in 0..max_doc {
-                    let from = values.len();
-                    values.extend(column.values_for_doc(doc));
-                    if let Some(own) = values.get_mut(from..) {
-                        own.sort_unstable();
-                    }
-                    starts.push(u32::try_from(values.len()).unwrap_or(u32::MAX));
-                }
-                Values::Many { starts, values }
-            }
+            Cardinality::Multivalued => Values::several((0..max_doc).map(|doc| column.values_for_doc(doc).collect())),
         }
     }
 

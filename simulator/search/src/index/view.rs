@@ -49,6 +49,13 @@ impl View {
         self.segments.iter().map(SegmentView::live_docs).sum()
     }
 
+    /// Position of the segment of that number, and the document, if the view has them.
+    pub(crate) fn place(&self, (segment, doc): (u32, u32)) -> Option<(usize, u32)> {
+        let at = self.segments.iter().position(|view| view.segment.number == segment)?;
+        let view = self.segments.get(at)?;
+        (doc < view.segment.max_doc() && view.is_live(doc)).then_some((at, doc))
+    }
+
     /// Number of documents that have a term.
     pub(crate) fn doc_freq(&self, field: FieldOrdinal, text: &str) -> Result<u32> {
         let key = term_key(field, text);

@@ -17,7 +17,7 @@ fn numeric(kind: Kind) -> Option<(&'static str, u32)> {
         Kind::Float => ("float", 8),
         Kind::Date => ("date", 16),
         Kind::Ip => ("ip", 16),
-        Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint => return None,
+        Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion => return None,
     })
 }
 

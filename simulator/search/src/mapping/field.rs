@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Binary,
     /// A point on the earth.
     GeoPoint,
+    /// What is suggested for the beginning of a text.
+    Completion,
 }
 
 impl Kind {
@@ -50,6 +52,7 @@ impl Kind {
             "ip" => Kind::Ip,
             "binary" => Kind::Binary,
             "geo_point" => Kind::GeoPoint,
+            "completion" => Kind::Completion,
             _ => return None,
         })
     }
@@ -69,12 +72,16 @@ impl Kind {
             Kind::Ip => "ip",
             Kind::Binary => "binary",
             Kind::GeoPoint => "geo_point",
+            Kind::Completion => "completion",
         }
     }
 
     /// True for what is compared as a number.
     pub(crate) fn is_numeric(self) -> bool {
-        !matches!(self, Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint)
+        !matches!(
+            self,
+            Kind::String | Kind::Boolean | Kind::Binary | Kind::GeoPoint | Kind::Completion
+        )
     }
 
     /// True for what has a fractional part.
@@ -131,7 +138,7 @@ impl FieldType {
             kind,
             indexing: if kind == Kind::Binary {
                 Indexing::No
-            } else if kind == Kind::String {
+            } else if matches!(kind, Kind::String | Kind::Completion) {
                 Indexing::Analyzed
             } else {
                 Indexing::NotAnalyzed
@@ -139,7 +146,7 @@ impl FieldType {
             analyzer: None,
             search_analyzer: None,
             format: DateFormat::default(),
-            include_in_all: !matches!(kind, Kind::Binary | Kind::GeoPoint),
+            include_in_all: !matches!(kind, Kind::Binary | Kind::GeoPoint | Kind::Completion),
             norms: kind == Kind::String,
             null_value: None,
             ignore_above: None,
@@ -209,6 +216,11 @@ impl FieldType {
         Ok(field)
     }
 
+    /// A setting as the mapping has it.
+    pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
+        self.settings.get(name)
+    }
+
     /// Returns whether term vectors are kept.
     pub(crate) fn has_vectors(&self) -> bool {
         self.settings
@@ -241,6 +253,17 @@ impl FieldType {
                 "index" if *value == "analyzed" && self.kind == Kind::String => {}
                 "index" if *value == "not_analyzed" && self.kind.is_numeric() => {}
                 _ => drop(shown.insert(key.clone(), value.clone())),
+            }
+        }
+        if self.kind == Kind::Completion {
+            for (key, default) in [
+                ("analyzer", json!("simple")),
+                ("payloads", json!(false)),
+                ("preserve_separators", json!(true)),
+                ("preserve_position_increments", json!(true)),
+                ("max_input_length", json!(50)),
+            ] {
+                shown.entry(key).or_insert(default);
             }
         }
         if self.kind == Kind::Date && !shown.contains_key("format") {

@@ -1,7 +1,7 @@
 //! Mappings: which fields documents have, and of what kind.
 //!
 //! Promises: a field keeps its kind once it has one; the same field name in two types of an index has one place in the index; a mapping is shown as it was given, with what dynamic mapping added.
-//! Limits: kinds are those of `field.rs`, objects and (flattened) nested objects; a bounded number of fields an index.
+//! Limits: kinds are those of `field.rs`, objects and nested objects; a bounded number of fields an index.
 //! Source: Elasticsearch 1.5's mapping, with its dynamic mapping of strings, dates, numbers, booleans and objects.
 
 mod defaults;
@@ -9,7 +9,7 @@ mod dynamic;
 mod field;
 mod tree;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -32,6 +32,9 @@ pub(crate) const ALL: FieldOrdinal = 0;
 pub(crate) const TYPE: FieldOrdinal = 1;
 /// The field that holds the names of a document's fields.
 pub(crate) const FIELD_NAMES: FieldOrdinal = 2;
+
+/// The field that holds the type and the id of a document's parent.
+pub(crate) const PARENT: FieldOrdinal = 3;
 
 /// Paths that a mapping does not have yet, each with its field, or none for an object.
 pub(crate) type Unmapped = Vec<(Vec<String>, Option<FieldNode>)>;
@@ -61,6 +64,8 @@ pub(crate) struct Mapping {
     analysis: Option<Map<String, Value>>,
     all: Field,
     most_fields: usize,
+    /// Paths of nested objects.
+    nested: BTreeSet<String>,
 }
 
 impl Mapping {
@@ -84,6 +89,7 @@ impl Mapping {
             analysis,
             all,
             most_fields,
+            nested: BTreeSet::new(),
         })
     }
 
@@ -116,6 +122,7 @@ impl Mapping {
             ALL => Some("_all"),
             TYPE => Some("_type"),
             FIELD_NAMES => Some("_field_names"),
+            PARENT => Some("_parent"),
             _ => self
                 .fields
                 .values()
@@ -134,6 +141,35 @@ impl Mapping {
             .collect();
         names.sort();
         names
+    }
+
+    /// Returns whether objects at a path are nested.
+    pub(crate) fn is_nested(&self, path: &str) -> bool {
+        self.nested.contains(path)
+    }
+
+    /// Returns whether there are nested objects.
+    pub(crate) fn has_nested(&self) -> bool {
+        !self.nested.is_empty()
+    }
+
+    /// The path of the innermost nested objects that a field is part of.
+    pub(crate) fn nested_path(&self, field: &str) -> Option<&str> {
+        let ends = field.match_indices('.').map(|(at, _)| at).rev();
+        ends.filter_map(|end| self.nested.get(field.get(..end)?))
+            .next()
+            .map(String::as_str)
+    }
+
+    /// The type of the parents of documents of a type.
+    pub(crate) fn parent_type(&self, type_name: &str) -> Option<&str> {
+        self.types.get(type_name)?.metadata("_parent")?.get("type")?.as_str()
+    }
+
+    /// Returns whether documents of a type need a routing value.
+    pub(crate) fn needs_routing(&self, type_name: &str) -> bool {
+        let routing = self.types.get(type_name).and_then(|own| own.metadata("_routing"));
+        self.parent_type(type_name).is_some() || routing.and_then(|own| own.get("required")).is_some_and(truth)
     }
 
     /// How many fields may still be added.
@@ -230,6 +266,10 @@ impl Mapping {
                 Some(_) => {}
                 None => {
                     let analyzer = |name: Option<&str>| match (node.field_type.indexing, node.field_type.kind) {
+                        (Indexing::Analyzed, Kind::Completion) => {
+                            Analyzer::configured(name.unwrap_or("simple"), self.analysis.as_ref())
+                                .map_err(SearchError::mapping)
+                        }
                         (Indexing::Analyzed, Kind::String) => {
                             Analyzer::configured(name.unwrap_or("default"), self.analysis.as_ref())
                                 .map_err(SearchError::mapping)
@@ -257,7 +297,7 @@ impl Mapping {
             return Err(self.full());
         }
         for mut field in added {
-            field.ordinal = FIELD_NAMES + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
+            field.ordinal = PARENT + 1 + u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
             if let Some((_, short)) = field.name.rsplit_once('.') {
                 self.short_names
                     .entry(short.to_owned())
@@ -265,6 +305,7 @@ impl Mapping {
             }
             self.fields.insert(field.name.clone(), field);
         }
+        self.nested.extend(fresh.root.nested_paths());
         self.all.field_type.norms &= fresh.all_has_norms();
         self.types.insert(type_name.to_owned(), fresh);
         Ok(())

@@ -20,7 +20,11 @@ pub(crate) struct ObjectNode {
     pub(crate) properties: IndexMap<String, Node>,
     pub(crate) dynamic: Option<Dynamic>,
     pub(crate) enabled: Option<bool>,
-    nested: bool,
+    pub(crate) nested: bool,
+    /// Whether fields of nested objects are indexed with what they are directly in, too.
+    pub(crate) include_in_parent: bool,
+    /// Whether fields of nested objects are indexed with the whole document, too.
+    pub(crate) include_in_root: bool,
 }
 
 /// What happens to a field that the mapping does not know.
@@ -131,6 +135,8 @@ impl ObjectNode {
             self.enabled = Some(truth(enabled));
         }
         self.nested |= definition.get("type").and_then(Value::as_str) == Some("nested");
+        self.include_in_parent |= definition.get("include_in_parent").is_some_and(truth);
+        self.include_in_root |= definition.get("include_in_root").is_some_and(truth);
         let Some(properties) = definition.get("properties") else {
             return Ok(());
         };
@@ -242,6 +248,18 @@ impl ObjectNode {
         }
     }
 
+    /// Paths of the nested objects below this object.
+    pub(crate) fn nested_paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        for (name, node) in &self.properties {
+            if let Node::Object(object) = node {
+                paths.extend(object.nested.then(|| name.clone()));
+                paths.extend(object.nested_paths().iter().map(|below| format!("{name}.{below}")));
+            }
+        }
+        paths
+    }
+
     /// Every field below this object with its name in full.
     pub(crate) fn leaves(&self) -> Vec<(String, &FieldNode)> {
         let mut leaves = Vec::new();
@@ -271,6 +289,14 @@ impl ObjectNode {
         let mut shown = Map::new();
         if self.nested {
             shown.insert("type".to_owned(), "nested".into());
+            for (key, included) in [
+                ("include_in_parent", self.include_in_parent),
+                ("include_in_root", self.include_in_root),
+            ] {
+                if included {
+                    shown.insert(key.to_owned(), true.into());
+                }
+            }
         }
         match self.dynamic {
             Some(Dynamic::Strict) => drop(shown.insert("dynamic".to_owned(), "strict".into())),

@@ -10,9 +10,10 @@ use crate::error::Result;
 use crate::mapping::truth;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
-use crate::query::dsl_parts::{boost_of, minimum, nested_error, number, only, refuse, several, with_boost};
+use crate::query::dsl_parts::{boost_of, minimum, number, only, refuse, several, with_boost};
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
+use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, Occur, Query, QueryKind};
 
@@ -131,9 +132,10 @@ fn compound(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> R
         }
         "function_score" | "functionScore" => function_score(context, object)?,
         "wrapper" => parse_body(context, &unwrap(context, object)?)?,
-        "nested" | "has_child" | "hasChild" | "has_parent" | "hasParent" | "top_children" | "topChildren" => {
-            return Err(nested_error(context, name, object));
-        }
+        "nested" => nested(context, object)?,
+        "has_child" | "hasChild" => has_child(context, "has_child", object)?,
+        "top_children" | "topChildren" => has_child(context, "top_children", object)?,
+        "has_parent" | "hasParent" => has_parent(context, object)?,
         "indices" => indices(context, object, parse_body, "query")?,
         name if name.starts_with("span_") || name.starts_with("span") && name.len() > 4 => {
             match span(context, name, object)? {

@@ -9,8 +9,9 @@ use crate::find::extract;
 use crate::mapping::{Field, Kind};
 use crate::query::dsl::{boolean, indices, unwrap};
 use crate::query::dsl_leaf::{ids_of, one_field, ranged, term};
-use crate::query::dsl_parts::{nested_error, refuse, several, text_of};
+use crate::query::dsl_parts::{refuse, several, text_of};
 use crate::query::geo::metres;
+use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, GeoPoint, GeoShape, Matcher, Occur, Query, QueryField, QueryKind};
 
@@ -98,8 +99,9 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "geo_distance" | "geo_distance_range" | "geo_bounding_box" | "geo_bbox" | "geo_polygon" => {
             geo(context, name, object)?
         }
-        "has_child" | "hasChild" => return Err(nested_error(context, "has_child filter", object)),
-        "nested" | "has_parent" => return Err(nested_error(context, name, object)),
+        "has_child" | "hasChild" => has_child(context, "has_child filter", object)?.constant(),
+        "nested" => nested(context, object)?.constant(),
+        "has_parent" | "hasParent" => has_parent(context, object)?.constant(),
         "script" => return Err(SearchError::query(format!("[{}] scripts are disabled", context.index))),
         other => return Err(refuse(context, &format!("No filter registered for [{other}]"))),
     })

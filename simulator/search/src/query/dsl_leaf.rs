@@ -73,6 +73,7 @@ pub(super) fn term(context: &Context<'_>, name: &str, value: &Value) -> Result<Q
     let text = text_of(value);
     match name {
         "_type" => return Ok(context.of_type(&text)),
+        "_parent" => return Ok(context.of_parent(&text)),
         "_id" | "_uid" => {
             let id = text.rsplit_once('#').map_or(text.as_str(), |(_, id)| id).to_owned();
             return Ok(ids_of_type(context, &[], &[id]));

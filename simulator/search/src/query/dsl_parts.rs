@@ -110,8 +110,8 @@ pub(super) fn auto_edits(fuzziness: &str, text: &str) -> u8 {
     }
 }
 
-/// The error of a query about nested objects or related documents, which no mapping can have.
-pub(super) fn nested_error(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> SearchError {
+/// The error of a query about nested objects or related documents that are not mapped.
+pub(super) fn join_error(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> SearchError {
     let text = |keys: [&str; 3]| {
         keys.iter()
             .find_map(|key| object.get(*key))

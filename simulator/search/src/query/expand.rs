@@ -228,38 +228,21 @@ impl<A: Automaton> Automaton for Counted<'_, A> {
     }
 }
 
-/// The terms of a field within a number of edits of a term, a transposition being one edit.
+/// The terms of a field within a number of edits of a term. A transposition is one edit with `transpositions`, else two.
 pub(crate) fn similar_terms(
     view: &View,
     ordinal: u32,
     term: &str,
     edits: u8,
     prefix: usize,
+    transpositions: bool,
     budget: &Budget,
 ) -> Result<Vec<Near>> {
     let limits = Limits {
         edits,
         prefix,
         expansions: usize::MAX,
-        transpositions: true,
-    };
-    fuzzy(view, ordinal, term, limits, budget)
-}
-
-/// The terms of a field within a number of edits of a term, a transposition being two edits.
-pub(super) fn near_terms(
-    view: &View,
-    ordinal: u32,
-    term: &str,
-    edits: u8,
-    prefix: usize,
-    budget: &Budget,
-) -> Result<Vec<Near>> {
-    let limits = Limits {
-        edits,
-        prefix,
-        expansions: usize::MAX,
-        transpositions: false,
+        transpositions,
     };
     fuzzy(view, ordinal, term, limits, budget)
 }

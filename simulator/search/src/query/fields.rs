@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use crate::analysis::Analyzer;
 use crate::error::Result;
-use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, TYPE};
-use crate::query::{Query, QueryField, QueryKind};
+use crate::index::NESTED;
+use crate::mapping::{FIELD_NAMES, Field, Kind, Mapping, PARENT, TYPE};
+use crate::query::{Matcher, Query, QueryField, QueryKind};
 
 /// Reads documents that a query refers to.
 pub(crate) trait Documents {
@@ -39,6 +40,8 @@ pub(crate) struct Context<'a> {
     pub(crate) documents: Option<&'a dyn Documents>,
     /// Takes the queries that have a name.
     pub(crate) names: Option<&'a RefCell<Vec<(String, Query)>>>,
+    /// Path of the nested objects that the query is for; none for whole documents.
+    pub(crate) nested_path: Option<&'a str>,
     pub(crate) parsers: Parsers,
 }
 
@@ -67,6 +70,11 @@ impl<'a> Context<'a> {
             "_field_names" => QueryField {
                 name: name.into(),
                 ordinal: Some(FIELD_NAMES),
+                norms: false,
+            },
+            "_parent" => QueryField {
+                name: name.into(),
+                ordinal: Some(PARENT),
                 norms: false,
             },
             _ => self
@@ -136,6 +144,37 @@ impl<'a> Context<'a> {
 
     pub(crate) fn missing(&self, pattern: &str) -> Query {
         Query::not(self.exists(pattern)).constant()
+    }
+
+    /// Whole documents, without the nested objects.
+    pub(crate) fn whole_documents(&self) -> Query {
+        let nested = Query::from(QueryKind::MultiTerm {
+            field: self.field("_type"),
+            matcher: Matcher::Prefix(NESTED.to_owned()),
+        });
+        Query::not(nested.constant()).constant()
+    }
+
+    /// The documents with a parent: `type#id`, or an id in any type of parents.
+    pub(crate) fn of_parent(&self, parent: &str) -> Query {
+        let term = |text: String| {
+            Query::from(QueryKind::Term {
+                field: self.field("_parent"),
+                text,
+            })
+        };
+        if parent.contains('#') {
+            return term(parent.to_owned());
+        }
+        let types = self
+            .mapping
+            .type_names()
+            .filter_map(|name| self.mapping.parent_type(name));
+        let types: std::collections::BTreeSet<&str> = types.collect();
+        let terms = types
+            .into_iter()
+            .map(|parent_type| term(format!("{parent_type}#{parent}")));
+        Query::any(terms.collect()).constant()
     }
 
     pub(crate) fn of_type(&self, type_name: &str) -> Query {

@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::View;
 use crate::query::dsl_parts::minimum;
-use crate::query::expand::near_terms;
+use crate::query::expand::similar_terms;
 use crate::query::{Occur, Query, QueryField, QueryKind};
 use crate::score::idf;
 
@@ -113,7 +113,7 @@ impl FrequencyQuery {
                 let mut variants: Vec<(f32, usize, String)> = Vec::new();
                 for (at, (field, text)) in texts.iter().enumerate() {
                     let Some(ordinal) = field.ordinal else { continue };
-                    let mut near = near_terms(view, ordinal, text, *edits, *prefix, budget)?;
+                    let mut near = similar_terms(view, ordinal, text, *edits, *prefix, false, budget)?;
                     near.sort_by(|a, b| b.boost.total_cmp(&a.boost));
                     let mut total = 0;
                     for near in &near {

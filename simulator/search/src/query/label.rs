@@ -1,6 +1,6 @@
 //! A query as text, as Lucene writes it: for explanations and validation.
 
-use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind};
+use crate::query::{FrequencyQuery, Matcher, Occur, Query, QueryField, QueryKind, Relation};
 
 /// The query as text.
 pub(crate) fn label(query: &Query) -> String {
@@ -87,6 +87,13 @@ pub(crate) fn label(query: &Query) -> String {
             .map(|text| named(field, text))
             .collect::<Vec<_>>()
             .join(" "),
+        QueryKind::Nested(nested) => format!("ToParentBlockJoinQuery ({})", label(&nested.query)),
+        QueryKind::Related(related) => match &related.relation {
+            Relation::Children { parent_type, .. } => {
+                format!("ChildrenQuery[{parent_type}]({})", label(&related.query))
+            }
+            Relation::Parent { parent_type } => format!("ParentQuery[{parent_type}]({})", label(&related.query)),
+        },
         QueryKind::Limit(limit) => format!("limit(limit={limit})"),
         QueryKind::Geo { field, shape } => format!("{}({})", shape.name(), field.name),
         QueryKind::Bool { clauses, .. } => {

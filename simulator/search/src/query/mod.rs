@@ -19,6 +19,7 @@ mod fields;
 mod frequency;
 mod function;
 mod geo;
+mod join;
 mod label;
 mod levenshtein;
 mod regexp;
@@ -41,6 +42,7 @@ pub(crate) use fields::{Context, Documents, Parsers};
 pub(crate) use frequency::FrequencyQuery;
 pub(crate) use function::{Decay, Function, FunctionSettings, Modifier, ScoreFunction};
 pub(crate) use geo::{GeoPoint, GeoShape};
+pub(crate) use join::{JoinMode, NestedQuery, RelatedQuery, Relation};
 pub(crate) use label::label;
 pub(crate) use settings::{Operator, StringSettings};
 pub(crate) use span::SpanQuery;
@@ -187,6 +189,8 @@ pub(crate) enum QueryKind {
     },
     /// A query that depends on how frequent its terms are.
     ByFrequency(FrequencyQuery),
+    Nested(Box<NestedQuery>),
+    Related(Box<RelatedQuery>),
     /// The first documents of each segment.
     Limit(u32),
     /// Documents with a point in a shape.

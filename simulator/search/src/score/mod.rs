@@ -6,6 +6,7 @@
 mod boolean;
 mod explain;
 mod function;
+mod join;
 mod leaf;
 mod phrase;
 mod sloppy;

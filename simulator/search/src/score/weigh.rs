@@ -161,6 +161,8 @@ impl Weigher<'_> {
                 resolved.boost *= query.boost;
                 return self.build(&resolved);
             }
+            QueryKind::Nested(nested) => WeightKind::Nested(Box::new(self.nested(nested)?)),
+            QueryKind::Related(related) => WeightKind::Related(self.related(related)?),
             QueryKind::Limit(limit) => WeightKind::Docs {
                 label: label(query),
                 docs: view
@@ -443,10 +445,7 @@ fn ids_weight(view: &View, shard: &Shard, types: &[String], ids: &[String]) -> W
         .iter()
         .flat_map(|type_name| ids.iter().filter_map(|id| shard.locate(type_name, id)))
     {
-        if let Some(at) = view
-            .segments
-            .iter()
-            .position(|view| view.segment.number == segment && doc < view.segment.max_doc())
+        if let Some((at, doc)) = view.place((segment, doc))
             && let Some(docs) = docs.get_mut(at)
         {
             docs.insert(doc);

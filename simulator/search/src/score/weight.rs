@@ -10,6 +10,7 @@ use crate::index::{Bits, Segment, SegmentView, Shard, View, Within};
 use crate::query::{Function, FunctionSettings, Occur, Query, QueryField, ScoreFunction};
 use crate::score::boolean::{BooleanScorer, DisjunctionMaxScorer, FilteredScorer};
 use crate::score::function::{BoostingScorer, FunctionScorer, SegmentFunction};
+use crate::score::join::{NestedWeight, RelatedWeight};
 use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
 use crate::score::phrase::{PhraseScorer, Slot};
 use crate::score::span::{SpanScorer, SpanWeight};
@@ -86,6 +87,8 @@ pub(super) enum WeightKind {
         functions: Vec<(Option<Weight>, ScoreFunction)>,
         settings: FunctionSettings,
     },
+    Nested(Box<NestedWeight>),
+    Related(RelatedWeight),
     Constant(Box<Weight>),
     Filtered {
         query: Box<Weight>,
@@ -120,7 +123,7 @@ impl Weight {
         Ok(weight)
     }
 
-    fn sum_of_squares(&self) -> f32 {
+    pub(super) fn sum_of_squares(&self) -> f32 {
         let square = self.boost * self.boost;
         match &self.kind {
             WeightKind::Nothing => 0.0,
@@ -128,6 +131,8 @@ impl Weight {
                 square * idf * idf
             }
             WeightKind::Boosting { positive, .. } => square * positive.sum_of_squares(),
+            WeightKind::Nested(nested) => square * nested.inner.sum_of_squares(),
+            WeightKind::Related(related) => square * related.squares.unwrap_or(1.0),
             WeightKind::Functions { query, .. } => square * query.sum_of_squares(),
             WeightKind::All
             | WeightKind::MultiTerm { .. }
@@ -155,6 +160,7 @@ impl Weight {
         let boost = self.boost;
         match &mut self.kind {
             WeightKind::Boosting { positive, .. } => positive.normalize(norm, top_boost * boost),
+            WeightKind::Nested(nested) => nested.inner.normalize(norm, top_boost * boost),
             WeightKind::Functions { query, functions, .. } => {
                 query.normalize(norm, top_boost * boost);
                 functions
@@ -252,6 +258,18 @@ impl Weight {
                     Box::new(FunctionScorer::new(inner, functions, settings.clone(), self.boost))
                 }
                 None => return Ok(None),
+            },
+            WeightKind::Nested(nested) => match nested.scorer(at, view, budget)? {
+                Some(scorer) => Box::new(scorer),
+                None => return Ok(None),
+            },
+            WeightKind::Related(related) => match (related.scorer(at), related.squares) {
+                (Some(scorer), Some(_)) => Box::new(scorer),
+                (Some(scorer), None) => Box::new(ConstantScorer {
+                    inner: Box::new(scorer),
+                    score: self.value,
+                }),
+                (None, _) => return Ok(None),
             },
             WeightKind::Constant(inner) => match inner.scorer(at, view, budget)? {
                 Some(inner) => Box::new(ConstantScorer {

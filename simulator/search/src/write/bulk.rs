@@ -13,6 +13,7 @@ use super::{Indexed, delete_document, index_document, update};
 use crate::error::{Result, SearchError};
 use crate::index::Condition;
 use crate::json;
+use crate::routing::Placement;
 use crate::shared::Shared;
 
 /// A text, which may be written as a number.
@@ -260,11 +261,14 @@ fn change(
         version: meta.version,
         external,
     };
-    let routing = meta.routing.as_ref().or(meta.parent.as_ref()).map(|text| &*text.0);
+    let placement = Placement {
+        routing: meta.routing.as_ref().map(|text| &*text.0),
+        parent: meta.parent.as_ref().map(|text| &*text.0),
+    };
     let needed = || id.ok_or_else(|| SearchError::validation("id is missing"));
     match name {
         "delete" => {
-            let done = delete_document(shared, index, type_name, needed()?, routing, condition)?;
+            let done = delete_document(shared, index, type_name, needed()?, placement, condition)?;
             let found = done.written.fresh;
             Ok((done, if found { 200 } else { 404 }, Some(found)))
         }
@@ -275,7 +279,7 @@ fn change(
                 index,
                 type_name,
                 needed()?,
-                routing,
+                placement,
                 &body,
                 meta.version,
                 meta.retries.unwrap_or(0),
@@ -285,7 +289,7 @@ fn change(
             Ok((done, status, None))
         }
         _ => {
-            let done = index_document(shared, index, type_name, id, routing, source, condition)?;
+            let done = index_document(shared, index, type_name, id, placement, source, condition)?;
             let status = if done.written.fresh { 201 } else { 200 };
             Ok((done, status, None))
         }

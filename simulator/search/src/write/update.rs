@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Indexed, index_document};
 use crate::error::{Result, SearchError};
 use crate::index::{Condition, Written};
+use crate::routing::Placement;
 use crate::shared::Shared;
 
 /// A document that was updated.
@@ -23,7 +24,7 @@ pub(crate) fn update(
     index: &str,
     type_name: &str,
     id: &str,
-    routing: Option<&str>,
+    placement: Placement<'_>,
     body: &Value,
     version: Option<u64>,
     retries: u64,
@@ -43,7 +44,7 @@ pub(crate) fn update(
     let mut tries = 0;
     loop {
         let own = shared.cluster.index_for_write(index)?;
-        let (number, shard) = own.shard_of(id, routing)?;
+        let (number, shard) = own.shard_of(id, placement.value())?;
         let known = shard.get(type_name, id)?;
         let (source, condition, unchanged) = match (&known, upsert) {
             (None, None) => {
@@ -94,7 +95,13 @@ pub(crate) fn update(
             index,
             type_name,
             Some(id),
-            routing,
+            // What it was written with stays.
+            Placement {
+                routing: placement.routing,
+                parent: placement
+                    .parent
+                    .or(known.as_ref().and_then(|(_, stored)| stored.parent())),
+            },
             source.to_string().as_bytes(),
             condition,
         ) {

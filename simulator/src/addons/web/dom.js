@@ -1,4 +1,4 @@
-// Small tools for both pages: elements, icons, theme, popovers.
+// Small tools for the pages: elements, icons, theme, popovers.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,18 +18,80 @@ export function s(tag, attributes = {}, ...children) {
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) listen(element, name.slice(2), value);
     else if (name === "style") Object.assign(element.style, value);
     else if (name in element && !(element instanceof SVGElement) && !name.startsWith("aria") && name !== "list") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...flat(children));
   return element;
+}
+
+const flat = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+
+/** The listeners of the elements that were made here, by event: `patch` replaces them. */
+const listeners = new WeakMap();
+
+function listen(element, event, listener) {
+  const own = listeners.get(element) ?? {};
+  listeners.set(element, { ...own, [event]: listener });
+  if (!own[event]) element.addEventListener(event, (happened) => listeners.get(element)[event]?.(happened));
 }
 
 /** Replaces the children of an element. */
 export function show(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(...flat(children));
+}
+
+/**
+ * Makes these the children of an element like `show`, but changes the elements that are there instead of replacing them: the focus,
+ * a selection and a press that has begun stay. Elements with the same `data-key` are the same; others are by their place.
+ */
+export function patch(element, ...children) {
+  const wanted = flat(children).map((child) => (child instanceof Node ? child : document.createTextNode(child)));
+  const keys = new Set(wanted.map((node) => node.dataset?.key));
+  const keyed = new Map();
+  for (const child of [...element.children]) {
+    if (!child.dataset.key) continue;
+    if (keys.has(child.dataset.key)) keyed.set(child.dataset.key, child);
+    else child.remove();
+  }
+  let next = element.firstChild;
+  for (const node of wanted) {
+    const key = node.dataset?.key;
+    const there = key ? keyed.get(key) : next?.dataset?.key ? null : next;
+    if (!there || !isAlike(there, node)) {
+      element.insertBefore(node, next);
+      continue;
+    }
+    if (there === next) next = next.nextSibling;
+    else element.insertBefore(there, next);
+    become(there, node);
+  }
+  while (next) {
+    const after = next.nextSibling;
+    next.remove();
+    next = after;
+  }
+}
+
+const eventsOf = (node) => Object.keys(listeners.get(node) ?? {}).join();
+const isAlike = (there, node) => there.nodeName === node.nodeName && eventsOf(there) === eventsOf(node);
+
+function become(there, node) {
+  if (there.nodeType !== Node.ELEMENT_NODE) {
+    if (there.data !== node.data) there.data = node.data;
+    return;
+  }
+  for (const { name } of [...there.attributes]) if (!node.hasAttribute(name)) there.removeAttribute(name);
+  for (const { name, value } of node.attributes) {
+    if (there.getAttribute(name) === value) continue;
+    // The page's policy allows no style attributes from text.
+    if (name === "style") there.style.cssText = value;
+    else there.setAttribute(name, value);
+  }
+  if (listeners.has(node)) listeners.set(there, listeners.get(node));
+  patch(there, [...node.childNodes]);
 }
 
 export const $ = (selector, root = document) => root.querySelector(selector);

@@ -11,6 +11,7 @@ use http::{Request, Response};
 use stuntdouble_shell::{Call, Program, absolute};
 
 use super::network::{Host, Network};
+use crate::cluster::NAME_SERVER;
 
 /// Status of a program whose peer cannot be reached.
 const UNREACHABLE: i32 = 1;
@@ -257,7 +258,7 @@ async fn nslookup(peer: Peer, call: Call) -> i32 {
     let Some(name) = call.command.get(1) else {
         return complain(&call, "Usage: nslookup [HOST] [SERVER]".to_owned(), 1).await;
     };
-    let heading = "Server:    10.0.0.10\nAddress 1: 10.0.0.10\n\n";
+    let heading = format!("Server:    {NAME_SERVER}\nAddress 1: {NAME_SERVER}\n\n");
     let Some(address) = peer.network.lookup(name, &peer.namespace) else {
         let _ = call.stdout.write(heading).await;
         return complain(&call, format!("nslookup: can't resolve '{name}'"), 1).await;

@@ -78,8 +78,13 @@ impl Reconcile for Autoscalers {
         let kind = meta::text(&autoscaler, "spec.scaleRef.kind");
         let name = meta::text(&autoscaler, "spec.scaleRef.name");
         let api = self.targets.iter().find(|api| api.kind() == kind);
+        // The text is that of the subresource, which v1.2 asks for.
+        let no_scale = |why: Status| match why.code {
+            404 => Status::not_found("extensions", &format!("{}s/scale", kind.to_lowercase()), name),
+            _ => why,
+        };
         let target = match api.map(|api| api.in_namespace(&key.namespace)) {
-            Some(api) => api.get(name).await.map(|target| (api, target)),
+            Some(api) => api.get(name).await.map(|target| (api, target)).map_err(no_scale),
             None => Err(Status::no_such_path()),
         };
         match target {

@@ -115,7 +115,11 @@ impl FromStr for Controllers {
 }
 
 /// Adds the controllers to the runtime.
-pub(super) async fn add(runtime: &Arc<Runtime>, controllers: &Controllers) -> Result<(), Status> {
+pub(super) async fn add(
+    runtime: &Arc<Runtime>,
+    controllers: &Controllers,
+    authority: Option<&str>,
+) -> Result<(), Status> {
     for name in &controllers.0 {
         match *name {
             "daemonset" => daemon_set::add(runtime).await?,
@@ -130,7 +134,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, controllers: &Controllers) -> Re
             "resourcequota" => quota::add(runtime).await?,
             "scheduler" => scheduler::add(runtime).await?,
             "serviceaccount" => service_account::add_accounts(runtime).await?,
-            "serviceaccounttoken" => service_account::add_tokens(runtime).await?,
+            "serviceaccounttoken" => service_account::add_tokens(runtime, authority).await?,
             "replicationcontroller" => {
                 replication::add(runtime, "v1", "replicationcontrollers", "replication-controller").await?;
             }

@@ -1,6 +1,7 @@
 //! Every namespace has the service account `default`, and every service account a token.
 //!
 //! - The token is a secret of the type `kubernetes.io/service-account-token`, which the account lists; it goes with its account.
+//! - With it comes the certificate of the API server's authority, under the profile in which pods have their tokens.
 //! - Limits: the signature of a token is made up; nothing in the cluster checks it.
 //! - Source: `pkg/controller/serviceaccount` of Kubernetes v1.2.
 
@@ -19,6 +20,9 @@ use crate::{
     client::{Api, Client, Informer, ObjectKey},
     cluster::runtime::{Reconcile, Runtime},
 };
+
+/// The certificate of an authority that has signed nothing, for a cluster without a secure listener.
+const NO_AUTHORITY: &str = include_str!("no_authority.pem");
 
 const TOKEN: &str = "kubernetes.io/service-account-token";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
@@ -68,7 +72,7 @@ impl Reconcile for Accounts {
 }
 
 /// Adds the controller of the tokens to the runtime.
-pub(super) async fn add_tokens(runtime: &Arc<Runtime>) -> Result<(), Status> {
+pub(super) async fn add_tokens(runtime: &Arc<Runtime>, authority: Option<&str>) -> Result<(), Status> {
     let (queue, accounts) = (runtime.queue(), runtime.informer("v1", "serviceaccounts").await?);
     let secrets = runtime.informer("v1", "secrets").await?;
     let keys = queue.clone();
@@ -80,7 +84,9 @@ pub(super) async fn add_tokens(runtime: &Arc<Runtime>) -> Result<(), Status> {
             keys.add(ObjectKey::new(meta::text(secret, "metadata.namespace"), account));
         }
     });
+    let has_authority = runtime.client().registry().profile().mounts_tokens();
     let component = Tokens {
+        authority: has_authority.then(|| authority.unwrap_or(NO_AUTHORITY).to_owned()),
         client: runtime.client().clone(),
         account_api: runtime.api("v1", "serviceaccounts")?,
         secret_api: runtime.api("v1", "secrets")?,
@@ -92,6 +98,8 @@ pub(super) async fn add_tokens(runtime: &Arc<Runtime>) -> Result<(), Status> {
 }
 
 struct Tokens {
+    /// The certificate of the API server's authority (PEM), if tokens have it.
+    authority: Option<String>,
     client: Client,
     account_api: Api,
     secret_api: Api,
@@ -162,7 +170,7 @@ impl Tokens {
         let api = self.secret_api.in_namespace(&key.namespace);
         let uid = meta::text(account, "metadata.uid");
         let encode = |text: &str| STANDARD.encode(text);
-        let secret = json!({
+        let mut secret = json!({
             "metadata": {
                 "name": format!("{}-token-{}", key.name, self.client.name_suffix()),
                 "annotations": {ACCOUNT_NAME: key.name, ACCOUNT_UID: uid},
@@ -170,6 +178,9 @@ impl Tokens {
             "type": TOKEN,
             "data": {"namespace": encode(&key.namespace), "token": encode(&token(key, uid))},
         });
+        if let Some(authority) = &self.authority {
+            secret["data"]["ca.crt"] = encode(authority).into();
+        }
         Ok(meta::text(&*api.create(secret).await?, "metadata.name").to_owned())
     }
 }

@@ -32,10 +32,10 @@ pub(super) fn variables(
             field_value(pod, field["fieldPath"].as_str().unwrap_or_default(), address)?
         } else if let Some(reference) = from.get("configMapKeyRef") {
             let map = sources.config_map(namespace, reference["name"].as_str().unwrap_or_default())?;
-            value_of(&map, reference)?
+            value_of(&map, reference, "ConfigMap", namespace)?
         } else if let Some(reference) = from.get("secretKeyRef") {
             let secret = sources.secret(namespace, reference["name"].as_str().unwrap_or_default())?;
-            value_of(&secret, reference)?
+            value_of(&secret, reference, "Secret", namespace)?
         } else {
             let text = variable["value"].as_str().unwrap_or_default();
             expand(text, |name| {
@@ -50,12 +50,17 @@ pub(super) fn variables(
     Ok(own)
 }
 
-fn value_of(data: &BTreeMap<String, Vec<u8>>, reference: &Value) -> Result<String, String> {
-    let (key, name) = (&reference["key"], &reference["name"]);
-    let key = key.as_str().unwrap_or_default();
+fn value_of(
+    data: &BTreeMap<String, Vec<u8>>,
+    reference: &Value,
+    kind: &str,
+    namespace: &str,
+) -> Result<String, String> {
+    let text = |field: &str| reference[field].as_str().unwrap_or_default();
+    let (key, name) = (text("key"), text("name"));
     let value = data
         .get(key)
-        .ok_or_else(|| format!("Couldn't find key {key} in {}", name.as_str().unwrap_or_default()))?;
+        .ok_or_else(|| format!("Couldn't find key {key} in {kind} {namespace}/{name}"))?;
     Ok(String::from_utf8_lossy(value).into_owned())
 }
 

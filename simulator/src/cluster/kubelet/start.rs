@@ -15,7 +15,10 @@ use super::{
 use crate::{
     api::{Object, meta},
     client::{EventType, ObjectKey},
-    cluster::container::{ContainerSpec, RunningContainer},
+    cluster::{
+        NAME_SERVER,
+        container::{ContainerSpec, RunningContainer},
+    },
 };
 
 /// Exit code of a container that cannot be run.
@@ -238,7 +241,7 @@ impl Kubelets {
         let mut files = vec![(
             "/etc/resolv.conf".to_owned(),
             format!(
-                "search {namespace}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.0.0.10\noptions ndots:5\n"
+                "search {namespace}.svc.cluster.local svc.cluster.local cluster.local\nnameserver {NAME_SERVER}\noptions ndots:5\n"
             ),
         )];
         let hosts_mounted = mounts.iter().any(|(path, _, _)| path == "/etc/hosts");

@@ -34,6 +34,8 @@ pub(super) struct Run {
     pub(super) container: Option<Arc<RunningContainer>>,
     /// The end of a run that could not be started: exit code and reason.
     pub(super) failure: Option<(i32, String)>,
+    /// The end of a run that was over before this kubelet ran, as the status of its pod has it.
+    record: Option<Value>,
     /// What the kubelet says of a start that failed.
     pub(super) start_error: Option<String>,
     /// Whether the kubelet ends it, so that it need not look for the end.
@@ -52,6 +54,7 @@ impl Run {
             started,
             container: None,
             failure: None,
+            record: None,
             start_error: None,
             stopping: Arc::default(),
             message_path: spec["terminationMessagePath"]
@@ -62,8 +65,23 @@ impl Run {
         }
     }
 
+    /// The run of which a container's status has the end in `state`, if it has one.
+    fn recorded(state: &Value, container: &Value) -> Option<Self> {
+        let record = state.get("terminated")?;
+        let text = |field: &str| record[field].as_str().unwrap_or_default();
+        let started = text("startedAt").parse().or_else(|_| text("finishedAt").parse());
+        let mut run = Self::new(text("containerID").to_owned(), started.ok()?, container);
+        run.record = Some(record.clone());
+        Some(run)
+    }
+
     /// When it ended, and with which code; `None` while it goes on.
     pub(super) fn exit(&self) -> Option<(Timestamp, i32)> {
+        if let Some(record) = &self.record {
+            let end = record["finishedAt"].as_str().and_then(|end| end.parse().ok());
+            let code = record["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok());
+            return Some((end.unwrap_or(self.started), code.unwrap_or(1)));
+        }
         if let Some((code, _)) = self.failure {
             return Some((self.started, code));
         }
@@ -82,6 +100,9 @@ impl Run {
 
     /// The state of a run that has ended.
     fn terminated(&self) -> Value {
+        if let Some(record) = &self.record {
+            return json!({"terminated": record});
+        }
         let (end, code) = self.exit().unwrap_or((self.started, 0));
         let mut reason = if code == 0 { "Completed" } else { "Error" };
         let mut message = self
@@ -180,7 +201,7 @@ pub(super) struct PodState {
 }
 
 impl PodState {
-    /// The state of a pod that is new to its kubelet. One whose status says that its containers run goes on running.
+    /// The state of a pod that is new to its kubelet. Containers that run according to its status go on, and those that have ended have.
     pub(super) fn new(pod: &Object, now: Timestamp) -> Self {
         let text = |path: &str| meta::text(pod, path).to_owned();
         let containers = meta::lookup(pod, "spec.containers").and_then(Value::as_array);
@@ -225,6 +246,12 @@ impl ContainerState {
             if let Some(running) = status["state"].get("running") {
                 let started = field(running, "startedAt").parse().unwrap_or(now);
                 state.running = Some(Run::new(field(status, "containerID"), started, container));
+            }
+            let (end, before) = (&status["state"], Run::recorded(&status["lastState"], container));
+            match Run::recorded(end, container) {
+                Some(last) => (state.last, state.before) = (Some(last), before),
+                None if state.running.is_some() => state.before = before,
+                None => state.last = before,
             }
         }
         state

@@ -12,9 +12,16 @@ use crate::cluster::network::Backend;
 /// How many bytes wait in a connection within this process.
 const PIPE: usize = 64 * 1024;
 
-/// A connection to a server inside this process, which answers HTTP on it.
+/// A connection to a server inside this process, which answers HTTP on it, or what it speaks instead.
 pub(super) fn serve(backend: Arc<dyn Backend>) -> DuplexStream {
     let (near, far) = tokio::io::duplex(PIPE);
+    let far = match backend.talk(far) {
+        Ok(talk) => {
+            tokio::spawn(talk);
+            return near;
+        }
+        Err(far) => far,
+    };
     tokio::spawn(async move {
         let service = service_fn(|request: Request<Incoming>| {
             let answer = backend.answer(request.map(|body| body.map_err(Into::into).boxed_unsync()));

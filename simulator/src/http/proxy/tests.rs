@@ -15,12 +15,15 @@ use hyper_util::rt::TokioIo;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     net::{TcpListener, TcpStream},
 };
 
 use super::{super::route::ProxyRequest, forward::Settings, resolve::Lookup, *};
-use crate::{cluster::network::Backends, profile::Profile};
+use crate::{
+    cluster::network::{Backend, Backends},
+    profile::Profile,
+};
 
 /// One pod, `p`, whose address is sent to a server of the test.
 struct OnePod;
@@ -431,4 +434,32 @@ async fn credentials_of_the_api_server_do_not_reach_a_pod(#[case] profile: Profi
         .await
         .unwrap();
     assert_eq!(answer.text().await.unwrap(), seen);
+}
+
+/// A server that sends back what it is sent.
+struct Echo;
+
+impl Backend for Echo {
+    fn answer(&self, _: Request<Body>) -> BoxFuture<'static, Response<Body>> {
+        Box::pin(async { Response::new(crate::cluster::network::whole("this is no HTTP server")) })
+    }
+
+    fn talk(&self, io: DuplexStream) -> Result<BoxFuture<'static, ()>, DuplexStream> {
+        let (mut from, mut to) = tokio::io::split(io);
+        Ok(Box::pin(async move {
+            let _ = tokio::io::copy(&mut from, &mut to).await;
+        }))
+    }
+}
+
+#[tokio::test]
+async fn a_server_inside_the_process_may_speak_another_protocol_on_a_forwarded_port() {
+    let mut settings = Settings::new(Profile::Documented);
+    settings.backends = Backends::default();
+    settings.backends.insert("10.9.9.9:53", Arc::new(Echo));
+    let mut connection = Proxy::new(settings).unwrap().connect("10.9.9.9:53").await.unwrap();
+    connection.write_all(b"query").await.unwrap();
+    let mut answer = [0; 5];
+    connection.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"query");
 }

@@ -1,9 +1,10 @@
 //! Admission: the rules of a cluster that a request passes before its object is validated and stored.
 //!
-//! In order: the life cycle of namespaces, limit ranges, quotas. Source: v1.2's admission plug-ins of these names.
+//! In order: the life cycle of namespaces, service accounts, limit ranges, quotas. Source: v1.2's admission plug-ins of these names.
 
 mod limits;
 mod quota;
+mod service_account;
 
 pub(crate) use quota::total as quota_total;
 
@@ -26,6 +27,7 @@ pub(super) async fn admit_create(
     object: &mut Object,
 ) -> Result<(), Status> {
     namespace_accepts(registry, request, name(object)).await?;
+    service_account::admit(registry, request, object).await?;
     limits::admit(registry, request, object).await?;
     quota::admit(registry, request, object, None).await
 }

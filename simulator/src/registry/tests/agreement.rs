@@ -52,6 +52,7 @@ impl Rig {
             history: None,
             watch_lag: std::time::Duration::ZERO,
             history_bytes: None,
+            mounts_tokens: false,
         };
         let registry = Registry::in_memory(
             settings,

@@ -52,6 +52,7 @@ impl Rig {
             history: None,
             watch_lag: std::time::Duration::ZERO,
             history_bytes: None,
+            mounts_tokens: false,
         };
         let clock = Clock::frozen("2016-03-01T00:00:00Z".parse().unwrap());
         let registry = Registry::with_store(settings, clock.clone(), Arc::new(Rng::seeded(7)), open);

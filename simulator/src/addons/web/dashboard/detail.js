@@ -1,7 +1,7 @@
 // One object: what it is, its pods, its events, its logs, a terminal, its JSON.
 
 import { prefix, request } from "./api.js";
-import { age, announce, h, icon, saveFile, show } from "./dom.js";
+import { age, announce, h, icon, patch, saveFile, show } from "./dom.js";
 import { eventsOf, get, list, pathOf, podState, selects } from "./store.js";
 import { badge, events, link } from "./tables.js";
 import { Terminal } from "./terminal.js";
@@ -50,9 +50,9 @@ export class Detail {
       if (this.tab === "logs") this.logs(object);
       if (this.tab === "terminal") this.openTerminal(object);
     }
-    if (this.tab === "summary") show(this.panel, this.summary(object));
-    if (this.tab === "events") show(this.panel, events(eventsOf(object)));
-    if (this.tab === "json" && !getSelection().toString()) show(this.panel, h("pre.card.raw", { tabIndex: 0, "aria-label": "The object as JSON" }, JSON.stringify(object, null, 2)));
+    if (this.tab === "summary") patch(this.panel, this.summary(object));
+    if (this.tab === "events") patch(this.panel, events(eventsOf(object)));
+    if (this.tab === "json" && !getSelection().toString()) patch(this.panel, h("pre.card.raw", { tabIndex: 0, "aria-label": "The object as JSON" }, JSON.stringify(object, null, 2)));
   }
 
   /** Ends what goes on: a log that is followed, a terminal. */
@@ -113,7 +113,7 @@ export class Detail {
         ? [h("h2.part", {}, "Conditions"), h("div.card.scroll", {}, h("table.plain", {}, h("thead", {}, h("tr", {}, ["Type", "Status", "Reason", "Since"].map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, object.status.conditions.map(({ type, status, reason, message, lastTransitionTime }) => h("tr", {}, h("td", {}, type), h("td", {}, status), h("td", {}, [reason, message].filter(Boolean).join(": ")), h("td", {}, lastTransitionTime ? age(lastTransitionTime) : ""))))))]
         : null,
       pods.length
-        ? [h("h2.part", {}, "Pods ", h("span.badge", {}, pods.length)), h("div.card.scroll", {}, h("table.plain", {}, h("thead", {}, h("tr", {}, ["Name", "Status", "Node", "Age"].map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, pods.map((pod) => h("tr", {}, h("td.name", {}, link("pods", pod)), h("td", {}, badge(podState(pod))), h("td", {}, pod.spec.nodeName ?? ""), h("td", {}, age(pod.metadata.creationTimestamp)))))))]
+        ? [h("h2.part", {}, "Pods ", h("span.badge", {}, pods.length)), h("div.card.scroll", {}, h("table.plain", {}, h("thead", {}, h("tr", {}, ["Name", "Status", "Node", "Age"].map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, pods.map((pod) => h("tr", { "data-key": pod.metadata.uid }, h("td.name", {}, link("pods", pod)), h("td", {}, badge(podState(pod))), h("td", {}, pod.spec.nodeName ?? ""), h("td", {}, age(pod.metadata.creationTimestamp)))))))]
         : null,
     ];
   }

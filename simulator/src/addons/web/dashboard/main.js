@@ -1,7 +1,7 @@
 // The user interface of the cluster: sections, namespaces, and what is shown of them, by the page's address.
 
 import { Detail } from "./detail.js";
-import { $, h, show, themeButton } from "./dom.js";
+import { $, h, patch, show, themeButton } from "./dom.js";
 import { RESOURCES, isLive, list, onChange, podState, start } from "./store.js";
 import { WORKLOADS, eventTable, overview, resourceTable, workloads } from "./tables.js";
 
@@ -54,7 +54,7 @@ function drawFrame() {
   const failing = list("pods", route.namespace).filter((pod) => podState(pod)[1] === "bad").length;
   const warnings = list("events", route.namespace).filter((event) => event.type === "Warning").length;
   const notes = { pods: failing, events: warnings };
-  show(
+  patch(
     $("#sections"),
     SECTIONS.map(([id, title]) => h("a", { href: `#/${route.namespace}/${id}`, "aria-current": id === current ? "page" : null }, h("span.grow", {}, title), notes[id] ? h("span.badge.bad", { title: id === "pods" ? "failing" : "warnings" }, notes[id]) : null)),
   );
@@ -66,26 +66,18 @@ function drawFrame() {
   }
   const names = ["", ...list("namespaces").map((namespace) => namespace.metadata.name)];
   if (route.namespace && !names.includes(route.namespace)) names.push(route.namespace);
-  if ([...namespaces.options].map((option) => option.value).join() !== names.join()) show(namespaces, names.map((name) => h("option", { value: name }, name || "All namespaces")));
+  if ([...namespaces.options].map((option) => option.value).join() !== names.join()) patch(namespaces, names.map((name) => h("option", { value: name }, name || "All namespaces")));
   namespaces.value = route.namespace;
 }
 
 function render() {
-  // The element that has the focus is drawn again with the rest; its successor gets the focus back.
-  const focused = document.activeElement?.closest("#sections a, .section-content a")?.getAttribute("href");
   drawFrame();
+  const { namespace, section } = route;
   if (detail) detail.render();
-  else {
-    const scrolled = content.querySelector(".scroll")?.scrollLeft ?? 0;
-    const { namespace, section } = route;
-    if (section === "overview") show(content, overview(namespace));
-    else if (section === "workloads") show(content, workloads(namespace, text));
-    else if (section === "events") show(content, eventTable(namespace, text));
-    else show(content, resourceTable(section, namespace, text));
-    const again = content.querySelector(".scroll");
-    if (again) again.scrollLeft = scrolled;
-  }
-  if (focused && !document.activeElement?.getAttribute("href")) document.querySelector(`#sections a[href="${CSS.escape(focused)}"], .section-content a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  else if (section === "overview") patch(content, overview(namespace));
+  else if (section === "workloads") patch(content, workloads(namespace, text));
+  else if (section === "events") patch(content, eventTable(namespace, text));
+  else patch(content, resourceTable(section, namespace, text));
   document.title = `${route.name || SECTIONS.find(([id]) => id === route.section)?.[1] || "Cluster"} · Cluster`;
 }
 

@@ -54,7 +54,7 @@ function table(resource, objects, namespace) {
         "tbody",
         {},
         objects.map((object) =>
-          h("tr", {}, h("td.name", {}, link(resource, object)), columns.map(([title, content]) => h(title === "Images" ? "td.images" : "td", {}, content(object))), everywhere ? h("td", {}, object.metadata.namespace) : null, h("td", {}, created(object))),
+          h("tr", { "data-key": object.metadata.uid }, h("td.name", {}, link(resource, object)), columns.map(([title, content]) => h(title === "Images" ? "td.images" : "td", {}, content(object))), everywhere ? h("td", {}, object.metadata.namespace) : null, h("td", {}, created(object))),
         ),
       ),
     ),
@@ -74,7 +74,7 @@ export function resourceTable(resource, namespace, text) {
 export function workloads(namespace, text) {
   const parts = WORKLOADS.map((resource) => [resource, list(resource, namespace).filter((object) => matches(object, text))]).filter(([, objects]) => objects.length);
   if (!parts.length) return h("div.card.empty", {}, h("h2", {}, text ? "Nothing matches" : "No workloads"), h("p", {}, "Deployments, replica sets, replication controllers, daemon sets and jobs are shown here."));
-  return parts.map(([resource, objects]) => [h("h2.part", {}, RESOURCES[resource].title, " ", h("span.badge", {}, objects.length)), table(resource, objects, namespace)]);
+  return parts.map(([resource, objects]) => h("section", { "data-key": resource }, h("h2.part", {}, RESOURCES[resource].title, " ", h("span.badge", {}, objects.length)), table(resource, objects, namespace)));
 }
 
 /** Events, the last first. */
@@ -92,7 +92,7 @@ export function events(found) {
         {},
         found.slice(0, 300).map((event) => {
           const { kind, name } = event.involvedObject ?? {};
-          return h("tr", {}, h("td.number", {}, age(event.lastTimestamp)), h("td", {}, badge([event.reason ?? "", event.type === "Warning" ? "bad" : "accent"])), h("td.name", {}, `${kind} ${name}`), h("td.message", {}, event.message), h("td.number", {}, event.count ?? 1));
+          return h("tr", { "data-key": event.metadata.uid }, h("td.number", {}, age(event.lastTimestamp)), h("td", {}, badge([event.reason ?? "", event.type === "Warning" ? "bad" : "accent"])), h("td.name", {}, `${kind} ${name}`), h("td.message", {}, event.message), h("td.number", {}, event.count ?? 1));
         }),
       ),
     ),

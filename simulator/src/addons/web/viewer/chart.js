@@ -20,6 +20,11 @@ function nice(most) {
  * `onRange(from, to)` is called with the range that a person chooses.
  */
 export function bars(host, { buckets, from, to, step, height, onRange, label, names = [] }) {
+  // A range that is being drawn is not taken from under the pointer; the next result is.
+  const before = host.querySelector(".chart");
+  if (before?.dataset.drawing) return;
+  const read = before && (before.contains(document.activeElement) || before.matches(":hover")) ? Number(before.dataset.bar) : NaN;
+  const hadFocus = Boolean(before?.contains(document.activeElement));
   const width = Math.max(240, host.clientWidth);
   const [left, bottom, top] = [44, 20, 8];
   const plot = { width: width - left - 8, height: height - bottom - top };
@@ -83,6 +88,7 @@ export function bars(host, { buckets, from, to, step, height, onRange, label, na
     current = index;
     const bucket = buckets[index];
     tip.hidden = !bucket;
+    frame.dataset.bar = bucket?.key ?? "";
     if (!bucket) return;
     drawn[index].setAttribute("class", "current");
     tip.replaceChildren(...describe(bucket).map((line) => h("div", {}, line)));
@@ -98,6 +104,7 @@ export function bars(host, { buckets, from, to, step, height, onRange, label, na
   frame.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     began = timeAt(event);
+    frame.dataset.drawing = "true";
     frame.setPointerCapture(event.pointerId);
   });
   frame.addEventListener("pointermove", (event) => {
@@ -109,8 +116,14 @@ export function bars(host, { buckets, from, to, step, height, onRange, label, na
     selection.setAttribute("x", x(Math.min(began, time)));
     selection.setAttribute("width", Math.abs(x(time) - x(began)));
   });
+  frame.addEventListener("pointercancel", () => {
+    began = null;
+    delete frame.dataset.drawing;
+    selection.setAttribute("width", 0);
+  });
   frame.addEventListener("pointerup", (event) => {
     if (began === null) return;
+    delete frame.dataset.drawing;
     const [first, last] = [Math.min(began, timeAt(event)), Math.max(began, timeAt(event))];
     began = null;
     selection.setAttribute("width", 0);
@@ -128,4 +141,6 @@ export function bars(host, { buckets, from, to, step, height, onRange, label, na
     else return;
     event.preventDefault();
   });
+  if (hadFocus) frame.focus({ preventScroll: true });
+  if (Number.isFinite(read)) point(buckets.findIndex((bucket) => bucket.key === read));
 }

@@ -2,7 +2,7 @@
 
 import { bars } from "./chart.js";
 import { announce, count, h, icon, popover, saveFile, show } from "./dom.js";
-import { renderFields } from "./fields.js";
+import { FieldList } from "./fields.js";
 import { Hits } from "./hits.js";
 import { MOST, discover, loadFields, more, pattern } from "./search.js";
 import { state, update } from "./state.js";
@@ -14,7 +14,7 @@ export class Discover {
   constructor() {
     this.onResult = () => {};
     this.fields = [];
-    this.sidebar = h("aside.fields", { "aria-label": "Fields", id: "fields" });
+    this.sidebar = new FieldList();
     this.summary = h("h1.summary");
     this.histogram = h("div.histogram");
     this.table = h("section.hits", { "aria-label": "Lines" });
@@ -27,7 +27,7 @@ export class Discover {
     this.element = h(
       "div.discover",
       {},
-      this.sidebar,
+      this.sidebar.element,
       h(
         "div.results",
         {},
@@ -52,7 +52,7 @@ export class Discover {
     if (names.has("columns")) {
       this.hitsView.renderHead();
       this.hitsView.render(true);
-      renderFields(this.sidebar, this.fields, this.hits);
+      this.sidebar.draw();
     }
     if (SEARCHES.some((name) => names.has(name))) this.search();
   }
@@ -73,7 +73,7 @@ export class Discover {
       if (!scrolled) this.hitsView.set(found, { keep: quiet });
       this.drawSummary();
       this.drawHistogram();
-      if (!quiet || !this.sidebar.contains(document.activeElement)) renderFields(this.sidebar, fields, this.hits);
+      this.sidebar.set(fields, this.hits);
       if (!quiet) announce(`${count(found.total)} lines found`);
       this.onResult({});
     } catch (error) {

@@ -1,6 +1,6 @@
 // The list of fields: top values among the loaded hits, filters, columns.
 
-import { h, icon, show } from "./dom.js";
+import { h, icon, patch } from "./dom.js";
 import { toggleColumn, valueOf } from "./hits.js";
 import { state, update } from "./state.js";
 
@@ -29,43 +29,47 @@ export function addFilter(field, value, not) {
   update({ filters: [...others, { field, value, not }] });
 }
 
-/** Draws the list. */
-export function renderFields(host, fields, hits) {
-  const filterText = host.querySelector("input")?.value ?? "";
-  const list = h("ul.field-list");
-  const draw = (wanted) => {
-    const shown = fields.filter((field) => field.name.toLowerCase().includes(wanted.toLowerCase()));
-    show(list, shown.map((field) => item(field, hits, () => draw(wanted))));
-    if (!shown.length) show(list, h("li.soft", {}, fields.length ? "No such field" : "No fields yet"));
-  };
-  const input = h("input.input", { type: "search", placeholder: "Find a field", "aria-label": "Find a field", value: filterText, oninput: () => draw(input.value) });
-  draw(filterText);
-  show(host, h("div.field-search", {}, input), list);
-}
+/** The list, and a box that searches it. */
+export class FieldList {
+  constructor() {
+    this.fields = [];
+    this.hits = [];
+    this.list = h("ul.field-list");
+    this.input = h("input.input", { type: "search", placeholder: "Find a field", "aria-label": "Find a field", oninput: () => this.draw() });
+    this.element = h("aside.fields", { "aria-label": "Fields", id: "fields" }, h("div.field-search", {}, this.input), this.list);
+  }
 
-function item(field, hits, redraw) {
-  const { name, type } = field;
-  const isOpen = open.has(name);
-  const isColumn = state.columns.includes(name);
-  const toggle = () => {
-    if (isOpen) open.delete(name);
-    else open.add(name);
-    redraw();
-    document.querySelector(`[data-field="${CSS.escape(name)}"] .field-name`)?.focus();
-  };
-  const row = h(
-    "li",
-    {},
-    h(
-      "div.field",
-      {},
-      h("button.field-name", { type: "button", "aria-expanded": isOpen, onclick: toggle }, h("span.type", { "aria-hidden": "true" }, TYPES[type] ?? "?"), h("span.clip", {}, name)),
-      h("button.icon", { type: "button", "aria-pressed": isColumn, "aria-label": isColumn ? `Remove the column ${name}` : `Add the column ${name}`, title: isColumn ? "Remove the column" : "Add as a column", onclick: () => toggleColumn(name) }, icon(isColumn ? "minus" : "plus")),
-    ),
-    isOpen ? values(name, hits) : null,
-  );
-  row.dataset.field = name;
-  return row;
+  set(fields, hits) {
+    Object.assign(this, { fields, hits });
+    this.draw();
+  }
+
+  draw() {
+    const wanted = this.input.value.toLowerCase();
+    const shown = this.fields.filter((field) => field.name.toLowerCase().includes(wanted));
+    patch(this.list, shown.map((field) => this.item(field)), shown.length ? null : h("li.soft", {}, this.fields.length ? "No such field" : "No fields yet"));
+  }
+
+  item({ name, type }) {
+    const isOpen = open.has(name);
+    const isColumn = state.columns.includes(name);
+    const toggle = () => {
+      if (open.has(name)) open.delete(name);
+      else open.add(name);
+      this.draw();
+    };
+    return h(
+      "li",
+      { "data-field": name, "data-key": name },
+      h(
+        "div.field",
+        {},
+        h("button.field-name", { type: "button", "aria-expanded": String(isOpen), onclick: toggle }, h("span.type", { "aria-hidden": "true" }, TYPES[type] ?? "?"), h("span.clip", {}, name)),
+        h("button.icon", { type: "button", "aria-pressed": String(isColumn), "aria-label": isColumn ? `Remove the column ${name}` : `Add the column ${name}`, title: isColumn ? "Remove the column" : "Add as a column", onclick: () => toggleColumn(name) }, icon(isColumn ? "minus" : "plus")),
+      ),
+      isOpen ? values(name, this.hits) : null,
+    );
+  }
 }
 
 function values(name, hits) {
@@ -80,7 +84,7 @@ function values(name, hits) {
       const meter = h("div.share", {}, h("div", { style: { width: `${share}%` } }));
       return h(
         "div.top-value",
-        {},
+        { "data-key": value },
         h("div.row", {}, h("span.grow.clip.mono", { title: value }, value.trimEnd() || "(empty)"), h("span.soft.number", {}, `${share}%`)),
         h(
           "div.row",

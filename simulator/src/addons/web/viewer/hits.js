@@ -1,6 +1,6 @@
 // The table of hits: only the rows in sight are in the document, so that ten thousand hits scroll as ten do.
 
-import { announce, h, icon, show } from "./dom.js";
+import { announce, h, icon, patch, show } from "./dom.js";
 import { MARK, context, pattern } from "./search.js";
 import { state, update } from "./state.js";
 import { full } from "./time.js";
@@ -36,6 +36,14 @@ function cell(hit, name) {
 }
 
 const keyOf = (hit) => `${hit._index}/${hit._type}/${hit._id}`;
+
+/** Makes these elements the children of `host`. What stays is not taken out: it may have the focus, a selection, or a button that is being pressed. */
+function arrange(host, elements) {
+  const staying = new Set(elements);
+  for (const child of [...host.children]) if (!staying.has(child)) child.remove();
+  elements.forEach((element, index) => host.children[index] !== element && host.insertBefore(element, host.children[index] ?? null));
+}
+
 const isNarrow = matchMedia("(max-width: 620px)");
 
 export class Hits {
@@ -45,7 +53,10 @@ export class Hits {
     this.more = more;
     this.hits = [];
     this.fresh = new Set();
+    // Open hits by key: their details, and how high these are.
     this.open = new Map();
+    // Rows in the document by key: the element, and what its line was made of.
+    this.rows = new Map();
     this.focused = 0;
     this.head = h("div.hits-head", { role: "row", "aria-rowindex": 1 });
     this.body = h("div.hits-body", { role: "rowgroup" });
@@ -58,7 +69,8 @@ export class Hits {
     isNarrow.addEventListener("change", () => this.render(true));
     this.sizes = new ResizeObserver((entries) => {
       for (const { target } of entries) {
-        if (this.open.has(target.dataset.key) && target.offsetHeight) this.open.set(target.dataset.key, target.offsetHeight);
+        const opened = this.open.get(target.dataset.key);
+        if (opened?.details === target && target.offsetHeight) opened.height = target.offsetHeight;
       }
       this.render(true);
     });
@@ -74,14 +86,15 @@ export class Hits {
 
   set({ hits, total }, { keep = false } = {}) {
     const before = new Set(this.hits.map(keyOf));
+    const focused = this.hits[this.focused] && keyOf(this.hits[this.focused]);
     this.fresh = keep && before.size ? new Set(hits.map(keyOf).filter((key) => !before.has(key))) : new Set();
     this.hits = hits;
     this.total = total;
     if (!keep) {
-      this.open.clear();
+      for (const key of this.open.keys()) this.close(key);
       this.scroller.scrollTop = 0;
-      this.focused = 0;
     }
+    this.focused = keep ? Math.max(0, hits.findIndex((hit) => keyOf(hit) === focused)) : 0;
     this.renderHead();
     this.render(true);
   }
@@ -104,7 +117,7 @@ export class Hits {
       );
     };
     this.table.style.setProperty("--columns", this.columns.map((name) => ({ log: "minmax(220px, 4fr)", tag: "minmax(140px, 2fr)" }[name] ?? "minmax(110px, 1.2fr)")).join(" "));
-    show(
+    patch(
       this.head,
       h("div.cell", { role: "columnheader" }, h("span.visually-hidden", {}, "Details")),
       pattern.timeField ? sortable(pattern.timeField, "Time (UTC)") : null,
@@ -116,7 +129,7 @@ export class Hits {
   /** The place of a row below the top of the body. */
   top(index) {
     let above = index * this.rowHeight;
-    for (const [key, height] of this.open) {
+    for (const [key, { height }] of this.open) {
       const at = this.places.get(key);
       if (at !== undefined && at < index) above += height;
     }
@@ -134,64 +147,77 @@ export class Hits {
     while (last < this.hits.length && this.top(last) < scrollTop + clientHeight + OVERSCAN * this.rowHeight) last += 1;
     if (force || first !== this.first || last !== this.last) {
       [this.first, this.last] = [first, last];
-      const within = this.body.contains(document.activeElement) ? document.activeElement.closest("[data-index]")?.dataset.index : undefined;
-      const rows = [];
-      for (let index = first; index < last; index += 1) rows.push(this.row(index));
-      const kept = new Map([...this.body.children].map((row) => [row.dataset.id, row]));
-      show(this.body, rows.map((row) => (this.open.has(row.dataset.key) && kept.get(row.dataset.id)?.classList.contains("open") ? this.move(kept.get(row.dataset.id), row) : row)));
-      if (within !== undefined && !this.body.contains(document.activeElement)) this.body.querySelector(`[data-index="${within}"] .toggle`)?.focus({ preventScroll: true });
+      const within = this.body.contains(document.activeElement) ? document.activeElement.closest("[data-key]")?.dataset.key : undefined;
+      const before = this.rows;
+      this.rows = new Map();
+      for (let index = first; index < last; index += 1) {
+        const key = keyOf(this.hits[index]);
+        this.rows.set(key, this.row(index, before.get(key)));
+      }
+      arrange(this.body, [...this.rows.values()].map(({ element }) => element));
+      if (within !== undefined && !this.body.contains(document.activeElement)) this.rows.get(within)?.element.querySelector(".toggle").focus({ preventScroll: true });
     }
     this.body.style.height = `${this.top(this.hits.length)}px`;
     this.table.setAttribute("aria-rowcount", (this.total ?? 0) + 1);
     if (last >= this.hits.length - 50 && this.hits.length < this.total) this.more(this.hits.length);
   }
 
-  /** An open row keeps its element, which may hold the focus or a selection. */
-  move(element, fresh) {
-    element.style.transform = fresh.style.transform;
-    element.dataset.index = fresh.dataset.index;
-    return element;
-  }
-
-  row(index) {
+  /** The row of a hit: the one that is there, if it is, with a new line where that has changed. */
+  row(index, row = { element: h("div.hit", { role: "presentation" }), made: null }) {
     const hit = this.hits[index];
     const key = keyOf(hit);
-    const isOpen = this.open.has(key);
-    const toggle = h(
-      "button.toggle",
-      { type: "button", "aria-expanded": isOpen, "aria-label": `Details of line ${index + 1}`, tabIndex: index === this.focused ? 0 : -1, onclick: () => this.toggle(index) },
-      icon(isOpen ? "down" : "right"),
-    );
+    const opened = this.open.get(key);
+    const { element } = row;
+    const made = JSON.stringify([Boolean(opened), this.columns, pattern.timeField, hit._source, hit.highlight]);
+    if (row.made !== made) {
+      const line = this.line(hit, element, Boolean(opened));
+      if (element.firstChild) element.firstChild.replaceWith(line);
+      else element.append(line);
+      row.made = made;
+    }
+    element.dataset.key = key;
+    element.dataset.index = index;
+    element.classList.toggle("error", hit._source.stream === "stderr");
+    element.classList.toggle("fresh", this.fresh.has(key));
+    element.classList.toggle("open", Boolean(opened));
+    element.style.transform = `translateY(${this.top(index)}px)`;
+    element.firstChild.setAttribute("aria-rowindex", index + 2);
+    const toggle = element.querySelector(".toggle");
+    toggle.setAttribute("aria-label", `Details of line ${index + 1}`);
+    toggle.tabIndex = index === this.focused ? 0 : -1;
+    if (opened && opened.details.parentNode !== element) element.append(opened.details);
+    return row;
+  }
+
+  line(hit, element, isOpen) {
+    const toggle = () => this.toggle(Number(element.dataset.index));
     const line = h(
       "div.line",
-      { role: "row", "aria-rowindex": index + 2 },
-      h("div.cell", { role: "cell" }, toggle),
+      { role: "row" },
+      h("div.cell", { role: "cell" }, h("button.toggle", { type: "button", "aria-expanded": String(isOpen), onclick: toggle }, icon(isOpen ? "down" : "right"))),
       pattern.timeField ? h("div.cell.time.number", { role: "cell" }, full(hit._source[pattern.timeField])) : null,
       this.columns.map((name) => h("div.cell.value", { role: "cell", title: name === "log" ? "" : text(valueOf(hit._source, name)) }, cell(hit, name))),
     );
     line.addEventListener("click", (event) => {
-      if (!event.target.closest("button") && !getSelection().toString()) this.toggle(index);
+      if (!event.target.closest("button") && !getSelection().toString()) toggle();
     });
-    const row = h("div.hit", { role: "presentation" }, line);
-    row.dataset.key = key;
-    row.dataset.id = key;
-    row.dataset.index = index;
-    row.classList.toggle("error", hit._source.stream === "stderr");
-    row.classList.toggle("fresh", this.fresh.has(key));
-    row.classList.toggle("open", isOpen);
-    row.style.transform = `translateY(${this.top(index)}px)`;
-    if (isOpen) row.append(this.details(hit));
-    return row;
+    return line;
   }
 
   toggle(index) {
     const key = keyOf(this.hits[index]);
-    if (this.open.has(key)) this.open.delete(key);
-    else this.open.set(key, 0);
+    if (this.open.has(key)) this.close(key);
+    else this.open.set(key, { details: this.details(this.hits[index]), height: 0 });
     this.focused = index;
-    for (const row of this.body.children) if (row.dataset.key === key) row.dataset.id = "";
     this.render(true);
     this.body.querySelector(`[data-index="${index}"] .toggle`)?.focus({ preventScroll: true });
+  }
+
+  close(key) {
+    const { details } = this.open.get(key);
+    this.sizes.unobserve(details);
+    details.remove();
+    this.open.delete(key);
   }
 
   key(event) {

@@ -2,7 +2,7 @@
 
 import { bars, color } from "./chart.js";
 import { addFilter } from "./fields.js";
-import { announce, count, h, icon, show } from "./dom.js";
+import { announce, count, h, icon, patch, show } from "./dom.js";
 import { loadFields, pattern, visualize } from "./search.js";
 import { state, update } from "./state.js";
 import { label, resolve } from "./time.js";
@@ -40,7 +40,8 @@ export class Visualize {
     try {
       const fields = (await loadFields(pattern.title)).filter((field) => field.type !== "date");
       const field = fields.find(({ name }) => name === (state.field || STANDARD)) ?? fields[0];
-      show(this.field, fields.map(({ name }) => h("option", { value: name, selected: name === field?.name }, name)));
+      patch(this.field, fields.map(({ name }) => h("option", { value: name }, name)));
+      this.field.value = field?.name ?? "";
       if (!field) {
         show(this.summary, "No fields yet");
         return;
@@ -89,7 +90,7 @@ export class Visualize {
     const { values, total, field } = this.found;
     const most = Math.max(1, ...values.map((value) => value.doc_count));
     const swatch = (index) => h("span.swatch", { style: { background: color(index) }, "aria-hidden": "true" });
-    show(
+    patch(
       this.values,
       h(
         "table.plain",
@@ -103,7 +104,7 @@ export class Visualize {
             const name = value.key_as_string ?? String(value.key);
             return h(
               "tr",
-              {},
+              { "data-key": name },
               h("td.mono", {}, swatch(index), name),
               h("td.number", {}, count(value.doc_count)),
               h("td", {}, h("div.row", {}, h("div.share.grow", {}, h("div", { style: { width: `${(value.doc_count / most) * 100}%`, background: color(index) } })), h("span.number.soft", {}, `${total ? Math.round((value.doc_count / total) * 100) : 0}%`))),
@@ -113,6 +114,6 @@ export class Visualize {
         ),
       ),
     );
-    if (!values.length) show(this.values, h("p.empty", {}, "No values in this time range"));
+    if (!values.length) patch(this.values, h("p.empty", {}, "No values in this time range"));
   }
 }

@@ -1,0 +1,127 @@
+//! Aggregations over nested objects, over what they are in, and over children.
+
+use serde_json::{Map, Value};
+
+use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, failed, refuse};
+use crate::error::Result;
+use crate::find::Searched;
+use crate::index::{SegmentView, nested_docs, outer_docs};
+use crate::mapping::{Mapping, PARENT};
+
+/// The shard and the segment of a set.
+fn place<'a>(scope: &'a Scope<'_>, set: &DocSet) -> Option<(&'a Searched, &'a SegmentView)> {
+    let searched = scope.searched.get(set.index)?;
+    Some((searched, searched.view.segments.get(set.segment)?))
+}
+
+fn is_known(scope: &Scope<'_>, known: impl Fn(&Mapping) -> bool) -> bool {
+    scope.searched.iter().any(|searched| known(&searched.index.mapping()))
+}
+
+/// `nested`: the nested objects of the documents.
+pub(super) fn nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    let path = aggregation.settings.get("path").and_then(Value::as_str).unwrap_or("");
+    if !is_known(scope, |mapping| mapping.is_nested(path)) {
+        return Err(failed(format!("[nested] nested path [{path}] is not nested")));
+    }
+    let mut inside = Matches::default();
+    for set in &matches.sets {
+        let Some((_, view)) = place(scope, set) else { continue };
+        let objects = nested_docs(&view.segment, path)?;
+        let outer = outer_docs(&view.segment, scope.nested)?;
+        let (mut docs, mut scores) = (Vec::new(), Vec::new());
+        for object in objects.iter() {
+            let at = outer
+                .next(object + 1)
+                .and_then(|owner| set.docs.binary_search(&owner).ok());
+            if let Some(at) = at {
+                docs.push(object);
+                scores.extend(set.scores.get(at));
+            }
+        }
+        if !docs.is_empty() {
+            inside.push(set.index, set.segment, docs, scores);
+        }
+    }
+    let scope = Scope {
+        nested: Some(path),
+        ..*scope
+    };
+    bucket(&scope, &aggregation.sub_aggregations, Map::new(), &inside)
+}
+
+/// `reverse_nested`: what the objects are in.
+pub(super) fn reverse_nested(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    if scope.nested.is_none() {
+        return Err(refuse(format!(
+            "Reverse nested aggregation [{}] can only be used inside a [nested] aggregation",
+            aggregation.name
+        )));
+    }
+    let path = aggregation.settings.get("path").and_then(Value::as_str);
+    if let Some(path) = path.filter(|path| !is_known(scope, |mapping| mapping.is_nested(path))) {
+        return Err(failed(format!("[reverse_nested] nested path [{path}] is not nested")));
+    }
+    let mut outside = Matches::default();
+    for set in &matches.sets {
+        let Some((_, view)) = place(scope, set) else { continue };
+        let outer = outer_docs(&view.segment, path)?;
+        let (mut docs, mut scores) = (Vec::new(), Vec::new());
+        for (at, doc) in set.docs.iter().enumerate() {
+            if let Some(owner) = outer.next(*doc).filter(|owner| docs.last() != Some(owner)) {
+                docs.push(owner);
+                scores.extend(set.scores.get(at));
+            }
+        }
+        if !docs.is_empty() {
+            outside.push(set.index, set.segment, docs, scores);
+        }
+    }
+    let scope = Scope { nested: path, ..*scope };
+    bucket(&scope, &aggregation.sub_aggregations, Map::new(), &outside)
+}
+
+/// `children`: the children of the documents.
+pub(super) fn children(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    let child_type = aggregation.settings.get("type").and_then(Value::as_str).unwrap_or("");
+    let mut found = Matches::default();
+    for (index, searched) in scope.searched.iter().enumerate() {
+        let mapping = searched.index.mapping();
+        let (Some(parent_type), Some(shard)) = (mapping.parent_type(child_type), searched.shard()) else {
+            continue;
+        };
+        let is_matched = |segment: usize, doc: u32| {
+            let own = |set: &&DocSet| (set.index, set.segment) == (index, segment);
+            matches
+                .sets
+                .iter()
+                .find(own)
+                .is_some_and(|set| set.docs.binary_search(&doc).is_ok())
+        };
+        for (segment, view) in searched.view.segments.iter().enumerate() {
+            scope.budget.check_time()?;
+            let terms = view.segment.ordinals(PARENT)?;
+            let children = (0..view.segment.max_doc()).filter(|doc| {
+                let parent = terms
+                    .of(*doc)
+                    .first()
+                    .and_then(|ordinal| terms.term(*ordinal).split_once('#'));
+                let place = parent
+                    .filter(|(type_name, _)| *type_name == parent_type)
+                    .and_then(|(type_name, id)| searched.view.place(shard.locate(type_name, id)?));
+                view.is_live(*doc) && place.is_some_and(|(segment, doc)| is_matched(segment, doc))
+            });
+            let mut docs = Vec::new();
+            for doc in children {
+                if view.segment.stored(doc)?.type_name() == child_type {
+                    docs.push(doc);
+                }
+            }
+            if !docs.is_empty() {
+                let scores = vec![1.0; docs.len()];
+                found.push(index, segment, docs, scores);
+            }
+        }
+    }
+    bucket(scope, &aggregation.sub_aggregations, Map::new(), &found)
+}

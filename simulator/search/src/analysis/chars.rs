@@ -1,0 +1,242 @@
+//! Character filters: changes to a text before it is cut into tokens.
+//!
+//! Guarantees: an offset of the changed text maps to an offset of the original one, on a character boundary.
+//! Source: Lucene 4.10's `MappingCharFilter`, `HTMLStripCharFilter` and `PatternReplaceCharFilter`.
+
+use std::sync::Arc;
+
+use regex::Regex;
+
+/// Elements that begin a new line; the tags of all others leave nothing.
+const BLOCKS: [&str; 24] = [
+    "address",
+    "article",
+    "blockquote",
+    "body",
+    "br",
+    "dd",
+    "div",
+    "dl",
+    "dt",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "html",
+    "li",
+    "ol",
+    "p",
+    "table",
+    "tr",
+    "ul",
+];
+
+/// A change to a text before it is cut into tokens.
+#[derive(Clone, Debug)]
+pub(super) enum CharFilter {
+    /// Replaces texts, the longest first.
+    Mapping(Arc<[(String, String)]>),
+    /// Removes tags and comments, and decodes entities.
+    HtmlStrip,
+    PatternReplace(Arc<Regex>, String),
+}
+
+/// A changed text, and where its parts come from.
+pub(super) struct Changed {
+    pub(super) text: String,
+    /// Offsets of the changed text, each with what to add from there on to get the original offset.
+    shifts: Vec<(usize, isize)>,
+}
+
+impl Changed {
+    /// The offset in the original text.
+    pub(super) fn original(&self, offset: usize, text: &str) -> usize {
+        let at = self.shifts.partition_point(|(from, _)| *from <= offset);
+        let shift = at
+            .checked_sub(1)
+            .and_then(|at| self.shifts.get(at))
+            .map_or(0, |(_, shift)| *shift);
+        let mut original = offset.saturating_add_signed(shift).min(text.len());
+        while !text.is_char_boundary(original) {
+            original -= 1;
+        }
+        original
+    }
+}
+
+/// Builds a changed text from left to right.
+#[derive(Default)]
+struct Builder {
+    text: String,
+    shifts: Vec<(usize, isize)>,
+    shift: isize,
+}
+
+impl Builder {
+    /// Puts `new` in the place of `length` bytes.
+    fn replace(&mut self, length: usize, new: &str) {
+        self.text.push_str(new);
+        let signed = |number: usize| isize::try_from(number).unwrap_or(isize::MAX);
+        self.shift += signed(length) - signed(new.len());
+        if length != new.len() {
+            self.shifts.push((self.text.len(), self.shift));
+        }
+    }
+
+    fn finish(self) -> Changed {
+        Changed {
+            text: self.text,
+            shifts: self.shifts,
+        }
+    }
+}
+
+impl CharFilter {
+    pub(super) fn apply(&self, text: &str) -> Changed {
+        match self {
+            CharFilter::Mapping(rules) => mapped(text, rules),
+            CharFilter::HtmlStrip => stripped(text),
+            CharFilter::PatternReplace(pattern, replacement) => replaced(text, pattern, replacement),
+        }
+    }
+}
+
+fn mapped(text: &str, rules: &[(String, String)]) -> Changed {
+    let mut builder = Builder::default();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let rule = rules
+            .iter()
+            .filter(|(from, _)| !from.is_empty() && rest.starts_with(from.as_str()))
+            .max_by_key(|(from, _)| from.len());
+        let length = match rule {
+            Some((from, to)) => {
+                builder.replace(from.len(), to);
+                from.len()
+            }
+            None => {
+                builder.text.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = rest.get(length..).unwrap_or("");
+    }
+    builder.finish()
+}
+
+fn replaced(text: &str, pattern: &Regex, replacement: &str) -> Changed {
+    let mut builder = Builder::default();
+    let mut done = 0;
+    for found in pattern.captures_iter(text) {
+        let Some(whole) = found.get(0) else { continue };
+        builder.text.push_str(text.get(done..whole.start()).unwrap_or(""));
+        let mut new = String::new();
+        found.expand(replacement, &mut new);
+        builder.replace(whole.len(), &new);
+        done = whole.end();
+    }
+    builder.text.push_str(text.get(done..).unwrap_or(""));
+    builder.finish()
+}
+
+fn stripped(text: &str) -> Changed {
+    let mut builder = Builder::default();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let markup = match c {
+            '<' => tag(rest),
+            '&' => entity(rest),
+            _ => None,
+        };
+        let length = match markup {
+            Some((length, new)) => {
+                builder.replace(length, new.encode_utf8(&mut [0; 4]).trim_matches('\0'));
+                length
+            }
+            None => {
+                builder.text.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = rest.get(length..).unwrap_or("");
+    }
+    builder.finish()
+}
+
+/// Length of the markup at the start of `text`, and what takes its place; `\0` is nothing.
+fn tag(text: &str) -> Option<(usize, char)> {
+    if let Some(comment) = text.strip_prefix("<!--") {
+        return comment.find("-->").map(|at| (at + 7, '\0'));
+    }
+    let inside = text.strip_prefix('<')?;
+    let name = inside.strip_prefix(['/', '!', '?']).unwrap_or(inside);
+    let length = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    let name = name.get(..length)?.to_ascii_lowercase();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let end = text.find('>')? + 1;
+    if matches!(name.as_str(), "script" | "style") && !inside.starts_with('/') {
+        let close = format!("</{name}");
+        let lower = text.to_ascii_lowercase();
+        let closing = lower.find(&close)?;
+        return Some((closing + lower.get(closing..)?.find('>')? + 1, '\n'));
+    }
+    Some((end, if BLOCKS.contains(&name.as_str()) { '\n' } else { '\0' }))
+}
+
+/// Length of the entity at the start of `text`, and its character.
+fn entity(text: &str) -> Option<(usize, char)> {
+    let inside = text.strip_prefix('&')?;
+    let end = inside.find(';').filter(|end| *end <= 10)?;
+    let name = inside.get(..end)?;
+    let c = match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        "nbsp" => ' ',
+        _ => {
+            let digits = name.strip_prefix('#')?;
+            let code = match digits.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => digits.parse().ok()?,
+            };
+            char::from_u32(code).filter(|c| *c != '\0')?
+        }
+    };
+    Some((end + 2, c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("<p>a&nbsp;<b>c</b> &lt;d&#62;", "\na c <d>")]
+    #[case("1 < 2 <!-- x --> & y", "1 < 2  & y")]
+    #[case("a<script>var x;</script>b", "a\nb")]
+    fn tags_are_stripped_and_entities_decoded(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(CharFilter::HtmlStrip.apply(text).text, expected);
+    }
+
+    #[test]
+    fn an_offset_behind_a_replacement_maps_back() {
+        let rules = [
+            ("ph".to_owned(), "f".to_owned()),
+            (":)".to_owned(), "_happy_".to_owned()),
+        ];
+        let text = "phone :) x";
+        let changed = CharFilter::Mapping(rules.into()).apply(text);
+        assert_eq!(changed.text, "fone _happy_ x");
+        assert_eq!(changed.original(0, text), 0);
+        assert_eq!(changed.original(4, text), 5);
+        assert_eq!(changed.original(13, text), 9);
+    }
+}

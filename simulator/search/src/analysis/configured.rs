@@ -1,0 +1,443 @@
+//! Analyzers, tokenizers and filters from the settings of an index.
+//!
+//! Source: the `analysis` section of Elasticsearch 1.5's index settings.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::analyzer::{Analyzer, Tokenizer};
+use super::chars::CharFilter;
+use super::filter::{ENGLISH, Filter, lowercase};
+use super::grams::Grams;
+use super::language;
+use super::stream::{Shingle, StreamFilter, Synonyms};
+
+/// Longest gram, in characters.
+const LONGEST_GRAM: usize = 32;
+/// Most tokens of one shingle.
+const LONGEST_SHINGLE: usize = 16;
+
+impl Analyzer {
+    /// An analyzer of an index: one of its own (settings under `analysis`), else a built-in one.
+    ///
+    /// # Errors
+    /// A sentence that says which part of the settings is not understood.
+    pub fn configured(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Analyzer, String> {
+        let Some(own) = section(analysis, "analyzer", name) else {
+            return Analyzer::named(name).ok_or_else(|| format!("Analyzer [{name}] not found"));
+        };
+        let kind = own.get("type").and_then(Value::as_str).unwrap_or("custom");
+        match kind {
+            "custom" => {
+                let tokenizer = own
+                    .get("tokenizer")
+                    .and_then(Value::as_str)
+                    .ok_or_else(|| format!("Custom Analyzer [{name}] must be configured with a tokenizer"))?;
+                let (filters, chars) = (strings(own.get("filter")), strings(own.get("char_filter")));
+                Analyzer::assembled(tokenizer, &texts(&filters), &texts(&chars), analysis)
+            }
+            "pattern" => {
+                let lowercase = own.get("lowercase").is_none_or(crate::mapping::truth);
+                let mut filters = if lowercase { vec![Filter::Lowercase] } else { vec![] };
+                if own.get("stopwords").is_some() {
+                    filters.push(stop_filter(own));
+                }
+                let pattern = pattern_of(Some(own), "pattern", r"\W+")?;
+                Ok(Analyzer::new(Tokenizer::Pattern(pattern, None), filters))
+            }
+            "standard" | "stop" => {
+                let base = Analyzer::named(kind).ok_or_else(|| format!("Analyzer [{kind}] not found"))?;
+                Ok(match own.get("stopwords").or_else(|| own.get("stop_words")) {
+                    None => base,
+                    Some(_) => base.filtered_by(vec![Filter::Lowercase, stop_filter(own)]),
+                })
+            }
+            "snowball" => {
+                let language = own.get("language").and_then(Value::as_str).unwrap_or("English");
+                let filters = language::snowball_analyzer(language)
+                    .ok_or_else(|| format!("Unknown Analyzer type [{kind}] for [{name}]"))?;
+                Ok(Analyzer::new(Tokenizer::Standard, filters))
+            }
+            kind => Analyzer::named(kind).ok_or_else(|| format!("Unknown Analyzer type [{kind}] for [{name}]")),
+        }
+    }
+
+    /// An analyzer from a tokenizer, token filters and character filters by name, as `_analyze` takes them.
+    ///
+    /// # Errors
+    /// A sentence that names the part that is not there.
+    pub fn assembled(
+        tokenizer: &str,
+        filters: &[&str],
+        chars: &[&str],
+        analysis: Option<&Map<String, Value>>,
+    ) -> Result<Analyzer, String> {
+        let kind = section(analysis, "tokenizer", tokenizer).and_then(|own| own.get("type")?.as_str());
+        // This tokenizer has its filter built in.
+        let first = (kind.unwrap_or(tokenizer) == "lowercase").then_some(Filter::Lowercase);
+        let tokenizer = tokenizer_of(tokenizer, analysis)?;
+        let filters = filters
+            .iter()
+            .map(|filter| filter_of(filter, analysis))
+            .collect::<Result<Vec<_>, _>>()?;
+        let filters = first.into_iter().chain(filters.into_iter().flatten());
+        let chars = chars
+            .iter()
+            .map(|chars| char_filter_of(chars, analysis))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Analyzer::new(tokenizer, filters.collect()).with_chars(chars))
+    }
+}
+
+fn section<'a>(analysis: Option<&'a Map<String, Value>>, kind: &str, name: &str) -> Option<&'a Value> {
+    analysis
+        .and_then(|analysis| analysis.get(kind))
+        .and_then(|section| section.get(name))
+}
+
+/// A setting as text.
+fn text<'a>(own: Option<&'a Value>, key: &str) -> Option<&'a str> {
+    own.and_then(|own| own.get(key)).and_then(Value::as_str)
+}
+
+fn number(own: Option<&Value>, key: &str, default: usize) -> usize {
+    let value = own.and_then(|own| own.get(key));
+    value
+        .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+        .map_or(default, |value| usize::try_from(value).unwrap_or(usize::MAX))
+}
+
+fn flag(own: Option<&Value>, key: &str, default: bool) -> bool {
+    own.and_then(|own| own.get(key)).map_or(default, crate::mapping::truth)
+}
+
+/// A string, a comma list or an array of strings, as a list.
+fn strings(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(text)) => text.split(',').map(|part| part.trim().to_owned()).collect(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
+        _ => vec![],
+    }
+}
+
+fn texts(strings: &[String]) -> Vec<&str> {
+    strings.iter().map(String::as_str).collect()
+}
+
+fn compiled(pattern: &str, flags: &str) -> Result<Arc<regex::Regex>, String> {
+    let is_set = |name: &str| flags.split('|').any(|flag| flag.trim() == name);
+    regex::RegexBuilder::new(pattern)
+        .case_insensitive(is_set("CASE_INSENSITIVE"))
+        .multi_line(is_set("MULTILINE"))
+        .dot_matches_new_line(is_set("DOTALL"))
+        .ignore_whitespace(is_set("COMMENTS"))
+        .size_limit(1 << 20)
+        .build()
+        .map(Arc::new)
+        .map_err(|error| format!("pattern [{pattern}]: {error}"))
+}
+
+/// The pattern in a setting.
+fn pattern_of(own: Option<&Value>, key: &str, default: &str) -> Result<Arc<regex::Regex>, String> {
+    compiled(text(own, key).unwrap_or(default), text(own, "flags").unwrap_or(""))
+}
+
+/// A replacement of Java's, in which a reference to a group is one digit.
+fn replacement(own: Option<&Value>) -> String {
+    let mut converted = String::new();
+    let mut chars = text(own, "replacement").unwrap_or("").chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('$', Some(digit)) if digit.is_ascii_digit() => {
+                converted.push_str(&format!("${{{digit}}}"));
+                chars.next();
+            }
+            _ => converted.push(c),
+        }
+    }
+    converted
+}
+
+fn stop_filter(own: &Value) -> Filter {
+    let mut words = strings(own.get("stopwords").or_else(|| own.get("stop_words")));
+    match words.as_slice() {
+        [only] if only == "_none_" => words.clear(),
+        [] => words = vec!["_english_".to_owned()],
+        _ => {}
+    }
+    let ignore_case = flag(Some(own), "ignore_case", false);
+    let words = words.into_iter().flat_map(|word| match word.as_str() {
+        "_english_" => ENGLISH.iter().map(|word| (*word).to_owned()).collect(),
+        _ if ignore_case => vec![lowercase(&word)],
+        _ => vec![word],
+    });
+    Filter::Stop(Arc::new(words.collect()), ignore_case)
+}
+
+fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tokenizer, String> {
+    let own = section(analysis, "tokenizer", name);
+    Ok(match text(own, "type").unwrap_or(name) {
+        "standard" | "uax_url_email" | "classic" => Tokenizer::Standard,
+        "letter" | "lowercase" => Tokenizer::Letter,
+        "whitespace" => Tokenizer::Whitespace,
+        "keyword" => Tokenizer::Keyword,
+        "pattern" => {
+            let group = own
+                .and_then(|own| own.get("group"))
+                .and_then(Value::as_i64)
+                .unwrap_or(-1);
+            Tokenizer::Pattern(pattern_of(own, "pattern", r"\W+")?, usize::try_from(group).ok())
+        }
+        "ngram" | "nGram" => Tokenizer::Grams(grams_of(own, false)),
+        "edge_ngram" | "edgeNGram" => Tokenizer::Grams(grams_of(own, true)),
+        "path_hierarchy" | "PathHierarchy" => {
+            let delimiter = text(own, "delimiter").and_then(|text| text.chars().next());
+            Tokenizer::Paths(delimiter.unwrap_or('/'))
+        }
+        other => return Err(format!("failed to find tokenizer under [{other}]")),
+    })
+}
+
+/// The lengths of grams in settings. Default: 1 and 2.
+fn grams_of(own: Option<&Value>, edge: bool) -> Grams {
+    Grams {
+        min: number(own, "min_gram", 1).min(LONGEST_GRAM),
+        max: number(own, "max_gram", 2).min(LONGEST_GRAM),
+        edge,
+    }
+}
+
+fn char_filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<CharFilter, String> {
+    let own = section(analysis, "char_filter", name);
+    Ok(match text(own, "type").unwrap_or(name) {
+        "html_strip" | "htmlStrip" => CharFilter::HtmlStrip,
+        "mapping" => {
+            let rules = match own.and_then(|own| own.get("mappings")) {
+                Some(Value::Array(rules)) => rules.iter().filter_map(Value::as_str).collect(),
+                Some(Value::String(rule)) => vec![rule.as_str()],
+                _ => return Err("mapping requires either `mappings` or `mappings_path` to be configured".to_owned()),
+            };
+            let rules = rules
+                .into_iter()
+                .map(|rule| {
+                    let (from, to) = rule
+                        .split_once("=>")
+                        .ok_or_else(|| format!("Invalid Mapping Rule : [{rule}]"))?;
+                    Ok((from.trim().to_owned(), to.trim().to_owned()))
+                })
+                .collect::<Result<Vec<_>, String>>()?;
+            CharFilter::Mapping(rules.into())
+        }
+        "pattern_replace" => {
+            if text(own, "pattern").is_none() {
+                return Err(format!(
+                    "pattern is missing for [{name}] char filter of type 'pattern_replace'"
+                ));
+            }
+            CharFilter::PatternReplace(pattern_of(own, "pattern", "")?, replacement(own))
+        }
+        other => return Err(format!("failed to find char filter under [{other}]")),
+    })
+}
+
+fn filter_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Vec<Filter>, String> {
+    let own = section(analysis, "filter", name);
+    let kind = text(own, "type").unwrap_or(name);
+    let words = |key: &str| Arc::new(strings(own.and_then(|own| own.get(key))).into_iter().collect());
+    Ok(vec![match kind {
+        "lowercase" => Filter::Lowercase,
+        "uppercase" => Filter::Uppercase,
+        "standard" => return Ok(vec![]),
+        "asciifolding" => Filter::AsciiFolding,
+        "trim" => Filter::Trim,
+        "reverse" => Filter::Reverse,
+        "truncate" => Filter::Truncate(number(own, "length", 10)),
+        "length" => Filter::Length {
+            min: number(own, "min", 0),
+            max: number(own, "max", usize::MAX),
+        },
+        "stop" => stop_filter(own.unwrap_or(&Value::Null)),
+        "keep" => Filter::Keep(words("keep_words")),
+        "keyword_marker" => Filter::KeywordMarker(words("keywords")),
+        "ngram" | "nGram" => Filter::Grams(grams_of(own, false)),
+        "edge_ngram" | "edgeNGram" => Filter::Grams(grams_of(own, true)),
+        "porter_stem" | "porterStem" => Filter::Porter,
+        "snowball" | "stemmer" => {
+            let language = text(own, "language").or(text(own, "name")).unwrap_or("English");
+            return language::stemmer(kind, language)
+                .map(|filter| vec![filter])
+                .ok_or_else(|| format!("Invalid stemmer class specified: {language}"));
+        }
+        "elision" => Filter::Elision(match own.and_then(|own| own.get("articles")) {
+            None => Arc::new(language::french_articles()),
+            _ => words("articles"),
+        }),
+        "apostrophe" => Filter::Apostrophe,
+        "pattern_replace" => {
+            if text(own, "pattern").is_none() {
+                return Err(format!(
+                    "pattern is missing for [{name}] token filter of type 'pattern_replace'"
+                ));
+            }
+            Filter::PatternReplace {
+                pattern: pattern_of(own, "pattern", "")?,
+                replacement: replacement(own),
+                all: flag(own, "all", true),
+            }
+        }
+        _ => return stream_filter(name, kind, own, analysis).map(|filter| vec![Filter::Stream(Arc::new(filter))]),
+    }])
+}
+
+fn stream_filter(
+    name: &str,
+    kind: &str,
+    own: Option<&Value>,
+    analysis: Option<&Map<String, Value>>,
+) -> Result<StreamFilter, String> {
+    Ok(match kind {
+        "shingle" => {
+            let min = number(own, "min_shingle_size", 2).clamp(2, LONGEST_SHINGLE);
+            StreamFilter::Shingle(Shingle {
+                min,
+                max: number(own, "max_shingle_size", 2).clamp(min, LONGEST_SHINGLE),
+                unigrams: flag(own, "output_unigrams", true),
+                unigrams_if_no_shingles: flag(own, "output_unigrams_if_no_shingles", false),
+                separator: text(own, "token_separator").unwrap_or(" ").to_owned(),
+                filler: text(own, "filler_token").unwrap_or("_").to_owned(),
+            })
+        }
+        "synonym" => StreamFilter::Synonyms(Arc::new(synonyms(own, analysis)?)),
+        "unique" => StreamFilter::Unique(flag(own, "only_on_same_position", false)),
+        "limit" => StreamFilter::Limit(number(own, "max_token_count", 1)),
+        "pattern_capture" => {
+            let patterns = match own.and_then(|own| own.get("patterns")) {
+                Some(Value::Array(patterns)) => patterns.iter().filter_map(Value::as_str).collect(),
+                Some(Value::String(pattern)) => vec![pattern.as_str()],
+                _ => {
+                    return Err(format!(
+                        "required setting 'patterns' is missing for token filter [{name}]"
+                    ));
+                }
+            };
+            let patterns = patterns
+                .into_iter()
+                .map(|pattern| compiled(pattern, "").map(|pattern| pattern.as_ref().clone()))
+                .collect::<Result<Vec<_>, _>>()?;
+            StreamFilter::Capture(patterns.into(), flag(own, "preserve_original", true))
+        }
+        other => return Err(format!("failed to find token filter under [{other}]")),
+    })
+}
+
+/// The rules of a synonym filter, in the format of Solr.
+fn synonyms(own: Option<&Value>, analysis: Option<&Map<String, Value>>) -> Result<Synonyms, String> {
+    let rules = match own.and_then(|own| own.get("synonyms")) {
+        Some(Value::Array(rules)) => rules.iter().filter_map(Value::as_str).collect(),
+        Some(Value::String(rule)) => vec![rule.as_str()],
+        _ => return Err("synonym requires either `synonyms` or `synonyms_path` to be configured".to_owned()),
+    };
+    let ignore_case = flag(own, "ignore_case", false);
+    let tokenizer = tokenizer_of(text(own, "tokenizer").unwrap_or("whitespace"), analysis)?;
+    let filters = if ignore_case { vec![Filter::Lowercase] } else { vec![] };
+    let analyzer = Analyzer::new(tokenizer, filters);
+    let words = |text: &str| analyzer.terms(text).into_iter().map(|(_, term)| term).collect();
+    let mut synonyms = Synonyms::default();
+    synonyms.ignore_case = ignore_case;
+    for rule in rules.into_iter().filter(|rule| !rule.trim_start().starts_with('#')) {
+        synonyms.add(rule, flag(own, "expand", true), &words);
+    }
+    Ok(synonyms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn tokens(filter: Value, text: &str) -> Vec<(String, u32)> {
+        let analysis =
+            json!({"analyzer": {"mine": {"tokenizer": "whitespace", "filter": ["mine"]}}, "filter": {"mine": filter}});
+        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
+        analyzer
+            .terms(text)
+            .into_iter()
+            .map(|(position, term)| (term, position))
+            .collect()
+    }
+
+    #[rstest]
+    #[case(json!({"type": "shingle"}), "a b c", &[("a", 0), ("a b", 0), ("b", 1), ("b c", 1), ("c", 2)])]
+    #[case(json!({"type": "shingle", "max_shingle_size": 3, "output_unigrams": false, "token_separator": "-"}), "a b c", &[("a-b", 0), ("a-b-c", 0), ("b-c", 1)])]
+    #[case(json!({"type": "synonym", "synonyms": ["tv, television", "wi fi => wifi"]}), "tv wi fi x", &[("tv", 0), ("television", 0), ("wifi", 1), ("x", 2)])]
+    #[case(json!({"type": "synonym", "synonyms": ["dns => domain name system"], "ignore_case": true}), "DNS a", &[("domain", 0), ("name", 1), ("a", 1), ("system", 2)])]
+    #[case(json!({"type": "synonym", "synonyms": ["b, c"], "expand": false}), "a c", &[("a", 0), ("b", 1)])]
+    #[case(json!({"type": "unique"}), "a b a c", &[("a", 0), ("b", 1), ("c", 2)])]
+    #[case(json!({"type": "limit", "max_token_count": 2}), "a b c", &[("a", 0), ("b", 1)])]
+    #[case(json!({"type": "pattern_capture", "patterns": ["([a-z]+)", "([0-9]+)"]}), "abc12 x", &[("abc12", 0), ("abc", 0), ("12", 0), ("x", 1)])]
+    #[case(json!({"type": "pattern_replace", "pattern": "(\\d+)", "replacement": "<$1>"}), "a12b", &[("a<12>b", 0)])]
+    #[case(json!({"type": "stop", "stopwords": ["A"], "ignore_case": true}), "a b", &[("b", 1)])]
+    #[case(json!({"type": "stop", "stopwords": "_none_"}), "the b", &[("the", 0), ("b", 1)])]
+    #[case(json!({"type": "keep", "keep_words": ["b"]}), "a b", &[("b", 1)])]
+    fn a_filter_of_the_settings_makes_these_tokens(
+        #[case] filter: Value,
+        #[case] text: &str,
+        #[case] expected: &[(&str, u32)],
+    ) {
+        let expected: Vec<(String, u32)> = expected.iter().map(|(term, at)| ((*term).to_owned(), *at)).collect();
+        assert_eq!(tokens(filter, text), expected);
+    }
+
+    #[test]
+    fn shingles_are_filled_where_stop_words_were() {
+        let analysis = json!({"analyzer": {"mine": {"tokenizer": "standard", "filter": ["stop", "shingle"]}}});
+        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
+        let terms: Vec<String> = analyzer
+            .terms("divide this sentence")
+            .into_iter()
+            .map(|(_, term)| term)
+            .collect();
+        assert_eq!(terms, ["divide", "divide _", "_ sentence", "sentence"]);
+    }
+
+    #[test]
+    fn character_filters_come_first_and_offsets_are_those_of_the_text() {
+        let analysis = json!({
+            "analyzer": {"mine": {"tokenizer": "standard", "char_filter": ["html_strip", "amp"]}},
+            "char_filter": {"amp": {"type": "mapping", "mappings": ["& => and"]}},
+        });
+        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
+        let mut tokens = Vec::new();
+        analyzer.analyze("<p>rock &amp; <b>roll", &mut |token| {
+            tokens.push((token.text.to_owned(), token.start, token.end));
+        });
+        assert_eq!(
+            tokens,
+            [
+                ("rock".to_owned(), 3, 7),
+                ("and".to_owned(), 8, 13),
+                ("roll".to_owned(), 17, 21)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_stem_spares_keywords() {
+        let analysis = json!({
+            "analyzer": {"mine": {"tokenizer": "standard", "filter": ["marked", "porter_stem"]}},
+            "filter": {"marked": {"type": "keyword_marker", "keywords": ["running"]}},
+        });
+        let analyzer = Analyzer::configured("mine", analysis.as_object()).unwrap();
+        let terms: Vec<String> = analyzer
+            .terms("running walking")
+            .into_iter()
+            .map(|(_, term)| term)
+            .collect();
+        assert_eq!(terms, ["running", "walk"]);
+    }
+}

@@ -1,0 +1,287 @@
+//! Token filters that look at several tokens, or make several of one.
+//!
+//! Source: Lucene 4.10's `ShingleFilter`, `SynonymFilter`, `UniqueTokenFilter`, `LimitTokenCountFilter`, `PatternCaptureGroupTokenFilter`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use regex::Regex;
+
+/// A token on its way through the filters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lexeme {
+    pub(super) text: String,
+    pub(super) position: u32,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) kind: Option<&'static str>,
+}
+
+/// A filter over the whole stream of tokens.
+#[derive(Clone, Debug)]
+pub(super) enum StreamFilter {
+    Shingle(Shingle),
+    Synonyms(Arc<Synonyms>),
+    /// Keeps the first of equal tokens; with `true`, of those at one position.
+    Unique(bool),
+    /// Keeps the first tokens.
+    Limit(usize),
+    /// Adds what the groups of patterns match; with `true`, keeps the token.
+    Capture(Arc<[Regex]>, bool),
+}
+
+/// Settings of a shingle filter.
+#[derive(Clone, Debug)]
+pub(super) struct Shingle {
+    pub(super) min: usize,
+    pub(super) max: usize,
+    pub(super) unigrams: bool,
+    pub(super) unigrams_if_no_shingles: bool,
+    pub(super) separator: String,
+    /// Takes the place of a position without a token.
+    pub(super) filler: String,
+}
+
+/// Synonyms by the words that they replace or join.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Synonyms {
+    rules: HashMap<Vec<String>, Rule>,
+    longest: usize,
+    pub(super) ignore_case: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Rule {
+    outputs: Vec<Vec<String>>,
+    keeps_original: bool,
+}
+
+impl StreamFilter {
+    /// Number of words of the longest shingles.
+    pub(super) fn longest_shingle(&self) -> Option<usize> {
+        match self {
+            StreamFilter::Shingle(shingle) => Some(shingle.max),
+            _ => None,
+        }
+    }
+
+    pub(super) fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
+        match self {
+            StreamFilter::Shingle(shingle) => shingle.apply(&tokens),
+            StreamFilter::Synonyms(synonyms) => synonyms.apply(tokens),
+            StreamFilter::Unique(same_position) => unique(tokens, *same_position),
+            StreamFilter::Limit(most) => tokens.into_iter().take(*most).collect(),
+            StreamFilter::Capture(patterns, keeps) => captured(tokens, patterns, *keeps),
+        }
+    }
+}
+
+fn unique(tokens: Vec<Lexeme>, same_position: bool) -> Vec<Lexeme> {
+    let mut seen = HashSet::new();
+    let mut removed = 0;
+    let mut kept: Vec<Lexeme> = Vec::new();
+    let mut position = None;
+    for mut token in tokens {
+        let own = same_position.then_some(token.position);
+        if seen.insert((own, token.text.clone())) {
+            position = Some(token.position);
+            token.position -= removed;
+            kept.push(token);
+        } else if !same_position && position != Some(token.position) {
+            // The position of a removed token goes with it.
+            position = Some(token.position);
+            removed += 1;
+        }
+    }
+    kept
+}
+
+fn captured(tokens: Vec<Lexeme>, patterns: &[Regex], keeps: bool) -> Vec<Lexeme> {
+    let mut captured = Vec::new();
+    for token in tokens {
+        let mut groups: Vec<(usize, usize)> = patterns
+            .iter()
+            .flat_map(|pattern| pattern.captures_iter(&token.text))
+            .flat_map(|found| {
+                let groups: Vec<_> = found
+                    .iter()
+                    .skip(1)
+                    .flatten()
+                    .map(|group| (group.start(), group.end()))
+                    .collect();
+                groups
+            })
+            .filter(|(start, end)| end > start && (!keeps || (*start, *end) != (0, token.text.len())))
+            .collect();
+        groups.sort_by_key(|(start, _)| *start);
+        let parts: Vec<Lexeme> = groups
+            .into_iter()
+            .map(|(start, end)| Lexeme {
+                text: token.text.get(start..end).unwrap_or("").to_owned(),
+                ..token.clone()
+            })
+            .collect();
+        if keeps || parts.is_empty() {
+            captured.push(token);
+        }
+        captured.extend(parts);
+    }
+    captured
+}
+
+impl Shingle {
+    fn apply(&self, tokens: &[Lexeme]) -> Vec<Lexeme> {
+        // One slot for each position; a slot without a token is filled.
+        let mut slots: Vec<(Lexeme, bool)> = Vec::new();
+        for token in tokens {
+            let mut next = slots.last().map_or(token.position, |(last, _)| last.position + 1);
+            while next < token.position {
+                let filler = Lexeme {
+                    text: self.filler.clone(),
+                    position: next,
+                    start: token.start,
+                    end: token.start,
+                    kind: None,
+                };
+                slots.push((filler, true));
+                next += 1;
+            }
+            slots.push((
+                Lexeme {
+                    position: next,
+                    ..token.clone()
+                },
+                false,
+            ));
+        }
+        let shingles = slots.len() >= self.min;
+        let unigrams = self.unigrams || (self.unigrams_if_no_shingles && !shingles);
+        let mut made = Vec::new();
+        for (at, (first, filled)) in slots.iter().enumerate() {
+            if unigrams && !filled {
+                made.push(first.clone());
+            }
+            for size in self.min..=self.max {
+                let Some(window) = slots.get(at..at + size) else {
+                    break;
+                };
+                let (Some((last, _)), false) = (window.last(), window.iter().all(|(_, filled)| *filled)) else {
+                    continue;
+                };
+                let texts: Vec<&str> = window.iter().map(|(token, _)| token.text.as_str()).collect();
+                made.push(Lexeme {
+                    text: texts.join(&self.separator),
+                    position: first.position,
+                    start: first.start,
+                    end: last.end,
+                    kind: Some("shingle"),
+                });
+            }
+        }
+        made
+    }
+}
+
+impl Synonyms {
+    /// Adds one line of rules: `a, b => c` or `a, b, c`.
+    pub(super) fn add(&mut self, line: &str, expand: bool, words: &dyn Fn(&str) -> Vec<String>) {
+        let list = |text: &str| -> Vec<Vec<String>> {
+            let parts = text.split(',').map(|part| words(part.trim()));
+            parts.filter(|part| !part.is_empty()).collect()
+        };
+        match line.split_once("=>") {
+            Some((inputs, outputs)) => {
+                let outputs = list(outputs);
+                for input in list(inputs) {
+                    self.rule(input, outputs.clone(), false);
+                }
+            }
+            None => {
+                let all = list(line);
+                for (at, input) in all.iter().enumerate() {
+                    if expand {
+                        let others = all.iter().enumerate().filter(|(other, _)| *other != at);
+                        self.rule(input.clone(), others.map(|(_, other)| other.clone()).collect(), true);
+                    } else {
+                        self.rule(input.clone(), all.first().cloned().into_iter().collect(), false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn rule(&mut self, input: Vec<String>, outputs: Vec<Vec<String>>, keeps_original: bool) {
+        self.longest = self.longest.max(input.len());
+        let rule = self.rules.entry(input).or_default();
+        for output in outputs {
+            if !rule.outputs.contains(&output) {
+                rule.outputs.push(output);
+            }
+        }
+        rule.keeps_original |= keeps_original;
+    }
+
+    /// The longest rule that the tokens from `at` on fulfil, and its number of tokens.
+    fn find(&self, keys: &[String], at: usize) -> Option<(usize, &Rule)> {
+        let most = self.longest.min(keys.len().saturating_sub(at));
+        (1..=most)
+            .rev()
+            .find_map(|length| Some((length, self.rules.get(keys.get(at..at + length)?)?)))
+    }
+
+    fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
+        let key = |text: &String| {
+            if self.ignore_case {
+                super::lowercase(text)
+            } else {
+                text.clone()
+            }
+        };
+        let keys: Vec<String> = tokens.iter().map(|token| key(&token.text)).collect();
+        let mut made: Vec<Lexeme> = Vec::new();
+        // Positions that replaced tokens leave behind are closed.
+        let mut closed = 0;
+        let mut at = 0;
+        while let Some(first) = tokens.get(at) {
+            let Some((length, rule)) = self.find(&keys, at) else {
+                made.push(Lexeme {
+                    position: first.position - closed,
+                    ..first.clone()
+                });
+                at += 1;
+                continue;
+            };
+            let matched = tokens.get(at..at + length).unwrap_or(&[]);
+            let base = first.position - closed;
+            if rule.keeps_original {
+                made.extend(matched.iter().map(|token| Lexeme {
+                    position: token.position - closed,
+                    ..token.clone()
+                }));
+            }
+            for output in &rule.outputs {
+                for (offset, word) in output.iter().enumerate() {
+                    let beside = tokens.get(at + offset).or(tokens.last()).unwrap_or(first);
+                    let end = match (output.len(), matched.last()) {
+                        (1, Some(last)) => last.end,
+                        _ => beside.end,
+                    };
+                    made.push(Lexeme {
+                        text: word.clone(),
+                        position: base + u32::try_from(offset).unwrap_or(0),
+                        start: beside.start,
+                        end,
+                        kind: Some("SYNONYM"),
+                    });
+                }
+            }
+            if !rule.keeps_original {
+                let longest = rule.outputs.iter().map(Vec::len).max().unwrap_or(0).max(1);
+                closed += u32::try_from(length.saturating_sub(longest)).unwrap_or(0);
+            }
+            at += length;
+        }
+        made.sort_by_key(|token| token.position);
+        made
+    }
+}

@@ -1,0 +1,175 @@
+//! Queries that go from one document to another: nested objects, children and parents.
+//!
+//! Limits: `top_children` looks at all children, not at the best ones first; `inner_hits` is refused.
+//! Source: the `nested`, `has_child`, `has_parent` and `top_children` parsers of Elasticsearch 1.5.
+
+use serde_json::{Map, Value};
+
+use crate::error::Result;
+use crate::query::dsl_parts::{boost_of, join_error, refuse, text_of};
+use crate::query::{Context, Query, QueryKind};
+
+/// How the scores of several documents become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JoinMode {
+    None,
+    Avg,
+    Max,
+    Sum,
+}
+
+/// Documents with nested objects that match.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NestedQuery {
+    pub(crate) path: String,
+    /// Path of the nested objects that match; none for whole documents.
+    pub(crate) outer: Option<String>,
+    pub(crate) query: Query,
+    pub(crate) mode: JoinMode,
+}
+
+/// Which relatives of a document match.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Relation {
+    /// Documents of `parent_type` with a number of matching children.
+    Children {
+        parent_type: String,
+        min: usize,
+        max: usize,
+    },
+    /// Documents whose parent matches.
+    Parent { parent_type: String },
+}
+
+/// Documents with relatives that match.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RelatedQuery {
+    pub(crate) relation: Relation,
+    pub(crate) query: Query,
+    pub(crate) mode: JoinMode,
+}
+
+/// The first of the keys that is there.
+fn any<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value> {
+    keys.iter()
+        .find_map(|key| object.get(*key))
+        .filter(|value| !value.is_null())
+}
+
+/// The query or filter inside of another.
+fn inner(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
+    if object.contains_key("inner_hits") {
+        return Err(refuse(
+            context,
+            &format!("[{name}] inner_hits are not part of this backend"),
+        ));
+    }
+    match (object.get("query"), object.get("filter")) {
+        (Some(query), _) => context.parse_query(query),
+        (None, Some(filter)) => context.parse_filter(filter),
+        (None, None) => Err(refuse(
+            context,
+            &format!("[{name}] requires either 'query' or 'filter' field"),
+        )),
+    }
+}
+
+fn mode(context: &Context<'_>, name: &str, object: &Map<String, Value>, default: JoinMode) -> Result<JoinMode> {
+    let keys = ["score_mode", "scoreMode", "score_type", "scoreType", "score"];
+    match any(object, &keys).map(text_of).as_deref() {
+        None => Ok(default),
+        Some("none") => Ok(JoinMode::None),
+        Some("avg") => Ok(JoinMode::Avg),
+        Some("max") => Ok(JoinMode::Max),
+        Some("sum" | "total") => Ok(JoinMode::Sum),
+        // Only these two say so; of a parent only `score` and `none` are known.
+        Some("score") if name == "has_parent" => Ok(JoinMode::Max),
+        Some(other) => Err(refuse(
+            context,
+            &format!("illegal score_mode for nested query [{other}]"),
+        )),
+    }
+}
+
+/// `nested`.
+pub(super) fn nested(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    let path = any(object, &["path"])
+        .map(text_of)
+        .ok_or_else(|| refuse(context, "[nested] requires 'path' field"))?;
+    if !context.mapping.is_nested(&path) {
+        return Err(join_error(context, "nested", object));
+    }
+    let inside = Context {
+        nested_path: Some(&path),
+        ..*context
+    };
+    let query = inner(&inside, "nested", object)?;
+    let nested = NestedQuery {
+        outer: context.nested_path.map(str::to_owned),
+        query,
+        mode: mode(context, "nested", object, JoinMode::Avg)?,
+        path: path.clone(),
+    };
+    Ok(Query::from(QueryKind::Nested(Box::new(nested))).boosted(boost_of(object)))
+}
+
+/// `has_child` and `top_children`, of queries or of filters.
+pub(super) fn has_child(context: &Context<'_>, name: &str, object: &Map<String, Value>) -> Result<Query> {
+    let known = name;
+    let name = name.trim_end_matches(" filter");
+    let child_type = any(object, &["type", "child_type", "childType"])
+        .map(text_of)
+        .ok_or_else(|| refuse(context, &format!("[{name}] requires 'type' field")))?;
+    if context.mapping.type_mapping(&child_type).is_none() {
+        return Err(join_error(context, known, object));
+    }
+    let parent_type = context
+        .mapping
+        .parent_type(&child_type)
+        .ok_or_else(|| refuse(context, &format!("[{name}] _parent field not configured")))?;
+    let query = inner(context, name, object)?.filtered(context.of_type(&child_type));
+    let number = |keys: [&str; 2], default: usize| {
+        any(object, &keys)
+            .and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+            .map_or(default, |number| usize::try_from(number).unwrap_or(usize::MAX))
+    };
+    let min = number(["min_children", "minChildren"], 0);
+    let max = number(["max_children", "maxChildren"], 0);
+    if max > 0 && max < min {
+        return Err(refuse(
+            context,
+            &format!("[{name}] 'max_children' is less than 'min_children'"),
+        ));
+    }
+    let default = if name.starts_with("top") {
+        JoinMode::Max
+    } else {
+        JoinMode::None
+    };
+    let related = RelatedQuery {
+        relation: Relation::Children {
+            parent_type: parent_type.to_owned(),
+            min: min.max(1),
+            max: if max == 0 { usize::MAX } else { max },
+        },
+        query,
+        mode: mode(context, name, object, default)?,
+    };
+    Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost_of(object)))
+}
+
+/// `has_parent`, of queries or of filters.
+pub(super) fn has_parent(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
+    let parent_type = any(object, &["type", "parent_type", "parentType"])
+        .map(text_of)
+        .ok_or_else(|| refuse(context, "[has_parent] query requires 'parent_type' field"))?;
+    if context.mapping.type_mapping(&parent_type).is_none() {
+        return Err(join_error(context, "has_parent", object));
+    }
+    let related = RelatedQuery {
+        query: inner(context, "has_parent", object)?.filtered(context.of_type(&parent_type)),
+        relation: Relation::Parent { parent_type },
+        mode: mode(context, "has_parent", object, JoinMode::None)?,
+    };
+    Ok(Query::from(QueryKind::Related(Box::new(related))).boosted(boost_of(object)))
+}

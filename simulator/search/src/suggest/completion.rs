@@ -1,0 +1,308 @@
+//! Completions: what documents offer for the beginning of a text, the weightiest first.
+//!
+//! Guarantees: a completion is a term of its field: the analyzed input, then weight, text and payload.
+//! Limits: contexts are refused; completions of deleted documents go when their segment is merged, as those of the original do.
+//! Source: Elasticsearch 1.5's completion suggester on Lucene 4.10's `AnalyzingSuggester`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use crate::budget::Budget;
+use crate::cluster::Index;
+use crate::error::{Result, SearchError};
+use crate::index::{View, field_prefix};
+use crate::mapping::{Field, Kind, truth};
+
+/// Between the words of an input.
+const WORD: &str = "\u{1e}";
+/// Between the parts of a term.
+const PART: char = '\u{1f}';
+/// Most characters of an input, unless the mapping says otherwise.
+const LONGEST_INPUT: usize = 50;
+
+/// What a document offers.
+struct Completion {
+    text: String,
+    weight: i64,
+    payload: Option<Value>,
+}
+
+/// How far an input may be from the text.
+struct Fuzziness {
+    edits: Option<usize>,
+    transpositions: bool,
+    min_length: usize,
+    prefix_length: usize,
+}
+
+/// The words of a text, as they begin the terms of a field.
+fn key(field: &Field, text: &str, searched: bool) -> String {
+    let analyzer = if searched {
+        &field.search_analyzer
+    } else {
+        &field.index_analyzer
+    };
+    let words: Vec<String> = analyzer.terms(text).into_iter().map(|(_, word)| word).collect();
+    let apart = field.field_type.setting("preserve_separators").is_none_or(truth);
+    words.join(if apart { WORD } else { "" })
+}
+
+/// The terms of a value of a completion field.
+///
+/// # Errors
+/// A value that offers nothing.
+pub(crate) fn terms(field: &Field, value: &Value) -> Result<Vec<String>> {
+    let refuse = |reason: &str| Err(SearchError::illegal(reason));
+    let empty = Map::new();
+    let (inputs, own) = match value {
+        Value::String(_) | Value::Array(_) => (Some(value), &empty),
+        Value::Object(own) => (own.get("input"), own),
+        _ => return refuse("expected a text, a list of texts or an object"),
+    };
+    let inputs: Vec<&str> = match inputs {
+        Some(Value::String(input)) => vec![input],
+        Some(Value::Array(inputs)) => inputs.iter().filter_map(Value::as_str).collect(),
+        _ => vec![],
+    };
+    for name in own.keys() {
+        if !matches!(name.as_str(), "input" | "output" | "weight" | "payload") {
+            let reason = format!("Unknown field name[{name}], must be one of [input, output, payload, weight]");
+            return Err(SearchError::illegal(reason));
+        }
+    }
+    let weight = match own.get("weight") {
+        None | Some(Value::Null) => 1,
+        Some(weight) => weight
+            .as_i64()
+            .or_else(|| weight.as_str()?.parse().ok())
+            .filter(|weight| (0..=i64::from(i32::MAX)).contains(weight))
+            .ok_or_else(|| {
+                SearchError::illegal(format!(
+                    "Weight must be in the interval [0..2147483647], but was [{weight}]"
+                ))
+            })?,
+    };
+    let payloads = field.field_type.setting("payloads").is_some_and(truth);
+    if own.contains_key("payload") && !payloads {
+        return refuse("Payloads disabled in mapping");
+    }
+    let payload = own.get("payload").map(Value::to_string).unwrap_or_default();
+    let output = own.get("output").and_then(Value::as_str);
+    let longest = field.field_type.setting("max_input_length").and_then(Value::as_u64);
+    let longest = longest.map_or(LONGEST_INPUT, |most| usize::try_from(most).unwrap_or(LONGEST_INPUT));
+    Ok(inputs
+        .into_iter()
+        .filter(|input| !input.is_empty())
+        .map(|input| {
+            let cut: String = input.chars().take(longest).collect();
+            let key = key(field, &cut, false);
+            format!("{key}{PART}{weight}{PART}{}{PART}{payload}", output.unwrap_or(input))
+        })
+        .collect())
+}
+
+/// The parts of a term: its input and what it offers.
+fn parse(term: &str) -> Option<(&str, Completion)> {
+    let mut parts = term.splitn(4, PART);
+    let input = parts.next()?;
+    let weight = parts.next()?.parse().ok()?;
+    let text = parts.next()?.to_owned();
+    let payload = serde_json::from_str(parts.next()?).ok();
+    Some((input, Completion { text, weight, payload }))
+}
+
+impl Fuzziness {
+    fn parse(settings: &Value) -> Option<Fuzziness> {
+        let number = |key: &str, default: usize| {
+            let value = settings.get(key).and_then(Value::as_u64);
+            value.map_or(default, |value| usize::try_from(value).unwrap_or(default))
+        };
+        let edits = match settings.get("fuzziness").or_else(|| settings.get("edit_distance")) {
+            Some(Value::String(text)) if text.eq_ignore_ascii_case("auto") => None,
+            Some(Value::String(text)) => Some(text.parse().unwrap_or(1)),
+            Some(value) => Some(value.as_u64().map_or(1, |edits| usize::try_from(edits).unwrap_or(1))),
+            None => Some(1),
+        };
+        match settings {
+            Value::Null | Value::Bool(false) => None,
+            _ => Some(Fuzziness {
+                edits: edits.map(|edits| edits.min(2)),
+                transpositions: settings.get("transpositions").is_none_or(truth),
+                min_length: number("min_length", 3),
+                prefix_length: number("prefix_length", 1),
+            }),
+        }
+    }
+
+    /// Number of edits that are allowed for a text.
+    fn edits(&self, length: usize) -> usize {
+        if length < self.min_length {
+            return 0;
+        }
+        self.edits.unwrap_or(match length {
+            0..=2 => 0,
+            3..=5 => 1,
+            _ => 2,
+        })
+    }
+}
+
+/// Least number of edits from `wanted` to the beginning of `text`.
+fn prefix_edits(wanted: &[char], text: &str, transpositions: bool) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=wanted.len()).collect();
+    let mut best = wanted.len();
+    let mut last = None;
+    for (at, c) in text.chars().enumerate().take(wanted.len() + 2) {
+        let mut next = vec![at + 1];
+        for (column, own) in wanted.iter().enumerate() {
+            let get = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
+            let mut least = (get(&row, column) + usize::from(*own != c))
+                .min(get(&row, column + 1) + 1)
+                .min(get(&next, column) + 1);
+            let swapped = column > 0 && last == Some(*own) && wanted.get(column - 1) == Some(&c);
+            if transpositions && swapped {
+                least = least.min(get(&before, column - 1) + 1);
+            }
+            next.push(least);
+        }
+        before = std::mem::replace(&mut row, next);
+        best = best.min(row.last().copied().unwrap_or(best));
+        last = Some(c);
+    }
+    best
+}
+
+/// Gives every completion of a field whose input begins as `wanted` does to `sink`.
+fn each(
+    view: &View,
+    field: &Field,
+    wanted: &str,
+    fuzziness: Option<&Fuzziness>,
+    budget: &Budget,
+    sink: &mut dyn FnMut(Completion),
+) -> Result<()> {
+    let chars: Vec<char> = wanted.chars().collect();
+    let edits = fuzziness.map_or(0, |fuzziness| fuzziness.edits(chars.len()));
+    let fixed = match fuzziness {
+        Some(fuzziness) if edits > 0 => chars.iter().take(fuzziness.prefix_length).collect(),
+        _ => wanted.to_owned(),
+    };
+    let own = field_prefix(field.ordinal);
+    let from = format!("{own}{fixed}");
+    for view in &view.segments {
+        let mut stream = view.segment.terms().terms().range().ge(&from).into_stream()?;
+        while stream.advance() {
+            budget.terms(1)?;
+            let Some(term) = std::str::from_utf8(stream.key())
+                .ok()
+                .filter(|term| term.starts_with(&from))
+            else {
+                break;
+            };
+            let Some((input, completion)) = term.get(own.len_utf8()..).and_then(parse) else {
+                continue;
+            };
+            let transpositions = fuzziness.is_some_and(|fuzziness| fuzziness.transpositions);
+            if edits == 0 || prefix_edits(&chars, input, transpositions) <= edits {
+                sink(completion);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The completions of a text.
+pub(super) fn completions(
+    indices: &[Arc<Index>],
+    own: &Map<String, Value>,
+    text: &str,
+    budget: &Budget,
+) -> Result<Value> {
+    let mut size = 5;
+    let mut name = "";
+    let mut fuzziness = None;
+    for (key, value) in own {
+        match key.as_str() {
+            "field" => name = value.as_str().unwrap_or(""),
+            "size" => size = value.as_u64().map_or(5, |size| usize::try_from(size).unwrap_or(5)),
+            "shard_size" | "shardSize" | "analyzer" => {}
+            "fuzzy" => fuzziness = Fuzziness::parse(value),
+            other => {
+                let reason = format!("suggester [completion] doesn't support field [{other}]");
+                return Err(SearchError::illegal(reason));
+            }
+        }
+    }
+    // The best of each text.
+    let mut best: BTreeMap<String, Completion> = BTreeMap::new();
+    for index in indices {
+        let mapping = index.mapping();
+        let field = mapping
+            .field(name)
+            .filter(|field| field.field_type.kind == Kind::Completion);
+        let field =
+            field.ok_or_else(|| SearchError::illegal(format!("Field [{name}] is not a completion suggest field")))?;
+        let wanted = key(field, text, true);
+        if wanted.is_empty() {
+            continue;
+        }
+        for shard in &index.shards {
+            let began = Instant::now();
+            each(
+                &shard.view(),
+                field,
+                &wanted,
+                fuzziness.as_ref(),
+                budget,
+                &mut |found| {
+                    let known = best.get(&found.text);
+                    if known.is_none_or(|known| known.weight < found.weight) {
+                        best.insert(found.text.clone(), found);
+                    }
+                },
+            )?;
+            shard.counters.suggest.add(began);
+        }
+    }
+    let mut best: Vec<Completion> = best.into_values().collect();
+    best.sort_by_key(|completion| std::cmp::Reverse(completion.weight));
+    best.truncate(size);
+    let options: Vec<Value> = best
+        .into_iter()
+        .map(|found| {
+            let mut option = json!({"text": found.text, "score": found.weight as f64});
+            if let Some(payload) = found.payload {
+                option["payload"] = payload;
+            }
+            option
+        })
+        .collect();
+    let length = text.encode_utf16().count();
+    Ok(json!([{"text": text, "offset": 0, "length": length, "options": options}]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("nir", "nirvana", true, 0)]
+    #[case("niv", "nirvana", true, 1)]
+    #[case("nri", "nirvana", true, 1)]
+    #[case("niravna", "nirvana", false, 2)]
+    #[case("abc", "", true, 3)]
+    fn edits_to_a_beginning_are_counted(
+        #[case] wanted: &str,
+        #[case] text: &str,
+        #[case] transpositions: bool,
+        #[case] expected: usize,
+    ) {
+        let wanted: Vec<char> = wanted.chars().collect();
+        assert_eq!(prefix_edits(&wanted, text, transpositions), expected);
+    }
+}

@@ -1,0 +1,353 @@
+//! Suggested terms: those that are like the words of a text and more frequent.
+//!
+//! Source: Elasticsearch 1.5's term suggester on Lucene 4.10's `DirectSpellChecker`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use crate::analysis::Analyzer;
+use crate::budget::Budget;
+use crate::cluster::Index;
+use crate::error::{Result, SearchError};
+use crate::index::View;
+use crate::mapping::truth;
+use crate::query::{QueryField, similar_terms};
+use crate::score::shown;
+
+/// Which words get suggestions, and which terms are suggested.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Words that are not in the index.
+    Missing,
+    /// Terms that are more frequent than the word.
+    Popular,
+    Always,
+}
+
+/// How options are compared with the word.
+#[derive(Clone, Copy)]
+enum Distance {
+    Internal,
+    JaroWinkler,
+    Levenshtein,
+}
+
+/// Settings of a term suggester.
+pub(super) struct Settings {
+    field: String,
+    text: String,
+    analyzer: Option<String>,
+    mode: Mode,
+    size: usize,
+    shard_size: usize,
+    max_edits: u8,
+    prefix_length: usize,
+    min_word_length: usize,
+    min_doc_freq: f32,
+    max_term_freq: f32,
+    max_inspections: usize,
+    accuracy: f32,
+    by_frequency: bool,
+    lowercase: bool,
+    distance: Distance,
+}
+
+pub(super) fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+impl Settings {
+    pub(super) fn parse(own: &Map<String, Value>, text: &str) -> Result<Settings> {
+        let mut settings = Settings {
+            field: String::new(),
+            text: text.to_owned(),
+            analyzer: None,
+            mode: Mode::Missing,
+            size: 5,
+            shard_size: 0,
+            max_edits: 2,
+            prefix_length: 1,
+            min_word_length: 4,
+            min_doc_freq: 0.0,
+            max_term_freq: 0.01,
+            max_inspections: 5,
+            accuracy: 0.5,
+            by_frequency: false,
+            lowercase: true,
+            distance: Distance::Internal,
+        };
+        for (key, value) in own {
+            let text = || value.as_str().unwrap_or("").to_owned();
+            let float = || number(value).unwrap_or(0.0) as f32;
+            let whole = || number(value).unwrap_or(0.0) as usize;
+            match key.as_str() {
+                "field" => settings.field = text(),
+                "analyzer" => settings.analyzer = Some(text()),
+                "size" => settings.size = whole(),
+                "shard_size" | "shardSize" => settings.shard_size = whole(),
+                "max_edits" | "maxEdits" | "fuzziness" => settings.max_edits = edits(whole())?,
+                "prefix_length" | "prefix_len" | "prefixLength" => settings.prefix_length = whole(),
+                "min_word_length" | "min_word_len" | "minWordLength" => settings.min_word_length = whole(),
+                "min_doc_freq" | "minDocFreq" => settings.min_doc_freq = float(),
+                "max_term_freq" | "maxTermFreq" => settings.max_term_freq = float(),
+                "max_inspections" | "maxInspections" => settings.max_inspections = whole(),
+                "accuracy" => settings.accuracy = float(),
+                "lowercase_terms" | "lowercaseTerms" => settings.lowercase = truth(value),
+                "sort" => {
+                    settings.by_frequency = match value.as_str() {
+                        Some("score") => false,
+                        Some("frequency") => true,
+                        _ => return Err(SearchError::illegal(format!("Illegal suggest sort {}", text()))),
+                    }
+                }
+                "suggest_mode" | "suggestMode" => {
+                    settings.mode = match value.as_str() {
+                        Some("missing") => Mode::Missing,
+                        Some("popular") => Mode::Popular,
+                        Some("always") => Mode::Always,
+                        _ => return Err(SearchError::illegal(format!("Illegal suggest mode {}", text()))),
+                    }
+                }
+                "string_distance" | "stringDistance" => {
+                    settings.distance = match value.as_str() {
+                        Some("internal" | "damerau_levenshtein" | "damerauLevenshtein") => Distance::Internal,
+                        Some("levenstein" | "levenshtein") => Distance::Levenshtein,
+                        Some("jarowinkler" | "jaroWinkler") => Distance::JaroWinkler,
+                        _ => {
+                            let reason = format!("Illegal distance option {}", text());
+                            return Err(SearchError::illegal(reason));
+                        }
+                    }
+                }
+                other => {
+                    let reason = format!("suggester[term] doesn't support field [{other}]");
+                    return Err(SearchError::illegal(reason));
+                }
+            }
+        }
+        if settings.field.is_empty() {
+            return Err(SearchError::illegal("The required field option is missing"));
+        }
+        settings.shard_size = settings.shard_size.max(settings.size);
+        Ok(settings)
+    }
+
+    /// Name of the field whose terms are suggested.
+    pub(super) fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// The options for a word on one shard, the best first.
+    pub(super) fn options(
+        &self,
+        view: &View,
+        field: &QueryField,
+        word: &str,
+        budget: &Budget,
+    ) -> Result<Vec<Candidate>> {
+        let word = if self.lowercase {
+            word.to_lowercase()
+        } else {
+            word.to_owned()
+        };
+        let length = word.chars().count();
+        let Some(ordinal) = field.ordinal.filter(|_| length >= self.min_word_length) else {
+            return Ok(vec![]);
+        };
+        let own = view.doc_freq(ordinal, &word)?;
+        let share = |limit: f32| {
+            if limit >= 1.0 {
+                limit
+            } else {
+                limit * view.max_doc() as f32
+            }
+        };
+        if self.mode == Mode::Missing && own > 0 || own as f32 > share(self.max_term_freq).ceil() {
+            return Ok(vec![]);
+        }
+        let mut least = if self.mode == Mode::Popular { own } else { 0 };
+        if self.min_doc_freq >= 1.0 {
+            least = least.max(self.min_doc_freq as u32);
+        } else if self.min_doc_freq > 0.0 {
+            least = least.max((share(self.min_doc_freq) as u32).saturating_sub(1));
+        }
+        let inspections = self.size.saturating_mul(self.max_inspections);
+        let mut found: Vec<Candidate> = Vec::new();
+        for edits in 1..=self.max_edits {
+            if edits > 1 && found.len() >= inspections {
+                break;
+            }
+            let mut fresh = Vec::new();
+            for near in similar_terms(view, ordinal, &word, edits, self.prefix_length, true, budget)? {
+                let freq = view.doc_freq(ordinal, &near.text)?;
+                let score = match self.distance {
+                    Distance::Internal => near.boost,
+                    Distance::Levenshtein => {
+                        1.0 - levenshtein(&word, &near.text) as f32 / length.max(near.text.chars().count()) as f32
+                    }
+                    Distance::JaroWinkler => jaro_winkler(&word, &near.text),
+                };
+                let known = found.iter().any(|known| known.text == near.text);
+                if near.text != word && freq > least && score >= self.accuracy && !known {
+                    fresh.push(Candidate {
+                        text: near.text,
+                        score,
+                        freq,
+                    });
+                }
+            }
+            fresh.sort_by(Candidate::by_score);
+            fresh.truncate(inspections);
+            found.extend(fresh);
+        }
+        self.sort(&mut found);
+        found.truncate(self.shard_size);
+        Ok(found)
+    }
+
+    fn sort(&self, options: &mut [Candidate]) {
+        if self.by_frequency {
+            options.sort_by(|a, b| b.freq.cmp(&a.freq).then_with(|| a.by_score(b)));
+        } else {
+            options.sort_by(Candidate::by_score);
+        }
+    }
+}
+
+fn edits(number: usize) -> Result<u8> {
+    match u8::try_from(number) {
+        Ok(edits @ 1..=2) => Ok(edits),
+        _ => Err(SearchError::illegal(format!(
+            "Illegal max_edits value {number}. Maximum edit distance is 2 and minimum is 1"
+        ))),
+    }
+}
+
+/// A term that may be suggested.
+pub(super) struct Candidate {
+    pub(super) text: String,
+    pub(super) score: f32,
+    freq: u32,
+}
+
+impl Candidate {
+    fn by_score(&self, other: &Candidate) -> std::cmp::Ordering {
+        let best = other.score.total_cmp(&self.score);
+        best.then_with(|| other.freq.cmp(&self.freq))
+            .then_with(|| self.text.cmp(&other.text))
+    }
+}
+
+fn levenshtein(one: &str, two: &str) -> usize {
+    let two: Vec<char> = two.chars().collect();
+    let mut row: Vec<usize> = (0..=two.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in two.iter().enumerate() {
+            let cost = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+fn jaro_winkler(one: &str, two: &str) -> f32 {
+    let (one, two): (Vec<char>, Vec<char>) = (one.chars().collect(), two.chars().collect());
+    let reach = (one.len().max(two.len()) / 2).saturating_sub(1);
+    let mut taken = vec![false; two.len()];
+    let mut matched = Vec::new();
+    for (i, c) in one.iter().enumerate() {
+        let from = i.saturating_sub(reach);
+        let to = (i + reach + 1).min(two.len());
+        if let Some(j) = (from..to).find(|j| !taken[*j] && two[*j] == *c) {
+            taken[j] = true;
+            matched.push(*c);
+        }
+    }
+    if matched.is_empty() {
+        return 0.0;
+    }
+    let others = two.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(c, _)| c);
+    let moved = matched.iter().zip(others).filter(|(a, b)| a != b).count() / 2;
+    let count = matched.len() as f32;
+    let jaro = (count / one.len() as f32 + count / two.len() as f32 + (count - moved as f32) / count) / 3.0;
+    let prefix = one.iter().zip(&two).take_while(|(a, b)| a == b).count() as f32;
+    if jaro < 0.7 {
+        jaro
+    } else {
+        jaro + (0.1f32).min(1.0 / one.len().max(two.len()) as f32) * prefix * (1.0 - jaro)
+    }
+}
+
+/// The options for each word of a text.
+pub(super) fn terms(indices: &[Arc<Index>], settings: &Settings, budget: &Budget) -> Result<Value> {
+    // Options by word, each by its text.
+    let mut words: Vec<(String, usize, usize)> = Vec::new();
+    let mut options: Vec<BTreeMap<String, (f32, u32)>> = Vec::new();
+    for index in indices {
+        let mapping = index.mapping();
+        let field = mapping.field(&settings.field);
+        let analyzer = match &settings.analyzer {
+            Some(name) => Analyzer::configured(name, mapping.analysis())
+                .map_err(|_| SearchError::illegal(format!("Analyzer [{name}] doesn't exists")))?,
+            None => field.map_or_else(Analyzer::standard, |field| field.search_analyzer.clone()),
+        };
+        if words.is_empty() {
+            let units = |end: usize| settings.text.get(..end).map_or(0, |text| text.encode_utf16().count());
+            analyzer.analyze(&settings.text, &mut |token| {
+                words.push((token.text.to_owned(), units(token.start), units(token.end)));
+            });
+            options = words.iter().map(|_| BTreeMap::new()).collect();
+            budget.elements("words", words.len())?;
+        }
+        let field = field.map_or_else(|| QueryField::unmapped(&settings.field), QueryField::of);
+        for shard in &index.shards {
+            let began = Instant::now();
+            for ((word, ..), merged) in words.iter().zip(&mut options) {
+                for option in settings.options(&shard.view(), &field, word, budget)? {
+                    let known = merged.entry(option.text).or_insert((option.score, 0));
+                    known.1 += option.freq;
+                }
+            }
+            shard.counters.suggest.add(began);
+        }
+    }
+    let entries = words.into_iter().zip(options).map(|((word, start, end), merged)| {
+        let mut options: Vec<Candidate> = merged
+            .into_iter()
+            .map(|(text, (score, freq))| Candidate { text, score, freq })
+            .collect();
+        settings.sort(&mut options);
+        options.truncate(settings.size);
+        let options: Vec<Value> = options
+            .iter()
+            .map(|option| json!({"text": option.text, "score": shown(option.score), "freq": option.freq}))
+            .collect();
+        json!({"text": word, "offset": start, "length": end - start, "options": options})
+    });
+    Ok(entries.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("kitten", "sitting", 3)]
+    #[case("", "abc", 3)]
+    #[case("same", "same", 0)]
+    fn edits_are_counted(#[case] one: &str, #[case] two: &str, #[case] expected: usize) {
+        assert_eq!(levenshtein(one, two), expected);
+    }
+
+    #[test]
+    fn a_common_prefix_counts_more() {
+        assert!((jaro_winkler("martha", "marhta") - 0.961_11).abs() < 1e-4);
+        assert_eq!(jaro_winkler("abc", "xyz"), 0.0);
+    }
+}

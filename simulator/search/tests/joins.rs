@@ -1,0 +1,256 @@
+//! Nested objects, parents and children.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+#[path = "support/mod.rs"]
+mod support;
+use support::Backend;
+
+/// Three posts with comments, which are nested and have nested votes.
+async fn posts() -> Backend {
+    let backend = Backend::new();
+    let mapping = json!({"mappings": {"post": {"properties": {
+        "comments": {"type": "nested", "include_in_root": true, "properties": {
+            "by": {"type": "string", "index": "not_analyzed"},
+            "stars": {"type": "long"},
+            "votes": {"type": "nested", "properties": {"up": {"type": "boolean"}}},
+        }},
+    }}}});
+    assert_eq!(backend.put("/blog", &mapping.to_string()).await.status, 200);
+    for (id, post) in [
+        (
+            "1",
+            json!({"title": "one", "comments": [{"by": "ann", "stars": 5}, {"by": "bob", "stars": 1, "votes": {"up": true}}]}),
+        ),
+        (
+            "2",
+            json!({"title": "two", "comments": [{"by": "ann", "stars": 2, "votes": [{"up": false}, {"up": true}]}]}),
+        ),
+        ("3", json!({"title": "three"})),
+    ] {
+        let answer = backend.put(&format!("/blog/post/{id}"), &post.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+    }
+    assert_eq!(backend.post("/blog/_refresh", "").await.status, 200);
+    backend
+}
+
+#[rstest]
+#[case(json!({"match_all": {}}), &["1", "2", "3"])]
+#[case(json!({"nested": {"path": "comments", "query": {"term": {"comments.by": "ann"}}}}), &["1", "2"])]
+#[case(json!({"nested": {"path": "comments", "query": {"bool": {"must": [{"term": {"comments.by": "ann"}}, {"term": {"comments.stars": 1}}]}}}}), &[])]
+#[case(json!({"bool": {"must": [{"term": {"comments.by": "bob"}}, {"term": {"comments.stars": 5}}]}}), &["1"])]
+#[case(json!({"filtered": {"filter": {"nested": {"path": "comments", "filter": {"range": {"comments.stars": {"gt": 4}}}}}}}), &["1"])]
+#[case(json!({"filtered": {"filter": {"not": {"nested": {"path": "comments", "filter": {"match_all": {}}}}}}}), &["3"])]
+#[case(json!({"nested": {"path": "comments", "query": {"nested": {"path": "comments.votes", "query": {"term": {"comments.votes.up": "false"}}}}}}), &["2"])]
+#[case(json!({"nested": {"path": "comments.votes", "query": {"term": {"comments.votes.up": "true"}}}}), &["1", "2"])]
+#[case(json!({"match": {"_all": "bob"}}), &["1"])]
+#[tokio::test]
+async fn a_nested_object_matches_by_itself(#[case] query: Value, #[case] expected: &[&str]) {
+    let backend = posts().await;
+    let ids = backend.ids("/blog/_search", &json!({"query": query})).await;
+    let mut ids = ids;
+    ids.sort();
+    assert_eq!(ids, expected);
+}
+
+#[rstest]
+#[case("avg", 3.0)]
+#[case("sum", 6.0)]
+#[case("max", 5.0)]
+#[tokio::test]
+async fn scores_of_nested_objects_are_joined(#[case] mode: &str, #[case] expected: f64) {
+    let backend = posts().await;
+    let scored = json!({"function_score": {"query": {"match_all": {}}, "field_value_factor": {"field": "comments.stars"}, "boost_mode": "replace"}});
+    let query = json!({"query": {"nested": {"path": "comments", "score_mode": mode, "query": scored}}});
+    let answer = backend.post("/blog/_search", &query.to_string()).await;
+    assert_eq!(answer.body["hits"]["hits"][0]["_id"], "1", "{}", answer.text);
+    assert_eq!(answer.body["hits"]["hits"][0]["_score"], expected, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn nested_objects_go_with_their_document() {
+    let backend = posts().await;
+    let answer = backend
+        .put(
+            "/blog/post/1?refresh=true",
+            r#"{"title": "one", "comments": {"by": "cyd"}}"#,
+        )
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(
+        backend.send("DELETE", "/blog/post/2?refresh=true", "").await.status,
+        200
+    );
+    for optimized in [false, true] {
+        if optimized {
+            assert_eq!(backend.post("/blog/_optimize", "").await.status, 200);
+        }
+        let by =
+            |name: &str| json!({"query": {"nested": {"path": "comments", "query": {"term": {"comments.by": name}}}}});
+        assert!(backend.ids("/blog/_search", &by("ann")).await.is_empty());
+        assert_eq!(backend.ids("/blog/_search", &by("cyd")).await, ["1"]);
+        assert_eq!(backend.get("/blog/_count").await.body["count"], 2);
+    }
+    let stats = backend.get("/blog/_stats/docs").await;
+    assert_eq!(
+        stats.body["indices"]["blog"]["total"]["docs"]["count"], 3,
+        "{}",
+        stats.text
+    );
+}
+
+#[tokio::test]
+async fn nested_objects_are_aggregated_and_sorted_by() {
+    let backend = posts().await;
+    let body = json!({"size": 0, "aggs": {"c": {"nested": {"path": "comments"}, "aggs": {
+        "by": {"terms": {"field": "comments.by"}, "aggs": {
+            "posts": {"reverse_nested": {}, "aggs": {"titles": {"terms": {"field": "title"}}}},
+            "best": {"top_hits": {"size": 1, "sort": [{"comments.stars": "desc"}]}},
+        }},
+        "votes": {"nested": {"path": "comments.votes"}},
+    }}}});
+    let answer = backend.post("/blog/_search", &body.to_string()).await;
+    let comments = &answer.body["aggregations"]["c"];
+    assert_eq!(comments["doc_count"], 3, "{}", answer.text);
+    assert_eq!(comments["votes"]["doc_count"], 3, "{}", answer.text);
+    let ann = &comments["by"]["buckets"][0];
+    assert_eq!(
+        (&ann["key"], &ann["doc_count"]),
+        (&json!("ann"), &json!(2)),
+        "{}",
+        answer.text
+    );
+    assert_eq!(ann["posts"]["doc_count"], 2, "{}", answer.text);
+    let best = &ann["best"]["hits"]["hits"][0];
+    assert_eq!(
+        best["_nested"],
+        json!({"field": "comments", "offset": 0}),
+        "{}",
+        answer.text
+    );
+    assert_eq!(best["_source"]["stars"], 5, "{}", answer.text);
+
+    let sort = |order: &str, filter: Value| json!({"sort": [{"comments.stars": {"order": order, "nested_filter": filter}}], "query": {"term": {"title": "one"}}});
+    for (order, filter, expected) in [
+        ("asc", json!({"match_all": {}}), 1),
+        ("desc", json!({"match_all": {}}), 5),
+        ("desc", json!({"term": {"comments.by": "bob"}}), 1),
+    ] {
+        let answer = backend.post("/blog/_search", &sort(order, filter).to_string()).await;
+        assert_eq!(answer.body["hits"]["hits"][0]["sort"][0], expected, "{}", answer.text);
+    }
+}
+
+/// Two services with deployments, which are their children.
+async fn services() -> Backend {
+    let backend = Backend::new();
+    let mapping = json!({"settings": {"number_of_shards": 3}, "mappings": {"service": {}, "deployment": {"_parent": {"type": "service"}}}});
+    assert_eq!(backend.put("/ops", &mapping.to_string()).await.status, 200);
+    let body = [
+        r#"{"index":{"_index":"ops","_type":"service","_id":"web"}}"#,
+        r#"{"team":"red"}"#,
+        r#"{"index":{"_index":"ops","_type":"service","_id":"api"}}"#,
+        r#"{"team":"blue"}"#,
+        r#"{"index":{"_index":"ops","_type":"deployment","_id":"1","_parent":"web"}}"#,
+        r#"{"state":"failed","size":3}"#,
+        r#"{"index":{"_index":"ops","_type":"deployment","_id":"2","_parent":"web"}}"#,
+        r#"{"state":"done","size":4}"#,
+        r#"{"index":{"_index":"ops","_type":"deployment","_id":"3","_parent":"api"}}"#,
+        r#"{"state":"done","size":5}"#,
+        "",
+    ];
+    let answer = backend.post("/_bulk?refresh=true", &body.join("\n")).await;
+    assert_eq!(answer.body["errors"], false, "{}", answer.text);
+    backend
+}
+
+#[rstest]
+#[case(json!({"has_child": {"type": "deployment", "query": {"term": {"state": "failed"}}}}), &["web"])]
+#[case(json!({"has_child": {"type": "deployment", "query": {"match_all": {}}, "min_children": 2}}), &["web"])]
+#[case(json!({"has_child": {"type": "deployment", "query": {"match_all": {}}, "max_children": 1}}), &["api"])]
+#[case(json!({"has_parent": {"parent_type": "service", "query": {"term": {"team": "red"}}}}), &["1", "2"])]
+#[case(json!({"top_children": {"type": "deployment", "query": {"term": {"size": 5}}}}), &["api"])]
+#[case(json!({"filtered": {"filter": {"has_child": {"type": "deployment", "filter": {"range": {"size": {"gt": 4}}}}}}}), &["api"])]
+#[case(json!({"filtered": {"filter": {"has_parent": {"type": "service", "filter": {"term": {"team": "blue"}}}}}}), &["3"])]
+#[case(json!({"term": {"_parent": "service#api"}}), &["3"])]
+#[case(json!({"term": {"_parent": "web"}}), &["1", "2"])]
+#[tokio::test]
+async fn relatives_are_found(#[case] query: Value, #[case] expected: &[&str]) {
+    let backend = services().await;
+    let mut ids = backend.ids("/ops/_search", &json!({"query": query})).await;
+    ids.sort();
+    assert_eq!(ids, expected);
+}
+
+#[tokio::test]
+async fn scores_of_children_are_joined() {
+    let backend = services().await;
+    for (mode, expected) in [("none", 1.0), ("sum", 7.0), ("avg", 3.5), ("max", 4.0)] {
+        let scored = json!({"function_score": {"field_value_factor": {"field": "size"}, "boost_mode": "replace"}});
+        let query = json!({"query": {"bool": {"must": [
+            {"has_child": {"type": "deployment", "score_mode": mode, "query": scored, "min_children": 2}}]}}});
+        let answer = backend.post("/ops/_search", &query.to_string()).await;
+        assert_eq!(
+            answer.body["hits"]["hits"][0]["_score"], expected,
+            "{mode}: {}",
+            answer.text
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_child_needs_its_parent_to_be_found() {
+    let backend = services().await;
+    let missing = "RoutingMissingException[routing is required for [ops]/[deployment]/[1]]";
+    for (method, uri, body) in [("GET", "/ops/deployment/1", ""), ("PUT", "/ops/deployment/1", "{}")] {
+        let answer = backend.send(method, uri, body).await;
+        assert_eq!(
+            (answer.status, &answer.body["error"]),
+            (400, &json!(missing)),
+            "{}",
+            answer.text
+        );
+    }
+    let answer = backend
+        .get("/ops/deployment/1?parent=web&fields=_parent,_routing,state")
+        .await;
+    assert_eq!(answer.body["_parent"], "web", "{}", answer.text);
+    assert_eq!(answer.body["_routing"], "web", "{}", answer.text);
+    let changed = backend
+        .post(
+            "/ops/deployment/1/_update?parent=web&refresh=true",
+            r#"{"doc": {"state": "done"}}"#,
+        )
+        .await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
+    let query = json!({"query": {"has_child": {"type": "deployment", "query": {"term": {"state": "done"}}, "min_children": 2}}});
+    assert_eq!(backend.ids("/ops/_search", &query).await, ["web"]);
+    let hits = backend
+        .post(
+            "/ops/deployment/_search",
+            r#"{"fields": ["_source", "_parent"], "query": {"ids": {"values": ["1"]}}}"#,
+        )
+        .await;
+    assert_eq!(hits.body["hits"]["hits"][0]["_parent"], "web", "{}", hits.text);
+    let refused = backend.put("/ops/service/x?parent=y", "{}").await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    assert_eq!(backend.send("DELETE", "/ops/deployment/1", "").await.status, 200);
+}
+
+#[tokio::test]
+async fn children_are_aggregated() {
+    let backend = services().await;
+    let body = json!({"query": {"term": {"team": "red"}}, "size": 0, "aggs": {"d": {"children": {"type": "deployment"}, "aggs": {"size": {"sum": {"field": "size"}}}}}});
+    let answer = backend.post("/ops/_search", &body.to_string()).await;
+    let children = &answer.body["aggregations"]["d"];
+    assert_eq!(
+        (&children["doc_count"], &children["size"]["value"]),
+        (&json!(2), &json!(7.0)),
+        "{}",
+        answer.text
+    );
+}
