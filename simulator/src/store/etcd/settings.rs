@@ -24,7 +24,7 @@ pub struct Etcd {
 impl fmt::Debug for Etcd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Etcd")
-            .field("endpoints", &self.endpoints)
+            .field("members", &self.endpoints)
             .field("prefix", &self.prefix)
             .finish_non_exhaustive()
     }
