@@ -35,6 +35,8 @@ pub use interaction::{
     Payload, Program, Request, Sender, terminal,
 };
 pub use once::{Once, OnceError};
+#[cfg(any(test, fuzzing))]
+pub use recorder::fuzzing;
 pub use recorder::{Recorder, RecorderError, RecorderOptions};
 pub use redactor::{Redaction, RedactionError};
 pub use replayer::{Object, OnMiss, Replayer, ReplayerOptions, Speed, State, Thaw, Thawed};

@@ -185,7 +185,8 @@ fn interaction() -> impl Strategy<Value = Interaction> {
     let outcome = prop_oneof![
         4 => (100..600_u16, payload(), prop::option::of("\\PC{0,12}")).prop_map(|(status, payload, cut)| {
             let headers = Headers(vec![("content-type".into(), "x/y; z".into()), ("set-cookie".into(), "a: b #c".into())]);
-            Outcome::Answer(Answer { status, headers, payload, cut })
+            let trailers = Headers(cut.iter().map(|cut: &String| ("x-cut".into(), cut.trim().to_owned())).collect());
+            Outcome::Answer(Answer { status, headers, payload, trailers, cut })
         }),
         1 => any::<String>().prop_map(|text| Outcome::Failure(Failure { kind: FailureKind::Timeout, text })),
     ];

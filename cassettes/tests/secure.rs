@@ -16,7 +16,8 @@ use rustls::pki_types::PrivateKeyDer;
 use std::convert::Infallible;
 use std::sync::Arc;
 use stuntdouble_cassettes::transport::{Body, Client, Credentials, Exchange, Gone, Origins, Server, Tasks, full};
-use stuntdouble_cassettes::{Cassette, FailureKind, Outcome, Recorder, RecorderOptions};
+use stuntdouble_cassettes::{Cassette, FailureKind, Outcome, Recorder, RecorderOptions, Replayer, ReplayerOptions};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
@@ -164,9 +165,24 @@ async fn both_sides_speak_http_2_over_tls() {
     let cassette = Cassette::open(&path).expect("a cassette");
     assert_eq!(cassette.interactions.len(), 1);
     assert_eq!(cassette.interactions[0].request.url, "/api?a=b");
-    assert_eq!(
-        cassette.interactions[0].answer().expect("an answer").payload.bytes(),
-        "HTTP/2.0"
+    let answer = cassette.interactions[0].answer().expect("an answer");
+    assert_eq!(answer.payload.bytes(), "HTTP/2.0");
+    assert_eq!(answer.trailers.get("x-end"), Some("ended"));
+    let har = Cassette::from_har(&cassette.to_har()).expect("a cassette");
+    assert_eq!(har.interactions[0].answer(), Some(answer));
+    let replayer = Replayer::start(cassette, ReplayerOptions::default())
+        .await
+        .expect("a replayer");
+    let mut socket = tokio::net::TcpStream::connect(replayer.address())
+        .await
+        .expect("a connection");
+    let request = "GET /api?a=b HTTP/1.1\r\nhost: localhost\r\nte: trailers\r\nconnection: close, te\r\n\r\n";
+    socket.write_all(request.as_bytes()).await.expect("sent");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).await.expect("a response");
+    assert!(
+        text.ends_with("\r\n8\r\nHTTP/2.0\r\n0\r\nx-end: ended\r\n\r\n"),
+        "{text}"
     );
 }
 

@@ -195,6 +195,22 @@ async function discover(page) {
     await check(page, "details");
     await shot(page, "viewer-details");
   });
+  await step("lines of one millisecond are in the order in which they were written", async () => {
+    const at = new Date(Date.now() - 60_000).toISOString().replace("Z", "+00:00");
+    for (const number of [4, 1, 5, 2, 3]) {
+      const line = { log: `    at frame ${number}\n`, stream: "stderr", tag: "kubernetes.trace_shop_trace", "@timestamp": at };
+      await send("PUT", `${services}/elasticsearch-logging/logstash-${at.slice(0, 10).replaceAll("-", ".")}/fluentd/trace-0000000${number}?refresh=true`, line);
+    }
+    await page.getByLabel("Query").fill("tag:kubernetes.trace_shop_trace");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".summary b").textContent === "5");
+    const texts = await page.locator(".hit .value:last-child").allInnerTexts();
+    assert.deepEqual(texts.map((text) => text.trim()), [5, 4, 3, 2, 1].map((number) => `at frame ${number}`));
+    await page.getByLabel("Query").fill("*");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".summary b").textContent !== "5");
+    await settled(page);
+  });
   await step("columns and sorting", async () => {
     await page.getByRole("button", { name: "Add the column stream" }).click();
     await page.getByRole("columnheader", { name: "stream" }).waitFor();
@@ -341,9 +357,24 @@ async function cluster(page) {
     await page.getByRole("link", { name: "web", exact: true }).first().click();
     await page.getByRole("heading", { name: /Pods/ }).waitFor();
     await check(page, "workload");
+    await page.getByRole("button", { name: "Scale" }).click();
+    await page.getByLabel("Replicas").fill("4");
+    await check(page, "scale");
+    await page.getByRole("dialog").getByRole("button", { name: "Scale" }).click();
+    await page.getByText("4 of 4").waitFor();
     await page.getByRole("link", { name: /^Nodes/ }).click();
     await page.getByRole("link", { name: "node-1", exact: true }).click();
     await page.getByText("Capacity").waitFor();
+  });
+  await step("a table is sorted by a column", async () => {
+    await page.getByRole("link", { name: /^Pods/ }).click();
+    await page.getByRole("button", { name: "Status" }).click();
+    await page.locator('th[aria-sort="ascending"]', { hasText: "Status" }).waitFor();
+    await page.getByRole("button", { name: "Age" }).click();
+    await page.getByRole("button", { name: "Age" }).click();
+    await page.locator('th[aria-sort="descending"]', { hasText: "Age" }).waitFor();
+    const ages = await page.locator("tbody time").evaluateAll((times) => times.map((time) => time.dateTime));
+    assert.deepEqual(ages, [...ages].sort());
   });
   await step("what changes is shown at once", async () => {
     await page.getByRole("link", { name: /^Pods/ }).click();
@@ -368,8 +399,21 @@ async function cluster(page) {
   await step("logs are followed", async () => {
     await page.goto(`${services}/kubernetes-dashboard/#/default/pods/ticker/logs`);
     await page.waitForFunction(() => document.querySelector(".log")?.textContent.trim().split("\n").length > 2, null, { timeout: 15_000 });
+    await page.getByLabel("Find in the log").fill("no such line");
+    await page.getByText(/^0 of \d+ lines$/).waitFor();
+    await page.getByLabel("Find in the log").fill("utc");
+    await page.waitForFunction(() => document.querySelector(".log").textContent.includes("UTC"));
     await check(page, "logs");
     await shot(page, "cluster-logs");
+  });
+  await step("the lines of a container in the log viewer, and back", async () => {
+    await page.getByRole("link", { name: "Search" }).click();
+    await page.getByRole("button", { name: "tag: “kubernetes.ticker_default_main”" }).waitFor();
+    await settled(page);
+    await page.locator(".toggle").first().click();
+    await page.getByRole("link", { name: "Pod", exact: true }).click();
+    await page.getByRole("heading", { name: "ticker" }).waitFor();
+    await page.getByRole("tab", { name: "Logs" }).click();
   });
   await step("a terminal runs a command", async () => {
     await page.getByRole("tab", { name: "Terminal" }).click();

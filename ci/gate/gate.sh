@@ -9,8 +9,8 @@
 #   REPORTS       folder of the reports; default: conformance-reports
 #   ALLOW_INCOMPLETE  1 passes a run that skipped a must (exit code 4)
 #
-# The exit code is that of `stuntdouble conformance`. Where GITHUB_STEP_SUMMARY is set, a summary is appended to it, and
-# every failed trial becomes an annotation.
+# The exit code is that of `stuntdouble conformance`, which writes the step summary and the annotations of a GitHub
+# workflow by itself.
 set -u
 
 if [ $# -lt 1 ]; then
@@ -27,7 +27,8 @@ if [ -n "${EXPECTATIONS:-}" ]; then
 fi
 
 "$program" conformance --target "$target" \
-    --junit "$reports/junit.xml" --html "$reports/report.html" --json "$reports/results.jsonl" "$@"
+    --junit "$reports/junit.xml" --html "$reports/report.html" --json "$reports/results.jsonl" \
+    --summary "$reports/summary.json" --markdown "$reports/summary.md" --badge "$reports/badge.svg" "$@"
 code=$?
 
 case $code in
@@ -36,18 +37,8 @@ case $code in
 4) verdict="incomplete: a must was skipped" ;;
 *) verdict="not run (exit code $code)" ;;
 esac
-if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-    # A line of the results is one flat JSON object.
-    count() { grep -c "\"verdict\":\"$1\"" "$reports/results.jsonl" 2>/dev/null; }
-    {
-        echo "## Conformance of $target: $verdict"
-        echo
-        echo "| passed | failed | known failures | absent | skipped |"
-        echo "|---|---|---|---|---|"
-        echo "| $(count passed) | $(count failed) | $(count known-failure) | $(count absent) | $(count skipped) |"
-    } >>"$GITHUB_STEP_SUMMARY"
-    grep '"verdict":"failed"' "$reports/results.jsonl" 2>/dev/null | head -n 50 |
-        sed -n 's/.*"id":"\([^"]*\)".*/::error title=Conformance::\1 failed; see report.html/p'
+if [ -n "${GITHUB_OUTPUT:-}" ] && [ -s "$reports/summary.json" ]; then
+    sed -n 's/^  "verdict": "\(.*\)",$/verdict=\1/p' "$reports/summary.json" >>"$GITHUB_OUTPUT"
 fi
 echo "conformance: $verdict; reports in $reports"
 if [ "$code" -eq 4 ] && [ "${ALLOW_INCOMPLETE:-0}" = 1 ]; then

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run bulk_body -- -max_total_time=60 -max_len=4096`
+//! `ci/fuzz.sh 60 bulk_body`
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run har_reader -- -max_total_time=60 -max_len=4096`
+//! `ci/fuzz.sh 60 har_reader`
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

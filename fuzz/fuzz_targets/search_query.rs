@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run search_query -- -max_total_time=60 -max_len=4096`
+//! `ci/fuzz.sh 60 search_query`
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

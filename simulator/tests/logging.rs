@@ -155,6 +155,28 @@ async fn the_last_lines_of_a_deleted_pod_are_collected() {
     assert_eq!(logs(&hits), ticks(1, 3));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_a_log_could_not_keep_until_they_were_collected_are_counted() {
+    const LINES: usize = 1500;
+    let cluster = Cluster::start(Addons::all()).await;
+    let text = "x".repeat(1000);
+    let script = format!("i=0; while [ $i -lt {LINES} ]; do echo $i {text}; i=$((i+1)); done");
+    cluster.start_pod("burst", "node-1", &script).await;
+    cluster.advance(5).await;
+    assert_eq!(cluster.get("elasticsearch-logging", "/_refresh").await.0, 200);
+    let path = "/logstash-*/_count?q=tag:%22kubernetes.burst_default_main%22";
+    let (status, body) = cluster.get("elasticsearch-logging", path).await;
+    assert_eq!(status, 200, "{body}");
+    let count: Value = serde_json::from_str(&body).unwrap();
+    let found = usize::try_from(count["count"].as_u64().unwrap()).unwrap();
+    assert!(0 < found && found < LINES, "{found}");
+    let collector = cluster
+        .lines("kubernetes.fluentd-elasticsearch-node-1_kube-system_fluentd-elasticsearch")
+        .await;
+    let report = "lines of kubernetes.burst_default_main are lost: its log was cut before they were read\n";
+    assert_eq!(logs(&collector), [format!("{} {report}", LINES - found)]);
+}
+
 /// What the logging test of Kubernetes v1.2 itself looks at.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_lines_from_a_pod_on_each_node_are_all_found() {

@@ -9,9 +9,10 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use stuntdouble_suite::{
-    catalog::{Catalog, Profile},
+    catalog::{Catalog, Level, Profile},
+    report::Summary,
     target::{Credentials, Target},
-    trial::{Outcome, Run, Selection, Verdict},
+    trial::{Expectations, Outcome, Run, Runner, Selection, Verdict},
 };
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
 
@@ -219,4 +220,39 @@ async fn a_token_is_presented_and_never_shown() {
             .get("authorization")
             .is_some_and(|value| value == "Bearer hush")
     }));
+}
+
+#[tokio::test]
+async fn a_kind_that_the_server_does_not_have_lowers_no_score() {
+    let server = MockServer::start().await;
+    Mock::given(any()).respond_with(Shelf::default()).mount(&server).await;
+    let runner = Runner {
+        target: Arc::new(Target::at(&server.uri(), &Credentials::default()).unwrap()),
+        run: "partial".to_owned(),
+        jobs: 1,
+        retries: 0,
+        allow_cluster_wide: false,
+        level: Level::May,
+        expectations: Expectations::default(),
+        stop: Arc::default(),
+    };
+    let selection = Selection {
+        filters: vec![
+            READ.to_owned(),
+            "core/v1/configmaps/replace/not-found".to_owned(),
+            "core/v1/secrets/read/present".to_owned(),
+        ],
+        ..Selection::default()
+    };
+    let trials = selection.of(&Catalog::embedded().unwrap(), Profile::Documented);
+    let mut summary = Summary::default();
+    runner
+        .run(trials, Profile::Documented, |event| summary.handle(&event))
+        .await;
+    let scores = &summary.scores()["core/v1"];
+    let (must, should) = (scores[&Level::Must], scores[&Level::Should]);
+    assert_eq!((must.passed, must.played, must.absent), (1, 1, 1));
+    assert_eq!((must.percent(), should.played), (Some(100), 1));
+    let aside: Vec<String> = summary.set_aside().into_keys().map(|(_, reason)| reason).collect();
+    assert_eq!(aside, ["the target does not serve core/v1/secrets"]);
 }

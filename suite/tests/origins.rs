@@ -1,10 +1,19 @@
 //! Which requests the servers of the program accept: by their Host, Origin and Sec-Fetch-Site headers.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what a test cannot do without fails it"
+)]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stuntdouble"));
@@ -42,6 +51,20 @@ impl Server {
         socket.read_to_end(&mut response).unwrap();
         let text = String::from_utf8_lossy(&response);
         text.split("\r\n\r\n").next().unwrap().to_ascii_lowercase()
+    }
+
+    /// The status of the response to a request with a body.
+    fn send(&self, method: &str, path: &str, lines: &str, body: &str) -> u16 {
+        let mut socket = TcpStream::connect(&self.address).unwrap();
+        let lines = lines.replace("SELF", &self.address);
+        write!(
+            socket,
+            "{method} {path} HTTP/1.1\r\n{lines}Connection: close\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut response = String::new();
+        socket.read_to_string(&mut response).unwrap();
+        response.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
     fn code(&self, path: &str, lines: &str) -> u16 {
@@ -173,4 +196,122 @@ fn the_proxy_refuses_paths_into_containers_unless_allowed() {
     let open = Server::start(&[&proxy[..], &["--allow-path", "/pods/[^/]+/exec$"]].concat());
     assert_eq!(open.code(exec, "Host: SELF\r\n"), 404);
     assert_eq!(open.code(attach, "Host: SELF\r\n"), 403);
+}
+
+const CHROMIUM: &str = "/usr/bin/chromium";
+
+/// Time for a browser to start and report.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A page that tries what it can against SERVER and sends its origin a line for each.
+const PAGE: &str = r#"<!DOCTYPE html><script>
+const server = "SERVER";
+const attempt = (name, work) => work().then(
+  value => `${name}: ${value.replace(/\s+/g, " ")}`,
+  () => `${name}: blocked`,
+);
+const fetched = (path, options) => async () => (await fetch(`http://${server}${path}`, options)).text();
+const socket = path => () => new Promise((opened, refused) => {
+  const watch = new WebSocket(`ws://${server}${path}`);
+  watch.onopen = () => opened("opened");
+  watch.onerror = refused;
+});
+const loaded = path => () => new Promise((done, refused) => {
+  const script = document.createElement("script");
+  script.onload = () => done("loaded");
+  script.onerror = refused;
+  script.src = `http://${server}${path}`;
+  document.head.append(script);
+});
+const body = JSON.stringify({ metadata: { name: "planted" } });
+Promise.all([
+  attempt("read", fetched("/api", {})),
+  attempt("write", fetched("/api/v1/namespaces", { method: "POST", body })),
+  attempt("blind write", fetched("/api/v1/namespaces", { method: "POST", body, mode: "no-cors" })),
+  attempt("typed write", fetched("/api/v1/namespaces", { method: "POST", body, headers: { "Content-Type": "application/json" } })),
+  attempt("delete", fetched("/api/v1/namespaces/kept", { method: "DELETE" })),
+  attempt("socket", socket("/api/v1/watch/namespaces")),
+  attempt("script", loaded("/api")),
+]).then(lines => fetch("/report", { method: "POST", body: lines.join("\n") }));
+</script>"#;
+
+/// Serves the page, and returns what it reports when a browser opens it at `http://localhost`.
+fn reported_by_a_page(server: impl Fn(&str) -> Server) -> (Server, BTreeMap<String, String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = server(&format!("http://localhost:{port}"));
+    let page = PAGE.replace("SERVER", &server.address);
+    let (sender, report) = mpsc::channel();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let (sender, page) = (sender.clone(), page.clone());
+            // A browser opens connections that it does not use at once.
+            thread::spawn(move || {
+                let mut socket = socket.unwrap();
+                let mut reader = BufReader::new(socket.try_clone().unwrap());
+                let (mut head, mut length) = (String::new(), 0);
+                while reader.read_line(&mut head).is_ok_and(|count| count > 2) {
+                    let line = head.lines().last().unwrap_or_default().to_ascii_lowercase();
+                    if let Some(value) = line.strip_prefix("content-length:") {
+                        length = value.trim().parse().unwrap();
+                    }
+                }
+                let mut body = vec![0; length];
+                reader.read_exact(&mut body).unwrap();
+                if head.starts_with("POST /report") {
+                    let _ = sender.send(String::from_utf8(body).unwrap());
+                }
+                let length = page.len();
+                let _ = write!(
+                    socket,
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{page}"
+                );
+            });
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Command::new(CHROMIUM)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
+        .arg(format!("--user-data-dir={}", folder.path().display()))
+        .arg(format!("http://localhost:{port}/"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let report = report.recv_timeout(PATIENCE);
+    let _ = browser.kill();
+    let _ = browser.wait();
+    let lines = report.expect("the page reports");
+    let pairs = lines.lines().map(|line| line.split_once(": ").unwrap());
+    let report = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    (server, report)
+}
+
+#[test]
+fn a_page_in_a_browser_reaches_a_server_only_if_its_origin_is_allowed() {
+    if !Path::new(CHROMIUM).exists() {
+        println!("skipped: {CHROMIUM} is not there");
+        return;
+    }
+    let start = |more: &[&str]| {
+        let server = Server::start(&[&["serve", "--bare", "--listen", "127.0.0.1:0"], more].concat());
+        let namespace = r#"{"metadata":{"name":"kept"}}"#;
+        let request = format!("Host: SELF\r\nContent-Length: {}\r\n", namespace.len());
+        assert_eq!(server.send("POST", "/api/v1/namespaces", &request, namespace), 200);
+        server
+    };
+    let names = |server: &Server| {
+        ["kept", "planted"].map(|name| server.code(&format!("/api/v1/namespaces/{name}"), "Host: SELF\r\n"))
+    };
+    let (server, foreign) = reported_by_a_page(|_| start(&[]));
+    for (name, value) in &foreign {
+        // A request without CORS has an empty response whatever the server says.
+        let expected = if name == "blind write" { "" } else { "blocked" };
+        assert_eq!(value, expected, "{name}");
+    }
+    assert_eq!((foreign.len(), names(&server)), (7, [200, 404]));
+    let (server, allowed) = reported_by_a_page(|origin| start(&["--allow-origin", origin]));
+    assert!(allowed["read"].starts_with("{"), "{allowed:?}");
+    assert_eq!(allowed["socket"], "opened", "{allowed:?}");
+    assert_eq!(names(&server)[1], 200, "{allowed:?}");
 }

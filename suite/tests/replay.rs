@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use rstest::rstest;
 use stuntdouble_cassettes::{Recorder, RecorderOptions};
@@ -10,7 +13,7 @@ use stuntdouble_suite::{
     catalog::{Catalog, Level, Need, Profile},
     report::Summary,
     target::{Credentials, Target},
-    trial::{Expectations, Partition, Runner, Selection, Verdict},
+    trial::{Expectations, Runner, Selection, Verdict},
 };
 
 /// Runs what is selected; the simulator of the target is stopped when this returns.
@@ -38,20 +41,36 @@ fn failed(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
+/// Every case of every operation once, for one of the kinds that have it: the first, the second and so on in turn.
+///
+/// A recording does not depend on the kind. Log queries are left out: they do not pass the recorder.
+fn every_case(profile: Profile) -> Selection {
+    let mut kinds: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for trial in Selection::default().of(&Catalog::embedded().unwrap(), profile) {
+        let case = trial.case;
+        if case.data.log_query.is_none() {
+            let key = (case.operation.id.clone(), case.data.id.clone());
+            kinds.entry(key).or_default().push(case.id);
+        }
+    }
+    let ids = kinds
+        .into_values()
+        .enumerate()
+        .map(|(turn, ids)| ids[turn % ids.len()].clone());
+    Selection {
+        only: Some(ids.collect()),
+        ..Selection::default()
+    }
+}
+
 #[rstest]
-#[case::documented(Profile::Documented, None)]
-#[case::kubernetes(Profile::Kubernetes12, Some(Partition { part: 1, of: 4 }))]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_suite_passes_against_a_cassette_of_a_whole_run(
-    #[case] profile: Profile,
-    #[case] partition: Option<Partition>,
+async fn the_suite_passes_against_a_cassette_of_a_run(
+    #[values(Profile::Documented, Profile::Kubernetes12)] profile: Profile,
 ) {
     let folder = tempfile::tempdir().unwrap();
     let cassette = folder.path().join("run.yaml");
-    let selection = Selection {
-        partition,
-        ..Selection::default()
-    };
+    let selection = every_case(profile);
     let simulator = Target::simulator(profile).await.unwrap();
     let mut options = RecorderOptions::new(simulator.base());
     options.profile = Some(profile.to_string());
@@ -72,10 +91,12 @@ async fn the_suite_passes_against_a_cassette_of_a_whole_run(
         .filter(|outcome| matches!(outcome.verdict, Verdict::Skipped(_)));
     for outcome in skipped {
         let case = &outcome.trial.case.data;
-        let elsewhere = case.cluster_wide || case.credential.is_some() || case.needs.contains(&Need::LogSearch);
+        let beside = [Need::LogSearch, Need::LivingCluster];
+        let elsewhere =
+            case.cluster_wide || case.credential.is_some() || case.needs.iter().any(|need| beside.contains(need));
         assert!(elsewhere, "{}", outcome.trial.case.id);
     }
-    assert!(replayed.total().passed > 700, "{}", replayed.total().passed);
+    assert!(replayed.total().passed > 400, "{}", replayed.total().passed);
 }
 
 #[rstest]

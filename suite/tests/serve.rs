@@ -134,17 +134,37 @@ fn the_ready_line_names_the_secure_address_too_and_the_clients_configuration_is_
 }
 
 #[cfg(unix)]
+fn send_signal(server: &Server, signal: &str) {
+    let process = server.process.id().to_string();
+    let told = Command::new("kill").args([signal, &process]).status().unwrap();
+    assert!(told.success());
+}
+
+#[cfg(unix)]
 #[test]
 fn it_stops_when_it_is_told_to() {
     for signal in ["-TERM", "-INT"] {
         let mut server = Server::start(&["--bare", "--listen", "127.0.0.1:0"]);
-        let told = Command::new("kill")
-            .args([signal, &server.process.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(told.success());
+        send_signal(&server, signal);
         assert_eq!(server.process.wait().unwrap().code(), Some(0));
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_signal_forces_it_to_stop_with_another_exit_code() {
+    let mut server = Server::start(&["--bare", "--listen", "127.0.0.1:0"]);
+    // A request whose body does not come delays the end.
+    let mut socket = TcpStream::connect(server.address()).unwrap();
+    let head =
+        "POST /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n";
+    socket.write_all(head.as_bytes()).unwrap();
+    let mut begun = [0; 12];
+    socket.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 100");
+    send_signal(&server, "-TERM");
+    send_signal(&server, "-INT");
+    assert_eq!(server.process.wait().unwrap().code(), Some(5));
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub(super) fn came(out: &mut String, wait: Duration, took: Option<Duration>, out
 fn request(out: &mut String, request: &Request) {
     text_entry(out, 2, "method", &request.method);
     text_entry(out, 2, "url", &request.url);
-    headers(out, &request.headers);
+    fields(out, 2, "headers", &request.headers);
     if let Some(bytes) = &request.body {
         if bytes.is_empty() {
             text_entry(out, 2, "text", "");
@@ -105,7 +105,7 @@ fn request(out: &mut String, request: &Request) {
 fn response(out: &mut String, answer: &Answer) {
     out.push_str("response:\n");
     entry(out, 2, "status", &Node::Number(answer.status.to_string().into()));
-    headers(out, &answer.headers);
+    fields(out, 2, "headers", &answer.headers);
     match &answer.payload {
         Payload::Body(bytes) if bytes.is_empty() => {}
         Payload::Body(bytes) => body(out, 2, bytes, false),
@@ -114,13 +114,13 @@ fn response(out: &mut String, answer: &Answer) {
     }
 }
 
-fn headers(out: &mut String, headers: &Headers) {
-    if headers.0.is_empty() {
+fn fields(out: &mut String, indentation: usize, key: &str, fields: &Headers) {
+    if fields.0.is_empty() {
         return;
     }
-    out.push_str("  headers:\n");
-    for (name, value) in &headers.0 {
-        out.push_str("    - ");
+    out.push_str(&format!("{:indentation$}{key}:\n", ""));
+    for (name, value) in &fields.0 {
+        out.push_str(&format!("{:indentation$}  - ", ""));
         super::yaml::scalar_entry(out, name, value);
     }
 }
@@ -175,7 +175,8 @@ pub(super) fn message(out: &mut String, message: &Message) {
 }
 
 /// What comes last in a document: how an answer ended, if it did.
-pub(super) fn tail(out: &mut String, took: Option<Duration>, cut: Option<&str>) {
+pub(super) fn tail(out: &mut String, took: Option<Duration>, trailers: &Headers, cut: Option<&str>) {
+    fields(out, 0, "trailers", trailers);
     if let Some(cut) = cut {
         text_entry(out, 0, "cut", cut);
     }

@@ -29,6 +29,7 @@ pub(super) struct More {
     pub(super) of: u64,
     pub(super) payload: Option<Payload>,
     pub(super) took: Option<Duration>,
+    pub(super) trailers: Headers,
     pub(super) cut: Option<String>,
 }
 
@@ -76,9 +77,16 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
     let took = node.get("took_ms").map(duration).transpose()?;
     let cut = optional(node, "cut").map(str::to_owned);
     let payload = streamed(node)?;
+    let trailers = fields(node, "trailers")?;
     if let Some(of) = node.get("stream_of") {
         let of = whole(of).ok_or("`stream_of` is no number of an interaction")?;
-        return Ok(Document::More(More { of, payload, took, cut }));
+        return Ok(Document::More(More {
+            of,
+            payload,
+            took,
+            trailers,
+            cut,
+        }));
     }
     let id = node.get("id").and_then(whole).ok_or("an interaction has no `id`")?;
     let wait = match node.get("wait_ms") {
@@ -86,7 +94,11 @@ pub(super) fn document(node: &Node<'_>) -> Result<Document, Wrong> {
         None => took.unwrap_or_default(),
     };
     let outcome = match (node.get("response"), node.get("error")) {
-        (Some(response), None) => Outcome::Answer(answer(response, payload, cut)?),
+        (Some(response), None) => Outcome::Answer(Answer {
+            trailers,
+            cut,
+            ..answer(response, payload)?
+        }),
         (None, Some(error)) => {
             let name = text(error, "kind")?;
             let kind = FailureKind::named(&name).ok_or_else(|| format!("`{name}` is no kind of error"))?;
@@ -117,13 +129,13 @@ fn request(node: &Node<'_>) -> Result<Request, Wrong> {
     Ok(Request {
         method: text(node, "method")?,
         url: text(node, "url")?,
-        headers: headers(node)?,
+        headers: fields(node, "headers")?,
         body: body(node, false)?,
         omitted: node.get("omitted_bytes").and_then(whole).unwrap_or_default(),
     })
 }
 
-fn answer(node: &Node<'_>, payload: Option<Payload>, cut: Option<String>) -> Result<Answer, Wrong> {
+fn answer(node: &Node<'_>, payload: Option<Payload>) -> Result<Answer, Wrong> {
     let status = node
         .get("status")
         .and_then(whole)
@@ -137,33 +149,33 @@ fn answer(node: &Node<'_>, payload: Option<Payload>, cut: Option<String>) -> Res
     };
     Ok(Answer {
         status,
-        headers: headers(node)?,
+        headers: fields(node, "headers")?,
         payload,
-        cut,
+        trailers: Headers::default(),
+        cut: None,
     })
 }
 
-fn headers(node: &Node<'_>) -> Result<Headers, Wrong> {
-    let mut headers = Headers::default();
-    match node.get("headers") {
+fn fields(node: &Node<'_>, key: &str) -> Result<Headers, Wrong> {
+    let mut found = Headers::default();
+    match node.get(key) {
         None | Some(Node::Null) => {}
         Some(Node::List(fields)) => {
             for field in fields {
                 match field {
                     Node::Map(pairs) if pairs.len() == 1 => {
                         for (name, value) in pairs {
-                            headers
-                                .0
-                                .push((name.clone().into_owned(), scalar(value).ok_or("a header is no text")?));
+                            let value = scalar(value).ok_or("a header is no text")?;
+                            found.0.push((name.clone().into_owned(), value));
                         }
                     }
                     _ => return Err("a header is one `Name: value`".into()),
                 }
             }
         }
-        Some(_) => return Err("`headers` is a list of `Name: value`".into()),
+        Some(_) => return Err(format!("`{key}` is a list of `Name: value`")),
     }
-    Ok(headers)
+    Ok(found)
 }
 
 /// The frames or messages at the end of a document.

@@ -98,6 +98,9 @@ fn join(whole: &mut Interaction, more: More) -> Result<(), String> {
         }
     }
     whole.took = more.took.or(whole.took);
+    if !more.trailers.0.is_empty() {
+        answer.trailers = more.trailers;
+    }
     answer.cut = more.cut.or(answer.cut.take());
     Ok(())
 }

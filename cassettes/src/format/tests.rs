@@ -42,6 +42,7 @@ fn many_threads_leave_whole_documents_and_whole_frames() {
                         id,
                         &End {
                             took: Duration::from_millis(50),
+                            trailers: Headers::default(),
                             cut: None,
                         },
                     )
@@ -82,6 +83,7 @@ fn streaming(id: u64) -> Interaction {
             status: 200,
             headers: Headers::default(),
             payload: Payload::Stream(Vec::new()),
+            trailers: Headers::default(),
             cut: None,
         }),
         marks: Marks::default(),

@@ -5,7 +5,7 @@
 
 use super::FormatError;
 use super::document::{came, frame, header, message, opening, piece, tail};
-use crate::interaction::{Cassette, Frame, Header, Interaction, Marks, Message, Outcome, Payload, Request};
+use crate::interaction::{Cassette, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload, Request};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -42,6 +42,8 @@ struct State {
 pub(crate) struct End {
     /// From the request to the end.
     pub took: Duration,
+    /// The fields that followed the body.
+    pub trailers: Headers,
     /// What cut it short, if something did.
     pub cut: Option<String>,
 }
@@ -149,7 +151,7 @@ impl CassetteWriter {
     /// If the file cannot be written.
     pub(crate) fn end(&self, id: u64, end: &End) -> Result<(), FormatError> {
         let mut text = String::new();
-        tail(&mut text, Some(end.took), end.cut.as_deref());
+        tail(&mut text, Some(end.took), &end.trailers, end.cut.as_deref());
         text.push_str(ENDED);
         self.write(&text, Some((id, "")), None)
     }
@@ -208,9 +210,9 @@ impl Opening {
 /// Appends what came of a request, as far as it is known; says whether the document is still open.
 fn close(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Outcome) -> bool {
     came(text, wait, took, outcome);
-    let (payload, cut) = match outcome {
-        Outcome::Answer(answer) => (Some(&answer.payload), answer.cut.as_deref()),
-        Outcome::Failure(_) => (None, None),
+    let payload = match outcome {
+        Outcome::Answer(answer) => Some(&answer.payload),
+        Outcome::Failure(_) => None,
     };
     match payload {
         Some(Payload::Stream(frames)) => frames.iter().for_each(|each| frame(text, each)),
@@ -219,10 +221,18 @@ fn close(text: &mut String, wait: Duration, took: Option<Duration>, outcome: &Ou
     }
     let open = took.is_none() && !matches!(payload, Some(Payload::Body(_)) | None);
     if !open {
-        tail(text, took, cut);
-        text.push_str(ENDED);
+        end(text, took, outcome);
     }
     open
+}
+
+/// Appends the end of an interaction's document.
+fn end(text: &mut String, took: Option<Duration>, outcome: &Outcome) {
+    match outcome {
+        Outcome::Answer(answer) => tail(text, took, &answer.trailers, answer.cut.as_deref()),
+        Outcome::Failure(_) => tail(text, took, &Headers::default(), None),
+    }
+    text.push_str(ENDED);
 }
 
 /// The text of a cassette.
@@ -244,12 +254,7 @@ pub(crate) fn to_string(cassette: &Cassette) -> String {
         } = interaction;
         opening(&mut text, *id, *started, note.as_deref(), marks, request);
         if close(&mut text, *wait, *took, outcome) {
-            tail(
-                &mut text,
-                None,
-                interaction.answer().and_then(|answer| answer.cut.as_deref()),
-            );
-            text.push_str(ENDED);
+            end(&mut text, None, outcome);
         }
     }
     text

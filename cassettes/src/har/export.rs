@@ -130,6 +130,7 @@ fn response(outcome: &Outcome) -> Value {
                 status: 0,
                 headers: Default::default(),
                 payload: Payload::Body(Default::default()),
+                trailers: Default::default(),
                 cut: None,
             };
             (none, Some(json!({"kind": failure.kind.name(), "text": failure.text})))
@@ -159,6 +160,9 @@ fn response(outcome: &Outcome) -> Value {
     });
     if let Some(error) = error {
         out["_error"] = error;
+    }
+    if !answer.trailers.0.is_empty() {
+        out["_trailers"] = headers(&answer.trailers.0);
     }
     if let Some(cut) = answer.cut {
         out["_cut"] = cut.into();

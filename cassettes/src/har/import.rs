@@ -141,7 +141,7 @@ fn request(request: &Value, base: &str) -> Result<Request, String> {
             .ok_or("its request has no `method`")?
             .to_owned(),
         url: url.to_owned(),
-        headers: headers(request),
+        headers: headers(request, "headers"),
         body,
         omitted: request
             .get("_omitted_bytes")
@@ -193,8 +193,9 @@ fn outcome(entry: &Value, started: Timestamp) -> Result<Outcome, String> {
             .ok()
             .filter(|status| (100..1000).contains(status))
             .ok_or("no status")?,
-        headers: headers(response),
+        headers: headers(response, "headers"),
         payload,
+        trailers: headers(response, "_trailers"),
         cut: string(response, "_cut").map(str::to_owned),
     }))
 }
@@ -233,8 +234,8 @@ fn failure(response: &Value) -> Failure {
 }
 
 /// HTTP/2 pseudo fields, which browsers list among the others, are the request line and no fields.
-fn headers(of: &Value) -> Headers {
-    let fields = of.get("headers").and_then(Value::as_array).into_iter().flatten();
+fn headers(of: &Value, key: &str) -> Headers {
+    let fields = of.get(key).and_then(Value::as_array).into_iter().flatten();
     let pair = |field: &Value| Some((string(field, "name")?.to_owned(), string(field, "value")?.to_owned()));
     Headers(
         fields

@@ -135,6 +135,8 @@ pub struct Answer {
     pub headers: Headers,
     /// What followed the head.
     pub payload: Payload,
+    /// The fields that followed the body.
+    pub trailers: Headers,
     /// What cut the answer short of its end, if something did.
     pub cut: Option<String>,
 }

@@ -2,7 +2,7 @@
 //!
 //! Promises: every body is kept as the bytes that the client or the server meant (content codings undone), in one
 //! place, however the file spells it; times have a resolution of one microsecond, which both file formats keep.
-//! Limits: a header value that is no UTF-8 is read as Latin-1; trailers are not kept.
+//! Limits: a header value that is no UTF-8 is read as Latin-1; trailers of requests are not kept.
 //! Source: RFC 9110 (messages), RFC 6455 (WebSocket messages).
 
 mod clock;

@@ -11,6 +11,8 @@
 //! Source: RFC 9110, section 7 (intermediaries); DESIGN.md, decision 8.
 
 mod frames;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod pending;
 mod queue;
 mod request_body;

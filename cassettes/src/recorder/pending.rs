@@ -95,6 +95,8 @@ pub(super) struct PendingInteraction {
     started: Timestamp,
     begun: Instant,
     wait: Duration,
+    /// The fields that followed the body.
+    trailers: Headers,
     /// The beginning of its document, if that was written in time.
     opening: Option<Opening>,
     stage: Stage,
@@ -117,6 +119,7 @@ impl PendingInteraction {
             started,
             begun,
             wait: Duration::ZERO,
+            trailers: Headers::default(),
             opening: None,
             stage: Stage::Asked,
         }
@@ -148,8 +151,14 @@ impl PendingInteraction {
             status: response.status().as_u16(),
             headers: response.headers().into(),
             payload: Payload::Body(Bytes::new()),
+            trailers: Headers::default(),
             cut: None,
         });
+    }
+
+    /// The fields after the body were received.
+    pub(super) fn trailers(&mut self, trailers: Headers) {
+        self.trailers = trailers;
     }
 
     /// Whether the answer is expected to go on.
@@ -186,6 +195,7 @@ impl PendingInteraction {
         let answer = Answer {
             headers,
             payload: Payload::Body(body),
+            trailers: redactor.headers(&self.trailers),
             cut,
             ..answer
         };
@@ -332,7 +342,8 @@ impl PendingInteraction {
         let rest = open.body.finish(&log.redactor);
         put(log, self.id, open.pieces, took, rest.into());
         let cut = cut.map(|cut| log.redactor.text(cut));
-        log.note(log.writer.end(self.id, &End { took, cut }));
+        let trailers = log.redactor.headers(&self.trailers);
+        log.note(log.writer.end(self.id, &End { took, trailers, cut }));
     }
 
     /// The client went away.

@@ -1,6 +1,7 @@
 //! Long bodies, recorded on a thread of their own while they are passed on.
 
 use super::pending::PendingInteraction;
+use crate::interaction::Headers;
 use crate::transport::Tasks;
 use bytes::Bytes;
 use std::task::{Context, Poll};
@@ -14,8 +15,16 @@ const WAITING: usize = 48;
 type Piece = (
     Option<Bytes>,
     Option<tokio::sync::OwnedSemaphorePermit>,
-    Option<Option<String>>,
+    Option<BodyEnd>,
 );
+
+/// How a body ended.
+pub(super) struct BodyEnd {
+    /// The fields after it.
+    pub(super) trailers: Headers,
+    /// What cut it short.
+    pub(super) cut: Option<String>,
+}
 
 /// The way to the thread that writes.
 pub(super) struct PieceQueue {
@@ -33,7 +42,8 @@ impl PieceQueue {
             while let Some((data, permit, end)) = pieces.blocking_recv() {
                 data.iter().for_each(|data| interaction.data(data));
                 drop(permit);
-                if let Some(cut) = end {
+                if let Some(BodyEnd { trailers, cut }) = end {
+                    interaction.trailers(trailers);
                     interaction.end(cut.as_deref());
                     break;
                 }
@@ -57,13 +67,13 @@ impl PieceQueue {
     }
 
     /// Sends a piece, and how the body ended if it did.
-    pub(super) fn send(&mut self, data: Option<Bytes>, end: Option<Option<String>>) {
+    pub(super) fn send(&mut self, data: Option<Bytes>, end: Option<BodyEnd>) {
         // The thread ends only when it was told to.
         let _ = self.sender.send((data, self.permit.take(), end));
     }
 
     /// Sends the end.
-    pub(super) fn end(mut self, cut: Option<&str>) {
-        self.send(None, Some(cut.map(str::to_owned)));
+    pub(super) fn end(mut self, end: BodyEnd) {
+        self.send(None, Some(end));
     }
 }

@@ -1,8 +1,8 @@
 //! Bodies that are recorded as they pass.
 
 use super::pending::{PendingInteraction, WHOLE};
-use super::queue::PieceQueue;
-use crate::interaction::LEFT;
+use super::queue::{BodyEnd, PieceQueue};
+use crate::interaction::{Headers, LEFT};
 use crate::transport::{BodyError, Tasks};
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -19,6 +19,8 @@ const STREAM: Duration = Duration::from_millis(100);
 pub(super) struct ResponseBody {
     inner: Incoming,
     state: State,
+    /// The fields after the body.
+    trailers: Headers,
     tasks: Tasks,
 }
 
@@ -58,7 +60,12 @@ impl ResponseBody {
                 limit,
             }
         };
-        Self { inner, state, tasks }
+        Self {
+            inner,
+            state,
+            trailers: Headers::default(),
+            tasks,
+        }
     }
 
     fn data(&mut self, data: &Bytes) {
@@ -95,17 +102,27 @@ impl ResponseBody {
     }
 
     fn end(&mut self, cut: Option<&str>) {
+        let trailers = std::mem::take(&mut self.trailers);
         match std::mem::replace(&mut self.state, State::Done) {
             State::Whole {
                 mut interaction,
                 chunks,
                 ..
-            } => match chunks.as_slice() {
-                [chunk] => interaction.whole(chunk.clone(), cut),
-                chunks => interaction.whole(chunks.concat().into(), cut),
-            },
-            State::Open(mut interaction) => interaction.end(cut),
-            State::Beside(pipe) => pipe.end(cut),
+            } => {
+                interaction.trailers(trailers);
+                match chunks.as_slice() {
+                    [chunk] => interaction.whole(chunk.clone(), cut),
+                    chunks => interaction.whole(chunks.concat().into(), cut),
+                }
+            }
+            State::Open(mut interaction) => {
+                interaction.trailers(trailers);
+                interaction.end(cut);
+            }
+            State::Beside(queue) => queue.end(BodyEnd {
+                trailers,
+                cut: cut.map(str::to_owned),
+            }),
             State::Done => {}
         }
     }
@@ -116,21 +133,25 @@ impl ResponseBody {
     }
 
     fn poll_beside(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let State::Beside(pipe) = &mut self.state else {
+        let State::Beside(queue) = &mut self.state else {
             return Poll::Ready(None);
         };
-        ready!(pipe.poll_room(context));
+        ready!(queue.poll_room(context));
         let (frame, error) = match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
             Some(Ok(frame)) => (Some(frame), None),
             Some(Err(error)) => (None, Some(error)),
             None => (None, None),
         };
+        if let Some(trailers) = frame.as_ref().and_then(Frame::trailers_ref) {
+            self.trailers = trailers.into();
+        }
         let last = frame.is_none() || self.inner.is_end_stream();
         let cut = error.as_ref().map(|error| crate::transport::failure(error).text);
-        pipe.send(
-            frame.as_ref().and_then(|frame| frame.data_ref().cloned()),
-            last.then_some(cut),
-        );
+        let end = last.then(|| BodyEnd {
+            trailers: std::mem::take(&mut self.trailers),
+            cut,
+        });
+        queue.send(frame.as_ref().and_then(|frame| frame.data_ref().cloned()), end);
         if last {
             self.state = State::Done;
         }
@@ -157,6 +178,8 @@ impl HttpBody for ResponseBody {
                 if let Some(data) = frame.data_ref() {
                     let data = data.clone();
                     self.data(&data);
+                } else if let Some(trailers) = frame.trailers_ref() {
+                    self.trailers = trailers.into();
                 }
                 if !self.is_all() {
                     return Poll::Ready(Some(Ok(frame)));

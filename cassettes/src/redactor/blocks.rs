@@ -24,6 +24,10 @@ pub(super) enum Block {
     },
     /// The name of a variable whose value is secret.
     Name,
+    /// A secret name whose value may be in the next line.
+    Next { indent: usize },
+    /// An element whose text is secret.
+    Element,
 }
 
 impl Block {
@@ -52,12 +56,32 @@ impl Block {
             }
             *self = within.map_or(Self::None, |(indent, all)| Self::Data { indent, all });
         }
+        if let Self::Next { indent: outer } = *self
+            && indent > outer
+            && !content.contains(": ")
+            && !content.ends_with(':')
+            && !content.starts_with("- ")
+        {
+            found.push(start + indent..start + indent + content.len());
+            *self = Self::Value {
+                indent: outer,
+                within: None,
+            };
+            return;
+        }
+        if *self == Self::Element && !content.starts_with('<') {
+            found.push(start + indent..start + indent + content.len());
+            return;
+        }
         let named = *self == Self::Name;
         let inside = match *self {
             Self::Data { indent: outer, all } if indent > outer => Some((outer, all)),
             _ => None,
         };
         *self = inside.map_or(Self::None, |(indent, all)| Self::Data { indent, all });
+        if content.strip_prefix('<').is_some_and(opens_secret) {
+            *self = Self::Element;
+        }
         let Some((key, value)) = content.split_once(':') else {
             return;
         };
@@ -89,9 +113,17 @@ impl Block {
             }
             None if named && key == "value" => found.extend(entry(value, place, true)),
             None if opens && names::is_secret_in_text(key) => *self = Self::Value { indent, within: None },
+            None if value.is_empty() && names::is_secret_in_text(key) => *self = Self::Next { indent },
             None => {}
         }
     }
+}
+
+/// Whether what follows `<` is all of a start tag, of an element whose name is secret.
+fn opens_secret(tag: &str) -> bool {
+    let whole = tag.strip_suffix('>').filter(|tag| !tag.contains(['<', '>']));
+    let name = whole.and_then(|tag| tag.split_whitespace().next());
+    name.is_some_and(|name| !name.ends_with('/') && names::is_secret_in_text(name))
 }
 
 fn is_block_scalar(value: &str) -> bool {
@@ -153,6 +185,9 @@ mod tests {
     #[case("data: {a: UzNjcmV0, b: UzNjcmVU}\n", &["UzNjcmV0", "UzNjcmVU"])]
     #[case("env:\n- name: DB_TOKEN\n  value: abc\n- name: A\n  value: b\n", &["abc"])]
     #[case("password: |-\n  one\nnext: two\n", &["one"])]
+    #[case("password:\n  one\nnext: two\n", &["one"])]
+    #[case("<password>\n  one\n</password>\n<b>\ntwo\n</b>\n", &["one"])]
+    #[case("password:\n  length: 3\n", &[])]
     #[case("data:\n  level: info\n  port: \"8080\"\n", &[])]
     fn values_of_blocks_are_found(#[case] text: &str, #[case] expected: &[&str]) {
         let found = Block::default().values(text);

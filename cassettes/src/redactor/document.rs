@@ -17,6 +17,9 @@ use serde::de::IgnoredAny;
 /// How many objects in a text are read.
 const OBJECTS: usize = 64;
 
+/// The shortest word of a text that is decoded as base64.
+const RUN: usize = 20;
+
 const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
@@ -49,7 +52,9 @@ fn marked(text: &str, knowledge: &mut Knowledge<'_>, depth: usize, block: &mut B
     {
         return Some(found);
     }
-    let objects = objects(text, knowledge, depth);
+    let runs = runs(text, knowledge, depth);
+    let text = runs.as_deref().unwrap_or(text);
+    let objects = objects(text, knowledge, depth).or_else(|| runs.clone());
     let found = text::redact(objects.as_deref().unwrap_or(text), knowledge, block);
     found.or(objects)
 }
@@ -128,6 +133,44 @@ fn base64(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<Str
     };
     let code = GeneralPurpose::new(alphabet, padding).encode(found);
     Some(code + text.get(text.trim_end().len()..).unwrap_or_default())
+}
+
+/// A text without the secrets that are base64 in words of it; none if there are none.
+fn runs(text: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+    if depth >= NESTED || !knowledge.rules.defaults {
+        return None;
+    }
+    let is_code = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    let (mut done, mut at) = (0, 0);
+    while at < bytes.len() {
+        let length = bytes.iter().skip(at).take_while(|byte| is_code(byte)).count();
+        let padding = bytes
+            .iter()
+            .skip(at + length)
+            .take(2)
+            .take_while(|byte| **byte == b'=')
+            .count();
+        let end = at + length + padding;
+        // The parts of a JSON web token are secret as a whole.
+        let part = bytes.get(end) == Some(&b'.') || (at > 0 && bytes.get(at - 1) == Some(&b'.'));
+        if length >= RUN
+            && !part
+            && let Some(run) = text.get(at..end)
+            && let Some(found) = base64(run, knowledge, depth + 1)
+        {
+            out.push_str(text.get(done..at)?);
+            out.push_str(&found);
+            done = end;
+        }
+        at = end.max(at + 1);
+    }
+    if done == 0 {
+        return None;
+    }
+    out.push_str(text.get(done..)?);
+    Some(out)
 }
 
 /// A text without the secrets in the JSON objects within it; none if there are none.

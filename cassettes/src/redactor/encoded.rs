@@ -64,7 +64,12 @@ pub(super) fn multipart(
         let content = content.strip_suffix(b"\r\n").unwrap_or(content);
         out.extend_from_slice(body.get(at..place + head).unwrap_or_default());
         at = place + head + content.len();
-        let name = fields.split("name=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let name = fields.split([';', '\r', '\n']).find_map(|field| {
+            let (key, name) = field.trim().split_once('=')?;
+            key.trim()
+                .eq_ignore_ascii_case("name")
+                .then(|| name.trim().trim_matches('"'))
+        });
         if name.is_some_and(|name| names::class(name) != NameClass::Plain) && !content.is_empty() {
             let number = knowledge.known.number(content, true);
             out.extend_from_slice(placeholder(number, content.len()).as_bytes());

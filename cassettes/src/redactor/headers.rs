@@ -2,7 +2,7 @@
 
 use super::document;
 use super::forms;
-use super::knowledge::Knowledge;
+use super::knowledge::{Knowledge, NESTED};
 use super::names::{self, NameClass};
 use crate::interaction::is_placeholder;
 use base64::Engine;
@@ -72,14 +72,37 @@ pub(super) fn url(url: &str, knowledge: &mut Knowledge<'_>) -> String {
         .split_once('#')
         .map_or((url, None), |(url, fragment)| (url, Some(fragment)));
     let mut out = match url.split_once('?') {
-        Some((path, query)) => format!("{path}?{}", self::query(query, knowledge)),
-        None => url.to_owned(),
+        Some((path, query)) => format!("{}?{}", self::path(path, knowledge), self::query(query, knowledge)),
+        None => path(url, knowledge).into_owned(),
     };
     if let Some(fragment) = fragment {
         // Some protocols of authorization answer with tokens there.
         out = format!("{out}#{}", self::query(fragment, knowledge));
     }
     forms::redact(&out, knowledge).unwrap_or(out)
+}
+
+/// A path: the values of parameters in its segments (`/a;name=value/b`) whose names are secret.
+fn path<'a>(path: &'a str, knowledge: &mut Knowledge<'_>) -> Cow<'a, str> {
+    if !path.contains(';') {
+        return Cow::Borrowed(path);
+    }
+    let mut out = String::with_capacity(path.len());
+    for (n, piece) in path.split_inclusive([';', '/']).enumerate() {
+        let (parameter, mark) = match piece.strip_suffix([';', '/']) {
+            Some(parameter) => piece.split_at(parameter.len()),
+            None => (piece, ""),
+        };
+        match parameter.split_once('=').filter(|_| n > 0 && out.ends_with(';')) {
+            Some((name, value)) if !value.is_empty() && is_secret(&decoded(name), false, knowledge) => {
+                let value = decoded(value);
+                out.push_str(&format!("{name}={}", knowledge.known.placeholder(&value, true)));
+            }
+            _ => out.push_str(parameter),
+        }
+        out.push_str(mark);
+    }
+    out.into()
 }
 
 /// A query or a form: the values of parameters whose names are secret, and secrets within the others.
@@ -107,15 +130,28 @@ pub(super) fn query(query: &str, knowledge: &mut Knowledge<'_>) -> String {
         {
             flag = Some(name);
         }
-        out.push(match document::redact(&decoded, knowledge, 0) {
-            Some(text) => {
-                let code: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
-                format!("{name}={}", code.replace("%7E", "~")).into()
-            }
+        out.push(match parameter(&decoded, knowledge, 0) {
+            Some(text) => format!("{name}={}", encoded(&text)).into(),
             None => Cow::Borrowed(pair),
         });
     }
     out.join("&")
+}
+
+/// The decoded value of a parameter without the secrets in it; none if there are none. It may be percent-encoded again.
+fn parameter(value: &str, knowledge: &mut Knowledge<'_>, depth: usize) -> Option<String> {
+    if let Some(found) = document::redact(value, knowledge, 0) {
+        return Some(found);
+    }
+    let inner = decoded(value);
+    let again = depth < NESTED && value.contains('%') && inner != value;
+    let found = again.then(|| parameter(&inner, knowledge, depth + 1)).flatten()?;
+    Some(encoded(&found))
+}
+
+fn encoded(text: &str) -> String {
+    let code: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    code.replace("%7E", "~")
 }
 
 fn decoded(value: &str) -> String {

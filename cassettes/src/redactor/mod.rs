@@ -13,6 +13,7 @@
 
 mod blocks;
 mod body;
+mod commands;
 mod conversation;
 mod document;
 mod encoded;
@@ -21,6 +22,7 @@ mod headers;
 mod json;
 mod knowledge;
 mod known;
+mod markup;
 mod named;
 mod names;
 mod protobuf;
@@ -155,6 +157,7 @@ impl Redactor {
         let failed = answer.status >= 400;
         let original = answer.headers.clone();
         answer.headers = self.headers(&answer.headers);
+        answer.trailers = self.headers(&answer.trailers);
         answer.cut = answer.cut.as_ref().map(|cut| self.text(cut));
         match &mut answer.payload {
             Payload::Body(body) => *body = self.body(body, &original, path, failed),

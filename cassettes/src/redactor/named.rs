@@ -3,6 +3,8 @@
 //!
 //! Source: the syntax of YAML, .env, properties, INI and TOML files, of command lines, URLs and XML elements.
 
+use super::commands;
+use super::markup;
 use super::names::{self, NameClass};
 use crate::interaction::is_placeholder;
 use std::ops::Range;
@@ -31,26 +33,10 @@ pub(super) fn values(text: &str) -> Vec<Range<usize>> {
             !(names::is_trivial(false, value) || is_placeholder(value) || reference)
         }));
     }
-    if memchr::memmem::find(bytes, b"</").is_some() {
-        found.extend(elements(text));
-        found.sort_by_key(|range| range.start);
-    }
+    found.extend(markup::values(text));
+    found.extend(commands::values(text));
+    found.sort_by_key(|range| range.start);
     found
-}
-
-/// The texts of XML elements whose names are secret.
-fn elements(text: &str) -> Vec<Range<usize>> {
-    let element = |(at, _): (usize, &str)| {
-        let head = text.get(..at)?;
-        let close = text.get(at + 2..)?;
-        let name = close.get(..close.find('>')?)?.trim();
-        let start = head.rfind('>')? + 1;
-        let open = head.get(head.get(..start)?.rfind('<')? + 1..start)?;
-        let value = head.get(start..)?;
-        let named = open.starts_with(name) && names::is_secret_in_text(name);
-        (named && !names::is_trivial(false, value) && !is_placeholder(value)).then_some(start..at)
-    };
-    text.match_indices("</").filter_map(element).collect()
 }
 
 fn is_name(byte: u8) -> bool {
@@ -68,11 +54,12 @@ fn line_before(text: &str, at: usize) -> Option<&str> {
     text.get(..at)?.rsplit('\n').next()
 }
 
-/// Whether a name is the first word of its line, or follows `login USER` as in a .netrc.
+/// Whether a name is the first word of its line, follows what sets a variable, or `login USER` as in a .netrc.
 fn leads(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
     let login = before.rsplit_once(' ').is_some_and(|(head, _)| head.ends_with("login"));
-    before.is_empty() || before.ends_with('\n') || login
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.is_empty() || login || commands::sets(line)
 }
 
 /// The value after a space: that of a flag (`--token x`), a quoted one (`password 'x'`), or one that ends the line of a
@@ -105,7 +92,12 @@ fn after_space(text: &str, at: usize) -> Option<Range<usize>> {
     let range = value_at(text, at + 1, &word)?;
     let value = text.get(range.clone())?;
     let rest = text.get(range.end..)?.lines().next().unwrap_or_default();
-    let odd = value.bytes().any(|byte| !byte.is_ascii_alphabetic()) && !value.ends_with([':', '.', ',']);
+    let mixed = |value: &str| {
+        let upper = value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+        upper && value.bytes().any(|byte| byte.is_ascii_lowercase())
+    };
+    let no_word = value.bytes().any(|byte| !byte.is_ascii_alphabetic()) || mixed(value);
+    let odd = (no_word && !value.ends_with([':', '.', ','])) || commands::sets(line_before(text, start)?);
     (value.len() >= 8 && odd && rest.trim().is_empty()).then_some(range)
 }
 
@@ -149,13 +141,11 @@ fn after_name(text: &str, at: usize) -> Option<Range<usize>> {
     while matches!(bytes.get(value), Some(b' ' | b'\t' | b'>')) {
         value += 1;
     }
-    // The scheme of `Authorization: Bearer x` stays.
-    for scheme in ["bearer ", "basic "] {
-        let is_scheme = |text: &str| text.eq_ignore_ascii_case(scheme);
-        if text.get(value..value + scheme.len()).is_some_and(is_scheme) {
-            value += scheme.len();
-        }
+    if let Some(comment) = text.get(value..)?.strip_prefix("/*").and_then(|rest| rest.find("*/")) {
+        value += comment + 4;
+        value += text.get(value..)?.len() - text.get(value..)?.trim_start().len();
     }
+    value += scheme(name, text.get(value..)?);
     let range = match () {
         () if query => value_at(text, value, &|byte| {
             byte.is_ascii_whitespace() || b"&#\"'<>\\`".contains(&byte)
@@ -174,6 +164,20 @@ fn after_name(text: &str, at: usize) -> Option<Range<usize>> {
     let number = range.len() <= 5 && text.get(range.clone())?.bytes().all(|byte| byte.is_ascii_digit());
     let port = colon && beside.is_ascii_digit();
     (!(number && (port || !names::is_secret_in_text(name)))).then_some(range)
+}
+
+/// The length of the scheme in `Authorization: Bearer x`, which stays.
+fn scheme(name: &str, value: &str) -> usize {
+    let Some((scheme, secret)) = value.split_once(' ') else {
+        return 0;
+    };
+    let known = ["bearer", "basic"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known));
+    let word = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let follows = secret.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let any = name.to_ascii_lowercase().ends_with("authorization") && word && follows;
+    if known || any { scheme.len() + 1 } else { 0 }
 }
 
 /// The length of an unquoted value at the start of a line: up to the next flag or `name=`.
@@ -256,6 +260,13 @@ mod tests {
     #[case("{password => 'abc'}", &["abc"])]
     #[case("password = \"\"\"a\nb\"\"\"", &["a\nb"])]
     #[case("<db><password kind=\"x\">abc</password></db>", &["abc"])]
+    #[case("ENV API_TOKEN s3cret-1", &["s3cret-1"])]
+    #[case("ENV API_TOKEN lettersonly", &["lettersonly"])]
+    #[case("requirepass lettersOnly", &["lettersOnly"])]
+    #[case("x\nset -x API_TOKEN s3cret-1\n", &["s3cret-1"])]
+    #[case("{\"password\" : /* why */ \"abc\"}", &["abc"])]
+    #[case("curl -H 'Authorization: token abc' x", &["abc"])]
+    #[case("sshpass -p abc ssh", &["abc"])]
     #[case("machine h login joe password s3cret-1", &["s3cret-1"])]
     #[case("requirepass s3cret-1\n", &["s3cret-1"])]
     #[case("auth = abc", &["abc"])]

@@ -22,8 +22,8 @@ const SHORTEST_BASE64: usize = 16;
 /// Without any of these no default rule finds anything in a text.
 const MARKS: [&str; 5] = ["=", ":", "--", "{", "</"];
 
-/// Words of names whose value may follow after a space.
-const NAMES: [&str; 4] = ["pass", "token", "secret", "auth"];
+/// Words of names, and of commands, whose value may follow after a space.
+const NAMES: [&str; 7] = ["pass", "token", "secret", "auth", "login", "mysql", "redis-cli"];
 
 static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&[&MARKS[..], &forms::MARKS].concat()));
 
@@ -78,9 +78,9 @@ fn is_text(bytes: &[u8]) -> bool {
     !text.chars().any(|c| c.is_control() && !c.is_whitespace())
 }
 
-/// Whether a text has a name and a value with nothing but space or quotes between them.
+/// Whether a text has a name and a value with nothing but space, a comma, quotes or the end of a tag between them.
 fn is_pair(text: &[u8]) -> bool {
-    memchr::memchr(b' ', text).is_some() && NAMED.as_ref().is_none_or(|names| names.is_match(text))
+    memchr::memchr3(b' ', b',', b'<', text).is_some() && NAMED.as_ref().is_none_or(|names| names.is_match(text))
 }
 
 /// Running text without its secrets; none if there are none in it. `block` is that of the text before it.
@@ -126,7 +126,8 @@ pub(super) fn unfinished(bytes: &[u8], knowledge: &Knowledge<'_>, block: Block) 
     if let Some(at) = forms::unfinished(bytes) {
         return (bytes.len() - at).max(line.len());
     }
-    if block != Block::None || !knowledge.rules.patterns.is_empty() || is_marked(line, knowledge.rules) {
+    let tag = || memchr::memchr(b'<', line).is_some();
+    if block != Block::None || !knowledge.rules.patterns.is_empty() || is_marked(line, knowledge.rules) || tag() {
         return line.len();
     }
     let word = line.iter().rev().take_while(|byte| !byte.is_ascii_whitespace()).count();

@@ -1,7 +1,7 @@
 //! Recorded answers as live ones.
 
 use super::script::{Pace, Script, Taken};
-use crate::interaction::{Answer, LEFT, Payload, Request};
+use crate::interaction::{Answer, Headers, LEFT, Payload, Request};
 use crate::transport::{self, Body, BodyError, Coding, strip_hop_by_hop};
 use bytes::Bytes;
 use futures::stream;
@@ -22,7 +22,16 @@ pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, script: &Scri
         }
         _ => bytes,
     };
-    let mut response = head(recorded, script, transport::full(bytes));
+    let trailers = fields(&recorded.trailers, script);
+    let body = match trailers.is_empty() {
+        true => transport::full(bytes),
+        // Without a known length: they follow chunks only.
+        false => {
+            let frames = [Ok(Frame::data(bytes)), Ok(Frame::trailers(trailers))];
+            StreamBody::new(stream::iter(frames)).boxed_unsync()
+        }
+    };
+    let mut response = head(recorded, script, body);
     if method == "HEAD"
         && let Some(length) = recorded
             .headers
@@ -102,30 +111,47 @@ impl Streaming {
         if self.taken.again && self.pace.is_instant() {
             tokio::time::sleep(interaction.took.unwrap_or_default().min(Duration::from_secs(1))).await;
         }
-        let cut = answer.cut.clone().filter(|_| self.next <= frames.len())?;
+        if self.next > frames.len() {
+            return None;
+        }
         self.next = frames.len() + 1;
-        Some((Err(cut.into()), self))
+        if let Some(cut) = answer.cut.clone() {
+            return Some((Err(cut.into()), self));
+        }
+        let trailers = fields(&answer.trailers, &self.script);
+        (!trailers.is_empty()).then(|| (Ok(Frame::trailers(trailers)), self))
     }
 }
 
 fn head(recorded: &Answer, script: &Script, body: Body) -> Response<Body> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in &recorded.headers.0 {
+    let mut headers = fields(&recorded.headers, script);
+    strip_hop_by_hop(&mut headers);
+    headers.remove(header::CONTENT_LENGTH);
+    headers.remove(header::SEC_WEBSOCKET_ACCEPT);
+    // HTTP/1.1 sends those trailers only that are announced.
+    let names: Vec<&str> = recorded.trailers.0.iter().map(|(name, _)| name.as_str()).collect();
+    if !names.is_empty() && !headers.contains_key(header::TRAILER) {
+        headers.extend(HeaderValue::from_str(&names.join(", ")).map(|names| (header::TRAILER, names)));
+    }
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(recorded.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    *response.headers_mut() = headers;
+    response
+}
+
+/// Recorded fields for the live clients.
+fn fields(recorded: &Headers, script: &Script) -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    for (name, value) in &recorded.0 {
         let pair = (
             HeaderName::from_bytes(name.as_bytes()),
             HeaderValue::from_bytes(script.live(value).as_bytes()),
         );
         if let (Ok(name), Ok(value)) = pair {
-            headers.append(name, value);
+            fields.append(name, value);
         }
     }
-    strip_hop_by_hop(&mut headers);
-    headers.remove(header::CONTENT_LENGTH);
-    headers.remove(header::SEC_WEBSOCKET_ACCEPT);
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(recorded.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    *response.headers_mut() = headers;
-    response
+    fields
 }
 
 /// Recorded bytes for the live clients.

@@ -113,6 +113,7 @@ mod tests {
                 status: 200,
                 headers,
                 payload: Payload::Body("".into()),
+                trailers: Headers::default(),
                 cut: None,
             }),
             marks: Marks::default(),

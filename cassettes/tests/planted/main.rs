@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
+mod disguises;
 mod places;
 mod secrets;
 mod upgraded;
@@ -173,6 +174,7 @@ async fn no_secret_reaches_the_disk_from_any_place_at_any_split() {
             .iter()
             .enumerate()
             .filter(|(_, place)| n % 7 == 0 || place.response != b"ok\n")
+            .filter(|(_, place)| n % 5 == 0 || !place.variant)
             .collect();
         stream::iter(asked.iter().copied())
             .for_each_concurrent(16, |(n, place)| ask(&client, n, place, split))
@@ -199,19 +201,19 @@ async fn no_secret_reaches_the_disk_from_any_place_at_any_split() {
         let cassette = Cassette::open(&path).expect("a cassette");
         assert_eq!(cassette.interactions.len(), asked.len());
         if n % 7 == 0 {
-            replays(cassette, &places, split).await;
+            replays(cassette, &asked, split).await;
         }
     }
     only_cassettes(folder.path(), splits().len());
 }
 
 /// Requests with secrets match those that were recorded without them.
-async fn replays(cassette: Cassette, places: &[Place], split: Split) {
+async fn replays(cassette: Cassette, asked: &[(usize, &Place)], split: Split) {
     let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await
         .expect("a replayer");
     let client = Client::new(&replayer.url(), &Credentials::default(), true).expect("a client");
-    for (n, place) in places.iter().enumerate() {
+    for (n, place) in asked.iter().copied() {
         ask(&client, n, place, Split { pause: None, ..split }).await;
     }
     assert_eq!(replayer.misses(), Vec::<String>::new());

@@ -1,6 +1,6 @@
 //! The places in which secrets are planted.
 
-use super::secrets::{code, deflated, gzipped, hex_key, jwt, percent, secret};
+use super::secrets::{code, deflated, envelope, gzipped, hex_key, jwt, message, percent, secret};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 pub(crate) struct Place {
     /// What is looked for.
     pub(crate) secret: String,
+    /// Whether it is a variant of other places, which fewer splits suffice for.
+    pub(crate) variant: bool,
     pub(crate) method: &'static str,
     pub(crate) target: String,
     pub(crate) headers: Vec<(String, String)>,
@@ -19,11 +21,11 @@ pub(crate) struct Place {
     pub(crate) response: Vec<u8>,
 }
 
-const JSON: &str = "application/json";
-const YAML: &str = "application/yaml";
-const TEXT: &str = "text/plain";
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const YAML: &str = "application/yaml";
+pub(crate) const TEXT: &str = "text/plain";
 const FORM: &str = "application/x-www-form-urlencoded";
-const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const SECRETS: &str = "/api/v1/namespaces/a/secrets";
 
 /// All places.
@@ -41,23 +43,31 @@ impl Places {
         places.patches();
         places.binaries();
         places.echoes();
+        let variants = places.0.len();
+        places.disguises();
+        places
+            .0
+            .iter_mut()
+            .skip(variants)
+            .for_each(|place| place.variant = true);
         places
     }
 
-    fn next(&self) -> String {
+    pub(crate) fn next(&self) -> String {
         secret(self.0.len())
     }
 
-    fn push(&mut self, mut place: Place) {
+    pub(crate) fn push(&mut self, mut place: Place) {
         // Each is asked for at a target of its own: what replaces a secret matches any other.
         let mark = if place.target.contains('?') { '&' } else { '?' };
         place.target.push_str(&format!("{mark}place={}", self.0.len()));
         self.0.push(place);
     }
 
-    fn plain(&self, secret: String) -> Place {
+    pub(crate) fn plain(&self, secret: String) -> Place {
         Place {
             secret,
+            variant: false,
             method: "GET",
             target: "/x".into(),
             headers: Vec::new(),
@@ -68,7 +78,7 @@ impl Places {
         }
     }
 
-    fn header(&mut self, name: &str, value: impl Fn(&str) -> String) {
+    pub(crate) fn header(&mut self, name: &str, value: impl Fn(&str) -> String) {
         let secret = self.next();
         let field = (name.to_owned(), value(&secret));
         let place = self.plain(secret);
@@ -78,7 +88,7 @@ impl Places {
         });
     }
 
-    fn response_header(&mut self, name: &str, value: impl Fn(&str) -> String) {
+    pub(crate) fn response_header(&mut self, name: &str, value: impl Fn(&str) -> String) {
         let secret = self.next();
         let field = (name.to_owned(), value(&secret));
         let place = self.plain(secret);
@@ -88,7 +98,7 @@ impl Places {
         });
     }
 
-    fn query(&mut self, query: impl Fn(&str) -> String) {
+    pub(crate) fn query(&mut self, query: impl Fn(&str) -> String) {
         let secret = self.next();
         let target = format!("/api/v1/namespaces/a/pods/b/exec?{}", query(&secret));
         let place = self.plain(secret);
@@ -96,7 +106,7 @@ impl Places {
     }
 
     /// A body of a request to a path, and another one of a response.
-    fn body(&mut self, method: &'static str, path: &str, media_type: &str, body: impl Fn(&str) -> Vec<u8>) {
+    pub(crate) fn body(&mut self, method: &'static str, path: &str, media_type: &str, body: impl Fn(&str) -> Vec<u8>) {
         let typed = |media_type: &str| vec![("content-type".to_owned(), media_type.to_owned())];
         let secret = self.next();
         let (of_request, target) = (body(&secret), path.to_owned());
@@ -119,11 +129,11 @@ impl Places {
         });
     }
 
-    fn json(&mut self, body: impl Fn(&str) -> Value) {
+    pub(crate) fn json(&mut self, body: impl Fn(&str) -> Value) {
         self.body("POST", "/x", JSON, |secret| body(secret).to_string().into());
     }
 
-    fn config_map(&mut self, name: &str, text: impl Fn(&str) -> String) {
+    pub(crate) fn config_map(&mut self, name: &str, text: impl Fn(&str) -> String) {
         self.json(
             |secret| json!({"kind": "ConfigMap", "apiVersion": "v1", "data": {name: text(secret), "other": "kept"}}),
         );
@@ -476,24 +486,4 @@ impl Places {
             });
         }
     }
-}
-
-fn envelope(kind: &[u8], object: &[u8]) -> Vec<u8> {
-    let kind = message(&[(1, b"v1"), (2, kind)]);
-    [b"k8s\0", &message(&[(1, &kind), (2, object)])[..]].concat()
-}
-
-fn message(fields: &[(u8, &[u8])]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for (number, content) in fields {
-        out.push(number << 3 | 2);
-        let mut length = content.len();
-        while length >= 0x80 {
-            out.push((length & 0x7f) as u8 | 0x80);
-            length >>= 7;
-        }
-        out.push(length as u8);
-        out.extend_from_slice(content);
-    }
-    out
 }

@@ -167,3 +167,25 @@ fn spellings(secret: &str) -> Vec<Vec<u8>> {
     }
     all.into_iter().map(String::into_bytes).collect()
 }
+
+/// A Kubernetes object in protobuf, with its kind.
+pub(crate) fn envelope(kind: &[u8], object: &[u8]) -> Vec<u8> {
+    let kind = message(&[(1, b"v1"), (2, kind)]);
+    [b"k8s\0", &message(&[(1, &kind), (2, object)])[..]].concat()
+}
+
+/// A protobuf message of fields with a length.
+pub(crate) fn message(fields: &[(u8, &[u8])]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (number, content) in fields {
+        out.push(number << 3 | 2);
+        let mut length = content.len();
+        while length >= 0x80 {
+            out.push((length & 0x7f) as u8 | 0x80);
+            length >>= 7;
+        }
+        out.push(length as u8);
+        out.extend_from_slice(content);
+    }
+    out
+}

@@ -1,7 +1,7 @@
 //! Aggregations: numbers about the documents that a search matched.
 //!
 //! Guarantees: every aggregation with buckets takes every other one as a sub-aggregation; terms are counted per shard.
-//! Limits: a bounded number of buckets and levels; no scripts.
+//! Limits: a bounded number of buckets and levels; scripts are expressions.
 //! Source: Elasticsearch 1.5's aggregations.
 
 mod buckets;
@@ -21,6 +21,7 @@ use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
+use crate::script::Script;
 
 /// The matching documents of a segment, in order, with their scores if those are needed.
 #[derive(Clone, Debug)]
@@ -105,6 +106,8 @@ pub(crate) struct Aggregation {
     name: String,
     kind: String,
     settings: Value,
+    /// What makes the values, in the place of a field.
+    script: Option<Script>,
     sub_aggregations: Vec<Aggregation>,
 }
 
@@ -277,7 +280,10 @@ pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
             }
             let (kind, settings) =
                 found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
+            let script = settings.get("script").is_some_and(Value::is_string);
+            let script = script.then(|| Script::parse(settings)).transpose();
             Ok(Aggregation {
+                script: script.map_err(|error| refuse(format!("Parse Failure [{error}]")))?,
                 name: name.clone(),
                 kind: kind.clone(),
                 settings: settings.clone(),
@@ -323,13 +329,10 @@ fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
             )));
         }
     }
-    if settings.get("script").is_some() {
-        return Err(refuse(format!("scripts are disabled, but [{name}] has one")));
-    }
     if kind.ends_with("histogram") {
         histogram::Rounding::parse(settings, kind == "date_histogram", name)?;
     }
-    if settings.get("field").is_none() {
+    if settings.get("field").is_none() && settings.get("script").is_none() {
         return Err(SearchError::new(
             400,
             "AggregationExecutionException",

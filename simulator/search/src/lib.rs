@@ -13,7 +13,7 @@
 //!
 //! Guarantees: totals, documents and scores are those of Lucene 4.10 with the statistics of each shard; bad input is an error and never ends the
 //! server; the clock is injected; everything is bounded.
-//! Limits: in memory; one process, whatever nodes it reports; no scripts, no percolator.
+//! Limits: in memory; one process, whatever nodes it reports; scripts in the language `expression` only; no percolator.
 //! Source: the documented log queries, and Elasticsearch 1.5 on Lucene 4.10 for what they do not say.
 
 mod aggs;
@@ -36,6 +36,7 @@ mod query;
 mod rest;
 mod routing;
 mod score;
+mod script;
 mod scroll;
 mod shared;
 mod suggest;

@@ -14,8 +14,6 @@ use crate::budget::Budget;
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
 
-pub(crate) use completion::terms as completion_terms;
-
 /// The suggestions of a request over some indices, by name.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ pub struct Limits {
     pub body: usize,
     /// Size of a request line with its headers in bytes. A larger head is answered with 431 or 414. Default: 64 KiB.
     pub head: usize,
-    /// Number of open connections. Further connections wait to be accepted. Default: 4,096.
+    /// Number of open connections. Further connections wait to be accepted. Default: 16,384.
     pub connections: usize,
     /// Time for a request head to arrive. The connection is closed after it. Default: 60 s.
     pub head_timeout: Duration,
@@ -28,7 +28,7 @@ impl Default for Limits {
         Self {
             body: 3 << 20,
             head: 64 << 10,
-            connections: 4096,
+            connections: 16_384,
             head_timeout: Duration::from_secs(60),
             body_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(30),

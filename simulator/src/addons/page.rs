@@ -35,13 +35,14 @@ const VIEWER: [File; 12] = [
 ];
 
 /// The user interface of the cluster.
-const DASHBOARD: [File; 7] = [
+const DASHBOARD: [File; 8] = [
     ("", include_str!("web/dashboard/index.html")),
     ("dashboard.css", include_str!("web/dashboard/dashboard.css")),
     ("main.js", include_str!("web/dashboard/main.js")),
     ("store.js", include_str!("web/dashboard/store.js")),
     ("tables.js", include_str!("web/dashboard/tables.js")),
     ("detail.js", include_str!("web/dashboard/detail.js")),
+    ("log.js", include_str!("web/dashboard/log.js")),
     ("terminal.js", include_str!("web/dashboard/terminal.js")),
 ];
 

@@ -5,7 +5,7 @@
 use std::{
     fmt::Write,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -23,10 +23,13 @@ const METHODS: [(&str, Method); 7] = [
 ];
 const CODES: usize = 600;
 
+/// The counters of a method, by code.
+type Codes = [AtomicU64; CODES];
+
 /// The counters of one server.
 pub(crate) struct Metrics {
-    /// By method, those of unknown methods last, and code.
-    requests: Vec<AtomicU64>,
+    /// By method, those of unknown methods last. A method that nobody uses takes no memory: a process may have thousands of clusters.
+    requests: [OnceLock<Box<Codes>>; METHODS.len() + 1],
     connections: Arc<AtomicU64>,
     watches: Arc<AtomicU64>,
 }
@@ -48,9 +51,8 @@ fn open(gauge: &Arc<AtomicU64>) -> Open {
 impl Metrics {
     /// Counters at zero.
     pub(crate) fn new() -> Self {
-        let requests = (0..(METHODS.len() + 1) * CODES).map(|_| AtomicU64::new(0)).collect();
         Self {
-            requests,
+            requests: std::array::from_fn(|_| OnceLock::new()),
             connections: Arc::default(),
             watches: Arc::default(),
         }
@@ -62,8 +64,9 @@ impl Metrics {
             .iter()
             .position(|(_, known)| known == method)
             .unwrap_or(METHODS.len());
-        if let Some(counter) = self.requests.get(row * CODES + usize::from(code).min(CODES - 1)) {
-            counter.fetch_add(1, Ordering::Relaxed);
+        if let Some(codes) = self.requests.get(row) {
+            let codes = codes.get_or_init(|| Box::new(std::array::from_fn(|_| AtomicU64::new(0))));
+            codes[usize::from(code).min(CODES - 1)].fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -79,8 +82,9 @@ impl Metrics {
 
     /// Sets the requests back to zero.
     pub(crate) fn reset(&self) {
-        self.requests
-            .iter()
+        let codes = self.requests.iter().filter_map(OnceLock::get);
+        codes
+            .flat_map(|codes| codes.iter())
             .for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 
@@ -89,15 +93,16 @@ impl Metrics {
         let mut out = String::from(
             "# HELP apiserver_request_count Requests by method and status code.\n# TYPE apiserver_request_count counter\n",
         );
-        for (place, counter) in self.requests.iter().enumerate() {
-            let count = counter.load(Ordering::Relaxed);
-            if count > 0 {
-                let verb = METHODS.get(place / CODES).map_or("other", |(name, _)| name);
-                let _ = writeln!(
-                    out,
-                    "apiserver_request_count{{verb=\"{verb}\",code=\"{}\"}} {count}",
-                    place % CODES
-                );
+        for (row, codes) in self.requests.iter().enumerate() {
+            let verb = METHODS.get(row).map_or("other", |(name, _)| name);
+            for (code, counter) in codes.get().into_iter().flat_map(|codes| codes.iter()).enumerate() {
+                let count = counter.load(Ordering::Relaxed);
+                if count > 0 {
+                    let _ = writeln!(
+                        out,
+                        "apiserver_request_count{{verb=\"{verb}\",code=\"{code}\"}} {count}"
+                    );
+                }
             }
         }
         for (name, what, gauge) in [
@@ -124,6 +129,11 @@ mod tests {
         metrics.count(&Method::GET, 200);
         metrics.count(&Method::GET, 200);
         metrics.count(&Method::from_bytes(b"BREW").unwrap(), 405);
+        assert_eq!(
+            metrics.requests.iter().filter(|codes| codes.get().is_some()).count(),
+            2,
+            "methods that nobody uses take no memory"
+        );
         let watch = metrics.watch();
         let text = metrics.text();
         assert!(

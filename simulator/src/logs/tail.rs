@@ -25,12 +25,52 @@ struct Tail {
     gone: bool,
 }
 
+impl Tail {
+    /// Reads a page into the buffer. Returns whether there may be more.
+    fn read(&mut self, buffer: &mut Buffer, cuts: &mut Vec<Cut>) -> bool {
+        let page = self.log.page(self.position, PAGE);
+        if page.first > self.position {
+            cuts.push(Cut {
+                tag: self.origin.tag.clone(),
+                lines: page.first - self.position,
+            });
+        }
+        self.position = page.first;
+        for line in &page.lines {
+            buffer.push(self.origin.entry(self.position, line));
+            self.position += 1;
+        }
+        page.lines.len() == PAGE
+    }
+}
+
+/// Lines of a log that were dropped before they were read.
+struct Cut {
+    tag: String,
+    lines: u64,
+}
+
+impl Cut {
+    /// The line that reports it.
+    fn line(&self, at: Timestamp) -> Line {
+        let Self { tag, lines } = self;
+        Line {
+            at,
+            output: Output::Stderr,
+            text: format!("{lines} lines of {tag} are lost: its log was cut before they were read\n").into(),
+        }
+    }
+}
+
 /// The logs of one node.
 #[derive(Default)]
 pub(super) struct Tails {
     /// By pod, its UID, and container.
     by_container: BTreeMap<(ObjectKey, String, String), Tail>,
-    lost: u64,
+    /// The place of the log that is read first the next time.
+    first: usize,
+    /// How many cuts have been reported.
+    reported: u64,
 }
 
 impl Tails {
@@ -60,41 +100,135 @@ impl Tails {
         }
     }
 
-    /// Reads what is new into the buffer, until that is full. `own` is the origin of what the collector itself has to report.
+    /// Reads what is new into the buffer, a page of each log in turn, until the buffer is full; then the next read begins with the log
+    /// whose turn it was. `own` is the origin of what the collector itself has to report.
     pub(super) fn read(&mut self, buffer: &mut Buffer, own: &Origin, now: Timestamp) {
-        let mut reports = Vec::new();
-        for tail in self.by_container.values_mut() {
-            loop {
+        let mut cuts = Vec::new();
+        let mut tails: Vec<(usize, &mut Tail)> = self.by_container.values_mut().enumerate().collect();
+        let first = self.first.min(tails.len());
+        tails.rotate_left(first);
+        while !tails.is_empty() && !buffer.is_full() {
+            tails.retain_mut(|(place, tail)| {
                 if buffer.is_full() {
-                    break;
+                    return true;
                 }
-                let page = tail.log.page(tail.position, PAGE);
-                if page.first > tail.position {
-                    let lost = page.first - tail.position;
-                    reports.push((lost, tail.origin.tag.clone()));
-                }
-                tail.position = page.first;
-                if page.lines.is_empty() {
-                    break;
-                }
-                for line in &page.lines {
-                    buffer.push(tail.origin.entry(tail.position, line));
-                    tail.position += 1;
-                }
-            }
+                self.first = *place + 1;
+                tail.read(buffer, &mut cuts)
+            });
         }
-        for (lost, tag) in reports {
-            let text = format!("{lost} lines of {tag} are lost: its log was cut before they were read\n");
-            let line = Line {
-                at: now,
-                output: Output::Stderr,
-                text: text.into(),
-            };
-            buffer.push(own.entry(self.lost, &line));
-            self.lost += 1;
+        for cut in cuts {
+            buffer.push(own.entry(self.reported, &cut.line(now)));
+            self.reported += 1;
         }
         if !buffer.is_full() {
             self.by_container.retain(|_, tail| !tail.gone);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::cluster::container::LogPage;
+
+    /// A log that keeps the lines of a range of positions.
+    struct Log {
+        kept_from: AtomicU64,
+        written: AtomicU64,
+    }
+
+    impl LogPages for Log {
+        fn page(&self, position: u64, most: usize) -> LogPage {
+            let first = position.max(self.kept_from.load(Ordering::Relaxed));
+            let end = self.written.load(Ordering::Relaxed).min(first + most as u64);
+            let line = |number: u64| Line {
+                at: Timestamp::UNIX_EPOCH,
+                output: Output::Stdout,
+                text: format!("line {number}\n").into(),
+            };
+            LogPage {
+                first,
+                lines: (first..end).map(line).collect(),
+            }
+        }
+    }
+
+    /// The logs of containers, each with as many lines.
+    fn tails(names: &[&str], written: u64) -> (Tails, Vec<Arc<Log>>) {
+        let mut tails = Tails::default();
+        let mut logs = Vec::new();
+        for name in names {
+            let log = Arc::new(Log {
+                kept_from: AtomicU64::new(0),
+                written: AtomicU64::new(written),
+            });
+            logs.push(log.clone());
+            let tail = Tail {
+                log,
+                origin: Origin::new("web", "default", name, name),
+                position: 0,
+                gone: false,
+            };
+            let place = (ObjectKey::new("default", "web"), "uid".to_owned(), (*name).to_owned());
+            tails.by_container.insert(place, tail);
+        }
+        (tails, logs)
+    }
+
+    fn own() -> Origin {
+        Origin::new("fluentd", "kube-system", "fluentd", "fluentd")
+    }
+
+    /// The texts that wait in a buffer, which they leave.
+    fn drain(buffer: &mut Buffer) -> Vec<String> {
+        let (body, count) = buffer.batch(usize::MAX);
+        buffer.remove(count);
+        let records = std::str::from_utf8(&body).unwrap().lines().skip(1).step_by(2);
+        let texts = records.map(|record| serde_json::from_str::<Value>(record).unwrap()["log"].clone());
+        texts.map(|text| text.as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn lines_that_were_dropped_before_they_were_read_are_counted_and_reported_once() {
+        let (mut tails, logs) = tails(&["main"], 3);
+        let mut buffer = Buffer::new(1 << 20);
+        tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
+        assert_eq!(drain(&mut buffer), ["line 0\n", "line 1\n", "line 2\n"]);
+        logs[0].written.store(9, Ordering::Relaxed);
+        logs[0].kept_from.store(7, Ordering::Relaxed);
+        tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
+        let report = "4 lines of kubernetes.web_default_main are lost: its log was cut before they were read\n";
+        assert_eq!(drain(&mut buffer), ["line 7\n", "line 8\n", report]);
+        tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
+        assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn every_log_has_its_turn_when_the_buffer_is_full_each_time() {
+        let (mut tails, _logs) = tails(&["a", "b", "c"], 2 * PAGE as u64);
+        let mut found = BTreeMap::new();
+        for _ in 0..6 {
+            let mut buffer = Buffer::new(1);
+            tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
+            for text in drain(&mut buffer) {
+                *found.entry(text).or_insert(0) += 1;
+            }
+        }
+        assert_eq!(found.len(), 2 * PAGE);
+        assert!(found.values().all(|count| *count == 3), "each line of each log is read");
+    }
+
+    #[test]
+    fn what_is_left_of_a_log_that_is_gone_is_read_before_it_is_forgotten() {
+        let (mut tails, _logs) = tails(&["main"], PAGE as u64 + 1);
+        tails.by_container.values_mut().for_each(|tail| tail.gone = true);
+        let mut full = Buffer::new(1);
+        tails.read(&mut full, &own(), Timestamp::UNIX_EPOCH);
+        assert_eq!((drain(&mut full).len(), tails.by_container.len()), (PAGE, 1));
+        let mut buffer = Buffer::new(1 << 20);
+        tails.read(&mut buffer, &own(), Timestamp::UNIX_EPOCH);
+        assert_eq!((drain(&mut buffer).len(), tails.by_container.len()), (1, 0));
     }
 }

@@ -26,6 +26,12 @@ pub enum Action {
     Label(String, String, String),
     /// `churn x n`: the object is replaced n times, each time with another label.
     Churn(String, usize),
+    /// `patch x`: the object is patched, with one more label.
+    Patch(String),
+    /// `status x`: the status of the object is replaced, with its kind's status.
+    Status(String),
+    /// `collect x`: the collection of the object is deleted.
+    Collect(String),
     /// `delete x`: the object is deleted.
     Delete(String),
     /// `remove x`: the object is deleted, whenever the response comes.
@@ -37,7 +43,7 @@ impl Action {
     pub fn letter(&self) -> &str {
         match self {
             Self::Create(x) | Self::Change(x) | Self::Relabel(x) | Self::Delete(x) | Self::Remove(x) => x,
-            Self::Label(x, _, _) | Self::Churn(x, _) => x,
+            Self::Label(x, _, _) | Self::Churn(x, _) | Self::Patch(x) | Self::Status(x) | Self::Collect(x) => x,
         }
     }
 }
@@ -51,6 +57,9 @@ impl FromStr for Action {
             ["create", x] => Ok(Self::Create((*x).to_owned())),
             ["change", x] => Ok(Self::Change((*x).to_owned())),
             ["relabel", x] => Ok(Self::Relabel((*x).to_owned())),
+            ["patch", x] => Ok(Self::Patch((*x).to_owned())),
+            ["status", x] => Ok(Self::Status((*x).to_owned())),
+            ["collect", x] => Ok(Self::Collect((*x).to_owned())),
             ["delete", x] => Ok(Self::Delete((*x).to_owned())),
             ["remove", x] => Ok(Self::Remove((*x).to_owned())),
             ["churn", x, times] if times.parse::<usize>().is_ok() => {
@@ -62,7 +71,7 @@ impl FromStr for Action {
             }
             _ => Err(ParseWordError {
                 word: text.to_owned(),
-                known: "create x, change x, relabel x, label x key=value, churn x n, delete x, remove x",
+                known: "create x, change x, relabel x, label x key=value, churn x n, patch x, status x, collect x, delete x, remove x",
             }),
         }
     }

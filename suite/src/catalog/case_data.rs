@@ -17,6 +17,9 @@ pub struct Precondition {
     pub labels: BTreeMap<String, String>,
     /// Merge patch of the sample.
     pub set: Option<Value>,
+    /// It is created with the further fields of its sample file.
+    #[serde(default)]
+    pub full: bool,
     /// The object is named but not created before the request.
     #[serde(default)]
     pub later: bool,
@@ -141,6 +144,8 @@ pub struct CaseData {
     pub log_query: Option<LogQuery>,
     /// Number of equal requests to send at once, of which exactly one succeeds and the others conflict.
     pub race: Option<usize>,
+    /// Number of clients that patch the object at once, each with a label of its own, of which none may be lost.
+    pub patches: Option<usize>,
     /// Number of concurrent writers whose writes list and watch must agree on, instead of a request.
     pub contract: Option<usize>,
     /// Actions while a watch runs.
@@ -184,6 +189,7 @@ impl CaseData {
             body: Default::default(),
             socket: Default::default(),
             race: Default::default(),
+            patches: Default::default(),
             contract: Default::default(),
             during: Default::default(),
             expect: Default::default(),

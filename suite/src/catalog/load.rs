@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use http::Method;
-use stuntdouble_fixtures::{OBJECTS, OPERATIONS};
+use sha2::{Digest, Sha256};
+use stuntdouble_fixtures::{Dir, OBJECTS, OPERATIONS, QUERIES, STATEMENTS};
 
 use super::error::{CatalogError, malformed};
 use super::files::{parse, yaml_files};
@@ -12,12 +13,26 @@ use super::kind_file::{CaseSets, KindFile, case_sets};
 use super::statement::{Statements, statements};
 use super::{Case, CaseData, Kind, Need, Operation, Profile, Sample, Statement};
 
+/// Hash of names and contents of the YAML files in folders.
+fn digest(folders: &[&Dir<'static>]) -> String {
+    let mut hash = Sha256::new();
+    for (path, text) in folders.iter().flat_map(|folder| yaml_files(folder)) {
+        // Lengths keep one file's end from being another's beginning.
+        for part in [path.as_bytes(), text.as_bytes()] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// All cases and statements.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     cases: Vec<Case>,
     statements: Statements,
     operations: usize,
+    digest: String,
 }
 
 impl Catalog {
@@ -31,6 +46,7 @@ impl Catalog {
             cases: Vec::new(),
             statements: statements()?,
             operations: 0,
+            digest: digest(&[&OPERATIONS, &OBJECTS, &QUERIES, &STATEMENTS]),
         };
         let mut ids = BTreeSet::new();
         for (path, text) in yaml_files(&OPERATIONS) {
@@ -59,6 +75,11 @@ impl Catalog {
     /// Number of documented operations.
     pub fn operations(&self) -> usize {
         self.operations
+    }
+
+    /// SHA-256 of the files of the catalog, in hexadecimal digits.
+    pub fn digest(&self) -> &str {
+        &self.digest
     }
 
     fn add(

@@ -23,6 +23,8 @@ pub enum Need {
     LogSearch,
     /// The log lines of the fixtures are in the log search add-on.
     LogLines,
+    /// Nodes run pods and controllers act, on a clock that moves.
+    LivingCluster,
     /// The clock shows the time at which the log queries were recorded.
     Clock,
 }
@@ -56,6 +58,8 @@ pub struct Step {
     /// Names to bind to values of the response, by JSON pointer.
     #[serde(default)]
     pub save: BTreeMap<String, String>,
+    /// What the response contains in the end; a GET is repeated until it does.
+    pub until: Option<Value>,
 }
 
 /// A WebSocket conversation.
@@ -92,5 +96,6 @@ pub struct Message {
     pub contains: Option<Value>,
 }
 
-/// Expected headers: a template of the value, `none` for a missing header, `any` for a present one.
+/// Expected headers: a template of the value, `none` for a missing header, `any` for a present one, a final `*` for
+/// any rest.
 pub type Headers = BTreeMap<String, String>;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Mismatch;
+use super::{Mismatch, clipped, confined, shown::shown_part};
 use crate::catalog::JsonType;
 
 /// A value as indented JSON.
@@ -14,7 +14,7 @@ pub fn pretty(value: &Value) -> String {
 /// number of elements. The mismatch shows of the value only what the other one names.
 pub fn contains(about: &str, expected: &Value, actual: &Value) -> Option<Mismatch> {
     let named = restricted(actual, expected);
-    (named != *expected).then(|| Mismatch::of_values(about, expected, &named))
+    (named != *expected).then(|| Mismatch::of_values(about, expected, &shown_part(actual, &named)))
 }
 
 /// The part of a value that another one names.
@@ -37,7 +37,7 @@ fn restricted(actual: &Value, by: &Value) -> Value {
 
 /// Whether two values are equal, but for the order of fields.
 pub fn equal(about: &str, expected: &Value, actual: &Value) -> Option<Mismatch> {
-    (expected != actual).then(|| Mismatch::of_values(about, &sorted(expected), &sorted(actual)))
+    (expected != actual).then(|| Mismatch::of_values(about, &sorted(expected), &sorted(&confined(actual))))
 }
 
 /// Whether a version of an object differs from another in more than its resource version.
@@ -75,7 +75,7 @@ pub fn pointer_presence(pointer: &str, to_be_there: bool, actual: &Value) -> Opt
         Some(Value::Array(items)) => !items.is_empty() || to_be_there,
         Some(_) => true,
     };
-    let shown = || found.map_or_else(|| "nothing".to_owned(), pretty);
+    let shown = || found.map_or_else(|| "nothing".to_owned(), |found| pretty(&shown_part(actual, found)));
     match (to_be_there, there) {
         (true, false) => Some(Mismatch::new(pointer, "something", shown())),
         (false, true) => Some(Mismatch::new(pointer, "nothing", shown())),
@@ -110,7 +110,7 @@ pub fn of_type(pointer: &str, wanted: JsonType, body: &Value) -> Option<Mismatch
         Mismatch::new(
             format!("type of {pointer}"),
             format!("{wanted:?}").to_lowercase(),
-            super::clipped(&super::confined(value).to_string()),
+            clipped(&shown_part(body, value).to_string()),
         )
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Answer, Mismatch};
+use super::{Answer, Mismatch, clipped};
 use crate::catalog::{Found, LogLine};
 
 /// How far a score may be off, as a part of it.
@@ -19,8 +19,7 @@ pub fn hits(
     named: &dyn Fn(&str) -> String,
     answer: &Answer,
 ) -> Vec<Mismatch> {
-    let text = answer.text();
-    let body: Value = serde_json::from_str(&text).unwrap_or_default();
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let Some(wanted) = wanted else {
         let refused = answer.status == 400 && body.get("status") == Some(&400.into()) && body.get("error").is_some();
         return if refused {
@@ -29,7 +28,7 @@ pub fn hits(
             vec![Mismatch::new(
                 "answer",
                 "400, with error and status",
-                format!("{}\n{text}", answer.status),
+                shown(answer, &body),
             )]
         };
     };
@@ -38,11 +37,7 @@ pub fn hits(
         .and_then(Value::as_array)
         .filter(|_| answer.status == 200)
     else {
-        return vec![Mismatch::new(
-            "answer",
-            "200, with hits",
-            format!("{}\n{text}", answer.status),
-        )];
+        return vec![Mismatch::new("answer", "200, with hits", shown(answer, &body))];
     };
     let mut found = Vec::new();
     let total = body.pointer("/hits/total").and_then(Value::as_u64);
@@ -93,8 +88,23 @@ fn strange(hits: &[Value], stored: &BTreeMap<String, LogLine>, named: &dyn Fn(&s
             || "a document that was stored".to_owned(),
             |line| format!("{} {} {}", named(&line.index), line.doc_type, line.source),
         );
-        (!same).then(|| Mismatch::new(format!("hit {}", text(hit, "_id")), expected, hit.to_string()))
+        let is_ours = line.is_some_and(|line| named(&line.index) == text(hit, "_index"));
+        let actual = if is_ours {
+            hit.to_string()
+        } else {
+            "a document of others".to_owned()
+        };
+        (!same).then(|| Mismatch::new(format!("hit {}", text(hit, "_id")), expected, actual))
     })
+}
+
+/// An answer as a report shows it: without hits, which may be the log lines of others.
+fn shown(answer: &Answer, body: &Value) -> String {
+    let fields: Vec<&String> = body.as_object().into_iter().flatten().map(|(name, _)| name).collect();
+    let error = body
+        .get("error")
+        .map_or_else(|| format!("fields: {fields:?}"), Value::to_string);
+    clipped(&format!("{}\n{error}", answer.status))
 }
 
 /// What is wrong with which documents came, and with their scores and order.

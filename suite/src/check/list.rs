@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Mismatch, changed, equal, is_later, without};
+use super::{Mismatch, changed, confined, equal, is_later, without};
 use crate::catalog::Level;
 
 /// Checks that a list holds exactly these objects among those whose name begins with the prefix, each as it was last
@@ -22,7 +22,7 @@ pub fn items(
     let items = match list.get("items") {
         None | Some(Value::Null) => &nothing,
         Some(Value::Array(items)) => items,
-        Some(other) => return vec![Mismatch::new("items", "a list", other.to_string())],
+        Some(other) => return vec![Mismatch::new("items", "a list", confined(other).to_string())],
     };
     let text = |item: &Value, pointer| {
         item.pointer(pointer)

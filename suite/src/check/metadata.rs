@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Mismatch, pretty};
+use super::{Mismatch, pretty, shown::shown_name};
 use crate::catalog::Level;
 
 /// What is known of an object before it is read.
@@ -104,7 +104,11 @@ pub fn list_metadata(path: &str, namespace: Option<&str>, latest: &str, list: &V
     }
     let mut uids = std::collections::BTreeSet::new();
     for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
-        let name = text(item, "/metadata/name");
+        let name = shown_name(
+            item.pointer("/metadata/name")
+                .and_then(Value::as_str)
+                .unwrap_or_default(),
+        );
         let of_item = text(item, "/metadata/resourceVersion");
         if number(&of_item).is_some() && is_later(&of_item, &version) {
             let expected = format!("a version up to the list's {version}");

@@ -13,6 +13,8 @@ mod metadata;
 mod shown;
 mod stream;
 
+use std::io::Read;
+
 use bytes::Bytes;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -27,6 +29,9 @@ pub use shown::{clipped, confined, shown_body};
 pub use stream::{ExpectedEvent, Notification, Progress, StreamRules, WrittenObjects, judge};
 
 use crate::catalog::Level;
+
+/// Size limit of a decoded body, in bytes.
+const DECODED: u64 = 16 << 20;
 
 /// Answer of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,8 +54,15 @@ impl Answer {
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
     }
 
-    /// The body as text, with what is no UTF-8 replaced.
+    /// The body as text, decoded if it is gzip, with what is no UTF-8 replaced.
     pub fn text(&self) -> String {
+        let mut decoded = Vec::new();
+        if self.header("content-encoding").as_deref() == Some("gzip") {
+            let mut reader = flate2::read::GzDecoder::new(self.body.as_ref()).take(DECODED);
+            if reader.read_to_end(&mut decoded).is_ok() {
+                return String::from_utf8_lossy(&decoded).into_owned();
+            }
+        }
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }

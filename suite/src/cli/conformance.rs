@@ -1,7 +1,7 @@
 //! `stuntdouble conformance`: runs the conformance suite against a server.
 
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::access::Access;
+use super::reports::{Format, Reports, shown};
 use super::signal::StopSignal;
 use super::{Trouble, exit};
 use crate::catalog::{Catalog, Level, Profile};
-use crate::report::{Html, JsonLines, Junit, Report, Results, Style, Summary, Terminal, coverage, listed};
+use crate::report::{Provenance, Results, Summary, coverage, listed};
 use crate::target::{Backend, BackendAddress, Target};
 use crate::trial::{Expectation, Expectations, Partition, Runner, Selection, Trial, remove_leftovers};
 
@@ -43,12 +44,6 @@ Exit codes:
   2  usage
   3  the target could not be reached
   4  no trial failed, but a must was skipped: the verdict is incomplete";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-}
 
 /// Arguments of `stuntdouble conformance`.
 #[derive(Debug, Args)]
@@ -80,21 +75,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     coverage: bool,
 
-    /// Format of standard output: text, or json (one object a line)
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-
-    /// Write a JUnit XML report
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-
-    /// Write a JSON report, one object a line
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    reports: Reports,
 
     /// Known failures: a YAML list of {id, reason, expires}; an id may end in *
     #[arg(long, value_name = "FILE")]
@@ -185,6 +167,26 @@ fn level(text: &str) -> Result<Level, String> {
         .ok_or_else(|| "the levels are must, should and may".to_owned())
 }
 
+impl Arguments {
+    /// The options as reports show them.
+    fn shown(&self) -> BTreeMap<String, String> {
+        let text = |value: Option<String>| value.unwrap_or_default();
+        shown(&[
+            ("filters", self.filters.join(" ")),
+            ("level", self.level.as_str().to_owned()),
+            ("partition", text(self.partition.map(|partition| partition.to_string()))),
+            ("jobs", text(self.jobs.map(|jobs| jobs.to_string()))),
+            ("timeout", self.timeout.to_string()),
+            ("retries", self.retries.to_string()),
+            ("rerun-failed", self.rerun_failed.is_some().to_string()),
+            ("expectations", self.expectations.is_some().to_string()),
+            ("allow-cluster-wide", self.allow_cluster_wide.to_string()),
+            ("seed-logs", self.seed_logs.to_string()),
+            ("backend", self.backend.is_some().to_string()),
+        ])
+    }
+}
+
 /// Carries out the command.
 pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
     let catalog = Catalog::embedded().map_err(Trouble::usage)?;
@@ -195,23 +197,28 @@ pub(super) async fn conformance(arguments: Arguments) -> Result<u8, Trouble> {
         return Ok(exit::OK);
     }
     if arguments.list {
-        return list(&selected(profile)?, arguments.format)
+        return list(&selected(profile)?, arguments.reports.format)
             .map(|()| exit::OK)
             .map_err(Trouble::usage);
     }
     if let Some(run) = &arguments.clean_up {
         return clean_up(&arguments, &catalog, run).await;
     }
-    let expectations = match &arguments.expectations {
+    let mut expectations = match &arguments.expectations {
         Some(path) => Expectations::read(path).map_err(Trouble::usage)?,
         None => Expectations::default(),
     };
-    let mut reports = reports(&arguments)?;
     let (target, profile) = target(&arguments).await?;
     let trials = selected(profile)?;
-    warn_of_stale(&expectations, &catalog, profile);
+    let ids: Vec<&str> = catalog.cases(profile).map(|case| case.id.as_str()).collect();
+    expectations.find_unknown(&ids);
     let target = Arc::new(target);
     target.check_reachable().await.map_err(Trouble::unreachable)?;
+    if let Some(folder) = &arguments.record {
+        std::fs::create_dir_all(folder).map_err(|error| Trouble::usage(format!("{}: {error}", folder.display())))?;
+    }
+    let provenance = Provenance::new(&catalog, target.version().await, arguments.shown());
+    let mut reports = arguments.reports.create(provenance)?;
     let stop = Arc::new(AtomicBool::new(false));
     let interrupt = tokio::spawn(interrupted(Arc::clone(&stop)));
     let (on_simulator, on_server) = JOBS;
@@ -283,14 +290,6 @@ async fn clean_up(arguments: &Arguments, catalog: &Catalog, run: &str) -> Result
     } else {
         exit::FAILED
     })
-}
-
-/// Says which entries of the expectations mean no trial.
-fn warn_of_stale(expectations: &Expectations, catalog: &Catalog, profile: Profile) {
-    let ids: Vec<&str> = catalog.cases(profile).map(|case| case.id.as_str()).collect();
-    for id in expectations.stale(&ids) {
-        eprintln!("stuntdouble: the expectations name {id}, which is no trial");
-    }
 }
 
 /// Writes the failures of a run as an expectations file.
@@ -380,35 +379,6 @@ async fn target(arguments: &Arguments) -> Result<(Target, Profile), Trouble> {
         target = target.recorded_in(folder, profile, credentials);
     }
     Ok((target, profile))
-}
-
-fn reports(arguments: &Arguments) -> Result<Vec<Box<dyn Report>>, Trouble> {
-    let out = std::io::stdout();
-    let coloured = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let progress = std::io::stderr().is_terminal().then(std::io::stderr);
-    let mut reports: Vec<Box<dyn Report>> = vec![match arguments.format {
-        Format::Text => Box::new(Terminal::new(out, progress, Style { coloured })),
-        Format::Json => Box::new(JsonLines::new(out)),
-    }];
-    if let Some(path) = &arguments.junit {
-        reports.push(Box::new(Junit::new(create(path)?)));
-    }
-    if let Some(path) = &arguments.html {
-        reports.push(Box::new(Html::new(create(path)?)));
-    }
-    if let Some(path) = &arguments.json {
-        reports.push(Box::new(JsonLines::new(create(path)?)));
-    }
-    if let Some(folder) = &arguments.record {
-        std::fs::create_dir_all(folder).map_err(|error| Trouble::usage(format!("{}: {error}", folder.display())))?;
-    }
-    Ok(reports)
-}
-
-fn create(path: &Path) -> Result<BufWriter<File>, Trouble> {
-    File::create(path)
-        .map(BufWriter::new)
-        .map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))
 }
 
 /// A name for this run: time and process in a few letters.

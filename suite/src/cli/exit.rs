@@ -10,3 +10,5 @@ pub const USAGE: u8 = 2;
 pub const UNREACHABLE: u8 = 3;
 /// No check failed, but some that the documents require were not made.
 pub const INCOMPLETE: u8 = 4;
+/// A server was stopped before everything had ended: by a second signal, or because it took too long.
+pub const FORCED: u8 = 5;

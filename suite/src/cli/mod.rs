@@ -18,6 +18,7 @@ mod log;
 mod origins;
 mod proxy;
 mod report;
+mod reports;
 mod search;
 mod serve;
 mod session;

@@ -39,7 +39,8 @@ When it answers, it says so in one line on standard output: ready, and the addre
 Exit codes:
   0  it was told to stop
   2  usage
-  3  it could not start";
+  3  it could not start
+  5  it was stopped before everything had ended";
 
 /// Arguments of `stuntdouble proxy`.
 #[derive(Debug, Args)]

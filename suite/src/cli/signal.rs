@@ -1,6 +1,7 @@
 //! The signals that stop the program: SIGINT, SIGTERM and SIGHUP; Ctrl-C on other systems.
 //!
-//! Promises: a server ends within [`DEADLINE`] of the first signal, whatever its threads do.
+//! Promises: a server ends within [`DEADLINE`] of the first signal, and at the second one, whatever its threads do; if it has to be forced,
+//! the exit code is [`exit::FORCED`].
 //!
 //! Limits: SIGHUP does not stop a program that is started with it ignored, as `nohup` does; this is found out on Linux only.
 
@@ -27,7 +28,7 @@ impl StopSignal {
         Self::catch_within(None)
     }
 
-    /// The same, and ends the process if it still runs [`DEADLINE`] after the signal.
+    /// The same, and ends the process at a second signal, or if it still runs [`DEADLINE`] after the first.
     ///
     /// # Errors
     /// If the system refuses.
@@ -38,7 +39,7 @@ impl StopSignal {
     /// A thread of its own waits, so that busy threads of the runtime delay nothing.
     fn catch_within(deadline: Option<Duration>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let signals = {
+        let mut signals = {
             let _entered = runtime.enter();
             Signals::catch()?
         };
@@ -48,9 +49,10 @@ impl StopSignal {
             // Nobody waits any more if the command has ended by itself.
             let _ = sender.send(());
             if let Some(deadline) = deadline {
-                thread::sleep(deadline);
+                // Both ways it is forced.
+                let _ = runtime.block_on(async { tokio::time::timeout(deadline, signals.received()).await });
                 eprintln!("stuntdouble: stopped before everything had ended");
-                std::process::exit(exit::OK.into());
+                std::process::exit(exit::FORCED.into());
             }
         })?;
         Ok(Self(receiver))
@@ -87,16 +89,21 @@ impl Signals {
         })
     }
 
-    async fn received(mut self) {
+    async fn received(&mut self) {
+        let Self {
+            interrupt,
+            terminate,
+            hangup,
+        } = self;
         let hangup = async {
-            match &mut self.hangup {
+            match hangup {
                 Some(hangup) => hangup.recv().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
             _ = hangup => {}
         }
     }
@@ -124,7 +131,7 @@ impl Signals {
         Ok(Self)
     }
 
-    async fn received(self) {
+    async fn received(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,10 +1,11 @@
 //! The report for programs: one JSON object a line, as events happen.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Count, Report, Summary};
+use super::{Count, Provenance, Report, Summary};
 use crate::catalog::Level;
 use crate::trial::{Event, Outcome, Trial};
 
@@ -27,14 +28,16 @@ pub fn listed(trial: &Trial) -> Value {
 pub struct JsonLines<W> {
     out: W,
     summary: Summary,
+    provenance: Arc<Provenance>,
 }
 
 impl<W: Write> JsonLines<W> {
     /// A report to `out`.
-    pub fn new(out: W) -> Self {
+    pub fn new(out: W, provenance: Arc<Provenance>) -> Self {
         Self {
             out,
             summary: Summary::default(),
+            provenance,
         }
     }
 }
@@ -48,10 +51,16 @@ impl<W: Write> Report for JsonLines<W> {
                 profile,
                 trials,
                 run,
-            } => json!({
-                "event": "started", "version": 1, "tool": env!("CARGO_PKG_VERSION"), "target": target,
-                "profile": profile.as_str(), "trials": trials, "run": run, "date": jiff::Timestamp::now().to_string(),
-            }),
+            } => {
+                let mut line = json!({
+                    "event": "started", "version": 1, "target": target, "profile": profile.as_str(), "trials": trials,
+                    "run": run,
+                });
+                if let (Value::Object(line), Value::Object(fields)) = (&mut line, self.provenance.fields()) {
+                    line.extend(fields);
+                }
+                line
+            }
             Event::Ended(outcome) => ended(outcome),
             Event::Finished { .. } => finished(&self.summary),
         };
@@ -61,7 +70,7 @@ impl<W: Write> Report for JsonLines<W> {
 }
 
 /// The counts of trials, by verdict.
-fn counts(count: &Count) -> Value {
+pub(super) fn counts(count: &Count) -> Value {
     json!({
         "trials": count.trials, "passed": count.passed, "failed": count.failed, "known": count.known,
         "absent": count.absent, "pending": count.pending, "skipped": count.skipped, "flaky": count.flaky,
@@ -90,7 +99,7 @@ fn finished(summary: &Summary) -> Value {
         "conforms": summary.succeeded(), "verdict": summary.conformance(Level::Must).as_str(),
         "operations": total.operations(), "operations_passed": total.operations_passed(),
         "operations_pending": total.operations_pending(), "levels": levels, "statements": statements,
-        "left_behind": summary.left,
+        "left_behind": summary.left, "stale_expectations": summary.stale,
     });
     if let (Value::Object(line), Value::Object(counts)) = (&mut line, counts(&total)) {
         line.extend(counts);

@@ -1,59 +1,69 @@
 //! The report as JUnit XML: a suite for each group and kind.
+//!
+//! Source of semantics: the schemas of Jenkins (junit-10.xsd) and of Ant (JUnit.xsd). A document of one is rarely one of
+//! the other: suites have what Ant requires, and the root has no attributes, since Ant's has none.
 
-use std::io::Write;
-
-use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{NonSuccessKind, Property, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
 use super::summary::kind_of;
-use super::{Report, Style, Summary, explain};
-use crate::trial::{Event, Outcome, Verdict};
+use super::{Provenance, Style, Summary, explain};
+use crate::trial::{Outcome, Verdict};
 
-/// Writes JUnit XML when the run has ended. Trials that were not played and known failures are skipped cases with the
-/// reason; a trial that could not be set up is an error.
-#[derive(Debug)]
-pub struct Junit<W> {
-    out: W,
-    summary: Summary,
-}
-
-impl<W: Write> Junit<W> {
-    /// A report to `out`.
-    pub fn new(out: W) -> Self {
-        Self {
-            out,
-            summary: Summary::default(),
+/// JUnit XML with every trial. Trials that were not played and known failures are skipped cases with the reason; a trial
+/// that could not be set up is an error.
+///
+/// # Errors
+/// If it cannot be written as XML, with the reason.
+pub fn junit(summary: &Summary, provenance: &Provenance) -> Result<String, String> {
+    let mut document = Document::new("stuntdouble conformance");
+    let mut number = 0;
+    for (group, kinds) in summary.by_kind() {
+        for kind in kinds.keys() {
+            let stem = format!("{group}/{kind}");
+            let of_it = |outcome: &&Outcome| outcome.trial.case.kind.group == group && kind_of(outcome) == kind;
+            let cases: Vec<TestCase> = summary
+                .outcomes
+                .values()
+                .filter(of_it)
+                .map(|outcome| data(outcome, &stem))
+                .collect();
+            let mut suite = TestSuite::new(stem.clone());
+            suite.set_time(cases.iter().filter_map(|data| data.time).sum());
+            suite.add_test_cases(cases);
+            suite.extra.insert("id".into(), number.to_string().into());
+            suite.extra.insert("package".into(), group.as_str().into());
+            suite.extra.insert("hostname".into(), host(&summary.target).into());
+            suite
+                .extra
+                .insert("timestamp".into(), provenance.date.trim_end_matches('Z').into());
+            suite.add_property(Property::new("profile", summary.profile.as_str()));
+            suite.set_system_out("");
+            suite.set_system_err("");
+            document.add_test_suite(suite);
+            number += 1;
         }
     }
+    let text = document.to_string().map_err(|error| error.to_string())?;
+    Ok(without_root_attributes(&text))
 }
 
-impl<W: Write> Report for Junit<W> {
-    fn handle(&mut self, event: &Event) -> std::io::Result<()> {
-        self.summary.handle(event);
-        if !matches!(event, Event::Finished { .. }) {
-            return Ok(());
-        }
-        let mut document = Document::new(format!("stuntdouble conformance, profile {}", self.summary.profile));
-        document.set_time(self.summary.took);
-        for (group, kinds) in self.summary.by_kind() {
-            for kind in kinds.keys() {
-                let stem = format!("{group}/{kind}");
-                let mut suite = TestSuite::new(stem.clone());
-                let of_it = |o: &&Outcome| o.trial.case.kind.group == group && kind_of(o) == kind;
-                let cases: Vec<TestCase> = self
-                    .summary
-                    .outcomes
-                    .values()
-                    .filter(of_it)
-                    .map(|outcome| data(outcome, &stem))
-                    .collect();
-                suite.set_time(cases.iter().filter_map(|data| data.time).sum());
-                suite.add_test_cases(cases);
-                document.add_test_suite(suite);
-            }
-        }
-        document.serialize(&mut self.out).map_err(std::io::Error::other)?;
-        self.out.flush()
-    }
+/// Host of a target, without blanks.
+fn host(target: &str) -> String {
+    let url = target.split_whitespace().find_map(|word| url::Url::parse(word).ok());
+    url.and_then(|url| url.host_str().map(str::to_owned))
+        .unwrap_or_else(|| "localhost".to_owned())
+}
+
+/// The document with a bare root element.
+fn without_root_attributes(text: &str) -> String {
+    let root = "<testsuites";
+    let Some(begin) = text.find(root).map(|begin| begin + root.len()) else {
+        return text.to_owned();
+    };
+    let (head, rest) = text.split_at(begin);
+    let end = rest.find('>').unwrap_or_default();
+    let rest = rest.get(end..).unwrap_or_default();
+    format!("{head}{rest}")
 }
 
 fn data(outcome: &Outcome, suite: &str) -> TestCase {

@@ -3,28 +3,38 @@
 //! Guarantees: every report is made of the same events and has every trial; what was not played is never shown as
 //! passed; a failure shows the requirement, its source, the difference, and the requests as curl lines.
 //!
-//! Limits: JUnit and HTML are written when the run has ended.
+//! Limits: all but the terminal and JSON lines are written when the run has ended.
 //!
-//! Source of semantics: [`crate::trial::Event`]; JUnit XML as Jenkins reads it.
+//! Source of semantics: [`crate::trial::Event`]; JUnit XML as Jenkins and Ant read it.
 
+mod at_end;
+mod badge;
 mod coverage;
+mod document;
 mod failure;
 mod html;
 mod json;
 mod junit;
+mod markdown;
+mod provenance;
 mod results;
 mod style;
 mod summary;
 mod terminal;
 
+pub use at_end::{AtEnd, Render};
+pub use badge::{badge_endpoint, badge_svg};
 pub use coverage::coverage;
+pub use document::document;
 pub use failure::explain;
-pub use html::Html;
+pub use html::html;
 pub use json::{JsonLines, listed};
-pub use junit::Junit;
+pub use junit::junit;
+pub use markdown::{Annotations, markdown};
+pub use provenance::Provenance;
 pub use results::{Results, ResultsError};
 pub use style::Style;
-pub use summary::{Conformance, Count, Summary};
+pub use summary::{Conformance, Count, Score, Summary};
 pub use terminal::Terminal;
 
 use crate::trial::Event;

@@ -38,7 +38,7 @@ pub struct Count {
 }
 
 impl Count {
-    fn add(&mut self, outcome: &Outcome) {
+    pub(super) fn add(&mut self, outcome: &Outcome) {
         self.trials += 1;
         self.flaky += usize::from(outcome.flaky);
         match outcome.verdict {
@@ -92,6 +92,24 @@ impl Count {
     }
 }
 
+/// How many of the trials of a group that were played have passed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Passed.
+    pub passed: usize,
+    /// Passed or failed.
+    pub played: usize,
+    /// Not played: the target does not serve the kind.
+    pub absent: usize,
+}
+
+impl Score {
+    /// Passed trials in percent of those that were played, rounded down; none if none was played.
+    pub fn percent(self) -> Option<usize> {
+        (self.passed * 100).checked_div(self.played)
+    }
+}
+
 /// Whether a target conforms at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conformance {
@@ -131,6 +149,8 @@ pub struct Summary {
     pub interrupted: bool,
     /// Paths of what could not be removed.
     pub left: Vec<String>,
+    /// Entries of the expectations file that are of no use, and why.
+    pub stale: Vec<String>,
     /// Outcomes by the number of the trial.
     pub outcomes: BTreeMap<usize, Outcome>,
 }
@@ -160,10 +180,12 @@ impl Summary {
                 took,
                 interrupted,
                 left,
+                stale,
             } => {
                 self.took = *took;
                 self.interrupted = *interrupted;
                 self.left.clone_from(left);
+                self.stale.clone_from(stale);
             }
         }
     }
@@ -173,7 +195,7 @@ impl Summary {
         self.count(|_| true)
     }
 
-    fn count(&self, of: impl Fn(&Outcome) -> bool) -> Count {
+    pub(super) fn count(&self, of: impl Fn(&Outcome) -> bool) -> Count {
         let mut count = Count::default();
         self.outcomes
             .values()
@@ -198,6 +220,25 @@ impl Summary {
         groups
     }
 
+    /// Scores by group and level, in the order of the catalog. A kind that is absent lowers no score.
+    pub fn scores(&self) -> IndexMap<String, BTreeMap<Level, Score>> {
+        let mut groups: IndexMap<String, BTreeMap<Level, Score>> = IndexMap::new();
+        for outcome in self.outcomes.values() {
+            let levels = groups.entry(outcome.trial.case.kind.group.clone()).or_default();
+            let score = levels.entry(outcome.level()).or_default();
+            match outcome.verdict {
+                Verdict::Passed => score.passed += 1,
+                Verdict::Absent(_) => score.absent += 1,
+                _ => {}
+            }
+            score.played += usize::from(matches!(
+                outcome.verdict,
+                Verdict::Passed | Verdict::Failed(_) | Verdict::KnownFailure(..)
+            ));
+        }
+        groups
+    }
+
     /// Counts by statement.
     pub fn by_statement(&self) -> BTreeMap<String, Count> {
         let mut statements: BTreeMap<String, Count> = BTreeMap::new();
@@ -209,6 +250,18 @@ impl Summary {
         statements
     }
 
+    /// Counts by documented operation.
+    pub fn by_operation(&self) -> BTreeMap<String, Count> {
+        let mut operations: BTreeMap<String, Count> = BTreeMap::new();
+        for outcome in self.outcomes.values() {
+            let operation = &outcome.trial.case.operation;
+            if operation.documented {
+                operations.entry(operation.request()).or_default().add(outcome);
+            }
+        }
+        operations
+    }
+
     /// Outcomes that failed unexpectedly.
     pub fn failures(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes
@@ -216,7 +269,8 @@ impl Summary {
             .filter(|outcome| matches!(outcome.verdict, Verdict::Failed(_)))
     }
 
-    /// Outcomes that failed unexpectedly, by their cause: the first of each group stands for the others.
+    /// Outcomes that failed unexpectedly, by their cause, the most binding and most frequent first: an outcome of
+    /// each, its failure, and the others.
     pub fn causes(&self) -> Vec<(&Outcome, &Failure, Vec<&Outcome>)> {
         let mut causes: IndexMap<String, Vec<&Outcome>> = IndexMap::new();
         for outcome in self.failures() {
@@ -227,6 +281,7 @@ impl Summary {
             let first = others.remove(0);
             groups.extend(first.verdict.failure().map(|failure| (first, failure, others)));
         }
+        groups.sort_by_key(|(first, _, others)| (first.level(), std::cmp::Reverse(others.len())));
         groups
     }
 
@@ -282,20 +337,30 @@ pub(super) fn kind_of(outcome: &Outcome) -> &str {
     }
 }
 
-/// What failed, without the names of one trial.
+/// What failed, without the names of one trial. Where a mismatch means the same in every case, as that of a media type
+/// does, its cases have one cause.
 fn cause(outcome: &Outcome) -> String {
-    let about = outcome.verdict.failure().and_then(|failure| failure.mismatches.first());
-    let about = about.map(|mismatch| {
-        let plain = |text: &str| {
-            text.lines()
-                .next()
-                .unwrap_or_default()
-                .split("sd-")
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        };
-        format!("{} {}", plain(&mismatch.about), plain(&mismatch.actual))
-    });
-    format!("{} {}", outcome.trial.case.data.id, about.unwrap_or_default())
+    let Some(mismatch) = outcome.verdict.failure().and_then(|failure| failure.mismatches.first()) else {
+        return outcome.trial.case.data.id.clone();
+    };
+    let plain = |text: &str| {
+        let line = text.lines().next().unwrap_or_default();
+        line.split("sd-").next().unwrap_or_default().to_owned()
+    };
+    let (about, expected, actual) = (
+        plain(&mismatch.about),
+        plain(&mismatch.expected),
+        plain(&mismatch.actual),
+    );
+    let succeeds = |text: &str| text.starts_with('2');
+    let general = match about.as_str() {
+        "status" => succeeds(&expected) && succeeds(&actual),
+        "content type" | "layout" | "type" | "sub-protocol" | "reason" => true,
+        about => about.starts_with("header ") || about.starts_with('/'),
+    };
+    if general {
+        format!("{about}: {expected}, {actual}")
+    } else {
+        format!("{} {about}: {actual}", outcome.trial.case.data.id)
+    }
 }

@@ -7,6 +7,9 @@ use super::{Conformance, Count, Report, Style, Summary, explain};
 use crate::catalog::Level;
 use crate::trial::{Event, Verdict};
 
+/// Longest id beside the progress, in characters.
+const LATEST: usize = 48;
+
 /// Writes a report for people. Progress goes to its own writer, and only if there is one.
 #[derive(Debug)]
 pub struct Terminal<W, P> {
@@ -16,6 +19,8 @@ pub struct Terminal<W, P> {
     summary: Summary,
     failed: usize,
     began: Instant,
+    /// The trial that ended last.
+    latest: String,
 }
 
 impl<W: Write, P: Write> Terminal<W, P> {
@@ -28,6 +33,7 @@ impl<W: Write, P: Write> Terminal<W, P> {
             summary: Summary::default(),
             failed: 0,
             began: Instant::now(),
+            latest: String::new(),
         }
     }
 
@@ -46,9 +52,11 @@ impl<W: Write, P: Write> Terminal<W, P> {
         };
         let rate = done as f64 / self.began.elapsed().as_secs_f64().max(0.1);
         let left = (all.saturating_sub(done)) as f64 / rate.max(0.1);
+        let latest: String = self.latest.chars().take(LATEST).collect();
+        let latest = self.style.faint(&latest);
         write!(
             progress,
-            "\r\u{1b}[K{bar} {done}/{all}  {rate:.0}/s  {left:.0} s left{failed}"
+            "\r\u{1b}[K{bar} {done}/{all}  {rate:.0}/s  {left:.0} s left{failed}  {latest}"
         )?;
         progress.flush()
     }
@@ -88,6 +96,9 @@ impl<W: Write, P: Write> Terminal<W, P> {
         }
         for path in &summary.left {
             writeln!(self.out, "{} {path}", style.bad("NOT REMOVED"))?;
+        }
+        for stale in &summary.stale {
+            writeln!(self.out, "{} {stale}", style.open("STALE EXPECTATION"))?;
         }
         self.out.write_all(table(summary, style).as_bytes())?;
         let total = summary.total();
@@ -135,6 +146,7 @@ impl<W: Write, P: Write> Report for Terminal<W, P> {
                 self.progress()
             }
             Event::Ended(outcome) => {
+                self.latest.clone_from(&outcome.trial.case.id);
                 if matches!(outcome.verdict, Verdict::Failed(_)) {
                     self.failed += 1;
                     if let Some(progress) = &mut self.progress {

@@ -1,13 +1,26 @@
 //! A request as a line for a shell.
 
+use bytes::Bytes;
+
 use super::Request;
+use crate::catalog::Credential;
+
+/// Longest body that is part of the line, in bytes.
+const BODY: usize = 4096;
 
 impl Request {
-    /// The curl line that asks the same of a server. Credentials are not in it.
-    pub fn curl(&self, base: &str) -> String {
+    /// The curl line that asks the same of a server, whose certificate is not verified if `unverified`. Credentials are
+    /// placeholders, and so is a body that is long or no text.
+    pub fn curl(&self, base: &str, unverified: bool) -> String {
         let mut line = String::from("curl -sS -i");
+        if unverified {
+            line.push_str(" -k");
+        }
         if self.method != http::Method::GET {
             line.push_str(&format!(" -X {}", self.method));
+        }
+        if let Some(credential) = self.credential {
+            line.push_str(placeholder(credential));
         }
         if let Some(accept) = &self.accept {
             line.push_str(&format!(" -H {}", quoted(&format!("Accept: {accept}"))));
@@ -23,13 +36,33 @@ impl Request {
             (None, None) => {}
         }
         if let Some(body) = &self.body {
-            line.push_str(&format!(" --data-binary {}", quoted(&String::from_utf8_lossy(body))));
+            line.push_str(&format!(" --data-binary {}", data(body)));
         }
         line.push_str(&format!(
             " {}",
             quoted(&format!("{}{}", base.trim_end_matches('/'), self.target()))
         ));
         line
+    }
+}
+
+/// What stands for a credential. The wrong ones are no secrets.
+fn placeholder(credential: Credential) -> &'static str {
+    match credential {
+        Credential::Nobody => "",
+        Credential::Basic => " -u \"$BASIC\"",
+        Credential::BasicWrong => " -u nobody:no-such-password",
+        Credential::Bearer => " -H \"Authorization: Bearer $TOKEN\"",
+        Credential::BearerWrong => " -H 'Authorization: Bearer no-such-token'",
+        Credential::Certificate => " --cert \"$CLIENT_CERT\" --key \"$CLIENT_KEY\"",
+    }
+}
+
+/// A body in the line, or the file that it is to be read from.
+fn data(body: &Bytes) -> String {
+    match std::str::from_utf8(body) {
+        Ok(text) if body.len() <= BODY && !text.contains('\0') && !text.starts_with('@') => quoted(text),
+        _ => quoted(&format!("@upload-of-{}-bytes", body.len())),
     }
 }
 
@@ -48,8 +81,18 @@ mod tests {
             Request::new(http::Method::POST, "/api/v1/namespaces").with_body("application/json", r#"{"a":"it's"}"#);
         request.query.push(("pretty".into(), "true".into()));
         assert_eq!(
-            request.curl("http://127.0.0.1:8080/"),
+            request.curl("http://127.0.0.1:8080/", false),
             r#"curl -sS -i -X POST -H 'Content-Type: application/json' --data-binary '{"a":"it'\''s"}' 'http://127.0.0.1:8080/api/v1/namespaces?pretty=true'"#
+        );
+    }
+
+    #[test]
+    fn credentials_and_uploads_are_placeholders() {
+        let mut request = Request::new(http::Method::PUT, "/x").with_body("application/octet-stream", vec![0, 255, 1]);
+        request.credential = Some(Credential::Bearer);
+        assert_eq!(
+            request.curl("https://h", true),
+            r#"curl -sS -i -k -X PUT -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/octet-stream' --data-binary '@upload-of-3-bytes' 'https://h/x'"#
         );
     }
 }

@@ -40,7 +40,10 @@ pub fn encode(value: &Value, media: Media) -> Result<String, String> {
 pub fn decode(text: &str, media: Media) -> Result<Value, String> {
     match media {
         Media::Json => serde_json::from_str(text).map_err(|e| e.to_string()),
-        Media::Yaml => serde_saphyr::from_str(text).map_err(|e| e.to_string()),
+        // Further lines of the error quote the text.
+        Media::Yaml => {
+            serde_saphyr::from_str(text).map_err(|e| e.to_string().lines().next().unwrap_or_default().to_owned())
+        }
     }
 }
 

@@ -8,16 +8,23 @@
 //! | /status/NNN | that status |
 //! | /socket | a WebSocket that echoes every message |
 //! | /mirror | the body of the request, with its content type |
+//! | /bytes | [`BYTES`] bytes of all values |
+//! | /chunks | the lines `chunk 0` to `chunk 9`, each sent by itself, without a length |
+//! | /gzip | the line [`COMPRESSED`], as gzip |
 //! | anything else | method, path, query, some headers and body, as JSON |
 
 use std::convert::Infallible;
+use std::io::Write;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use futures::{SinkExt, StreamExt};
 use http::{HeaderMap, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -30,9 +37,17 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 /// How large a request's body may be, in bytes.
 const BODY: usize = 1 << 20;
 /// Headers of the request that the answer has.
-const TOLD: [&str; 2] = ["content-type", "x-custom"];
+const TOLD: [&str; 3] = ["content-type", "x-custom", "x-empty"];
+/// Length of the answer at /bytes.
+const BYTES: usize = 300_000;
+/// Number of pieces of the answer at /chunks.
+const CHUNKS: usize = 10;
+/// What the answer at /gzip is, once decoded.
+const COMPRESSED: &str = "compressed behind the proxy\n";
 const PAGE: &str = r#"<html><head><link href="/style.css"></head><body><a href="/abs/page">abs</a> <a href="rel/page">rel</a> <a href="http://example.com/out">out</a> <img src="/logo.png"> text /abs/not-a-link</body></html>
 "#;
+
+type Body = BoxBody<Bytes, Infallible>;
 
 /// Address at which the target's proxy reaches it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +100,7 @@ impl Backend {
     }
 }
 
-async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(mut request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     let path = request.uri().path().to_owned();
     Ok(match path.as_str() {
         "/html" => plain(
@@ -97,6 +112,17 @@ async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>,
         "/redirect-away" => plain(StatusCode::FOUND, &[(header::LOCATION, "http://example.com/away")], ""),
         "/socket" => socket(&mut request),
         "/mirror" => mirror(request).await,
+        "/bytes" => plain(
+            StatusCode::OK,
+            &[(header::CONTENT_TYPE, "application/octet-stream")],
+            all_values(BYTES),
+        ),
+        "/chunks" => chunks(),
+        "/gzip" => plain(
+            StatusCode::OK,
+            &[(header::CONTENT_TYPE, "text/plain"), (header::CONTENT_ENCODING, "gzip")],
+            compressed(),
+        ),
         _ => match path.strip_prefix("/status/").and_then(|code| code.parse().ok()) {
             Some(code) => plain(
                 code,
@@ -108,12 +134,8 @@ async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>,
     })
 }
 
-fn plain(
-    status: StatusCode,
-    headers: &[(header::HeaderName, &'static str)],
-    body: impl Into<Bytes>,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+fn plain(status: StatusCode, headers: &[(header::HeaderName, &'static str)], body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Full::new(body.into()).boxed());
     *response.status_mut() = status;
     for (name, value) in headers {
         response
@@ -123,7 +145,27 @@ fn plain(
     response
 }
 
-async fn told(request: Request<Incoming>) -> Response<Full<Bytes>> {
+/// This many bytes, of all 256 values in turn.
+pub(crate) fn all_values(count: usize) -> Vec<u8> {
+    (0..count).map(|number| (number % 256) as u8).collect()
+}
+
+/// An answer whose length is not known beforehand.
+fn chunks() -> Response<Body> {
+    let chunk = |number| Ok(Frame::data(Bytes::from(format!("chunk {number}\n"))));
+    let mut response = plain(StatusCode::OK, &[(header::CONTENT_TYPE, "text/plain")], "");
+    *response.body_mut() = BodyExt::boxed(StreamBody::new(futures::stream::iter((0..CHUNKS).map(chunk))));
+    response
+}
+
+fn compressed() -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    // Writing to memory does not fail.
+    let _ = encoder.write_all(COMPRESSED.as_bytes());
+    encoder.finish().unwrap_or_default()
+}
+
+async fn told(request: Request<Incoming>) -> Response<Body> {
     let (head, body) = request.into_parts();
     let Ok(body) = Limited::new(body, BODY).collect().await else {
         return plain(StatusCode::BAD_REQUEST, &[], "the body does not come whole");
@@ -145,12 +187,12 @@ async fn told(request: Request<Incoming>) -> Response<Full<Bytes>> {
     )
 }
 
-async fn mirror(request: Request<Incoming>) -> Response<Full<Bytes>> {
+async fn mirror(request: Request<Incoming>) -> Response<Body> {
     let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
     let Ok(body) = Limited::new(request.into_body(), BODY).collect().await else {
         return plain(StatusCode::BAD_REQUEST, &[], "the body does not come whole");
     };
-    let mut response = Response::new(Full::new(body.to_bytes()));
+    let mut response = Response::new(Full::new(body.to_bytes()).boxed());
     if let Some(content_type) = content_type {
         response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     }
@@ -158,7 +200,7 @@ async fn mirror(request: Request<Incoming>) -> Response<Full<Bytes>> {
 }
 
 /// Echoes every message.
-fn socket(request: &mut Request<Incoming>) -> Response<Full<Bytes>> {
+fn socket(request: &mut Request<Incoming>) -> Response<Body> {
     let key = request
         .headers()
         .get(header::SEC_WEBSOCKET_KEY)

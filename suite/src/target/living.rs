@@ -1,10 +1,12 @@
-//! The log search add-on of a target: its own, or that of a simulator that lives beside it.
+//! The log search add-on and the living cluster of a target: its own, or those of a simulator that lives beside it.
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::{Credentials, Target, TargetError, simulator};
+use crate::catalog::Profile;
 use crate::request::Request;
 
 /// The service of the log search add-on, without what comes before it.
@@ -27,6 +29,8 @@ pub(super) struct Logs {
     pub(super) search: Arc<OnceCell<LogSearch>>,
     /// Whether the log lines were loaded.
     pub(super) loaded: Arc<OnceCell<()>>,
+    /// The living cluster, once it was looked for.
+    pub(super) living: Arc<OnceCell<Option<Box<Target>>>>,
     /// Whether they may be loaded into what is not the suite's own.
     pub(super) may_be_loaded: bool,
 }
@@ -47,17 +51,9 @@ impl Target {
             return Ok(Some(self.clone()));
         }
         let look = async || match &self.embedded {
-            Some(embedded) => {
-                let mut beside = Self::at("http://127.0.0.1", &Credentials::default())?;
-                let running = simulator::living(embedded.profile).await?;
-                beside.base = running.url();
-                beside.embedded = Some(Arc::new(simulator::Embedded {
-                    profile: embedded.profile,
-                    _running: running,
-                }));
-                beside.recording.clone_from(&self.recording);
-                Ok(LogSearch::Beside(Box::new(beside)))
-            }
+            Some(embedded) => Ok(LogSearch::Beside(Box::new(
+                self.beside(embedded.profile, simulator::NOW).await?,
+            ))),
             None if self.send(&Request::get(SERVICE)).await?.status == 200 => Ok(LogSearch::There),
             None => Ok(LogSearch::Missing),
         };
@@ -69,6 +65,53 @@ impl Target {
             LogSearch::There => Some(self.clone()),
             LogSearch::Missing => None,
         })
+    }
+
+    /// The target whose nodes run pods and whose controllers act: this one, or a simulator beside it; none where there
+    /// is none.
+    ///
+    /// # Errors
+    /// If a simulator does not start, or the target does not answer.
+    pub async fn with_living_cluster(&self) -> Result<Option<Self>, TargetError> {
+        if self.recorded.is_some() {
+            return Ok(Some(self.clone()));
+        }
+        let look = async || match &self.embedded {
+            Some(embedded) => Ok(Some(self.beside(embedded.profile, "real").await?)),
+            None => Ok(self.has_ready_node().await?.then(|| self.clone())),
+        };
+        self.logs
+            .living
+            .get_or_try_init(|| async { look().await.map(|found| found.map(Box::new)) })
+            .await
+            .map(|found| found.as_deref().cloned())
+    }
+
+    async fn has_ready_node(&self) -> Result<bool, TargetError> {
+        let answer = self.send(&Request::get("/api/v1/nodes")).await?;
+        let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let items = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_array).cloned();
+        let ready = |condition: &Value| condition["type"] == "Ready" && condition["status"] == "True";
+        let is_ready = |node: &Value| {
+            items(node, "/status/conditions")
+                .into_iter()
+                .flatten()
+                .any(|each| ready(&each))
+        };
+        Ok(items(&list, "/items").into_iter().flatten().any(|node| is_ready(&node)))
+    }
+
+    /// A simulator of a whole cluster beside this one.
+    async fn beside(&self, profile: Profile, clock: &str) -> Result<Self, TargetError> {
+        let mut beside = Self::at("http://127.0.0.1", &Credentials::default())?;
+        let running = simulator::living(profile, clock).await?;
+        beside.base = running.url();
+        beside.embedded = Some(Arc::new(simulator::Embedded {
+            profile,
+            _running: running,
+        }));
+        beside.recording.clone_from(&self.recording);
+        Ok(beside)
     }
 
     /// What is done once before the first log query is asked.

@@ -11,6 +11,7 @@ mod backend;
 mod client;
 mod credential_clients;
 mod credentials;
+mod curl;
 mod kubeconfig;
 mod living;
 mod needs;
@@ -24,8 +25,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, TRANSFER_ENCODING, USER_AGENT};
 
+pub(crate) use backend::all_values;
 pub use backend::{Backend, BackendAddress};
 pub(crate) use client::client;
 use client::{authorization, reason};
@@ -47,6 +49,10 @@ use crate::request::Request;
 const ANSWER: Duration = Duration::from_secs(15);
 /// Size limit of a body, in bytes.
 const BODY: usize = 64 << 20;
+/// Longest version that is shown, in characters.
+const VERSION: usize = 64;
+/// Size of the pieces of a chunked body, in bytes.
+const PIECE: usize = 1000;
 /// How often a request that gets 429 is sent again, and the longest wait that a server can ask for.
 const TOO_MANY: (usize, Duration) = (5, Duration::from_secs(10));
 
@@ -130,6 +136,12 @@ impl Target {
             return Err(TargetError::Address(
                 url.to_owned(),
                 "it is to begin with http:// or https://".to_owned(),
+            ));
+        }
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return Err(TargetError::Address(
+                format!("{}://…@{}", parsed.scheme(), parsed.host_str().unwrap_or_default()),
+                "credentials are options of their own".to_owned(),
             ));
         }
         let base = url.trim_end_matches('/').to_owned();
@@ -259,6 +271,17 @@ impl Target {
         }
     }
 
+    /// Version that the target reports, if it does.
+    pub async fn version(&self) -> Option<String> {
+        if self.recorded.is_some() {
+            return None;
+        }
+        let answer = self.send(&Request::get("/version")).await.ok()?;
+        let version: serde_json::Value = serde_json::from_slice(&answer.body).ok()?;
+        let version = version.get("gitVersion")?.as_str()?;
+        Some(version.chars().take(VERSION).collect())
+    }
+
     /// Checks that the target answers.
     ///
     /// # Errors
@@ -341,10 +364,12 @@ impl Target {
         if let Some(content_type) = &request.content_type {
             asked = asked.header(CONTENT_TYPE, content_type);
         }
-        for (name, value) in &request.headers {
+        let chunked = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(TRANSFER_ENCODING.as_str());
+        for (name, value) in request.headers.iter().filter(|header| !chunked(header)) {
             asked = asked.header(name, value);
         }
         match &request.body {
+            Some(body) if request.headers.iter().any(|header| chunked(&header)) => asked.body(in_pieces(body)),
             Some(body) => asked.body(body.clone()),
             None => asked,
         }
@@ -364,4 +389,13 @@ impl Target {
             Err(_) => Err(TargetError::TooLate(named.to_owned())),
         }
     }
+}
+
+/// A body that is sent in pieces, without a length.
+fn in_pieces(body: &bytes::Bytes) -> reqwest::Body {
+    let pieces: Vec<_> = body
+        .chunks(PIECE)
+        .map(|piece| Ok::<_, std::convert::Infallible>(body.slice_ref(piece)))
+        .collect();
+    reqwest::Body::wrap_stream(futures::stream::iter(pieces))
 }

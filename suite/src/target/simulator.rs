@@ -12,7 +12,7 @@ use crate::catalog::Profile;
 /// Seed.
 const SEED: u64 = 7;
 /// Frozen clock of a simulator with log lines: the time at which the queries were recorded.
-const NOW: &str = "frozen:2015-06-26T12:00:00Z";
+pub(super) const NOW: &str = "frozen:2015-06-26T12:00:00Z";
 /// Address at which the simulator's proxy reaches the suite's backend.
 const BACKEND: (&str, u16) = ("10.99.0.2", 8080);
 /// User of the simulator's secure listener.
@@ -36,10 +36,10 @@ fn rule(profile: Profile) -> stuntdouble_simulator::Profile {
     }
 }
 
-/// A simulator with its add-ons.
-pub(super) async fn living(profile: Profile) -> Result<Simulator, TargetError> {
+/// A simulator of a whole cluster: nodes, controllers and add-ons.
+pub(super) async fn living(profile: Profile, clock: &str) -> Result<Simulator, TargetError> {
     let failed = |error: &dyn std::fmt::Display| TargetError::Simulator(error.to_string());
-    let clock = NOW
+    let clock = clock
         .parse()
         .map_err(|e: <stuntdouble_simulator::Clock as std::str::FromStr>::Err| failed(&e))?;
     Simulator::builder()

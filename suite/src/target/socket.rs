@@ -96,7 +96,7 @@ pub struct Socket {
 
 impl Target {
     /// The origin of pages of the server.
-    fn origin(&self) -> Option<HeaderValue> {
+    pub(super) fn origin(&self) -> Option<HeaderValue> {
         let url = url::Url::parse(self.via.as_ref().unwrap_or(&self.base)).ok()?;
         HeaderValue::from_str(&url.origin().ascii_serialization()).ok()
     }

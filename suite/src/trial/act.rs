@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::build_request;
 use super::environment::{Environment, EnvironmentError};
 use crate::catalog::{Action, Part, Step};
+use crate::check::{self, Answer};
 use crate::request::{Request, merge};
 
 use super::run::deletion;
@@ -17,6 +18,8 @@ use super::run::deletion;
 const CONFLICT_RETRIES: usize = 5;
 /// Attempts of a creation that the cluster is not ready for, and the pause between them.
 const NOT_READY: (usize, Duration) = (50, Duration::from_millis(100));
+/// Pause between the requests that wait for a state of the cluster, and the longest wait.
+const UNTIL: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 
 impl Environment<'_> {
     /// Creates the objects of the case and makes its set-up requests.
@@ -50,7 +53,11 @@ impl Environment<'_> {
             };
             request = request.with_body(media, value.to_string());
         }
-        let done = self.must(&request).await?;
+        let answer = match &step.until {
+            Some(until) => self.send_until(&request, &self.bindings().fill_value(until)?).await?,
+            None => self.send_when_ready(&request).await?,
+        };
+        let done = EnvironmentError::object(self.target(), &request, &answer)?;
         if request.method == Method::POST
             && let Some(name) = done.pointer("/metadata/name").and_then(Value::as_str)
         {
@@ -91,6 +98,30 @@ impl Environment<'_> {
                 }
                 Ok(())
             }
+            Action::Patch(letter) => {
+                let patch = labelled("patched", "yes").to_string();
+                let request = Request::new(Method::PATCH, self.path_of(letter)?);
+                let request = request.with_body("application/merge-patch+json", patch);
+                self.remember(&self.must(&request).await?);
+                Ok(())
+            }
+            Action::Status(letter) => {
+                let status = self.part(letter, Part::Status)?;
+                let mut object = self.current(letter).await?;
+                merge(&mut object, &status);
+                let path = format!("{}/status", self.path_of(letter)?);
+                let mut object = self.must(&json_request(Method::PUT, path, &object)).await?;
+                // What a status replacement returns has the path of the status.
+                if let Some(link) = object.pointer_mut("/metadata/selfLink") {
+                    *link = self.path_of(letter)?.into();
+                }
+                self.remember(&object);
+                Ok(())
+            }
+            Action::Collect(letter) => {
+                let request = deletion(self.collection_of(&self.object_of(letter)?)?);
+                self.must(&request).await.map(drop)
+            }
             Action::Delete(letter) | Action::Remove(letter) => {
                 let request = deletion(self.path_of(letter)?);
                 self.must(&request).await.map(drop)
@@ -101,21 +132,7 @@ impl Environment<'_> {
     async fn create(&self, letter: &str) -> Result<(), EnvironmentError> {
         let object = self.part(letter, Part::Sample)?;
         let request = json_request(Method::POST, self.collection_of(&self.object_of(letter)?)?, &object);
-        let (attempts, pause) = NOT_READY;
-        for _ in 0..attempts {
-            let answer = self.send(&request).await?;
-            // A new namespace gets its service account some time after its creation.
-            if answer.status == 403 && answer.text().contains("retry") {
-                tokio::time::sleep(pause).await;
-                continue;
-            }
-            return self.created_object(
-                &EnvironmentError::object(self.target(), &request, &answer)?,
-                &request,
-                &answer,
-            );
-        }
-        let answer = self.send(&request).await?;
+        let answer = self.send_when_ready(&request).await?;
         self.created_object(
             &EnvironmentError::object(self.target(), &request, &answer)?,
             &request,
@@ -123,13 +140,43 @@ impl Environment<'_> {
         )
     }
 
+    /// Sends a set-up request, again while the namespace has no service account: it gets one some time after its
+    /// creation.
+    async fn send_when_ready(&self, request: &Request) -> Result<Answer, EnvironmentError> {
+        let (attempts, pause) = NOT_READY;
+        for _ in 0..attempts {
+            let answer = self.send(request).await?;
+            if answer.status != 403 || !answer.text().contains("retry") {
+                return Ok(answer);
+            }
+            tokio::time::sleep(pause).await;
+        }
+        self.send(request).await
+    }
+
+    /// Sends a request until its answer contains a value.
+    async fn send_until(&self, request: &Request, until: &Value) -> Result<Answer, EnvironmentError> {
+        let (pause, limit) = UNTIL;
+        let deadline = tokio::time::Instant::now() + limit;
+        loop {
+            let answer = self.target().send(request).await?;
+            let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let Some(missing) = check::contains("answer", until, &value) else {
+                return Ok(answer);
+            };
+            if tokio::time::Instant::now() > deadline {
+                let waited = format!("{} s for {}", limit.as_secs(), missing.expected);
+                return Err(EnvironmentError::Late(
+                    format!("{} {}", request.method, request.target()),
+                    waited,
+                ));
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
     /// Remembers a created object, if it is one.
-    fn created_object(
-        &self,
-        object: &Value,
-        request: &Request,
-        answer: &crate::check::Answer,
-    ) -> Result<(), EnvironmentError> {
+    fn created_object(&self, object: &Value, request: &Request, answer: &Answer) -> Result<(), EnvironmentError> {
         if object
             .pointer("/metadata/name")
             .and_then(Value::as_str)
@@ -145,7 +192,11 @@ impl Environment<'_> {
         let path = self.path_of(letter)?;
         let mut attempt = 0;
         loop {
-            let mut object = self.current(letter).await?;
+            let known = self.versions(letter).pop().filter(|_| attempt == 0);
+            let mut object = match known {
+                Some(known) => known,
+                None => self.current(letter).await?,
+            };
             merge(&mut object, change);
             let request = json_request(Method::PUT, path.clone(), &object);
             let answer = self.send(&request).await?;

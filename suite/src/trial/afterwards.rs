@@ -31,7 +31,7 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
         .path
         .as_deref()
         .is_some_and(|path| template.starts_with(path));
-    if !writes || !of_kind || !data.setup.is_empty() || data.race.is_some() {
+    if !writes || !of_kind || !data.setup.is_empty() || data.race.is_some() || data.patches.is_some() {
         return case;
     }
     let Some((letter, precondition)) = data.given.first() else {
@@ -118,7 +118,7 @@ async fn look(environment: &Environment<'_>, after: &After) -> Result<Option<(Mi
     };
     Ok(found.map(|mut mismatch| {
         mismatch.about = format!("afterwards, {}", mismatch.about);
-        (mismatch, request.curl(environment.target().base()))
+        (mismatch, environment.target().curl(&request))
     }))
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::environment::{Environment, EnvironmentError};
 use crate::catalog::{Body, Case, CaseData, Encoding, Part};
 use crate::request::{Bindings, Media, Request, encode, merge};
+use crate::target::all_values;
 
 /// Builds the request of a case. A body can require reading an object first.
 pub(super) async fn request(environment: &Environment<'_>, case: &Case) -> Result<Request, EnvironmentError> {
@@ -122,9 +123,4 @@ pub(super) async fn bytes(environment: &Environment<'_>, body: &Body, path: &str
     encode(&value, media)
         .map(String::into_bytes)
         .map_err(EnvironmentError::Case)
-}
-
-/// This many bytes, of all 256 values in turn.
-pub(super) fn all_values(count: usize) -> Vec<u8> {
-    (0..count).map(|number| (number % 256) as u8).collect()
 }

@@ -130,7 +130,7 @@ async fn play(
         events(environment, &collection, plain, &end),
         events(environment, &collection, selective, &end),
     )?;
-    let (mut history, mut lines) = (Vec::new(), vec![listing.curl(target.base())]);
+    let (mut history, mut lines) = (Vec::new(), vec![target.curl(&listing)]);
     for written in done {
         history.extend(written.history);
         lines.extend(written.lines);
@@ -139,7 +139,7 @@ async fn play(
         Some(Failure {
             mismatches: vec![mismatch],
             steps: lines.clone(),
-            curl: Some(watch(&collection, start).curl(target.base())),
+            curl: Some(target.curl(&watch(&collection, start))),
             answered,
             broken: false,
         })
@@ -170,7 +170,7 @@ async fn play(
     let wrong = left(&prefix, &history, &last);
     Ok(wrong.and_then(|mismatch| {
         let mut failure = failed(plain, mismatch, None)?;
-        failure.curl = Some(listing.curl(target.base()));
+        failure.curl = Some(target.curl(&listing));
         Some(failure)
     }))
 }
@@ -216,7 +216,7 @@ async fn write(
 impl Written {
     async fn send(&mut self, environment: &Environment<'_>, request: &Request) -> Result<Value, EnvironmentError> {
         let target = environment.target();
-        self.lines.push(request.curl(target.base()));
+        self.lines.push(target.curl(request));
         EnvironmentError::object(target, request, &target.send(request).await?)
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::run::{LABEL, Run, deletion};
 use crate::catalog::{Case, Level, Part, Precondition, Scope};
-use crate::check::{Answer, Mismatch, WrittenObjects, clipped, is_later, number};
+use crate::check::{Answer, Mismatch, WrittenObjects, is_later, number, shown_body};
 use crate::request::{Bindings, Request, UnboundName, merge};
 use crate::target::{Target, TargetError};
 
@@ -37,6 +37,9 @@ pub(super) enum EnvironmentError {
         body: String,
         curl: String,
     },
+    /// The cluster did not come to the state that the trial needs.
+    #[error("{0}: waited {1}")]
+    Late(String, String),
     /// The case uses a name that is not bound.
     #[error(transparent)]
     Unbound(#[from] UnboundName),
@@ -52,8 +55,8 @@ impl EnvironmentError {
             return Err(Self::Refused {
                 request: format!("{} {}", request.method, request.target()),
                 status: answer.status,
-                body: clipped(&answer.text()),
-                curl: request.curl(target.base()),
+                body: shown_body(answer),
+                curl: target.curl(request),
             });
         }
         match serde_json::from_slice(&answer.body) {
@@ -66,8 +69,8 @@ impl EnvironmentError {
     pub(super) fn not_an_object(target: &Target, request: &Request, answer: &Answer) -> Self {
         Self::NoObject {
             request: format!("{} {}", request.method, request.target()),
-            body: clipped(&answer.text()),
-            curl: request.curl(target.base()),
+            body: shown_body(answer),
+            curl: target.curl(request),
         }
     }
 }
@@ -166,7 +169,7 @@ impl<'a> Environment<'a> {
                 .strip_prefix("/api/v1/namespaces/")
                 .filter(|rest| !rest.contains('/'))
             {
-                self.run.adopt(namespace);
+                self.run.adopt(self.target, namespace);
             }
             let gone = |answer: Answer| answer.status == 404 || (200..300).contains(&answer.status);
             clean &= self.target.send(&deletion(path)).await.is_ok_and(gone);
@@ -203,7 +206,7 @@ impl<'a> Environment<'a> {
         {
             let mut state = self.lock();
             if state.steps.len() < STEPS {
-                state.steps.push(request.curl(self.target.base()));
+                state.steps.push(self.target.curl(request));
             }
         }
         Ok(self.target.send(request).await?)
@@ -330,6 +333,9 @@ impl<'a> Environment<'a> {
             .with("namespace", object.namespace.as_deref().unwrap_or_default());
         let mut value = own.fill_value(sample.part(part))?;
         if part == Part::Sample {
+            if object.precondition.full {
+                merge(&mut value, &own.fill_value(sample.part(Part::Full))?);
+            }
             merge(
                 &mut value,
                 &own.fill_value(object.precondition.set.as_ref().unwrap_or(&json!({})))?,

@@ -1,14 +1,15 @@
 //! Known failures of a target: a file that gives them a verdict of their own.
 //!
 //! The file is YAML, a list of `{id, reason, expires}`; an id may end in `*`, and `expires` is a date such as
-//! `2016-03-01` after which the entry does not count. An exact id that passes is a failure: the file must stay true.
+//! `2016-03-01` after which the entry does not count. An exact id that passes is a failure: the file must stay true. A
+//! pattern of which every trial passes, an entry that names no trial and one that has expired are reported as stale.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Verdict};
+use super::{Failure, Outcome, Verdict};
 use crate::check::Mismatch;
 
 /// Why an expectations file cannot be used.
@@ -63,7 +64,11 @@ impl Expectation {
 
 /// Known failures. None, by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expectations(Vec<Expectation>);
+pub struct Expectations {
+    known: Vec<Expectation>,
+    /// Entries that do not count, and why.
+    stale: Vec<String>,
+}
 
 impl Expectations {
     /// Reads a file. Entries that have expired are left out.
@@ -82,9 +87,19 @@ impl Expectations {
     }
 
     fn parse(text: &str, now: Timestamp) -> Result<Self, String> {
-        let mut all: Vec<Expectation> = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
-        all.retain(|expectation| !expectation.expired(now));
-        Ok(Self(all))
+        let all: Vec<Expectation> = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
+        let (expired, known): (Vec<_>, Vec<_>) = all.into_iter().partition(|expectation| expectation.expired(now));
+        let late = |one: &Expectation| {
+            format!(
+                "{} has expired on {}",
+                one.id,
+                one.expires.as_deref().unwrap_or_default()
+            )
+        };
+        Ok(Self {
+            known,
+            stale: expired.iter().map(late).collect(),
+        })
     }
 
     /// The text of a file with these entries.
@@ -95,20 +110,26 @@ impl Expectations {
         serde_saphyr::to_string(&expectations).map_err(|e| e.to_string())
     }
 
-    /// Entries that mean none of the trials.
-    pub fn stale<'a>(&'a self, ids: &[&str]) -> Vec<&'a str> {
-        let used = |expectation: &&Expectation| ids.iter().any(|id| expectation.means(id));
-        self.0
-            .iter()
-            .filter(|one| !used(one))
-            .map(|one| one.id.as_str())
-            .collect()
+    /// Finds entries that mean none of these trials, which are all of the catalog.
+    pub fn find_unknown(&mut self, ids: &[&str]) {
+        let unknown = |one: &&Expectation| !ids.iter().any(|id| one.means(id));
+        let found = self.known.iter().filter(unknown);
+        self.stale.extend(found.map(|one| format!("{} names no trial", one.id)));
+    }
+
+    /// Counts, from no trial on, what each pattern is good for.
+    pub(super) fn tally(&self) -> Tally<'_> {
+        let patterns = self.known.iter().filter(|known| known.id.ends_with('*'));
+        Tally {
+            patterns: patterns.map(|known| (known, Use::default())).collect(),
+            stale: self.stale.clone(),
+        }
     }
 
     /// The verdict in the light of what is known.
     pub fn apply(&self, id: &str, verdict: Verdict) -> Verdict {
-        let exact = self.0.iter().find(|known| known.id == id);
-        match (self.0.iter().find(|known| known.means(id)), verdict) {
+        let exact = self.known.iter().find(|known| known.id == id);
+        match (self.known.iter().find(|known| known.means(id)), verdict) {
             (Some(known), Verdict::Failed(failure)) => Verdict::KnownFailure(known.reason.clone(), failure),
             (Some(_), Verdict::Passed) if let Some(known) = exact => Verdict::Failed(Failure {
                 mismatches: vec![Mismatch::new(
@@ -120,6 +141,43 @@ impl Expectations {
             }),
             (_, verdict) => verdict,
         }
+    }
+}
+
+/// What the trials of a pattern did.
+#[derive(Debug, Default)]
+struct Use {
+    passed: usize,
+    others: usize,
+}
+
+/// What the patterns of a file are good for in a run.
+#[derive(Debug)]
+pub(super) struct Tally<'a> {
+    patterns: Vec<(&'a Expectation, Use)>,
+    stale: Vec<String>,
+}
+
+impl Tally<'_> {
+    /// Takes the outcome of a trial in.
+    pub(super) fn count(&mut self, outcome: &Outcome) {
+        let id = &outcome.trial.case.id;
+        for (_, found) in self.patterns.iter_mut().filter(|(known, _)| known.means(id)) {
+            match outcome.verdict {
+                Verdict::Passed => found.passed += 1,
+                _ => found.others += 1,
+            }
+        }
+    }
+
+    /// Entries that are of no use, and why: what has expired, what names no trial, patterns of which every trial passes.
+    pub(super) fn stale(self) -> Vec<String> {
+        let useless = self
+            .patterns
+            .iter()
+            .filter(|(_, found)| found.passed > 0 && found.others == 0);
+        let useless = useless.map(|(known, found)| format!("{}: all of its {} trials pass", known.id, found.passed));
+        self.stale.iter().cloned().chain(useless).collect()
     }
 }
 
@@ -176,9 +234,14 @@ mod tests {
     fn an_expired_entry_does_not_count_and_a_stale_one_is_found() {
         let failed = Verdict::Failed(Failure::broken("x", "y"));
         assert_eq!(expectations().apply("core/v1/nodes/x", failed.clone()), failed);
+        let mut expectations = expectations();
+        expectations.find_unknown(&["core/v1/secrets/list/complete"]);
         assert_eq!(
-            expectations().stale(&["core/v1/secrets/list/complete"]),
-            ["core/v1/pods/create/new"]
+            expectations.tally().stale(),
+            [
+                "core/v1/nodes/x has expired on 2016-01-01",
+                "core/v1/pods/create/new names no trial"
+            ]
         );
     }
 
@@ -191,8 +254,8 @@ mod tests {
         };
         let text = Expectations::to_yaml(std::slice::from_ref(&one)).unwrap();
         assert_eq!(
-            Expectations::parse(&text, Timestamp::UNIX_EPOCH),
-            Ok(Expectations(vec![one]))
+            Expectations::parse(&text, Timestamp::UNIX_EPOCH).unwrap().known,
+            vec![one]
         );
     }
 }

@@ -167,7 +167,11 @@ pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) ->
     };
     let about = format!("object {letter}");
     let (written, actual) = (version(&last), version(body));
-    if actual == written || !check::is_later(&actual, &written) || check::number(&actual).is_none() {
+    if body.pointer("/metadata/name") != last.pointer("/metadata/name")
+        || actual == written
+        || !check::is_later(&actual, &written)
+        || check::number(&actual).is_none()
+    {
         return check::equal(&about, &last, body);
     }
     if !check::changed(&last, body) {

@@ -48,7 +48,7 @@ pub(super) async fn load(target: &Target, stem: &str) -> Result<(), EnvironmentE
     let refused = |request: &Request, answer: &Answer| EnvironmentError::Refused {
         request: format!("{} {}", request.method, request.target()),
         status: answer.status,
-        body: answer.text().chars().take(600).collect(),
+        body: check::shown_body(answer),
         curl: String::new(),
     };
     // The results are those of indices with one shard each.
@@ -134,7 +134,7 @@ pub(super) async fn ask(target: &Target, stem: &str, wanted: &LogQuery) -> Resul
     ));
     Ok(Some(Failure {
         mismatches,
-        curl: Some(request.curl(target.base())),
+        curl: Some(target.curl(&request)),
         answered,
         ..Failure::default()
     }))

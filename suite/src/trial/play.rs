@@ -8,10 +8,10 @@ use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, contrac
 use crate::catalog::Need;
 use crate::check::{Answer, Mismatch};
 use crate::request::Request;
-use crate::target::Target;
+use crate::target::{Target, TargetError};
 
 /// Time limit of a trial with its set-up.
-const TRIAL_TIMEOUT: Duration = Duration::from_secs(120);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(300);
 /// Time limit of removing what a trial created.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Attempts of a request that conflicts with somebody else's write.
@@ -46,13 +46,10 @@ impl Trial {
             return Verdict::Skipped(reason);
         }
         let broken = |error: &dyn std::fmt::Display| Verdict::Failed(Failure::broken("set-up", error.to_string()));
-        let beside = match data.needs.contains(&Need::LogSearch).then_some(target) {
-            Some(target) => match target.with_log_search().await {
-                Ok(Some(target)) => Some(target),
-                Ok(None) => return Verdict::Skipped("the target has no log search add-on".to_owned()),
-                Err(error) => return broken(&error),
-            },
-            None => None,
+        let beside = match surroundings(target, &data.needs).await {
+            Ok(Ok(beside)) => beside,
+            Ok(Err(missing)) => return Verdict::Skipped(missing.to_owned()),
+            Err(error) => return broken(&error),
         };
         let target = beside.as_ref().unwrap_or(target);
         match target.absent(&self.case.kind).await {
@@ -129,7 +126,10 @@ impl Trial {
             environment.act(action).await?;
         }
         let (request, mut mismatches, answer, expired) = self.ask(environment).await?;
-        let mut curl = request.curl(environment.target().base());
+        let mut curl = match &data.socket {
+            Some(wanted) => environment.target().curl_upgrade(&request, wanted),
+            None => environment.target().curl(&request),
+        };
         if mismatches.is_empty() {
             for (after, level) in afterwards::checks(environment, &request, &answer) {
                 if let Some((mismatch, reading)) = afterwards::check(environment, &after).await? {
@@ -178,6 +178,10 @@ impl Trial {
                 let (found, answer) = race::race(environment, &request, writers).await?;
                 return Ok((request, found, answer, false));
             }
+            if let Some(clients) = data.patches {
+                let (found, answer) = race::patches(environment, &request, clients).await?;
+                return Ok((request, found, answer, false));
+            }
             let answer = environment.target().send(&request).await?;
             attempt += 1;
             let succeeds = !verify::expected_status(&self.case, self.profile)?.is_error();
@@ -196,6 +200,26 @@ impl Trial {
             return Ok((request, mismatches, answer, false));
         }
     }
+}
+
+/// The target that has what a case needs around it, if it is another one; an error if there is none.
+async fn surroundings(target: &Target, needs: &[Need]) -> Result<Result<Option<Target>, &'static str>, TargetError> {
+    let mut found = None;
+    if needs.contains(&Need::LivingCluster) {
+        found = target.with_living_cluster().await?;
+        if found.is_none() {
+            return Ok(Err("the target has no node that is ready"));
+        }
+    }
+    // A whole cluster that the suite starts has the add-on.
+    let own = found.as_ref().is_some_and(Target::is_own);
+    if needs.contains(&Need::LogSearch) && !own {
+        found = target.with_log_search().await?;
+        if found.is_none() {
+            return Ok(Err("the target has no log search add-on"));
+        }
+    }
+    Ok(Ok(found))
 }
 
 /// Status and media type of an answer.

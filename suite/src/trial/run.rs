@@ -5,6 +5,7 @@
 //!
 //! Limits: what the target does not delete in time is reported, not forced.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -36,9 +37,10 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Run {
     name: String,
     permits: Semaphore,
-    free: Mutex<Vec<String>>,
-    /// Namespaces that the run created and has not removed.
-    created: Mutex<Vec<String>>,
+    /// Namespaces that no trial uses, by the address of their server: some trials are played on a server beside it.
+    free: Mutex<BTreeMap<String, Vec<String>>>,
+    /// Namespaces that the run created and has not removed, with the address of their server.
+    created: Mutex<Vec<(String, String)>>,
     next: AtomicUsize,
     /// Whether the target finalizes namespaces by itself, once it is known.
     finalizes: OnceCell<bool>,
@@ -48,6 +50,7 @@ pub struct Run {
 #[derive(Debug)]
 pub(super) struct Lease<'a> {
     run: &'a Run,
+    base: String,
     names: Vec<String>,
     _permits: Option<SemaphorePermit<'a>>,
 }
@@ -60,7 +63,12 @@ impl Lease<'_> {
 
     /// Returns the namespaces to the run. Without it, other trials do not use them.
     pub(super) fn release(mut self) {
-        self.run.free().append(&mut self.names);
+        let base = std::mem::take(&mut self.base);
+        self.run
+            .lock(&self.run.free)
+            .entry(base)
+            .or_default()
+            .append(&mut self.names);
     }
 }
 
@@ -97,6 +105,7 @@ impl Run {
         if count == 0 {
             return Ok(Lease {
                 run: self,
+                base: target.base().to_owned(),
                 names: Vec::new(),
                 _permits: None,
             });
@@ -105,11 +114,12 @@ impl Run {
         let permits = self.permits.acquire_many(count as u32).await.ok();
         let mut lease = Lease {
             run: self,
+            base: target.base().to_owned(),
             names: Vec::new(),
             _permits: permits,
         };
         for _ in 0..count {
-            let known = self.free().pop();
+            let known = self.lock(&self.free).get_mut(target.base()).and_then(Vec::pop);
             let name = match known {
                 Some(name) => name,
                 None => self.create(target).await?,
@@ -129,7 +139,7 @@ impl Run {
             Ok(answer) => answer,
             Err(error) => {
                 // It may exist all the same.
-                self.adopt(&name);
+                self.adopt(target, &name);
                 return Err(error.into());
             }
         };
@@ -137,13 +147,14 @@ impl Run {
         if object.pointer("/metadata/name").and_then(Value::as_str) != Some(&name) {
             return Err(EnvironmentError::not_an_object(target, &request, &answer));
         }
-        self.adopt(&name);
+        self.adopt(target, &name);
         Ok(name)
     }
 
     /// Remembers a namespace that a trial created, so that it is removed in the end.
-    pub(super) fn adopt(&self, namespace: &str) {
-        self.lock(&self.created).push(namespace.to_owned());
+    pub(super) fn adopt(&self, target: &Target, namespace: &str) {
+        let created = (target.base().to_owned(), namespace.to_owned());
+        self.lock(&self.created).push(created);
     }
 
     /// Removes the namespaces of the run. Returns what could not be removed.
@@ -151,10 +162,13 @@ impl Run {
         if target.is_recorded() {
             return Vec::new();
         }
-        let mut namespaces: Vec<String> = std::mem::take(&mut *self.lock(&self.created));
+        // A server beside the target is the suite's own, and is stopped.
+        let created = std::mem::take(&mut *self.lock(&self.created)).into_iter();
+        let of_target = created.filter(|(base, _)| base == target.base());
+        let mut namespaces: Vec<String> = of_target.map(|(_, namespace)| namespace).collect();
         namespaces.sort();
         namespaces.dedup();
-        self.free().clear();
+        self.lock(&self.free).clear();
         let removed = futures::stream::iter(&namespaces)
             .map(|namespace| self.remove_namespace(target, namespace))
             .buffer_unordered(AT_ONCE);
@@ -188,11 +202,7 @@ impl Run {
         }
     }
 
-    fn free(&self) -> MutexGuard<'_, Vec<String>> {
-        self.lock(&self.free)
-    }
-
-    fn lock<'a>(&self, names: &'a Mutex<Vec<String>>) -> MutexGuard<'a, Vec<String>> {
+    fn lock<'a, T>(&self, names: &'a Mutex<T>) -> MutexGuard<'a, T> {
         names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

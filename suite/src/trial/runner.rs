@@ -35,6 +35,8 @@ pub enum Event {
         interrupted: bool,
         /// Paths of what could not be removed.
         left: Vec<String>,
+        /// Entries of the expectations file that are of no use, and why.
+        stale: Vec<String>,
     },
 }
 
@@ -73,15 +75,18 @@ impl Runner {
         // Trials that touch the whole cluster would disturb the others.
         let (alone, together): (Vec<Trial>, Vec<Trial>) =
             trials.into_iter().partition(|trial| trial.case.data.cluster_wide);
+        let mut use_of = self.expectations.tally();
         let mut running = futures::stream::iter(together)
             .map(|trial| self.one(trial, &run))
             .buffer_unordered(self.jobs.max(1));
         while let Some(outcome) = running.next().await {
+            use_of.count(&outcome);
             report(Event::Ended(Box::new(outcome)));
         }
         drop(running);
         for trial in alone {
             let outcome = self.alone(trial, &run).await;
+            use_of.count(&outcome);
             report(Event::Ended(Box::new(outcome)));
         }
         let mut left = run.clean_up(&self.target).await;
@@ -94,6 +99,7 @@ impl Runner {
             took: began.elapsed(),
             interrupted: self.stop.load(Ordering::Relaxed),
             left,
+            stale: use_of.stale(),
         });
     }
 

@@ -1,5 +1,6 @@
 //! Selection of trials.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::Trial;
@@ -18,6 +19,12 @@ pub struct Partition {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no partition; write K/N with 1 <= K <= N, such as 1/4")]
 pub struct NoPartition(String);
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
 
 impl FromStr for Partition {
     type Err = NoPartition;

@@ -149,10 +149,7 @@ impl Conversation {
             .clone()
             .or_else(|| missing.contains.as_ref().map(check::pretty))
             .unwrap_or_default();
-        let received = self
-            .received
-            .iter()
-            .map(|received| format!("{}\n", shown(&received.bytes)));
+        let received = self.received.iter().map(|received| format!("{}\n", shown(received)));
         Some(Mismatch::new(
             format!("messages{channel}"),
             wanted,
@@ -179,14 +176,12 @@ impl Conversation {
     }
 }
 
-/// A message as a report shows it.
-fn shown(bytes: &[u8]) -> String {
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(value) => match value.get("object") {
-            Some(object) => check::confined(object).to_string(),
-            None => value.to_string(),
-        },
-        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+/// A message as a report shows it. Text is shown if a container of the trial wrote it, which has channels.
+fn shown(received: &Received) -> String {
+    match serde_json::from_slice::<Value>(&received.bytes) {
+        Ok(value) => check::confined(&value).to_string(),
+        Err(_) if received.channel.is_some() => String::from_utf8_lossy(&received.bytes).into_owned(),
+        Err(_) => format!("({} bytes that are no object)", received.bytes.len()),
     }
 }
 

@@ -23,7 +23,7 @@ impl Transcript<'_> {
     pub(super) fn events(&self, words: &[Event]) -> Result<Vec<ExpectedEvent>, EnvironmentError> {
         let mut next = self.before.clone();
         let mut events = Vec::new();
-        for word in words {
+        for (number, word) in words.iter().enumerate() {
             match word {
                 Event::History(letter) => events.extend(self.history(letter)?),
                 Event::Since(letter) => events.extend(self.since(letter)?),
@@ -31,7 +31,13 @@ impl Transcript<'_> {
                 Event::Added(letter) => events.push(self.written("ADDED", letter, &mut next)?),
                 Event::Modified(letter) => events.push(self.written("MODIFIED", letter, &mut next)?),
                 Event::Deleted(letter) => {
-                    let last = self.environment.versions(letter).last().cloned();
+                    let versions = self.environment.versions(letter);
+                    // An object that is created again had another state when it was removed.
+                    let again = words[number..].contains(&Event::Added(letter.clone()));
+                    let last = match next.get(letter).and_then(|next| next.checked_sub(1)) {
+                        Some(last) if again => versions.get(last).cloned(),
+                        _ => versions.last().cloned(),
+                    };
                     events.push(self.event("DELETED", letter, last, false)?);
                 }
             }

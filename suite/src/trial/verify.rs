@@ -8,6 +8,7 @@ use crate::catalog::profile::{DeleteResult, ExpectedStatus};
 use crate::catalog::{Case, Expect, ExpectedType, Level, Media as Wanted, Profile, Scope};
 use crate::check::{self, Answer, Identity, Mismatch, shown_body};
 use crate::request::{Media, Request, decode};
+use crate::target::all_values;
 
 /// Kinds and resources that an error can be about beside the kind of its path: bodies of sub-resources, the pod of a
 /// binding, the endpoints behind a service, a namespace that does not exist.
@@ -126,10 +127,10 @@ fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Resul
     for (name, value) in &expect.headers {
         let wanted = bindings.fill(value)?;
         let came = answer.header(name).unwrap_or_else(|| "none".to_owned());
-        let fine = if wanted == "any" {
-            came != "none"
-        } else {
-            wanted == came
+        let fine = match (wanted.as_str(), wanted.strip_suffix('*')) {
+            ("any", _) => came != "none",
+            (_, Some(prefix)) => came.starts_with(prefix),
+            _ => wanted == came,
         };
         if !fine {
             found.push(Mismatch::new(format!("header {name}"), wanted, came));
@@ -144,7 +145,7 @@ fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Resul
         }
     }
     if let Some(count) = expect.bytes
-        && answer.body != build_request::all_values(count)
+        && answer.body != all_values(count)
     {
         let actual = format!("{} bytes, or others", answer.body.len());
         found.push(Mismatch::new(

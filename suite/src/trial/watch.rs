@@ -155,7 +155,7 @@ impl Watcher<'_> {
         let ends = self.environment.case().data.expect.ends;
         let prefix = self.environment.prefix();
         let mut deadline = Deadline::now() + EVENT_TIMEOUT + self.timeout.unwrap_or_default();
-        let limit = Deadline::now() + LIMIT + self.timeout.unwrap_or_default();
+        let mut limit = Deadline::now() + LIMIT + self.timeout.unwrap_or_default();
         let mut unfinished = None;
         let mut news = true;
         let mut complete = false;
@@ -185,6 +185,7 @@ impl Watcher<'_> {
                     acted = true;
                     news = true;
                     deadline = deadline.max(Deadline::now() + EVENT_TIMEOUT);
+                    limit = limit.max(Deadline::now() + LIMIT);
                 }
                 item = stream.next() => match item? {
                     Some(item) => {
@@ -204,7 +205,8 @@ impl Watcher<'_> {
                     None => return Ok(self.ended(unfinished)),
                 },
                 () = tokio::time::sleep(PAUSE), if news => {}
-                () = tokio::time::sleep_until(deadline) => {
+                // Requests have a time limit of their own.
+                () = tokio::time::sleep_until(deadline), if acted => {
                     if complete {
                         return Ok(Vec::new());
                     }

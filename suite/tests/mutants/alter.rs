@@ -31,10 +31,14 @@ pub(crate) fn alter(value: &mut Value, set: &BTreeMap<String, Value>, remove: &[
         });
     }
     for pointer in remove {
-        at_parents(value, pointer, &mut |parent, field| {
-            if let Value::Object(fields) = parent {
-                fields.remove(field);
+        at_parents(value, pointer, &mut |parent, field| match parent {
+            Value::Object(fields) => drop(fields.remove(field)),
+            Value::Array(elements) => {
+                if let Some(index) = field.parse::<usize>().ok().filter(|index| *index < elements.len()) {
+                    elements.remove(index);
+                }
             }
+            _ => {}
         });
     }
 }
@@ -52,6 +56,19 @@ pub(crate) fn shift(value: &mut Value, by: &BTreeMap<String, i64>) {
                 *number = (number.as_i64().unwrap_or_default() + by).into();
             }
             _ => {}
+        });
+    }
+}
+
+/// Replaces texts in strings.
+pub(crate) fn replace(value: &mut Value, texts: &BTreeMap<String, BTreeMap<String, String>>) {
+    for (pointer, texts) in texts {
+        at_parents(value, pointer, &mut |parent, field| {
+            if let Some(Value::String(text)) = parent.get_mut(field) {
+                for (from, to) in texts {
+                    *text = text.replace(from, to);
+                }
+            }
         });
     }
 }

@@ -16,8 +16,9 @@ mod operator;
 mod proxy;
 mod stream;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{collections::BTreeSet, process::ExitCode, sync::Arc};
 
+use futures::StreamExt;
 use libtest_mimic::{Arguments, Failed, Trial as Test};
 use stuntdouble_suite::{
     catalog::{Catalog, Profile},
@@ -81,11 +82,33 @@ impl Bench {
         })
     }
 
+    /// Ids of the trials of the operations and kinds that a mutant is about and that catch it.
+    async fn catching(&self, mutant: &Mutant) -> Result<Vec<String>, Failed> {
+        let simulator = self.simulator(mutant.profile).await?;
+        let of_profile = || self.trials.iter().filter(|trial| trial.profile == mutant.profile);
+        let about = |trial: &&Trial| mutant.when.is_about(&operator::pattern(&trial.case.operation.path));
+        let kinds: BTreeSet<(&str, &str)> = of_profile().filter(about).map(operator::kind).collect();
+        let run = Run::new(format!("s{}", mutant.number));
+        let played = of_profile().filter(|trial| operator::plays(trial) && kinds.contains(&operator::kind(trial)));
+        let played = futures::stream::iter(played).map(async |trial| {
+            let proxy = Proxy::before(simulator.base(), Some(mutant.clone())).await.ok()?;
+            let outcome = trial.play(&simulator.clone().via(&proxy.url()), &run).await;
+            let caught = outcome.verdict.failure().is_some_and(|failure| !failure.broken);
+            caught.then(|| trial.case.id.clone())
+        });
+        Ok(played
+            .buffer_unordered(JOBS)
+            .filter_map(std::future::ready)
+            .collect()
+            .await)
+    }
+
     fn catches(&self, mutant: &Mutant) -> Result<(), Failed> {
         self.runtime.block_on(async {
             let simulator = self.simulator(mutant.profile).await?;
             if mutant.caught_by.is_empty() {
-                return Err("it names no trial that catches it".into());
+                let caught = self.catching(mutant).await?;
+                return Err(format!("it names no trial that catches it; these do: {}", caught.join(", ")).into());
             }
             for (number, id) in mutant.caught_by.iter().enumerate() {
                 let trial = self.trial(id, mutant.profile)?;

@@ -52,20 +52,33 @@ impl Answered {
 }
 
 /// Which requests are altered.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct When {
+    /// Method; a star for any.
     pub(crate) method: String,
     pub(crate) path: Option<String>,
     pub(crate) query: Option<String>,
     /// Which of their answers.
     pub(crate) answered: Option<Answered>,
+    /// The Accept header.
+    pub(crate) accept: Option<String>,
+    /// The Content-Type header.
+    #[serde(rename = "content-type")]
+    pub(crate) content_type: Option<String>,
+    /// Values that the body has, by JSON pointer; null for what it lacks.
+    #[serde(default)]
+    pub(crate) body: BTreeMap<String, Value>,
+    /// Of the requests that match only each so many-th is altered.
+    pub(crate) every: Option<usize>,
 }
 
 impl When {
     /// What the stars of the path stand for, if this request is altered.
     pub(crate) fn matches(&self, method: &str, path: &str, query: &BTreeSet<String>) -> Option<Vec<String>> {
-        if self.method != method || self.query.as_ref().is_some_and(|name| !query.contains(name)) {
+        if (self.method != "*" && self.method != method)
+            || self.query.as_ref().is_some_and(|name| !query.contains(name))
+        {
             return None;
         }
         let Some(pattern) = &self.path else {
@@ -85,10 +98,38 @@ impl When {
         Some(stars.map(|(_, a)| a.to_owned()).collect())
     }
 
+    /// Whether it is about an operation whose path has this pattern; without a path it is about configmaps.
+    pub(crate) fn is_about(&self, pattern: &str) -> bool {
+        let plain = |path: &str| path.trim_end_matches(['/', '*']).to_owned();
+        let own = self.path.as_deref().unwrap_or("/api/v1/namespaces/*/configmaps/*");
+        plain(own) == plain(pattern)
+    }
+
+    /// Whether a request with this head and body is altered.
+    pub(crate) fn matches_content(&self, headers: &http::HeaderMap, body: &[u8]) -> bool {
+        let header = |name| {
+            headers
+                .get(name)
+                .and_then(|value: &http::HeaderValue| value.to_str().ok())
+        };
+        let has_header = |wanted: &Option<String>, name| wanted.is_none() || wanted.as_deref() == header(name);
+        if !has_header(&self.accept, "accept") || !has_header(&self.content_type, "content-type") {
+            return false;
+        }
+        self.body.is_empty() || has(&serde_json::from_slice(body).unwrap_or_default(), &self.body)
+    }
+
     /// Whether an answer with this status code is altered.
     pub(crate) fn answers(&self, code: u16) -> bool {
         self.answered.is_none_or(|answered| answered.includes(code))
     }
+}
+
+/// Whether a value has these values, by JSON pointer; null for what it lacks.
+pub(crate) fn has(value: &Value, wanted: &BTreeMap<String, Value>) -> bool {
+    wanted
+        .iter()
+        .all(|(pointer, one)| value.pointer(pointer).unwrap_or(&Value::Null) == one)
 }
 
 /// What is changed before the server is asked.
@@ -117,8 +158,20 @@ pub(crate) struct Ask {
     pub(crate) body_remove: Vec<String>,
     pub(crate) body_leaf: Option<Leaf>,
     pub(crate) no_body: bool,
+    /// What is added to numbers in the body, or to numbers as strings.
+    pub(crate) body_shift: BTreeMap<String, i64>,
+    /// The body's bytes that are no UTF-8 are replaced.
+    pub(crate) body_as_text: bool,
+    /// Texts that are replaced in the body.
+    pub(crate) body_replace: BTreeMap<String, String>,
+    /// Only the last of several parameters of one name is kept.
+    pub(crate) last_of_a_name: bool,
     /// The write is undone after its answer.
     pub(crate) undo: bool,
+    /// A GET is answered first, and the request is made so many milliseconds later.
+    pub(crate) late: Option<u64>,
+    /// The body is sent by PUT to this subresource, too.
+    pub(crate) also: Option<String>,
 }
 
 /// What is changed in the answer.
@@ -133,6 +186,16 @@ pub(crate) struct Answer {
     /// What is added to numbers, or to numbers as strings.
     pub(crate) shift: BTreeMap<String, i64>,
     pub(crate) leaf: Option<Leaf>,
+    /// Texts that are replaced in strings, by JSON pointer.
+    pub(crate) replace: BTreeMap<String, BTreeMap<String, String>>,
+    /// Texts that are replaced in the body as it is.
+    pub(crate) body_replace: BTreeMap<String, String>,
+    /// Items with these values are left out.
+    pub(crate) drop_items_with: BTreeMap<String, Value>,
+    /// Only so many bytes of the body are sent.
+    pub(crate) truncate: Option<usize>,
+    /// The body's bytes that are no UTF-8 are replaced.
+    pub(crate) as_text: bool,
     pub(crate) drop_items: bool,
     pub(crate) drop_last_item: bool,
     pub(crate) repeat_items: bool,
@@ -150,6 +213,8 @@ impl Answer {
             || !self.remove.is_empty()
             || !self.shift.is_empty()
             || self.leaf.is_some()
+            || !self.replace.is_empty()
+            || !self.drop_items_with.is_empty()
             || self.drop_items
             || self.drop_last_item
             || self.repeat_items
@@ -160,6 +225,12 @@ impl Answer {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Stream {
+    /// Only items with these values are altered.
+    pub(crate) only: BTreeMap<String, Value>,
+    /// Of those only each so many-th.
+    pub(crate) every: Option<usize>,
+    /// Texts that are replaced in strings, by JSON pointer.
+    pub(crate) replace: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) drop: Option<String>,
     pub(crate) repeat: Option<String>,
     pub(crate) rename: BTreeMap<String, String>,

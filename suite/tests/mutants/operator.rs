@@ -61,7 +61,7 @@ fn class(trial: &Trial) -> &str {
 }
 
 /// The path of an operation as a pattern.
-fn pattern(path: &str) -> String {
+pub(crate) fn pattern(path: &str) -> String {
     let star = |segment: &str| match segment {
         "{path}" => "**".to_owned(),
         segment if segment.starts_with('{') => "*".to_owned(),
@@ -70,8 +70,13 @@ fn pattern(path: &str) -> String {
     path.split('/').map(star).collect::<Vec<_>>().join("/")
 }
 
+/// Group and plural of a trial's kind.
+pub(crate) fn kind(trial: &Trial) -> (&str, &str) {
+    (&trial.case.kind.group, &trial.case.kind.plural)
+}
+
 /// Whether a trial speaks through the proxy, and harms nobody.
-fn plays(trial: &Trial) -> bool {
+pub(crate) fn plays(trial: &Trial) -> bool {
     let data = &trial.case.data;
     data.socket.is_none() && data.credential.is_none() && data.log_query.is_none() && !data.cluster_wide
 }
@@ -130,6 +135,7 @@ fn bent(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number
                 path: Some(pattern(&operation.path)),
                 query: operator.query.clone(),
                 answered: operator.answered,
+                ..When::default()
             },
             ask: operator.ask.clone(),
             answer: operator.answer.clone(),

@@ -4,7 +4,11 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     convert::Infallible,
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -16,14 +20,14 @@ use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
-    alter::{alter, alter_leaf, first_requirement, shift},
-    mutant::{Answer, Ask, Mutant},
+    alter::{alter, alter_leaf, first_requirement, replace, shift},
+    mutant::{Answer, Ask, Mutant, has},
     stream::stream,
 };
 
 type Body = BoxBody<Bytes, Infallible>;
 /// Headers of one connection.
-const HOP_BY_HOP: [&str; 4] = ["transfer-encoding", "content-length", "connection", "content-encoding"];
+const HOP_BY_HOP: [&str; 3] = ["transfer-encoding", "content-length", "connection"];
 
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
@@ -45,6 +49,8 @@ struct Mutator {
     client: reqwest::Client,
     /// The last answer to each request.
     earlier: Mutex<HashMap<String, Bytes>>,
+    /// How many requests could be altered.
+    matched: AtomicUsize,
 }
 
 impl Proxy {
@@ -61,6 +67,7 @@ impl Proxy {
             mutant,
             client,
             earlier: Mutex::default(),
+            matched: AtomicUsize::new(0),
         });
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -112,7 +119,11 @@ impl Mutator {
         let key = format!("{} {} {:?}", asked.method, asked.path, asked.query);
         let matches = |mutant: &Mutant| mutant.when.matches(asked.method.as_str(), &asked.path, &names);
         let stars = self.mutant.as_ref().and_then(matches);
-        let mutant = self.mutant.as_ref().filter(|_| stars.is_some());
+        let mutant = self.mutant.as_ref().filter(|mutant| {
+            stars.is_some()
+                && mutant.when.matches_content(&asked.headers, &asked.body)
+                && self.is_next(mutant.when.every)
+        });
         asked.headers.remove("host");
         asked.headers.remove("content-length");
         if asked.headers.contains_key("origin") {
@@ -126,13 +137,39 @@ impl Mutator {
             altered(&mut asked, &mutant.ask, stars.unwrap_or_default())?;
         }
         let url = self.url(&asked)?;
-        let request = self.client.request(asked.method, url.clone());
-        let answer = request.headers(asked.headers).body(asked.body).send().await?;
+        let request = self.client.request(asked.method.clone(), url.clone());
+        let request = request.headers(asked.headers.clone()).body(asked.body.clone());
+        let late = mutant.and_then(|mutant| mutant.ask.late);
+        let mut answer = match late.map(Duration::from_millis) {
+            Some(late) => {
+                tokio::spawn(async move {
+                    tokio::time::sleep(late).await;
+                    request.send().await
+                });
+                self.client.get(url.clone()).send().await?
+            }
+            None => request.send().await?,
+        };
+        if let Some(subresource) = mutant.and_then(|mutant| mutant.ask.also.as_deref()) {
+            let (object_url, mut url) = (url.clone(), url.clone());
+            url.set_path(&format!("{}/{subresource}", url.path()));
+            // The object's version has changed.
+            let mut object: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+            alter(&mut object, &BTreeMap::new(), &["/metadata/resourceVersion".to_owned()]);
+            let request = self.client.put(url).headers(asked.headers).body(object.to_string());
+            request.send().await?;
+            answer = self.client.get(object_url).send().await?;
+        }
         let mutant = mutant.filter(|mutant| mutant.when.answers(answer.status().as_u16()));
         if let Some(before) = before.filter(|_| answer.status().is_success()) {
             return self.undone(url, &before, answer).await;
         }
         self.answered(answer, mutant, watch, key).await
+    }
+
+    /// Whether the request that could be altered is the next one to be.
+    fn is_next(&self, every: Option<usize>) -> bool {
+        every.is_none_or(|every| (self.matched.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(every))
     }
 
     /// The URL of a request.
@@ -228,6 +265,14 @@ fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Result<(), Troub
             *value = (number + by).to_string();
         }
     }
+    if ask.last_of_a_name {
+        let names: Vec<String> = asked.query.iter().map(|(name, _)| name.clone()).collect();
+        let mut index = 0;
+        asked.query.retain(|(name, _)| {
+            index += 1;
+            !names[index..].contains(name)
+        });
+    }
     for header in ["accept", "authorization", "origin", "x-custom", "content-type"] {
         if ask.without.iter().any(|without| without == header) {
             asked.headers.remove(header);
@@ -252,12 +297,22 @@ fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Result<(), Troub
     if let Some(content_type) = &ask.content_type {
         asked.headers.insert("content-type", content_type.parse()?);
     }
-    let alters_body = !ask.body_set.is_empty() || !ask.body_remove.is_empty() || ask.body_leaf.is_some();
+    if ask.body_as_text {
+        asked.body = String::from_utf8_lossy(&asked.body).into_owned().into();
+    }
+    if !ask.body_replace.is_empty() {
+        asked.body = replaced(&asked.body, &ask.body_replace);
+    }
+    let alters_body = !ask.body_set.is_empty()
+        || !ask.body_remove.is_empty()
+        || !ask.body_shift.is_empty()
+        || ask.body_leaf.is_some();
     if let Some(mut value) = serde_json::from_slice::<Value>(&asked.body)
         .ok()
         .filter(|_| alters_body)
     {
         alter(&mut value, &ask.body_set, &ask.body_remove);
+        shift(&mut value, &ask.body_shift);
         if let Some(leaf) = &ask.body_leaf {
             alter_leaf(&mut value, leaf);
         }
@@ -291,11 +346,32 @@ fn other_path(asked: &mut Asked, ask: &Ask) {
     asked.path = path;
 }
 
+/// The bytes of an answer with a fault.
+fn altered_text(mut body: Bytes, altered: &Answer) -> Bytes {
+    if let Some(length) = altered.truncate {
+        body.truncate(length);
+    }
+    if !altered.as_text && altered.body_replace.is_empty() {
+        return body;
+    }
+    replaced(&body, &altered.body_replace)
+}
+
+/// A text with texts in it replaced.
+fn replaced(body: &[u8], texts: &BTreeMap<String, String>) -> Bytes {
+    let mut text = String::from_utf8_lossy(body).into_owned();
+    for (from, to) in texts {
+        text = text.replace(from, to);
+    }
+    text.into()
+}
+
 /// The body of an answer with a fault, in the layout that it has without, unless that is the fault.
 fn altered_body(body: Bytes, altered: &Answer) -> Bytes {
     if let Some(text) = &altered.text {
         return text.clone().into();
     }
+    let body = altered_text(body, altered);
     let Ok(mut value) = serde_json::from_slice::<Value>(&body) else {
         return body;
     };
@@ -304,12 +380,16 @@ fn altered_body(body: Bytes, altered: &Answer) -> Bytes {
     }
     alter(&mut value, &altered.set, &altered.remove);
     shift(&mut value, &altered.shift);
+    replace(&mut value, &altered.replace);
     if let Some(leaf) = &altered.leaf {
         alter_leaf(&mut value, leaf);
     }
     if let Some(Value::Array(items)) = value.get_mut("items")
         && !items.is_empty()
     {
+        if !altered.drop_items_with.is_empty() {
+            items.retain(|item| !has(item, &altered.drop_items_with));
+        }
         if altered.drop_items {
             items.remove(0);
         }

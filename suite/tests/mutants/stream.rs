@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{
-    alter::{alter, alter_leaf, shift},
-    mutant::Stream,
+    alter::{alter, alter_leaf, replace, shift},
+    mutant::{Stream, has},
 };
 
 /// The body of a watch with a fault.
@@ -19,7 +19,7 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
     let (sender, mut receiver) = mpsc::channel::<Bytes>(64);
     tokio::spawn(async move {
         let (mut unread, mut sent, mut held) = (Vec::new(), 0, None);
-        let mut seen = HashMap::new();
+        let mut seen = Seen::default();
         if let Some(first) = &altered.inject {
             drop(sender.send(format!("{first}\n").into()).await);
         }
@@ -69,14 +69,30 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
     BodyExt::boxed(StreamBody::new(frames))
 }
 
-/// What becomes of one item. `seen` has the last object of each name.
-fn altered_item(mut item: Value, altered: &Stream, seen: &mut HashMap<String, Value>) -> Vec<Value> {
+/// What has passed.
+#[derive(Default)]
+struct Seen {
+    /// The last object of each name.
+    last: HashMap<String, Value>,
+    /// How many items could be altered.
+    count: usize,
+}
+
+/// What becomes of one item.
+fn altered_item(mut item: Value, altered: &Stream, seen: &mut Seen) -> Vec<Value> {
     let event = item["type"].as_str().unwrap_or_default().to_owned();
     let name = item["object"]["metadata"]["name"]
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    let previous = seen.insert(name, item["object"].clone());
+    let previous = seen.last.insert(name, item["object"].clone());
+    if !has(&item, &altered.only) {
+        return vec![item];
+    }
+    seen.count += 1;
+    if altered.every.is_some_and(|every| !seen.count.is_multiple_of(every)) {
+        return vec![item];
+    }
     if altered.drop.as_ref() == Some(&event) {
         return Vec::new();
     }
@@ -88,6 +104,7 @@ fn altered_item(mut item: Value, altered: &Stream, seen: &mut HashMap<String, Va
     }
     alter(&mut item, &altered.set, &altered.remove);
     shift(&mut item, &altered.shift);
+    replace(&mut item, &altered.replace);
     if let Some(leaf) = &altered.leaf {
         alter_leaf(&mut item["object"], leaf);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Source, field_of};
+use crate::aggs::values::{Source, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, all, refuse};
 use crate::error::Result;
 use crate::index::outer_docs;
@@ -21,7 +21,7 @@ pub(super) fn buckets(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Ma
     match aggregation.kind.as_str() {
         "filter" => single(&filtered(scope, &aggregation.settings, matches, true)?),
         "missing" => {
-            let field = field_of(aggregation)?;
+            let field = input_of(aggregation)?;
             let sources = matches
                 .sets
                 .iter()

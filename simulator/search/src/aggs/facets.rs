@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::aggs::buckets::{everything, filtered};
 use crate::aggs::histogram::Rounding;
-use crate::aggs::values::Source;
+use crate::aggs::values::{Input, Source};
 use crate::aggs::{DocSet, Matches, Scope};
 use crate::budget::Budget;
 use crate::cluster::Cluster;
@@ -218,7 +218,7 @@ fn each(
     mut visit: impl FnMut(&DocSet, &Source, u32) -> Result<()>,
 ) -> Result<()> {
     for set in &matches.sets {
-        let source = Source::of(scope, set, field)?;
+        let source = Source::of(scope, set, Input::Field(field))?;
         set.docs.iter().try_for_each(|doc| visit(set, &source, *doc))?;
     }
     Ok(())
@@ -294,7 +294,7 @@ fn terms_stats(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &
     };
     let mut counts: BTreeMap<String, (Value, u64, Stats)> = BTreeMap::new();
     each(scope, matches, key, |set, source, doc| {
-        let numbers = Source::of(scope, set, value)?;
+        let numbers = Source::of(scope, set, Input::Field(value))?;
         for term in texts(source, doc) {
             let text = term.as_str().map_or_else(|| term.to_string(), str::to_owned);
             let (_, count, stats) = counts.entry(text).or_insert((term, 0, Stats::default()));
@@ -376,7 +376,7 @@ fn ranges(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mut M
                 .any(|number| from.is_none_or(|from| number >= from) && to.is_none_or(|to| number < to));
             if inside {
                 count += 1;
-                Source::of(scope, set, &values)?
+                Source::of(scope, set, Input::Field(&values))?
                     .numbers(doc)
                     .for_each(|number| stats.add(number));
             }
@@ -417,7 +417,7 @@ fn histogram(scope: &Scope<'_>, facet: &Facet<'_>, matches: &Matches, shown: &mu
             let (count, stats) = entries.entry(rounding.key(number.floor() as i64)).or_default();
             *count += 1;
             if let Some(values) = facet.value_field() {
-                Source::of(scope, set, values)?
+                Source::of(scope, set, Input::Field(values))?
                     .numbers(doc)
                     .for_each(|number| stats.add(number));
             }

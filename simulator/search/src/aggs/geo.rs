@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Source, field_of};
+use crate::aggs::values::{Source, input_of};
 use crate::aggs::{Aggregation, Matches, Scope, bucket};
 use crate::error::Result;
 use crate::query::GeoPoint;
@@ -22,7 +22,7 @@ fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
 
 /// `geohash_grid`: a bucket for every cell that has points.
 pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let field = field_of(aggregation)?;
+    let field = input_of(aggregation)?;
     let number = |key: &str, default: u64| aggregation.settings.get(key).and_then(Value::as_u64).unwrap_or(default);
     let length = usize::try_from(number("precision", 5)).unwrap_or(5).clamp(1, 12);
     let mut cells: BTreeMap<String, Matches> = BTreeMap::new();
@@ -57,7 +57,7 @@ pub(super) fn geohash_grid(scope: &Scope<'_>, aggregation: &Aggregation, matches
 
 /// `geo_bounds`: the least box around all points.
 pub(super) fn geo_bounds(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let field = field_of(aggregation)?;
+    let field = input_of(aggregation)?;
     let mut bounds: Option<[f64; 4]> = None;
     for set in &matches.sets {
         let source = Source::of(scope, set, field)?;

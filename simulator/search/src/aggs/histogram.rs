@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Shown, Source, field_of, plain, shown};
+use crate::aggs::values::{Shown, Source, input_of, plain, shown};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, TimeZone, Unit, add_units, floor_to, parse_math};
 use crate::error::Result;
@@ -150,7 +150,7 @@ fn interval(wanted: &Value) -> Result<Width> {
 pub(super) fn histogram(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
     let dates = aggregation.kind == "date_histogram";
-    let field = field_of(aggregation)?;
+    let field = input_of(aggregation)?;
     let rounding = Rounding::parse(settings, dates, &aggregation.name)?;
     let least = settings
         .get("min_doc_count")

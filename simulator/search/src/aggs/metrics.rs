@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Shown, Source, field_of, no_numbers, numeric_mismatch, shown};
+use crate::aggs::values::{Input, Shown, Source, input_of, no_numbers, numeric_mismatch, shown};
 use crate::aggs::{Aggregation, Matches, Scope};
 use crate::error::Result;
 use crate::find::{SearchRequest, best_of, render};
@@ -12,7 +12,7 @@ use crate::mapping::truth;
 
 /// The metrics of one number each, and those of several.
 pub(super) fn metric(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
-    let field = field_of(aggregation)?;
+    let field = input_of(aggregation)?;
     match aggregation.kind.as_str() {
         "value_count" => return count(scope, field, matches).map(|count| json!({"value": count})),
         "cardinality" => {
@@ -162,7 +162,7 @@ fn percentile_ranks(aggregation: &Aggregation, mut values: Vec<f64>) -> Value {
     )
 }
 
-fn count(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> {
+fn count(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<usize> {
     let mut count = 0;
     for set in &matches.sets {
         count += match Source::of(scope, set, field)? {
@@ -176,7 +176,7 @@ fn count(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> {
 }
 
 /// Exact, unlike the estimate that it stands in for.
-fn distinct(scope: &Scope<'_>, field: &str, matches: &Matches) -> Result<usize> {
+fn distinct(scope: &Scope<'_>, field: Input<'_>, matches: &Matches) -> Result<usize> {
     let mut numbers: HashSet<i64> = HashSet::new();
     let mut texts: HashSet<String> = HashSet::new();
     for set in &matches.sets {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Shown, Source, field_of, no_numbers, numeric_mismatch, shown};
+use crate::aggs::values::{Shown, Source, input_of, no_numbers, numeric_mismatch, shown};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
 use crate::error::Result;
@@ -50,7 +50,7 @@ fn masked(mask: &str) -> Result<Bounds> {
 /// `range`, `date_range`, `ip_range`.
 pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
-    let field = field_of(aggregation)?;
+    let field = input_of(aggregation)?;
     let shown = shown(scope, aggregation);
     let ranges = settings
         .get("ranges")

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::aggs::buckets::everything;
 use crate::aggs::terms::{Allowed, Key, count, grouped, head, text};
-use crate::aggs::values::{field_of, shown};
+use crate::aggs::values::{input_of, shown};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::Result;
 
@@ -28,7 +28,7 @@ fn score(own: u64, own_total: u64, all: u64, all_total: u64) -> f64 {
 /// `significant_terms`.
 pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
-    let field = field_of(aggregation)?;
+    let field = input_of(aggregation)?;
     let number = |keys: [&str; 2], default: u64| {
         keys.iter()
             .find_map(|key| settings.get(*key))

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Shown, Source, field_of, plain, shown};
+use crate::aggs::values::{Input, Shown, Source, input_of, plain, shown};
 use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, refuse};
 use crate::error::Result;
 use crate::mapping::{truth, unsortable};
@@ -166,7 +166,7 @@ fn suggested_shard_size(size: usize, shards: usize) -> usize {
 /// `terms`: a bucket for every term, the most frequent first.
 pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
     let settings = &aggregation.settings;
-    let field = field_of(aggregation)?;
+    let field = input_of(aggregation)?;
     let number = |keys: [&str; 2]| {
         keys.iter()
             .find_map(|key| settings.get(*key))
@@ -357,7 +357,7 @@ pub(super) fn head(key: &Key, shown: &Shown) -> Map<String, Value> {
 pub(super) fn count(
     scope: &Scope<'_>,
     set: &DocSet,
-    field: &str,
+    field: Input<'_>,
     all: bool,
     counts: &mut HashMap<Key, u64>,
 ) -> Result<()> {
@@ -400,7 +400,7 @@ fn distinct(values: &[i64]) -> impl Iterator<Item = i64> + '_ {
 pub(super) fn grouped<'a>(
     scope: &Scope<'_>,
     matches: &Matches,
-    field: &str,
+    field: Input<'_>,
     keys: impl Iterator<Item = &'a Key>,
 ) -> Result<HashMap<Key, Matches>> {
     let mut groups: HashMap<Key, Matches> = keys.map(|key| (key.clone(), Matches::default())).collect();

@@ -8,7 +8,8 @@ use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
 use crate::index::{Ordinals, Values};
-use crate::mapping::{Kind, unsortable};
+use crate::mapping::{Kind, sortable, unsortable};
+use crate::script::Script;
 
 /// The values of a field in a segment.
 pub(super) enum Source {
@@ -30,8 +31,23 @@ pub(super) enum Shown {
     Ip,
 }
 
+/// Where the values of an aggregation come from.
+#[derive(Clone, Copy)]
+pub(super) enum Input<'a> {
+    Field(&'a str),
+    Script(&'a Script),
+}
+
+/// The field or the script that an aggregation is about.
+pub(super) fn input_of(aggregation: &Aggregation) -> Result<Input<'_>> {
+    match &aggregation.script {
+        Some(script) => Ok(Input::Script(script)),
+        None => field_of(aggregation).map(Input::Field),
+    }
+}
+
 /// The name of the field that an aggregation is about.
-pub(super) fn field_of(aggregation: &Aggregation) -> Result<&str> {
+fn field_of(aggregation: &Aggregation) -> Result<&str> {
     aggregation
         .settings
         .get("field")
@@ -40,7 +56,7 @@ pub(super) fn field_of(aggregation: &Aggregation) -> Result<&str> {
 }
 
 impl Source {
-    pub(super) fn of(scope: &Scope<'_>, set: &DocSet, field: &str) -> Result<Source> {
+    pub(super) fn of(scope: &Scope<'_>, set: &DocSet, input: Input<'_>) -> Result<Source> {
         let Some((searched, view)) = scope
             .searched
             .get(set.index)
@@ -49,6 +65,22 @@ impl Source {
             return Ok(Source::Nothing);
         };
         let mapping = searched.index.mapping();
+        let field = match input {
+            Input::Field(field) => field,
+            Input::Script(script) => {
+                let script = script.mapped(&mapping)?.of(&view.segment)?;
+                let mut numbers = vec![vec![]; view.segment.max_doc() as usize];
+                for (at, doc) in set.docs.iter().enumerate() {
+                    if let Some(own) = numbers.get_mut(*doc as usize) {
+                        own.push(sortable(script.value(*doc, set.score(at))));
+                    }
+                }
+                return Ok(Source::Numbers {
+                    values: Arc::new(Values::several(numbers.into_iter())),
+                    kind: Kind::Double,
+                });
+            }
+        };
         if field == "_index" {
             return Ok(Source::Constant(searched.index.name.clone()));
         }
@@ -91,7 +123,10 @@ impl Source {
 }
 
 /// Returns whether a field has texts where an aggregation needs numbers.
-pub(super) fn numeric_mismatch(scope: &Scope<'_>, field: &str) -> bool {
+pub(super) fn numeric_mismatch(scope: &Scope<'_>, input: Input<'_>) -> bool {
+    let Input::Field(field) = input else {
+        return false;
+    };
     scope.searched.iter().any(|searched| {
         searched
             .index

@@ -82,7 +82,7 @@ fn hit_json(
     let whole = SourceFilter::default();
     let filter = match (&request.source, &request.fields) {
         (Some(filter), _) => filter.enabled.then_some(filter),
-        (None, None) if !request.partial_fields.is_empty() => None,
+        (None, None) if !request.partial_fields.is_empty() || !request.script_fields.is_empty() => None,
         (None, None) => Some(&whole),
         (None, Some(fields)) => fields.iter().any(|field| field == "_source").then_some(&whole),
     };
@@ -151,6 +151,10 @@ fn hit_json(
         if !values.is_empty() {
             fields.insert(name.clone(), values.into());
         }
+    }
+    for (name, script) in &request.script_fields {
+        let value = script.mapped(&mapping)?.of(&view.segment)?.value(hit.doc, hit.score);
+        fields.insert(name.clone(), json!([value]));
     }
     if !fields.is_empty() {
         shown.insert("fields".to_owned(), fields.into());

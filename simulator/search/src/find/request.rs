@@ -19,6 +19,7 @@ use crate::json;
 use crate::mapping::truth;
 use crate::options::Limits;
 use crate::query::StringSettings;
+use crate::script::Script;
 
 /// Where the query comes from.
 #[derive(Clone, Debug, Default)]
@@ -121,6 +122,7 @@ pub(crate) struct SearchRequest {
     pub(crate) fields: Option<Vec<String>>,
     pub(crate) fielddata_fields: Vec<String>,
     pub(crate) partial_fields: Vec<(String, SourceFilter)>,
+    pub(crate) script_fields: Vec<(String, Script)>,
     pub(crate) highlight: Option<Value>,
     pub(crate) aggregations: Option<Vec<Aggregation>>,
     pub(crate) facets: Option<Value>,
@@ -214,7 +216,7 @@ impl SearchRequest {
             .chain(&self.rescore)
             .try_for_each(|body| budget.query(body))?;
         let patterns = |filter: &SourceFilter| filter.include.len() + filter.exclude.len();
-        let listed = self.fields.as_ref().map_or(0, Vec::len) + self.fielddata_fields.len();
+        let listed = self.fields.as_ref().map_or(0, Vec::len) + self.fielddata_fields.len() + self.script_fields.len();
         let sources = self
             .source
             .iter()
@@ -369,12 +371,10 @@ impl SearchRequest {
                     .filter_map(|(name, boost)| Some((name.clone(), boost.as_f64()? as f32)))
                     .collect()
             }
-            // A viewer sends these empty.
-            "script_fields" | "scriptFields" if value.as_object().is_some_and(Map::is_empty) => {}
             "script_fields" | "scriptFields" => {
-                return Err(SearchError::illegal(
-                    "scripts are disabled: [script_fields] is not supported",
-                ));
+                let fields = value.as_object().into_iter().flatten();
+                let fields = fields.map(|(name, settings)| Ok((name.clone(), Script::parse(settings)?)));
+                self.script_fields = fields.collect::<Result<_>>()?;
             }
             "stats" => {}
             other => return Err(SearchError::search(format!("No parser for element [{other}]"))),

@@ -11,9 +11,10 @@ use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
 use crate::mapping::{Field, Kind, Mapping, sortable, unsortable};
 use crate::score::Scorer;
+use crate::script::{Script, SegmentScript};
 
 /// One criterion of the order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct SortSpec {
     pub(crate) field: String,
     pub(crate) descending: bool,
@@ -23,6 +24,8 @@ pub(crate) struct SortSpec {
     ignore_unmapped: bool,
     /// Path of the nested objects whose values count. Default: those that the field is part of.
     nested_path: Option<String>,
+    /// What makes the value, in the place of a field.
+    script: Option<Script>,
     /// Which of these count.
     pub(super) nested_filter: Option<Value>,
 }
@@ -45,6 +48,7 @@ impl SortSpec {
             unmapped: None,
             ignore_unmapped: false,
             nested_path: None,
+            script: None,
             nested_filter: None,
         }
     }
@@ -115,6 +119,9 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
         Value::String(order) => Ok(SortSpec::of(field, Some(direction(field, order)?))),
         Value::Object(settings) => {
             let mut spec = SortSpec::of(field, None);
+            if field == "_script" {
+                spec.script = Some(Script::parse(&Value::Object(settings.clone()))?);
+            }
             for (key, value) in settings {
                 match (key.as_str(), value.as_str()) {
                     ("order", Some(order)) => spec.descending = direction(field, order)?,
@@ -127,6 +134,7 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
                     ("mode", Some(mode)) => spec.mode = Some(mode.to_owned()),
                     ("ignore_unmapped", _) => spec.ignore_unmapped = crate::mapping::truth(value),
                     ("unmapped_type", Some(kind)) => spec.unmapped = Kind::named(kind),
+                    ("script" | "lang" | "params" | "type", _) if field == "_script" => {}
                     ("nested_path", Some(path)) => spec.nested_path = Some(path.to_owned()),
                     ("nested_filter", _) => spec.nested_filter = Some(value.clone()),
                     (other, _) => {
@@ -206,6 +214,7 @@ pub(super) fn compare(specs: &[SortSpec], a: &[SortValue], b: &[SortValue]) -> O
 
 enum Reader {
     Score,
+    Script(SegmentScript),
     Document,
     Numbers {
         values: Arc<Values>,
@@ -258,6 +267,7 @@ impl SortReader {
             .iter()
             .map(|(reader, descending, mode)| match reader {
                 Reader::Score => SortValue::Score(score),
+                Reader::Script(script) => SortValue::Floating(script.value(doc, score)),
                 Reader::Document => SortValue::Whole(i64::from(doc)),
                 Reader::Nothing(value) => value.clone(),
                 Reader::Numbers {
@@ -376,7 +386,9 @@ fn unmapped(spec: &SortSpec) -> Result<Kind> {
 /// Fails if a field of an order is not mapped.
 pub(super) fn check_sort(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
     for spec in specs {
-        if !matches!(spec.field.as_str(), "_score" | "_doc") && mapping.field(&spec.field).is_none() {
+        if let Some(script) = &spec.script {
+            script.mapped(mapping)?;
+        } else if !matches!(spec.field.as_str(), "_score" | "_doc") && mapping.field(&spec.field).is_none() {
             unmapped(spec)?;
         }
     }
@@ -384,6 +396,9 @@ pub(super) fn check_sort(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
 }
 
 fn reader(spec: &SortSpec, mapping: &Mapping, view: &SegmentView) -> Result<Reader> {
+    if let Some(script) = &spec.script {
+        return Ok(Reader::Script(script.mapped(mapping)?.of(&view.segment)?));
+    }
     match spec.field.as_str() {
         "_score" => return Ok(Reader::Score),
         "_doc" => return Ok(Reader::Document),

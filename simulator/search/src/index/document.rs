@@ -13,6 +13,7 @@ use crate::dates::Fill;
 use crate::error::{Result, SearchError};
 use crate::index::blocks::NESTED;
 use crate::index::building::Building;
+use crate::index::completion::completion_terms;
 use crate::index::encoded::{ColumnKind, Encoded, LONGEST_TERM};
 use crate::mapping::{
     ALL, Dynamic, Field, FieldNode, FieldOrdinal, Indexing, Kind, Mapping, Node, ObjectNode, PARENT, TypeMapping,
@@ -20,7 +21,6 @@ use crate::mapping::{
 };
 use crate::query::GeoPoint;
 use crate::routing::Placement;
-use crate::suggest::completion_terms;
 
 /// Most nested objects of a document.
 const MOST_NESTED: usize = 10_000;

@@ -7,6 +7,7 @@
 mod bits;
 mod blocks;
 mod building;
+mod completion;
 mod counters;
 mod document;
 mod encoded;
@@ -19,6 +20,7 @@ mod view;
 
 pub(crate) use bits::Bits;
 pub(crate) use blocks::{NESTED, nested_docs, outer_docs};
+pub(crate) use completion::{Completion, completion_key, completion_of};
 pub(crate) use counters::{Counters, Meter};
 pub(crate) use document::{Outcome, read};
 pub(crate) use encoded::{Stored, field_prefix};

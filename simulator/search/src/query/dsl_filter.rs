@@ -14,6 +14,7 @@ use crate::query::geo::metres;
 use crate::query::join::{has_child, has_parent, nested};
 use crate::query::text::too_many_clauses;
 use crate::query::{Context, GeoPoint, GeoShape, Matcher, Occur, Query, QueryField, QueryKind};
+use crate::script::Script;
 
 /// Parses a filter of the DSL.
 ///
@@ -102,7 +103,7 @@ fn filter(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String,
         "has_child" | "hasChild" => has_child(context, "has_child filter", object)?.constant(),
         "nested" => nested(context, object)?.constant(),
         "has_parent" | "hasParent" => has_parent(context, object)?.constant(),
-        "script" => return Err(SearchError::query(format!("[{}] scripts are disabled", context.index))),
+        "script" => Query::from(QueryKind::Script(Script::parse(inner)?.mapped(context.mapping)?)).constant(),
         other => return Err(refuse(context, &format!("No filter registered for [{other}]"))),
     })
 }

@@ -11,6 +11,7 @@ use crate::mapping::Kind;
 use crate::query::dsl_parts::{boost_of, number, refuse, text_of};
 use crate::query::function::Decay;
 use crate::query::{Context, Function, FunctionSettings, Modifier, Query, QueryField, QueryKind, ScoreFunction};
+use crate::script::Script;
 
 const FUNCTIONS: [&str; 9] = [
     "field_value_factor",
@@ -145,7 +146,7 @@ fn function(context: &Context<'_>, name: &str, value: &Value) -> Result<Function
                     .ok_or_else(|| SearchError::argument(format!("No enum constant {modifier}")))?,
             })
         }
-        "script_score" | "scriptScore" => Err(refuse(context, "scripts are disabled: [script_score] is not supported")),
+        "script_score" | "scriptScore" => Ok(Function::Script(Script::parse(value)?.mapped(context.mapping)?)),
         shape => decay(context, shape, value),
     }
 }

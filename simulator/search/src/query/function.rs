@@ -3,6 +3,7 @@
 //! Source: Elasticsearch 1.5's function score query.
 
 use crate::query::{Query, QueryField, QueryKind};
+use crate::script::MappedScript;
 
 /// Change of a field's value before it is a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,7 @@ pub(crate) enum Decay {
 pub(crate) enum Function {
     /// 1 for every document.
     One,
+    Script(MappedScript),
     FieldValue {
         field: QueryField,
         floating: bool,
@@ -81,7 +83,9 @@ pub(crate) enum Function {
         scale: f64,
     },
     /// A number from 0 to 1 by the document's type and id.
-    Random { seed: u32 },
+    Random {
+        seed: u32,
+    },
 }
 
 /// A function with its weight and the documents that it is for.

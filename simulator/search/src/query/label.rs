@@ -94,6 +94,7 @@ pub(crate) fn label(query: &Query) -> String {
             }
             Relation::Parent { parent_type } => format!("ParentQuery[{parent_type}]({})", label(&related.query)),
         },
+        QueryKind::Script(script) => format!("ScriptFilter({})", script.text()),
         QueryKind::Limit(limit) => format!("limit(limit={limit})"),
         QueryKind::Geo { field, shape } => format!("{}({})", shape.name(), field.name),
         QueryKind::Bool { clauses, .. } => {

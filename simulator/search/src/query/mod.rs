@@ -33,6 +33,7 @@ mod text;
 use std::sync::Arc;
 
 use crate::mapping::{Field, FieldOrdinal};
+use crate::script::MappedScript;
 
 pub(crate) use build::parse_string;
 pub(crate) use dsl::parse_body;
@@ -191,6 +192,8 @@ pub(crate) enum QueryKind {
     ByFrequency(FrequencyQuery),
     Nested(Box<NestedQuery>),
     Related(Box<RelatedQuery>),
+    /// Documents for which a script is not 0.
+    Script(MappedScript),
     /// The first documents of each segment.
     Limit(u32),
     /// Documents with a point in a shape.

@@ -7,6 +7,7 @@ use crate::mapping::unsortable;
 use crate::query::Decay;
 use crate::query::{Function, FunctionSettings};
 use crate::score::Scorer;
+use crate::script::SegmentScript;
 
 /// A function ready for one segment.
 pub(super) struct SegmentFunction {
@@ -15,13 +16,14 @@ pub(super) struct SegmentFunction {
     pub(super) weight: f32,
     pub(super) function: Function,
     pub(super) values: Option<Arc<Values>>,
+    pub(super) script: Option<SegmentScript>,
     /// The segment, whose types and ids random scores depend on.
     pub(super) segment: Arc<Segment>,
 }
 
 impl SegmentFunction {
     /// The value for a document, if the function applies to it.
-    fn value(&mut self, doc: u32) -> Option<f64> {
+    fn value(&mut self, doc: u32, score: f32) -> Option<f64> {
         match &mut self.filter {
             None => {}
             Some(None) => return None,
@@ -33,6 +35,7 @@ impl SegmentFunction {
         };
         let value = match &self.function {
             Function::One => 1.0,
+            Function::Script(_) => self.script.as_ref().map_or(0.0, |script| script.value(doc, score)),
             Function::FieldValue {
                 floating,
                 factor,
@@ -117,12 +120,13 @@ impl FunctionScorer {
 
     fn value(&mut self) -> f32 {
         let doc = self.inner.doc();
+        let score = self.inner.score();
         let values: Vec<(f64, f32)> = self
             .functions
             .iter_mut()
-            .filter_map(|function| function.value(doc).map(|value| (value, function.weight)))
+            .filter_map(|function| function.value(doc, score).map(|value| (value, function.weight)))
             .collect();
-        self.boost * self.settings.score(self.inner.score(), self.settings.combine(&values))
+        self.boost * self.settings.score(score, self.settings.combine(&values))
     }
 
     /// Goes on to the first document that scores enough.

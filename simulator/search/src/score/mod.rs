@@ -9,6 +9,7 @@ mod function;
 mod join;
 mod leaf;
 mod phrase;
+mod relatives;
 mod sloppy;
 mod span;
 mod weigh;

@@ -161,8 +161,26 @@ impl Weigher<'_> {
                 resolved.boost *= query.boost;
                 return self.build(&resolved);
             }
-            QueryKind::Nested(nested) => WeightKind::Nested(Box::new(self.nested(nested)?)),
+            QueryKind::Nested(nested) => self.nested(nested)?,
             QueryKind::Related(related) => WeightKind::Related(self.related(related)?),
+            QueryKind::Script(script) => WeightKind::Docs {
+                label: label(query),
+                docs: view
+                    .segments
+                    .iter()
+                    .map(|view| {
+                        let script = script.of(&view.segment)?;
+                        let mut docs = Bits::with_room(view.segment.max_doc());
+                        for doc in 0..view.segment.max_doc() {
+                            self.budget.check()?;
+                            if script.value(doc, 0.0) != 0.0 {
+                                docs.insert(doc);
+                            }
+                        }
+                        Ok(docs)
+                    })
+                    .collect::<Result<Vec<_>>>()?,
+            },
             QueryKind::Limit(limit) => WeightKind::Docs {
                 label: label(query),
                 docs: view

@@ -7,10 +7,10 @@ use tantivy::schema::IndexRecordOption;
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::{Bits, Segment, SegmentView, Shard, View, Within};
-use crate::query::{Function, FunctionSettings, Occur, Query, QueryField, ScoreFunction};
+use crate::query::{Function, FunctionSettings, JoinMode, Occur, Query, QueryField, ScoreFunction};
 use crate::score::boolean::{BooleanScorer, DisjunctionMaxScorer, FilteredScorer};
 use crate::score::function::{BoostingScorer, FunctionScorer, SegmentFunction};
-use crate::score::join::{NestedWeight, RelatedWeight};
+use crate::score::join::{JoinScorer, RelatedWeight};
 use crate::score::leaf::{AllScorer, BitsScorer, ConstantScorer, TermScore, TermScorer};
 use crate::score::phrase::{PhraseScorer, Slot};
 use crate::score::span::{SpanScorer, SpanWeight};
@@ -87,7 +87,13 @@ pub(super) enum WeightKind {
         functions: Vec<(Option<Weight>, ScoreFunction)>,
         settings: FunctionSettings,
     },
-    Nested(Box<NestedWeight>),
+    /// A query of nested objects, with the places of these and of what they are in.
+    Nested {
+        inner: Box<Weight>,
+        mode: JoinMode,
+        nested: Vec<Bits>,
+        outer: Vec<Bits>,
+    },
     Related(RelatedWeight),
     Constant(Box<Weight>),
     Filtered {
@@ -131,7 +137,7 @@ impl Weight {
                 square * idf * idf
             }
             WeightKind::Boosting { positive, .. } => square * positive.sum_of_squares(),
-            WeightKind::Nested(nested) => square * nested.inner.sum_of_squares(),
+            WeightKind::Nested { inner, .. } => square * inner.sum_of_squares(),
             WeightKind::Related(related) => square * related.squares.unwrap_or(1.0),
             WeightKind::Functions { query, .. } => square * query.sum_of_squares(),
             WeightKind::All
@@ -160,7 +166,7 @@ impl Weight {
         let boost = self.boost;
         match &mut self.kind {
             WeightKind::Boosting { positive, .. } => positive.normalize(norm, top_boost * boost),
-            WeightKind::Nested(nested) => nested.inner.normalize(norm, top_boost * boost),
+            WeightKind::Nested { inner, .. } => inner.normalize(norm, top_boost * boost),
             WeightKind::Functions { query, functions, .. } => {
                 query.normalize(norm, top_boost * boost);
                 functions
@@ -259,9 +265,16 @@ impl Weight {
                 }
                 None => return Ok(None),
             },
-            WeightKind::Nested(nested) => match nested.scorer(at, view, budget)? {
-                Some(scorer) => Box::new(scorer),
-                None => return Ok(None),
+            WeightKind::Nested {
+                inner,
+                mode,
+                nested,
+                outer,
+            } => match (inner.scorer(at, view, budget)?, nested.get(at), outer.get(at)) {
+                (Some(mut inner), Some(nested), Some(outer)) => {
+                    Box::new(JoinScorer::of_nested(&mut *inner, nested, outer, *mode, budget)?)
+                }
+                _ => return Ok(None),
             },
             WeightKind::Related(related) => match (related.scorer(at), related.squares) {
                 (Some(scorer), Some(_)) => Box::new(scorer),
@@ -404,7 +417,12 @@ fn segment_function(
         Function::FieldValue { field, .. } | Function::Decay { field, .. } => field.ordinal,
         _ => None,
     };
+    let script = match &function.function {
+        Function::Script(script) => Some(script.of(&view.segment)?),
+        _ => None,
+    };
     Ok(SegmentFunction {
+        script,
         filter: filter.map(|filter| filter.scorer(at, view, budget)).transpose()?,
         weight: function.weight,
         function: function.function.clone(),

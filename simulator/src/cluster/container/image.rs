@@ -3,7 +3,11 @@
 //! - `fixtures/images` has the images that are known; `serve --image` and [`Builder::image`](crate::Builder::image) add more, which come first.
 //! - A container of any other image runs the shell's commands; whatever else it is to run is assumed to go on until it is stopped.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -200,18 +204,23 @@ impl fmt::Debug for Images {
 }
 
 impl Images {
-    /// The images of `fixtures/images`.
+    /// The images of `fixtures/images`, which are read once for all clusters of the process.
     ///
     /// # Errors
     /// A file that cannot be read.
     pub(crate) fn known() -> Result<Self, ImageError> {
-        let mut images = Self::default();
-        let files = stuntdouble_fixtures::IMAGES.files();
-        for file in files.filter(|file| file.path().extension().is_some_and(|ending| ending == "yaml")) {
-            let text = file.contents_utf8().unwrap_or_default();
-            images.data.extend(read(&file.path().display().to_string(), text)?);
-        }
-        Ok(images)
+        static KNOWN: OnceLock<Vec<Arc<ImageData>>> = OnceLock::new();
+        let known = match KNOWN.get() {
+            Some(known) => known,
+            None => {
+                let read = read_known()?;
+                KNOWN.get_or_init(|| read)
+            }
+        };
+        Ok(Self {
+            data: known.clone(),
+            behaviours: Vec::new(),
+        })
     }
 
     /// Adds the images of a YAML file, before those that are known.
@@ -237,6 +246,16 @@ impl Images {
                 .map(|(_, behaviour)| behaviour.clone()),
         }
     }
+}
+
+fn read_known() -> Result<Vec<Arc<ImageData>>, ImageError> {
+    let mut known = Vec::new();
+    let files = stuntdouble_fixtures::IMAGES.files();
+    for file in files.filter(|file| file.path().extension().is_some_and(|ending| ending == "yaml")) {
+        let text = file.contents_utf8().unwrap_or_default();
+        known.extend(read(&file.path().display().to_string(), text)?);
+    }
+    Ok(known)
 }
 
 fn read(file: &str, text: &str) -> Result<Vec<Arc<ImageData>>, ImageError> {
@@ -291,6 +310,12 @@ mod tests {
     #[case("*/nginx-*", "gcr.io:5000/google/nginx-slim:0.1", true)]
     fn a_pattern_stands_for_images(#[case] pattern: &str, #[case] name: &str, #[case] expected: bool) {
         assert_eq!(fits(pattern, name), expected);
+    }
+
+    #[test]
+    fn the_images_of_the_fixtures_are_read_once_for_all_clusters() {
+        let found = || Images::known().unwrap().find("nginx:1.9").data.unwrap();
+        assert!(Arc::ptr_eq(&found(), &found()));
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(crate) use engine::{ContainerSpec, Engine};
 pub use image::ImageError;
 pub(crate) use image::Images;
 pub(crate) use network::{Host, Resolve};
+#[cfg(test)]
+pub(crate) use process::LogPage;
 pub(crate) use process::{Attachment, Container, Containers, Exit, Line, LogPages, Output, Process, Size};
 pub(crate) use running::{Ended, RunningContainer};
 

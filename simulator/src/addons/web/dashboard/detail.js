@@ -1,13 +1,22 @@
 // One object: what it is, its pods, its events, its logs, a terminal, its JSON.
 
-import { prefix, request } from "./api.js";
+import { prefix, request, systemNamespace } from "./api.js";
 import { age, announce, h, icon, patch, saveFile, show } from "./dom.js";
+import { Log } from "./log.js";
 import { eventsOf, get, list, pathOf, podState, selects } from "./store.js";
-import { badge, events, link } from "./tables.js";
+import { badge, events, link, reference } from "./tables.js";
 import { Terminal } from "./terminal.js";
 
 const LOG_LINES = 500;
-const LOG_KEPT = 5000;
+
+/** What created an object, as its annotation says. */
+function creator(object) {
+  try {
+    return JSON.parse(object.metadata.annotations["kubernetes.io/created-by"]).reference;
+  } catch {
+    return null;
+  }
+}
 
 /** The page of one object. */
 export class Detail {
@@ -69,6 +78,7 @@ export class Detail {
     show(
       this.head,
       h("div.grow", {}, h("p.soft", {}, h("a", { href: `#/${this.namespace}/${this.resource}` }, object.kind ?? this.resource), this.namespace ? ` in ${this.namespace}` : ""), h("h1.clip", { title: this.name }, this.name, " ", this.resource === "pods" ? badge(podState(object)) : null)),
+      object.spec?.replicas === undefined ? null : h("button.button", { type: "button", onclick: () => this.askScale(this.object) }, icon("columns"), "Scale"),
       this.resource === "nodes" || this.resource === "namespaces" ? null : h("button.button.danger", { type: "button", onclick: () => this.askDelete() }, icon("trash"), "Delete"),
     );
   }
@@ -97,6 +107,8 @@ export class Detail {
     const facts = [["Created", `${object.metadata.creationTimestamp} (${age(object.metadata.creationTimestamp)} ago)`], ["UID", object.metadata.uid]];
     if (this.resource === "pods") {
       facts.unshift(["Node", object.spec.nodeName ? h("a", { href: `#//nodes/${object.spec.nodeName}` }, object.spec.nodeName) : "none"], ["Address", object.status?.podIP ?? "none"], ["Restart policy", object.spec.restartPolicy]);
+      const owner = creator(object);
+      if (owner) facts.unshift(["Created by", [`${owner.kind} `, reference(owner)]]);
     }
     if (this.resource === "services") {
       facts.unshift(["Address", object.spec.clusterIP], ["Ports", (object.spec.ports ?? []).map(({ name, port, targetPort, protocol }) => `${name ? `${name} ` : ""}${port} → ${targetPort}/${protocol}`).join(", ")]);
@@ -156,35 +168,34 @@ export class Detail {
   }
 
   logs(pod) {
-    const text = h("pre.card.log", { tabIndex: 0, role: "log", "aria-label": "Log" });
-    const note = h("p.soft", { role: "status" });
+    const { namespace, name } = pod.metadata;
+    const log = new Log();
+    const tag = () => `kubernetes.${name}_${namespace}_${this.container}`;
+    const search = h("a.button.small", { title: "The lines of this container in the log viewer, also of runs and pods that are gone" }, icon("search"), "Search");
     const previous = h("input", { type: "checkbox", id: "previous", onchange: () => follow() });
-    const follow = async () => {
+    const times = h("input", { type: "checkbox", id: "times", onchange: () => follow() });
+    const follow = () => {
       this.following?.abort();
-      const following = new AbortController();
-      this.following = following;
-      show(text);
-      note.textContent = "Following";
-      const query = new URLSearchParams({ container: this.container, tailLines: String(LOG_LINES), follow: String(!previous.checked), previous: String(previous.checked) });
-      try {
-        const response = await fetch(`${prefix}${pathOf("pods", pod.metadata.namespace, pod.metadata.name, "log")}?${query}`, { signal: following.signal });
-        if (!response.ok) throw new Error((await response.json()).message);
-        const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-        for (let piece; reader && !(piece = await reader.read()).done; ) {
-          const atEnd = text.scrollHeight - text.scrollTop - text.clientHeight < 40;
-          text.append(piece.value);
-          if (text.childNodes.length > LOG_KEPT) text.firstChild.remove();
-          if (atEnd) text.scrollTop = text.scrollHeight;
-        }
-        note.textContent = "The log has ended.";
-      } catch (error) {
-        if (!following.signal.aborted) note.textContent = error.message;
-      }
+      this.following = new AbortController();
+      search.href = `../kibana-logging/#/discover?from=now-24h&filters=${encodeURIComponent(JSON.stringify([{ field: "tag", value: tag(), not: false }]))}`;
+      const query = new URLSearchParams({ container: this.container, tailLines: String(LOG_LINES), follow: String(!previous.checked), previous: String(previous.checked), timestamps: String(times.checked) });
+      log.follow(`${prefix}${pathOf("pods", namespace, name, "log")}?${query}`, this.following.signal);
     };
     show(
       this.panel,
-      h("div.row.wrap.tools", {}, this.chooser(pod, follow), h("div.row", {}, previous, h("label", { htmlFor: "previous" }, "Container before")), note, h("div.grow"), h("button.button.small", { type: "button", onclick: () => saveFile(`${pod.metadata.name}-${this.container}.log`, "text/plain", text.textContent) }, icon("download"), "Download")),
-      text,
+      h(
+        "div.row.wrap.tools",
+        {},
+        this.chooser(pod, follow),
+        log.filter,
+        h("div.row", {}, previous, h("label", { htmlFor: "previous" }, "Previous run")),
+        h("div.row", {}, times, h("label", { htmlFor: "times" }, "Times")),
+        log.note,
+        h("div.grow"),
+        get("services", systemNamespace, "kibana-logging") ? search : null,
+        h("button.button.small", { type: "button", onclick: () => saveFile(`${name}-${this.container}.log`, "text/plain", log.content()) }, icon("download"), "Download"),
+      ),
+      log.element,
     );
     follow();
   }
@@ -201,23 +212,51 @@ export class Detail {
     open();
   }
 
-  askDelete() {
+  /** Asks before something is done. */
+  ask(title, content, action, act) {
+    const problem = h("p.notice.bad", { role: "alert", hidden: true });
     const dialog = h(
       "dialog",
-      { "aria-labelledby": "delete-heading", onclose: () => dialog.remove() },
-      h("h2", { id: "delete-heading" }, `Delete ${this.name}?`),
-      h("p.soft.spaced", {}, "What owns it may create it again."),
-      h("div.row", {}, h("div.grow"), h("button.button", { type: "button", onclick: () => dialog.close() }, "Cancel"), h("button.button.primary", { type: "button", onclick: async () => {
-        dialog.close();
-        try {
-          await request(prefix + pathOf(this.resource, this.namespace, this.name), { method: "DELETE", body: {} });
-          announce(`Deleted ${this.name}`);
-        } catch (error) {
-          announce(error.message);
-        }
-      } }, "Delete")),
+      { "aria-labelledby": "question", onclose: () => dialog.remove() },
+      h(
+        "form",
+        { onsubmit: async (event) => {
+          event.preventDefault();
+          try {
+            await act();
+            dialog.close();
+          } catch (error) {
+            problem.hidden = false;
+            problem.textContent = error.message;
+          }
+        } },
+        h("h2", { id: "question" }, title),
+        content,
+        problem,
+        h("div.row", {}, h("div.grow"), h("button.button", { type: "button", onclick: () => dialog.close() }, "Cancel"), h("button.button.primary", { type: "submit" }, action)),
+      ),
     );
     document.body.append(dialog);
     dialog.showModal();
+  }
+
+  get path() {
+    return prefix + pathOf(this.resource, this.namespace, this.name);
+  }
+
+  askDelete() {
+    this.ask(`Delete ${this.name}?`, h("p.soft.spaced", {}, "What owns it may create it again."), "Delete", async () => {
+      await request(this.path, { method: "DELETE", body: {} });
+      announce(`Deleted ${this.name}`);
+    });
+  }
+
+  askScale(object) {
+    const replicas = h("input.input", { id: "replicas", type: "number", min: 0, max: 1000, required: true, value: object.spec.replicas });
+    this.ask(`Scale ${this.name}`, [h("label", { htmlFor: "replicas" }, "Replicas"), replicas], "Scale", async () => {
+      await request(this.path, { method: "PATCH", type: "application/merge-patch+json", body: { spec: { replicas: Number(replicas.value) } } });
+      announce(`Scaled ${this.name} to ${replicas.value}`);
+    });
+    replicas.select();
   }
 }

@@ -3,7 +3,7 @@
 import { Detail } from "./detail.js";
 import { $, h, patch, show, themeButton } from "./dom.js";
 import { RESOURCES, isLive, list, onChange, podState, start } from "./store.js";
-import { WORKLOADS, eventTable, overview, resourceTable, workloads } from "./tables.js";
+import { WORKLOADS, eventTable, onSort, overview, resourceTable, workloads } from "./tables.js";
 
 const SECTIONS = [["overview", "Overview"], ["workloads", "Workloads"], ["pods", "Pods"], ["services", "Services"], ["events", "Events"], ["nodes", "Nodes"]];
 const main = $("#main");
@@ -88,6 +88,7 @@ namespaces.addEventListener("change", () => {
 });
 window.addEventListener("hashchange", navigate);
 onChange(render);
+onSort(render);
 setInterval(render, 10_000);
 navigate();
 start();

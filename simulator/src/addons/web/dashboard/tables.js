@@ -1,7 +1,7 @@
 // The tables of each resource, and the overview.
 
 import { age, count, h } from "./dom.js";
-import { RESOURCES, isReady, list, podState, recent, restarts } from "./store.js";
+import { RESOURCES, get, isReady, list, podState, recent, restarts } from "./store.js";
 
 export const WORKLOADS = ["deployments", "replicasets", "replicationcontrollers", "daemonsets", "jobs"];
 
@@ -40,23 +40,55 @@ const COLUMNS = {
   ],
 };
 
+/** The column that each table is sorted by, and whether it goes down. At first they are by namespace and name. */
+const orders = new Map();
+let sorted = () => {};
+
+/** Calls `listener` when a person has sorted a table. */
+export const onSort = (listener) => {
+  sorted = listener;
+};
+
+/** What a cell is sorted by. */
+function valueOf(content, object) {
+  const made = content(object);
+  if (content === created) return String(Date.now() - new Date(made.dateTime));
+  return made instanceof Node ? made.textContent : String(made ?? "");
+}
+
+function heads(resource, columns) {
+  const [current, isDown] = orders.get(resource) ?? [];
+  return columns.map(([title]) => {
+    const order = title === current ? (isDown ? "descending" : "ascending") : null;
+    const turn = () => {
+      orders.set(resource, [title, title === current && !isDown]);
+      sorted();
+    };
+    return h("th", { scope: "col", "aria-sort": order }, h("button.sort", { type: "button", onclick: turn }, title, h("span.order", { "aria-hidden": "true" }, order ? (isDown ? "↓" : "↑") : "")));
+  });
+}
+
+function inOrder(resource, columns, objects) {
+  const [current, isDown] = orders.get(resource) ?? [];
+  const content = columns.find(([title]) => title === current)?.[1];
+  if (!content) return objects;
+  const keyed = objects.map((object) => [valueOf(content, object), object]);
+  keyed.sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }) * (isDown ? -1 : 1));
+  return keyed.map(([, object]) => object);
+}
+
 function table(resource, objects, namespace) {
-  const columns = COLUMNS[resource];
   const everywhere = !namespace && !RESOURCES[resource].global;
+  const columns = [["Name", (object) => link(resource, object)], ...COLUMNS[resource], everywhere && ["Namespace", (object) => object.metadata.namespace], ["Age", created]].filter(Boolean);
+  const kinds = { Name: "td.name", Images: "td.images" };
   return h(
     "div.card.scroll",
     { tabIndex: 0, role: "region", "aria-label": RESOURCES[resource].title },
     h(
       "table.plain",
       {},
-      h("thead", {}, h("tr", {}, ["Name", ...columns.map(([title]) => title), everywhere && "Namespace", "Age"].filter(Boolean).map((title) => h("th", { scope: "col" }, title)))),
-      h(
-        "tbody",
-        {},
-        objects.map((object) =>
-          h("tr", { "data-key": object.metadata.uid }, h("td.name", {}, link(resource, object)), columns.map(([title, content]) => h(title === "Images" ? "td.images" : "td", {}, content(object))), everywhere ? h("td", {}, object.metadata.namespace) : null, h("td", {}, created(object))),
-        ),
-      ),
+      h("thead", {}, h("tr", {}, heads(resource, columns))),
+      h("tbody", {}, inOrder(resource, columns, objects).map((object) => h("tr", { "data-key": object.metadata.uid }, columns.map(([title, content]) => h(kinds[title] ?? "td", {}, content(object)))))),
     ),
   );
 }
@@ -77,6 +109,13 @@ export function workloads(namespace, text) {
   return parts.map(([resource, objects]) => h("section", { "data-key": resource }, h("h2.part", {}, RESOURCES[resource].title, " ", h("span.badge", {}, objects.length)), table(resource, objects, namespace)));
 }
 
+/** A link to the object of a reference, if it is one that is shown and there. */
+export function reference({ kind, namespace, name } = {}) {
+  const resource = `${kind ?? ""}s`.toLowerCase();
+  const object = resource in RESOURCES && get(resource, namespace, name);
+  return object ? link(resource, object) : name;
+}
+
 /** Events, the last first. */
 export function events(found) {
   if (!found.length) return h("div.card.empty", {}, h("h2", {}, "No events"));
@@ -91,8 +130,7 @@ export function events(found) {
         "tbody",
         {},
         found.slice(0, 300).map((event) => {
-          const { kind, name } = event.involvedObject ?? {};
-          return h("tr", { "data-key": event.metadata.uid }, h("td.number", {}, age(event.lastTimestamp)), h("td", {}, badge([event.reason ?? "", event.type === "Warning" ? "bad" : "accent"])), h("td.name", {}, `${kind} ${name}`), h("td.message", {}, event.message), h("td.number", {}, event.count ?? 1));
+          return h("tr", { "data-key": event.metadata.uid }, h("td.number", {}, age(event.lastTimestamp)), h("td", {}, badge([event.reason ?? "", event.type === "Warning" ? "bad" : "accent"])), h("td.name", {}, h("span.kind", {}, event.involvedObject?.kind), " ", reference(event.involvedObject)), h("td.message", {}, event.message), h("td.number", {}, event.count ?? 1));
         }),
       ),
     ),

@@ -235,6 +235,7 @@ export class Hits {
 
   details(hit) {
     const json = JSON.stringify({ _index: hit._index, _type: hit._type, _id: hit._id, _source: hit._source }, null, 2);
+    const pod = text(hit._source.tag).match(/^kubernetes\.([^_]+)_([^_]+)_/);
     const flat = { _index: hit._index, _type: hit._type, _id: hit._id, ...hit._source };
     const filter = (name, not) => {
       const value = text(flat[name]).trimEnd();
@@ -283,6 +284,7 @@ export class Hits {
         hit._source.tag && pattern.timeField
           ? h("button.button.small", { type: "button", onclick: () => this.around(hit, around, 5) }, icon("lines"), "Surrounding lines")
           : null,
+        pod ? h("a.button.small", { href: `../kubernetes-dashboard/#/${pod[2]}/pods/${pod[1]}`, title: "The pod in the user interface of the cluster" }, "Pod") : null,
         h("button.button.small", { type: "button", onclick: async () => {
           await navigator.clipboard?.writeText(json);
           announce("Copied");

@@ -114,7 +114,17 @@ export async function more(from, size = PAGE, signal) {
   return page(await search({ query: query(range()), from, size, sort: sorting(), highlight: highlight() }, signal));
 }
 
-const page = (found) => ({ total: found.hits.total, hits: found.hits.hits });
+const page = (found) => ({ total: found.hits.total, hits: inOrder(found.hits.hits) });
+const byId = (a, b) => (a._id < b._id ? -1 : Number(a._id > b._id));
+
+/** Lines of one time in the order in which their container wrote them: the ids of its lines grow. */
+function inOrder(hits) {
+  const [field, order] = state.sort;
+  if (field !== pattern.timeField) return hits;
+  const sign = order === "desc" ? -1 : 1;
+  return hits.sort((a, b) => sign * (a.sort[0] - b.sort[0] || byId(a, b)));
+}
+
 const highlight = () => ({ pre_tags: [MARK[0]], post_tags: [MARK[1]], number_of_fragments: 0, fields: { "*": {} } });
 
 /** The lines of the same container around a hit. */
@@ -132,7 +142,7 @@ export async function context(hit, size) {
   };
   const [before, after] = await Promise.all([side("lte", "desc"), side("gte", "asc")]);
   const seen = new Map([...before.reverse(), hit, ...after].map((other) => [`${other._index}/${other._id}`, other]));
-  return [...seen.values()].sort((a, b) => new Date(a._source[pattern.timeField]) - new Date(b._source[pattern.timeField]));
+  return [...seen.values()].sort((a, b) => new Date(a._source[pattern.timeField]) - new Date(b._source[pattern.timeField]) || byId(a, b));
 }
 
 /** Counts of the top values of a field, in all and over time. */

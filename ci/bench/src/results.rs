@@ -1,0 +1,164 @@
+//! What was measured, as data and as a table.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+/// What a figure must be.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Bar {
+    /// The figure is at least this.
+    AtLeast(f64),
+    /// The figure is at most this.
+    AtMost(f64),
+    /// The ratio to bare hyper is at least this.
+    RatioAtLeast(f64),
+}
+
+/// One figure: the median of its rounds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// Heading of the table, and the plot that it is in.
+    pub(crate) section: String,
+    /// What was measured.
+    pub(crate) name: String,
+    /// The size that it was measured at: connections, objects, watchers.
+    pub(crate) size: Option<f64>,
+    /// The figure.
+    pub(crate) value: f64,
+    /// Its unit.
+    pub(crate) unit: String,
+    /// The same of bare hyper, and the median of the rounds' ratios.
+    pub(crate) bare: Option<(f64, f64)>,
+    /// What it must be.
+    pub(crate) bar: Option<Bar>,
+}
+
+impl Row {
+    pub(crate) fn new(section: &str, name: &str, value: f64, unit: &str) -> Self {
+        Self {
+            section: section.to_owned(),
+            name: name.to_owned(),
+            size: None,
+            value,
+            unit: unit.to_owned(),
+            bare: None,
+            bar: None,
+        }
+    }
+
+    /// The row of several rounds, beside those of bare hyper.
+    pub(crate) fn beside(section: &str, name: &str, ours: &[f64], bare: &[f64], unit: &str) -> Self {
+        let ratios: Vec<f64> = ours.iter().zip(bare).map(|(ours, bare)| ours / bare).collect();
+        Self {
+            bare: Some((median(bare), median(&ratios))),
+            ..Self::new(section, name, median(ours), unit)
+        }
+    }
+
+    pub(crate) fn at(self, size: usize) -> Self {
+        Self {
+            size: Some(size as f64),
+            ..self
+        }
+    }
+
+    pub(crate) fn bar(self, bar: Bar) -> Self {
+        Self { bar: Some(bar), ..self }
+    }
+
+    /// The row with `bar`, if the condition holds.
+    pub(crate) fn bar_if(self, holds: bool, bar: Bar) -> Self {
+        if holds { self.bar(bar) } else { self }
+    }
+
+    fn is_met(&self) -> Option<bool> {
+        Some(match self.bar? {
+            Bar::AtLeast(bar) => self.value >= bar,
+            Bar::AtMost(bar) => self.value <= bar,
+            Bar::RatioAtLeast(bar) => self.bare.is_some_and(|(_, ratio)| ratio >= bar),
+        })
+    }
+
+    fn columns(&self) -> [String; 7] {
+        let optional = |value: Option<f64>| value.map(number).unwrap_or_default();
+        let bar = self.bar.map(|bar| match bar {
+            Bar::AtLeast(bar) => format!("≥ {}", number(bar)),
+            Bar::AtMost(bar) => format!("≤ {}", number(bar)),
+            Bar::RatioAtLeast(bar) => format!("ratio ≥ {bar}"),
+        });
+        let met = self.is_met().map(|met| if met { ", met" } else { ", **missed**" });
+        [
+            self.name.clone(),
+            optional(self.size),
+            number(self.value),
+            self.unit.clone(),
+            optional(self.bare.map(|(bare, _)| bare)),
+            self.bare.map(|(_, ratio)| format!("{ratio:.2}")).unwrap_or_default(),
+            format!("{}{}", bar.unwrap_or_default(), met.unwrap_or_default()),
+        ]
+    }
+
+    pub(crate) fn line(&self) -> String {
+        format!("| {} |", self.columns().join(" | "))
+    }
+}
+
+/// A number with as many digits as it is worth, thousands apart.
+pub(crate) fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        n if n == n.trunc() && n < 1e4 => return format!("{value:.0}"),
+        n if n >= 1000.0 => {
+            let whole = format!("{value:.0}");
+            let mut parts: Vec<&str> = whole
+                .as_bytes()
+                .rchunks(3)
+                .map(|part| std::str::from_utf8(part).unwrap_or_default())
+                .collect();
+            parts.reverse();
+            return parts.join(",");
+        }
+        n if n >= 100.0 => 0,
+        n if n >= 10.0 => 1,
+        n if n >= 0.1 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+/// The head of a table whose sizes are of this kind.
+pub(crate) fn head(section: &str, size: &str) -> String {
+    format!(
+        "\n### {section}\n\n| what | {size} | figure | unit | bare hyper | ratio | bar |\n|---|---:|---:|---|---:|---:|---|"
+    )
+}
+
+/// The tables of all rows.
+pub(crate) fn tables(rows: &[Row], size_of: impl Fn(&str) -> &'static str) -> String {
+    let (mut out, mut last) = (String::new(), "");
+    for row in rows {
+        if row.section != last {
+            // Writing to a string does not fail.
+            let _ = writeln!(out, "{}", head(&row.section, size_of(&row.section)));
+            last = &row.section;
+        }
+        let _ = writeln!(out, "{}", row.line());
+    }
+    out
+}
+
+pub(crate) fn median(values: &[f64]) -> f64 {
+    percentile(values, 0.5)
+}
+
+/// The value that this share of the values is not above; 0 without values.
+pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().saturating_sub(1);
+    sorted
+        .get((last as f64 * share).round() as usize)
+        .copied()
+        .unwrap_or(0.0)
+}

@@ -1,0 +1,97 @@
+//! Servers in processes of their own.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::client::Outcome;
+
+/// Clock ticks of a second in `/proc/PID/stat`, which Linux fixes for all programs.
+const TICKS: f64 = 100.0;
+
+/// A server in a process of its own, which is killed when this is dropped.
+pub(crate) struct Server {
+    process: Child,
+    /// Address that it listens on, `HOST:PORT`.
+    pub(crate) address: String,
+    /// From the start of the process to the line that says that it is ready.
+    pub(crate) ready: Duration,
+}
+
+impl Server {
+    /// Starts a program, and waits for a line with an address.
+    pub(crate) fn start(program: &Path, arguments: &[&str]) -> Outcome<Self> {
+        let begun = Instant::now();
+        let mut process = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn()?;
+        let output = process.stdout.take().ok_or("no output")?;
+        for line in BufReader::new(output).lines() {
+            if let Some(address) = address(&line?) {
+                let ready = begun.elapsed();
+                return Ok(Self {
+                    process,
+                    address,
+                    ready,
+                });
+            }
+        }
+        process.wait()?;
+        Err(format!(
+            "{} {} ended before it was ready",
+            program.display(),
+            arguments.join(" ")
+        )
+        .into())
+    }
+
+    /// This program with other arguments.
+    pub(crate) fn own(arguments: &[&str]) -> Outcome<Self> {
+        Self::start(&std::env::current_exe()?, arguments)
+    }
+
+    fn proc(&self, file: &str) -> Outcome<String> {
+        Ok(std::fs::read_to_string(format!("/proc/{}/{file}", self.process.id()))?)
+    }
+
+    /// Resident memory in MB.
+    pub(crate) fn resident(&self) -> Outcome<f64> {
+        let status = self.proc("status")?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+        let number = line.and_then(|line| line.split_whitespace().nth(1)).ok_or("no VmRSS")?;
+        Ok(number.parse::<f64>()? / 1024.0)
+    }
+
+    /// Processor time that it has used, in seconds.
+    pub(crate) fn processor(&self) -> Outcome<f64> {
+        let stat = self.proc("stat")?;
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());
+        let (user, system) = ticks(11).zip(ticks(12)).ok_or("no times")?;
+        Ok((user + system) / TICKS)
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn end(mut self) -> Outcome {
+        let id = self.process.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status()?;
+        self.process.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The first address of a line.
+fn address(line: &str) -> Option<String> {
+    let at = line.find("127.0.0.1:")?;
+    let end = line[at..].find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');
+    Some(line[at..end.map_or(line.len(), |end| at + end)].to_owned())
+}

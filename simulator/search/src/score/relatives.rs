@@ -1,0 +1,117 @@
+//! From a query of nested objects or of relatives to its weight.
+//!
+//! Source: Elasticsearch 1.5's `NestedQueryParser`, `ChildrenQuery` and `ParentQuery`.
+
+use std::collections::BTreeMap;
+
+use tantivy::DocSet;
+use tantivy::schema::IndexRecordOption;
+
+use crate::error::Result;
+use crate::index::{nested_docs, outer_docs, term_key};
+use crate::mapping::PARENT;
+use crate::query::{JoinMode, NestedQuery, RelatedQuery, Relation};
+use crate::score::END;
+use crate::score::join::{Joined, RelatedWeight};
+use crate::score::weigh::Weigher;
+use crate::score::weight::{Weight, WeightKind};
+
+impl Weigher<'_> {
+    /// Places of the nested objects of a query and of what they are in, segment by segment.
+    pub(super) fn nested(&self, query: &NestedQuery) -> Result<WeightKind> {
+        let segments = &self.view.segments;
+        let nested = segments.iter().map(|view| nested_docs(&view.segment, &query.path));
+        let outer = segments
+            .iter()
+            .map(|view| outer_docs(&view.segment, query.outer.as_deref()));
+        Ok(WeightKind::Nested {
+            inner: Box::new(self.build(&query.query)?),
+            mode: query.mode,
+            nested: nested.collect::<Result<_>>()?,
+            outer: outer.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Runs the query of the relatives by itself, which is how it is scored.
+    pub(super) fn related(&self, query: &RelatedQuery) -> Result<RelatedWeight> {
+        let weight = Weight::of(&query.query, self.view, self.shard, self.statistics, self.budget)?;
+        let squares = (query.mode != JoinMode::None).then(|| weight.sum_of_squares());
+        let mut found: Vec<(usize, u32, f32)> = Vec::new();
+        for (at, view) in self.view.segments.iter().enumerate() {
+            let Some(mut scorer) = weight.scorer(at, view, self.budget)? else {
+                continue;
+            };
+            let mut doc = scorer.doc();
+            while doc != END {
+                self.budget.check()?;
+                if view.is_live(doc) {
+                    found.push((at, doc, scorer.score()));
+                }
+                doc = scorer.advance();
+            }
+        }
+        let docs = match &query.relation {
+            Relation::Children { parent_type, min, max } => {
+                self.parents_of(&found, parent_type, *min..=*max, query.mode)?
+            }
+            Relation::Parent { parent_type } => self.children_of(&found, parent_type)?,
+        };
+        Ok(RelatedWeight { docs, squares })
+    }
+
+    fn parents_of(
+        &self,
+        children: &[(usize, u32, f32)],
+        parent_type: &str,
+        wanted: std::ops::RangeInclusive<usize>,
+        mode: JoinMode,
+    ) -> Result<Vec<Vec<(u32, f32)>>> {
+        let mut joined: BTreeMap<(usize, u32), Joined> = BTreeMap::new();
+        for (at, doc, score) in children {
+            let Some(view) = self.view.segments.get(*at) else {
+                continue;
+            };
+            let terms = view.segment.ordinals(PARENT)?;
+            for ordinal in terms.of(*doc) {
+                let parent = terms.term(*ordinal).split_once('#');
+                let place = parent
+                    .filter(|(type_name, _)| *type_name == parent_type)
+                    .and_then(|(type_name, id)| self.view.place(self.shard.locate(type_name, id)?));
+                if let Some(place) = place {
+                    let sum = Joined::add(joined.get(&place).copied(), *score);
+                    joined.insert(place, sum);
+                }
+            }
+        }
+        let mut docs = vec![Vec::new(); self.view.segments.len()];
+        for ((at, doc), joined) in joined {
+            if let (true, Some(docs)) = (wanted.contains(&joined.count), docs.get_mut(at)) {
+                docs.push((doc, joined.score(mode)));
+            }
+        }
+        Ok(docs)
+    }
+
+    fn children_of(&self, parents: &[(usize, u32, f32)], parent_type: &str) -> Result<Vec<Vec<(u32, f32)>>> {
+        let mut docs: Vec<BTreeMap<u32, f32>> = vec![BTreeMap::new(); self.view.segments.len()];
+        for (at, doc, score) in parents {
+            let Some(view) = self.view.segments.get(*at) else {
+                continue;
+            };
+            let stored = view.segment.stored(*doc)?;
+            let key = term_key(PARENT, &format!("{parent_type}#{}", stored.id()));
+            for (view, docs) in self.view.segments.iter().zip(&mut docs) {
+                self.budget.check()?;
+                let Some(info) = view.segment.term_info(&key)? else {
+                    continue;
+                };
+                let mut postings = view.segment.postings(&info, IndexRecordOption::Basic)?;
+                while postings.doc() != END {
+                    docs.insert(postings.doc(), *score);
+                    postings.advance();
+                }
+            }
+        }
+        Ok(docs.into_iter().map(|docs| docs.into_iter().collect()).collect())
+    }
+}

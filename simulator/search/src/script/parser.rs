@@ -1,0 +1,295 @@
+//! Parses scripts: operators by precedence, functions, fields and parameters.
+
+use serde_json::Value;
+
+use super::{Node, Operation, refused};
+use crate::error::{Result, SearchError};
+
+/// How deep parts nest.
+const DEPTH: usize = 50;
+
+/// Binary operators, from the weakest level to the strongest; the longer texts of a level first.
+const LEVELS: [&[(&str, Operation)]; 10] = [
+    &[("||", |n| truth(at(n, 0) != 0.0 || at(n, 1) != 0.0))],
+    &[("&&", |n| truth(at(n, 0) != 0.0 && at(n, 1) != 0.0))],
+    &[("|", |n| (whole(n, 0) | whole(n, 1)) as f64)],
+    &[("^", |n| (whole(n, 0) ^ whole(n, 1)) as f64)],
+    &[("&", |n| (whole(n, 0) & whole(n, 1)) as f64)],
+    &[
+        ("==", |n| truth(at(n, 0) == at(n, 1))),
+        ("!=", |n| truth(at(n, 0) != at(n, 1))),
+    ],
+    &[
+        ("<=", |n| truth(at(n, 0) <= at(n, 1))),
+        (">=", |n| truth(at(n, 0) >= at(n, 1))),
+        ("<", |n| truth(at(n, 0) < at(n, 1))),
+        (">", |n| truth(at(n, 0) > at(n, 1))),
+    ],
+    &[
+        ("<<", |n| whole(n, 0).wrapping_shl(whole(n, 1) as u32) as f64),
+        (">>", |n| whole(n, 0).wrapping_shr(whole(n, 1) as u32) as f64),
+    ],
+    &[("+", |n| at(n, 0) + at(n, 1)), ("-", |n| at(n, 0) - at(n, 1))],
+    &[
+        ("*", |n| at(n, 0) * at(n, 1)),
+        ("/", |n| at(n, 0) / at(n, 1)),
+        ("%", |n| at(n, 0) % at(n, 1)),
+    ],
+];
+
+/// Functions by name, with their least and most numbers of arguments.
+const FUNCTIONS: [(&str, usize, usize, Operation); 26] = [
+    ("abs", 1, 1, |n| at(n, 0).abs()),
+    ("acos", 1, 1, |n| at(n, 0).acos()),
+    ("acosh", 1, 1, |n| at(n, 0).acosh()),
+    ("asin", 1, 1, |n| at(n, 0).asin()),
+    ("asinh", 1, 1, |n| at(n, 0).asinh()),
+    ("atan", 1, 1, |n| at(n, 0).atan()),
+    ("atan2", 2, 2, |n| at(n, 0).atan2(at(n, 1))),
+    ("atanh", 1, 1, |n| at(n, 0).atanh()),
+    ("ceil", 1, 1, |n| at(n, 0).ceil()),
+    ("cos", 1, 1, |n| at(n, 0).cos()),
+    ("cosh", 1, 1, |n| at(n, 0).cosh()),
+    ("exp", 1, 1, |n| at(n, 0).exp()),
+    ("floor", 1, 1, |n| at(n, 0).floor()),
+    ("haversin", 4, 4, haversin),
+    ("ln", 1, 1, |n| at(n, 0).ln()),
+    ("log10", 1, 1, |n| at(n, 0).log10()),
+    ("logn", 2, 2, |n| at(n, 1).ln() / at(n, 0).ln()),
+    ("max", 1, 16, |n| n.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+    ("min", 1, 16, |n| n.iter().copied().fold(f64::INFINITY, f64::min)),
+    ("pow", 2, 2, |n| at(n, 0).powf(at(n, 1))),
+    ("sin", 1, 1, |n| at(n, 0).sin()),
+    ("sinh", 1, 1, |n| at(n, 0).sinh()),
+    ("sqrt", 1, 1, |n| at(n, 0).sqrt()),
+    ("tan", 1, 1, |n| at(n, 0).tan()),
+    ("tanh", 1, 1, |n| at(n, 0).tanh()),
+    ("round", 1, 1, |n| (at(n, 0) + 0.5).floor()),
+];
+
+fn at(numbers: &[f64], place: usize) -> f64 {
+    numbers.get(place).copied().unwrap_or(0.0)
+}
+
+fn whole(numbers: &[f64], place: usize) -> i64 {
+    at(numbers, place) as i64
+}
+
+fn truth(holds: bool) -> f64 {
+    if holds { 1.0 } else { 0.0 }
+}
+
+/// Kilometres between two points on the earth, given as degrees.
+fn haversin(numbers: &[f64]) -> f64 {
+    let radians = |place: usize| at(numbers, place).to_radians();
+    let (from, to) = (radians(0), radians(2));
+    let height = ((to - from) / 2.0).sin().powi(2);
+    let width = ((radians(3) - radians(1)) / 2.0).sin().powi(2);
+    2.0 * 6_371.008_771_4 * (height + from.cos() * to.cos() * width).sqrt().min(1.0).asin()
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    params: Option<&'a Value>,
+    fields: Vec<String>,
+}
+
+/// Parses a script; returns it with its fields.
+pub(super) fn parse(text: &str, params: Option<&Value>) -> Result<(Node, Vec<String>)> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        params,
+        fields: vec![],
+    };
+    let root = parser.choice(DEPTH)?;
+    parser.space();
+    if parser.at < text.len() {
+        return Err(parser.unexpected());
+    }
+    Ok((root, parser.fields))
+}
+
+impl Parser<'_> {
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn space(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    fn unexpected(&self) -> SearchError {
+        refused(self.text, &format!("unexpected input at {}", self.at))
+    }
+
+    /// Goes behind a sign, if it comes next.
+    fn take(&mut self, sign: &str) -> bool {
+        self.space();
+        let taken = self.rest().starts_with(sign);
+        if taken {
+            self.at += sign.len();
+        }
+        taken
+    }
+
+    fn expect(&mut self, sign: &str) -> Result<()> {
+        if self.take(sign) {
+            Ok(())
+        } else {
+            Err(self.unexpected())
+        }
+    }
+
+    fn choice(&mut self, depth: usize) -> Result<Node> {
+        let Some(below) = depth.checked_sub(1) else {
+            return Err(refused(self.text, "the script is nested too deeply"));
+        };
+        let condition = self.binary(0, below)?;
+        if !self.take("?") {
+            return Ok(condition);
+        }
+        let yes = self.choice(below)?;
+        self.expect(":")?;
+        Ok(Node::Choice(Box::new([condition, yes, self.choice(below)?])))
+    }
+
+    fn binary(&mut self, level: usize, depth: usize) -> Result<Node> {
+        let Some(operators) = LEVELS.get(level) else {
+            return self.unary(depth);
+        };
+        let mut left = self.binary(level + 1, depth)?;
+        while let Some((sign, operation)) = self.operator(operators) {
+            self.at += sign.len();
+            left = Node::Operation(operation, vec![left, self.binary(level + 1, depth)?]);
+        }
+        Ok(left)
+    }
+
+    /// The operator that comes next, if it is one of these and not the beginning of another.
+    fn operator(&mut self, operators: &[(&'static str, Operation)]) -> Option<(&'static str, Operation)> {
+        self.space();
+        let rest = self.rest();
+        let longest = LEVELS
+            .iter()
+            .flat_map(|level| level.iter().map(|(sign, _)| *sign))
+            .filter(|sign| rest.starts_with(sign))
+            .max_by_key(|sign| sign.len())?;
+        operators.iter().find(|(sign, _)| *sign == longest).copied()
+    }
+
+    fn unary(&mut self, depth: usize) -> Result<Node> {
+        let Some(below) = depth.checked_sub(1) else {
+            return Err(refused(self.text, "the script is nested too deeply"));
+        };
+        let signs: [(&str, Operation); 4] = [
+            ("-", |n| -at(n, 0)),
+            ("+", |n| at(n, 0)),
+            ("!", |n| truth(at(n, 0) == 0.0)),
+            ("~", |n| !whole(n, 0) as f64),
+        ];
+        for (sign, operation) in signs {
+            if self.take(sign) {
+                return Ok(Node::Operation(operation, vec![self.unary(below)?]));
+            }
+        }
+        self.primary(below)
+    }
+
+    fn primary(&mut self, depth: usize) -> Result<Node> {
+        if self.take("(") {
+            let inner = self.choice(depth)?;
+            self.expect(")")?;
+            return Ok(inner);
+        }
+        self.space();
+        if self.rest().starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+            return self.number();
+        }
+        let length = self.rest().find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = self
+            .rest()
+            .get(..length.unwrap_or(self.rest().len()))
+            .unwrap_or("")
+            .to_owned();
+        self.at += name.len();
+        match name.as_str() {
+            "" => Err(self.unexpected()),
+            "doc" => self.field(),
+            "_score" => Ok(Node::Score),
+            _ if self.take("(") => self.call(&name, depth),
+            _ => {
+                let value = self.params.and_then(|params| params.get(&name)).and_then(Value::as_f64);
+                value
+                    .map(Node::Number)
+                    .ok_or_else(|| refused(self.text, &format!("Unknown variable [{name}] in expression")))
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<Node> {
+        let rest = self.rest();
+        if let Some(digits) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
+            let length = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+            let value = i64::from_str_radix(digits.get(..length).unwrap_or(""), 16);
+            let value = value.map_err(|_| self.unexpected())?;
+            self.at += 2 + length;
+            return Ok(Node::Number(value as f64));
+        }
+        let mut before = ' ';
+        let length = rest.find(|c: char| {
+            let belongs = c.is_ascii_digit()
+                || matches!(c, '.' | 'e' | 'E')
+                || matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
+            before = c;
+            !belongs
+        });
+        let text = rest.get(..length.unwrap_or(rest.len())).unwrap_or("");
+        let value = text.parse().map_err(|_| self.unexpected())?;
+        self.at += text.len();
+        Ok(Node::Number(value))
+    }
+
+    /// `['name'].value`, behind `doc`.
+    fn field(&mut self) -> Result<Node> {
+        self.expect("[")?;
+        let quote = if self.take("'") { '\'' } else { '"' };
+        if quote == '"' {
+            self.expect("\"")?;
+        }
+        let end = self.rest().find(quote).ok_or_else(|| self.unexpected())?;
+        let name = self.rest().get(..end).unwrap_or("").to_owned();
+        self.at += end + 1;
+        self.expect("]")?;
+        self.expect(".")?;
+        self.expect("value")?;
+        let known = self.fields.iter().position(|field| *field == name);
+        Ok(Node::Field(known.unwrap_or_else(|| {
+            self.fields.push(name);
+            self.fields.len() - 1
+        })))
+    }
+
+    fn call(&mut self, name: &str, depth: usize) -> Result<Node> {
+        let function = FUNCTIONS.iter().find(|(known, ..)| *known == name);
+        let Some((_, least, most, operation)) = function else {
+            return Err(refused(self.text, &format!("Unrecognized function call ({name})")));
+        };
+        let mut parts = Vec::new();
+        while !self.take(")") {
+            if !parts.is_empty() {
+                self.expect(",")?;
+            }
+            parts.push(self.choice(depth)?);
+            if parts.len() > *most {
+                break;
+            }
+        }
+        if !(*least..=*most).contains(&parts.len()) {
+            let reason = format!("Function ({name}) expects {least} arguments but got {}", parts.len());
+            return Err(refused(self.text, &reason));
+        }
+        Ok(Node::Operation(*operation, parts))
+    }
+}

@@ -1,0 +1,229 @@
+//! The summary of a run as Markdown, and failures as annotations of a GitHub workflow.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use super::{Conformance, Count, Provenance, Report, Style, Summary, explain};
+use crate::catalog::Level;
+use crate::trial::Event;
+
+/// Number of causes that are shown with their details.
+const CAUSES: usize = 20;
+/// Number of ids of one cause that are shown.
+const IDS: usize = 10;
+/// Number of annotations; GitHub shows ten of a step.
+const ANNOTATIONS: usize = 10;
+
+/// The summary as Markdown.
+///
+/// # Errors
+/// Never.
+pub fn markdown(summary: &Summary, provenance: &Provenance) -> Result<String, String> {
+    let verdict = summary.conformance(Level::Must);
+    let mark = match verdict {
+        Conformance::Conforms => "✅",
+        Conformance::DoesNotConform => "❌",
+        Conformance::Incomplete => "⚠️",
+    };
+    let interrupted = if summary.interrupted { ", interrupted" } else { "" };
+    let mut text = format!(
+        "## {mark} {}: {}{interrupted}\n\nProfile `{}`{} · {} · {:.1} s · stuntdouble {} · catalog `{}`\n\n",
+        plain(&summary.target),
+        verdict.as_str(),
+        summary.profile,
+        provenance
+            .target_version
+            .as_ref()
+            .map_or_else(String::new, |version| format!(" · server {}", plain(version))),
+        summary.total().in_operations(),
+        summary.took.as_secs_f64(),
+        Provenance::tool(),
+        provenance.catalog_name(),
+    );
+    text.push_str("| level | verdict | trials | passed | failed | known to fail | absent | skipped | flaky |\n");
+    text.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    for (level, count) in summary.by_level() {
+        text.push_str(&row(level.as_str(), summary.conformance(level).as_str(), &count));
+    }
+    text.push_str(&row("**all**", "", &summary.total()));
+    text.push_str(&failures(summary));
+    text.push_str(&notes(summary));
+    text.push_str(&groups(summary));
+    Ok(text)
+}
+
+fn row(name: &str, verdict: &str, count: &Count) -> String {
+    let cells = [
+        count.trials,
+        count.passed,
+        count.failed,
+        count.known,
+        count.absent,
+        count.skipped + count.pending,
+        count.flaky,
+    ];
+    let cells: Vec<String> = cells.iter().map(usize::to_string).collect();
+    format!("| {name} | {verdict} | {} |\n", cells.join(" | "))
+}
+
+fn failures(summary: &Summary) -> String {
+    let causes = summary.causes();
+    if causes.is_empty() {
+        return String::new();
+    }
+    let failed: usize = causes.iter().map(|(_, _, others)| others.len() + 1).sum();
+    let mut text = format!("\n### {}\n\n", causes_in_words(failed, causes.len()));
+    for (outcome, failure, others) in causes.iter().take(CAUSES) {
+        let explained = explain(outcome, failure, Style::default());
+        let more = if others.is_empty() {
+            String::new()
+        } else {
+            format!(" and {} more", others.len())
+        };
+        let id = &outcome.trial.case.id;
+        // A fence of four, so that no text inside ends it.
+        let _ = writeln!(
+            text,
+            "<details><summary><code>{id}</code>{more}</summary>\n\n````text\n{}\n````",
+            explained.replace("````", "'''")
+        );
+        let ids = others
+            .iter()
+            .take(IDS)
+            .map(|other| format!("`{}`", other.trial.case.id));
+        let ids: Vec<String> = ids.collect();
+        if !ids.is_empty() {
+            let end = if others.len() > IDS { ", …" } else { "" };
+            let _ = writeln!(text, "\nThe same in {}{end}", ids.join(", "));
+        }
+        text.push_str("\n</details>\n\n");
+    }
+    if causes.len() > CAUSES {
+        let _ = writeln!(
+            text,
+            "… and {} causes more, in the other reports.",
+            causes.len() - CAUSES
+        );
+    }
+    text
+}
+
+/// The heading of the failures.
+pub(super) fn causes_in_words(failed: usize, causes: usize) -> String {
+    let trials = if failed == 1 { "trial" } else { "trials" };
+    let of = if causes == 1 { "cause" } else { "causes" };
+    format!("{failed} failed {trials}, {causes} {of}")
+}
+
+/// What was not played, stale expectations, and what could not be removed.
+fn notes(summary: &Summary) -> String {
+    let mut lines: Vec<String> = summary
+        .set_aside()
+        .iter()
+        .map(|((verdict, reason), ids)| format!("- {verdict}, {} trials: {}", ids.len(), plain(reason)))
+        .collect();
+    lines.extend(
+        summary
+            .stale
+            .iter()
+            .map(|stale| format!("- stale expectation: {}", plain(stale))),
+    );
+    lines.extend(summary.left.iter().map(|path| format!("- not removed: `{path}`")));
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}\n", lines.join("\n"))
+    }
+}
+
+fn groups(summary: &Summary) -> String {
+    let mut text = "\n<details><summary>By group and kind</summary>\n\n\
+                    | kind | operations | trials | passed | failed | known to fail | absent | skipped | flaky |\n\
+                    |---|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+        .to_owned();
+    for (group, kinds) in summary.by_kind() {
+        for (kind, count) in &kinds {
+            let operations = format!("{}/{}", count.operations_passed(), count.operations());
+            text.push_str(&row(&format!("{group} {kind}"), &operations, count));
+        }
+    }
+    text + "\n</details>\n"
+}
+
+/// Text that is no Markdown and no HTML.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for character in text.chars() {
+        match character {
+            '<' => plain.push_str("&lt;"),
+            '\n' | '\r' => plain.push(' '),
+            '`' | '*' | '_' | '|' | '[' | ']' | '\\' => plain.extend(['\\', character]),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// Writes workflow commands that GitHub shows as annotations: an error for each cause, a warning for each stale
+/// expectation.
+#[derive(Debug)]
+pub struct Annotations<W> {
+    out: W,
+    summary: Summary,
+}
+
+impl<W: Write> Annotations<W> {
+    /// Annotations to `out`.
+    pub fn new(out: W) -> Self {
+        Self {
+            out,
+            summary: Summary::default(),
+        }
+    }
+}
+
+impl<W: Write> Report for Annotations<W> {
+    fn handle(&mut self, event: &Event) -> std::io::Result<()> {
+        self.summary.handle(event);
+        if !matches!(event, Event::Finished { .. }) {
+            return Ok(());
+        }
+        for (outcome, failure, others) in self.summary.causes().iter().take(ANNOTATIONS) {
+            let case = &outcome.trial.case;
+            let about: Vec<&str> = failure.mismatches.iter().map(|m| m.about.as_str()).collect();
+            let more = if others.is_empty() {
+                String::new()
+            } else {
+                format!(" (and {} more)", others.len())
+            };
+            let message = format!("{} Not as expected: {}.{more}", case.requirement, about.join(", "));
+            let (title, message) = (property(&case.id), data(&message));
+            writeln!(self.out, "::error title={title}::{message}")?;
+        }
+        for stale in self.summary.stale.iter().take(ANNOTATIONS) {
+            writeln!(self.out, "::warning title=stale expectation::{}", data(stale))?;
+        }
+        self.out.flush()
+    }
+}
+
+/// A text as a workflow command takes it.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_neither_markdown_nor_a_command() {
+        assert_eq!(plain("<b>|*x*"), "&lt;b>\\|\\*x\\*");
+        assert_eq!(data("a\n::error::b"), "a%0A::error::b");
+        assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
+    }
+}

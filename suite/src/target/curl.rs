@@ -1,0 +1,77 @@
+//! Requests to a target as lines for a shell.
+
+use http::header::{CONNECTION, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE};
+use serde_json::Value;
+
+use super::Target;
+use crate::catalog::{Credential, Socket};
+use crate::check::confined;
+use crate::request::Request;
+
+/// A key of a WebSocket; any will do.
+const KEY: &str = "c3R1bnRkb3VibGUta2V5IQ==";
+
+impl Target {
+    /// The curl line that asks the same. Credentials are placeholders, and so are bodies with objects of others.
+    pub fn curl(&self, request: &Request) -> String {
+        let mut shown = request.clone();
+        shown.credential = shown.credential.or_else(|| self.presented());
+        if shown.body.as_deref().is_some_and(is_stored_by_others) {
+            shown.body = Some("(not an object of this run)".into());
+        }
+        let secure = self
+            .credential_clients
+            .as_ref()
+            .filter(|_| request.credential.is_some());
+        let base = secure.map_or(&self.base, |clients| &clients.base);
+        let unverified = self
+            .credential_clients
+            .as_ref()
+            .is_some_and(|clients| clients.credentials.insecure);
+        shown.curl(base, unverified && base.starts_with("https:"))
+    }
+
+    /// The curl line that opens the same WebSocket.
+    pub fn curl_upgrade(&self, request: &Request, wanted: &Socket) -> String {
+        let mut shown = request.clone();
+        let mut add = |name: http::HeaderName, value: &str| shown.headers.push((name.to_string(), value.to_owned()));
+        add(CONNECTION, "Upgrade");
+        add(UPGRADE, "websocket");
+        add(SEC_WEBSOCKET_VERSION, "13");
+        add(SEC_WEBSOCKET_KEY, KEY);
+        if let Some(protocol) = &wanted.protocol {
+            add(SEC_WEBSOCKET_PROTOCOL, protocol);
+        }
+        if let (true, Some(origin)) = (wanted.origin, self.origin()) {
+            add(ORIGIN, &String::from_utf8_lossy(origin.as_bytes()));
+        }
+        format!("{} --http1.1 --no-buffer", self.curl(&shown))
+    }
+
+    /// What the target's client presents with every request.
+    fn presented(&self) -> Option<Credential> {
+        let header = self.authorization.as_ref().map(http::HeaderValue::as_bytes);
+        let certificate = || {
+            let clients = self.credential_clients.as_ref()?;
+            clients
+                .credentials
+                .identity
+                .is_some()
+                .then_some(Credential::Certificate)
+        };
+        match header {
+            Some(value) if value.starts_with(b"Bearer ") => Some(Credential::Bearer),
+            Some(_) => Some(Credential::Basic),
+            None => certificate(),
+        }
+    }
+}
+
+/// Whether a body is an object that the server has stored and that is not the run's.
+fn is_stored_by_others(body: &[u8]) -> bool {
+    if !std::str::from_utf8(body).is_ok_and(|text| text.contains("\"uid\"")) {
+        return false;
+    }
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    body.pointer("/metadata/uid").is_some() && confined(&body) != body
+}

@@ -1,0 +1,111 @@
+//! `stuntdouble conformance`, killed in the middle, then `--clean-up`: nothing of the run is left on the server.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic, also in what its tests share")]
+
+use std::{
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use rstest::rstest;
+use serde_json::Value;
+use stuntdouble_simulator::Simulator;
+
+/// Prefix of the names of a run, and its label.
+const OURS: (&str, &str) = ("sd-", "stuntdouble-run");
+
+async fn get(url: &str, path: &str) -> Value {
+    let answer = reqwest::get(format!("{url}{path}")).await.unwrap();
+    answer.json().await.unwrap()
+}
+
+/// Paths of every collection that the server lists, without namespaces in them.
+async fn collections(url: &str) -> Vec<String> {
+    let mut versions = vec!["/api/v1".to_owned()];
+    let groups = get(url, "/apis").await;
+    for group in groups["groups"].as_array().unwrap() {
+        for version in group["versions"].as_array().unwrap() {
+            versions.push(format!("/apis/{}", version["groupVersion"].as_str().unwrap()));
+        }
+    }
+    let mut found = Vec::new();
+    for version in versions {
+        for resource in get(url, &version).await["resources"].as_array().unwrap() {
+            let name = resource["name"].as_str().unwrap();
+            if !name.contains('/') {
+                found.push(format!("{version}/{name}"));
+            }
+        }
+    }
+    found
+}
+
+/// Objects of a run that are on the server.
+async fn left(url: &str) -> Vec<String> {
+    let mut left = Vec::new();
+    for collection in collections(url).await {
+        let list = get(url, &collection).await;
+        for item in list["items"].as_array().into_iter().flatten() {
+            let name = item["metadata"]["name"].as_str().unwrap_or_default();
+            if name.starts_with(OURS.0) || !item["metadata"]["labels"][OURS.1].is_null() {
+                left.push(format!("{collection} {name}"));
+            }
+        }
+    }
+    left
+}
+
+#[rstest]
+#[case::in_a_namespace("namespaces")]
+#[case::with_a_volume("persistentvolumes")]
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_a_killed_run_after_a_clean_up(#[case] there: &str) {
+    // The first to install a provider wins; it is the same one for everybody.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let server = Simulator::builder().bare(true).start().await.unwrap();
+    let url = server.url();
+    let filters = [
+        "core/v1/persistentvolumes/",
+        "core/v1/nodes/",
+        "core/v1/configmaps/",
+        "core/v1/services/create",
+    ];
+    let mut run = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+        .args([
+            "conformance",
+            "--allow-cluster-wide",
+            "--run",
+            "killed",
+            "--jobs",
+            "4",
+            "--target",
+            &url,
+        ])
+        .args(filters)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let of_run = format!("/api/v1/{there}?labelSelector=stuntdouble-run%3Dkilled");
+    while get(&url, &of_run).await["items"].as_array().is_none_or(Vec::is_empty) {
+        assert!(run.try_wait().unwrap().is_none(), "the run ended before it had {there}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_ne!(left(&url).await, Vec::<String>::new());
+
+    let clean_up = |run: &str| {
+        let arguments = ["conformance", "--target", &url, "--clean-up", run];
+        Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    let before = left(&url).await;
+    assert!(clean_up("another").status.success());
+    assert_eq!(left(&url).await, before, "a run cleans up after itself only");
+    let output = clean_up("killed");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(left(&url).await, Vec::<String>::new());
+}
