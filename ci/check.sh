@@ -24,9 +24,16 @@ step() {
 step format cargo fmt --all --check
 step lints cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
-step tests cargo test --workspace --locked --no-fail-fast
 ci/clients/install.sh
+step tests cargo test --workspace --locked --no-fail-fast
+step 'durable store' ci/stores.sh durable
 step clients ci/clients/run.sh
+
+if command -v etcd >/dev/null; then
+  step 'etcd store' ci/stores.sh etcd
+else
+  skipped+=("etcd store, and the tests over it (etcd is not installed)")
+fi
 
 if ! cargo deny --version >/dev/null 2>&1; then
   skipped+=("dependencies (cargo-deny is not installed)")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the clients that run.sh runs, as far as this machine can: kubectl, chromium and rsyslog from Debian's packages (as root, with CI=true), the others
-# into target/clients.
+# Installs the clients that run.sh runs, as far as this machine can: kubectl, chromium, rsyslog and etcd from Debian's packages (as root, with CI=true), the
+# others into target/clients.
 # Nothing here fails the checks: run.sh skips by name what cannot be installed.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -25,6 +25,10 @@ fi
 
 if ! command -v chromium >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   attempt chromium sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core'
+fi
+
+if ! command -v etcd >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  attempt etcd sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends etcd-server'
 fi
 
 if ! command -v rsyslogd >/dev/null && [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -52,7 +52,7 @@ pub use profile::Profile;
 pub use registry::{Cidr, ListOptions, Snapshot, SnapshotError};
 pub use scheme::{Conversion, Kinds, LoadError};
 pub use simulator::{Builder, Simulator, StartError};
-pub use store::{DataDirectory, DataDirectoryError, DataDirectorySummary, Durability};
+pub use store::{DataDirectory, DataDirectoryError, DataDirectorySummary, Durability, Etcd, EtcdError};
 pub use stuntdouble_search as search;
 pub use stuntdouble_server::{Origin, Origins};
 pub use stuntdouble_shell::FileError;

@@ -5,6 +5,7 @@
 //!
 //! Limits: without TLS it listens on the loopback interface only, since it asks nobody for credentials.
 
+mod acting;
 mod clusters;
 mod defaults;
 mod error;
@@ -30,7 +31,7 @@ use crate::{
     profile::Profile,
     registry::{Cidr, Snapshot},
     scheme::{Kinds, LoadError},
-    store::Durability,
+    store::{Durability, Etcd},
 };
 
 use defaults::default_range;
@@ -65,6 +66,7 @@ pub struct Builder {
     data_dir: Option<PathBuf>,
     snapshot: Option<Snapshot>,
     durability: Durability,
+    etcd: Option<Etcd>,
     clusters: usize,
     watch_lag: Duration,
     origins: Origins,
@@ -109,6 +111,7 @@ impl Default for Builder {
             data_dir: None,
             snapshot: None,
             durability: Durability::default(),
+            etcd: None,
             clusters: 0,
             watch_lag: Duration::ZERO,
             origins: Origins::default(),
@@ -296,6 +299,14 @@ impl Builder {
     /// When a write to the data directory is acknowledged. Default: [`Durability::Sync`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// etcd cluster that keeps the objects. Default: none. It takes precedence over a data directory.
+    ///
+    /// Simulators over the same etcd cluster and prefix are one cluster. One of them at a time runs the nodes, controllers and add-ons.
+    pub fn etcd(mut self, etcd: Etcd) -> Self {
+        self.etcd = Some(etcd);
         self
     }
 

@@ -221,7 +221,7 @@ fn reported_by_a_page(server: impl Fn(&str) -> Server) -> (Server, BTreeMap<Stri
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = server(&format!("http://localhost:{port}"));
-    let page = PAGE.replace("SERVER", &server.address);
+    let page = PAGE.replace("SERVER", server.address());
     let (sender, report) = mpsc::channel();
     thread::spawn(move || {
         for socket in listener.incoming() {

@@ -202,6 +202,7 @@ impl Api {
     /// # Errors
     /// `NotFound` if there is none of that name.
     pub async fn get(&self, name: &str) -> Result<Arc<Object>, Status> {
+        self.registry.sync().await?;
         Ok(self.tree(&*self.registry.record(&self.named(name, None)).await?))
     }
 
@@ -210,6 +211,7 @@ impl Api {
     /// # Errors
     /// `BadRequest` if a selector is malformed.
     pub async fn list(&self, options: &ListOptions) -> Result<ObjectList, Status> {
+        self.registry.sync().await?;
         let listing = self.registry.records(&self.collection, options).await?;
         Ok(ObjectList {
             revision: listing.revision,
@@ -222,6 +224,7 @@ impl Api {
     /// # Errors
     /// `Gone` if the history since then is no longer kept; then list and watch from the list's version.
     pub async fn watch(&self, options: &ListOptions) -> Result<Watch, Status> {
+        self.registry.sync().await?;
         let revision = match options.resource_version.parse() {
             Ok(revision) => revision,
             Err(_) if options.resource_version.is_empty() => {
@@ -241,6 +244,7 @@ impl Api {
         let Value::Object(object) = object else {
             return Err(Status::bad_request("an object is a JSON map"));
         };
+        self.registry.sync().await?;
         let record = self.registry.create_tree(&self.collection, object).await?;
         Ok(self.tree(&record))
     }
@@ -274,6 +278,7 @@ impl Api {
     /// # Errors
     /// `NotFound`, or `Invalid` if the result is not valid.
     pub async fn patch(&self, name: &str, patch: &Value) -> Result<Arc<Object>, Status> {
+        self.registry.sync().await?;
         let request = self.named(name, None);
         let response = self
             .registry
@@ -287,6 +292,7 @@ impl Api {
     /// # Errors
     /// `NotFound` if there is none of that name.
     pub async fn delete(&self, name: &str, grace_period: Option<i64>) -> Result<(), Status> {
+        self.registry.sync().await?;
         let body = grace_period.map(|seconds| body(&json!({"gracePeriodSeconds": seconds})));
         self.registry
             .delete(&self.named(name, None), body.as_ref())
@@ -299,6 +305,7 @@ impl Api {
     /// # Errors
     /// `Conflict` if the pod is bound already.
     pub async fn bind(&self, pod: &str, node: &str) -> Result<(), Status> {
+        self.registry.sync().await?;
         let binding = json!({
             "kind": "Binding",
             "apiVersion": "v1",
@@ -312,6 +319,7 @@ impl Api {
     }
 
     async fn replace(&self, object: Object, subresource: Option<&str>) -> Result<Arc<Object>, Status> {
+        self.registry.sync().await?;
         let key = ObjectKey::of(&object);
         let mut request = self.named(&key.name, subresource);
         if request.namespace.is_none() && request.resource.namespaced {

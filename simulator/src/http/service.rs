@@ -19,6 +19,7 @@ use super::{
     body::Body,
     clock_control,
     clusters::Clusters,
+    elected::{self, Elected},
     metrics::Metrics,
     negotiation::{ANYTHING, Format, STREAMS, check_accept},
     path::{NormalizedPath, normalize},
@@ -50,6 +51,8 @@ pub(crate) struct Service {
     pub(super) shutdown: Shutdown,
     /// Other clusters, which are addressed by a prefix.
     pub(super) clusters: OnceLock<Arc<dyn Clusters>>,
+    /// The process that runs the pods, if several share the cluster.
+    elected: Option<Arc<dyn Elected>>,
 }
 
 /// Settings and parts of a service, besides its registry.
@@ -60,6 +63,8 @@ pub(crate) struct Setup {
     pub(crate) proxy: Proxy,
     /// Containers of the pods.
     pub(crate) containers: Arc<dyn Containers>,
+    /// The process that runs the pods, if several share the cluster.
+    pub(crate) elected: Option<Arc<dyn Elected>>,
     /// Clock.
     pub(crate) clock: Clock,
     /// Limits on what a peer can use.
@@ -89,6 +94,7 @@ impl Service {
             address,
             proxy,
             containers,
+            elected,
             clock,
             limits,
             shutdown,
@@ -107,6 +113,7 @@ impl Service {
             metrics: Metrics::new(),
             shutdown,
             clusters: OnceLock::new(),
+            elected,
         }
     }
 
@@ -129,6 +136,7 @@ impl Service {
             metrics: Metrics::new(),
             shutdown: copy.shutdown,
             clusters: OnceLock::new(),
+            elected: None,
         }
     }
 
@@ -191,6 +199,14 @@ impl Service {
     ) -> Result<Response<Body>, ErrorResponse> {
         if let Some(response) = self.document(api, &endpoint, parts) {
             return response;
+        }
+        self.registry.sync().await?;
+        if matches!(endpoint, Endpoint::Connect(_) | Endpoint::Proxy(_))
+            && !elected::is_passed_on(parts)
+            && let Some(elected) = &self.elected
+            && let Some(address) = elected.elsewhere().await
+        {
+            return Ok(elected::pass_on(&address, parts, body).await?);
         }
         match endpoint {
             Endpoint::AccessReview(version) => self.access_review(&version, parts, body).await,

@@ -6,7 +6,7 @@ use super::{
     state::{Registry, strategy_of},
 };
 use crate::{
-    api::{Object, Status, meta},
+    api::{Object, Reason, Status, meta},
     strategy::initial_objects,
 };
 
@@ -26,14 +26,18 @@ impl Registry {
             };
             let key = self.key(&request.with_name(meta::text(&object, "metadata.name")))?;
             if self.store.get(&key).await?.is_none() {
-                self.create_from(&request, object).await?;
+                match self.create_from(&request, object).await {
+                    // Another process over the same store was first.
+                    Err(exists) if exists.reason == Reason::AlreadyExists => {}
+                    other => drop(other?),
+                }
             }
         }
         Ok(())
     }
 
     /// Takes up what follows from the stored objects and is not stored itself: allocations, and the ends of lives.
-    pub(super) async fn restore(&self) -> Result<(), Status> {
+    pub(crate) async fn restore(&self) -> Result<(), Status> {
         for resource in self.scheme().resources().iter().filter(|r| r.is_storage_version()) {
             let strategy = strategy_of(resource);
             let expires = strategy.time_to_live().is_some();

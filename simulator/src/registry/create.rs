@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use super::{
     admission,
-    errors::{generated_name_exists, require_valid},
+    errors::{conflict, generated_name_exists, require_valid},
     request::{RequestBody, RequestInfo, Response, Subresource},
     revision,
     state::{Registry, strategy_of},
+    write::TRIES,
 };
 use crate::{
     api::{Object, Reason, Status, meta},
     store::Record,
-    strategy::{Allocation, validation},
+    strategy::{Claims, validation},
 };
 
 /// Longest prefix of a generated name, in characters: names have 63, of which the suffix has 5.
@@ -93,21 +94,52 @@ impl Registry {
         require_valid(resource, &object, &errors)?;
         strategy.canonicalize(&mut object);
         strategy.set_initial_status(&mut object);
-        let allocation = match subresource {
-            Subresource::Main => strategy.allocate(&self.context, &mut object, None)?,
-            _ => Allocation::default(),
-        };
         let has_version = revision::parse(meta::text(&object, "metadata.resourceVersion")).is_ok_and(|r| r != 0);
-        let inserted = if posted && has_version {
-            Err(self.client_error(400, "resourceVersion may not be set on objects to be created"))
-        } else {
-            self.insert(request, object).await
-        };
-        match inserted {
-            Ok(_) => self.context.allocator.commit(&allocation),
-            Err(_) => self.context.allocator.release(&allocation),
+        let refusal = (posted && has_version)
+            .then(|| self.client_error(400, "resourceVersion may not be set on objects to be created"));
+        if subresource == Subresource::Main && strategy.allocates() {
+            return self.insert_allocated(request, object, refusal).await;
         }
-        inserted
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
+        let inserted = self.insert(request, object, Claims::none()).await?;
+        inserted.ok_or_else(|| conflict(request))
+    }
+
+    /// Stores `object` with what is allocated to it, which is computed anew when another process has taken that. `refusal` is the error of a write that is not made
+    /// though its allocation would succeed.
+    async fn insert_allocated(
+        &self,
+        request: &RequestInfo,
+        object: Object,
+        refusal: Option<Status>,
+    ) -> Result<Arc<Record>, Status> {
+        let strategy = strategy_of(&request.resource);
+        for _ in 0..TRIES {
+            self.take_over_claims();
+            let mut object = object.clone();
+            let allocation = strategy.allocate(&self.context, &mut object, None)?;
+            let inserted = match &refusal {
+                Some(refusal) => Err(refusal.clone()),
+                None => self.insert(request, object, &allocation.claims()).await,
+            };
+            match &inserted {
+                Ok(Some(_)) => self.context.allocator.commit(&allocation),
+                _ => self.context.allocator.release(&allocation),
+            }
+            if let Some(record) = inserted? {
+                return Ok(record);
+            }
+        }
+        Err(conflict(request))
+    }
+
+    /// Takes over what other processes have allocated.
+    pub(super) fn take_over_claims(&self) {
+        if let Some(claims) = self.store.claims() {
+            self.context.allocator.replace(&claims);
+        }
     }
 
     fn fill_system_fields(&self, object: &mut Object) {

@@ -18,7 +18,7 @@ use crate::{
     api::Status,
     compat::go_quote,
     store::{Expected, Record, StoreError, Write},
-    strategy::{DELETE_OPTIONS, Deletion},
+    strategy::{Claims, DELETE_OPTIONS, Deletion},
 };
 
 /// The versions in which v1.2 reads delete options.
@@ -112,17 +112,26 @@ impl Registry {
             let last = match deletion {
                 Deletion::Pending => return Ok(old),
                 Deletion::Remove => old,
-                Deletion::Mark | Deletion::MarkAndRemove => match self.write(request, object, &old).await? {
-                    Some(marked) if deletion == Deletion::Mark => return Ok(marked),
-                    Some(marked) => marked,
-                    None => continue,
+                Deletion::Mark | Deletion::MarkAndRemove => {
+                    match self.write(request, object, &old, Claims::none()).await? {
+                        Some(marked) if deletion == Deletion::Mark => return Ok(marked),
+                        Some(marked) => marked,
+                        None => continue,
+                    }
+                }
+            };
+            let claims = Claims {
+                taken: Vec::new(),
+                freed: if strategy.allocates() {
+                    strategy.held(&parse(last.bytes())?)
+                } else {
+                    Vec::new()
                 },
             };
-            match self
+            let removed = self
                 .store
-                .commit(last.key(), Expected::At(last.revision()), Write::Remove)
-                .await
-            {
+                .commit_claiming(last.key(), Expected::At(last.revision()), Write::Remove, &claims);
+            match removed.await {
                 Ok(_) => {
                     strategy.free(&self.context, &parse(last.bytes())?);
                     self.delete_dependent(request).await?;

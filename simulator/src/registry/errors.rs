@@ -11,7 +11,7 @@ impl From<StoreError> for Status {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::new(Reason::ServiceUnavailable, error.to_string()),
-            StoreError::Exists(_) | StoreError::Missing(_) | StoreError::Stale { .. } => {
+            StoreError::Exists(_) | StoreError::Missing(_) | StoreError::Stale { .. } | StoreError::Claimed(_) => {
                 Self::new(Reason::Conflict, error.to_string())
             }
         }

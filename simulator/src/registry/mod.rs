@@ -4,7 +4,10 @@
 //! - Two writers never overwrite each other's changes unseen. Nothing else writes to the store.
 //! - What is special about a kind is in its strategy; no file here names one.
 //!
-//! Limits: one process. Source of the semantics: Kubernetes v1.2's generic registry and REST handlers, as recorded.
+//! Limits: what another process over the same store has written is seen after a [`Registry::sync`], with which every request begins. Kinds that are added at run
+//! time are this process's own. An event whose writer was killed expires once another process starts or is elected.
+//!
+//! Source of the semantics: Kubernetes v1.2's generic registry and REST handlers, as recorded.
 
 mod action;
 mod admission;

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     api::{Object, Reason, Status, meta},
     compat::yaml,
+    strategy::Claims,
 };
 
 /// All objects of a cluster.
@@ -217,7 +218,14 @@ impl Registry {
         let strategy = strategy_of(&resource);
         strategy.canonicalize(&mut object);
         strategy.restore(&self.context, &object);
-        self.insert(&request, object).await.map(drop)
+        let claims = Claims {
+            taken: strategy.held(&object),
+            freed: Vec::new(),
+        };
+        if self.insert(&request, object.clone(), &claims).await?.is_none() {
+            self.insert(&request, object, Claims::none()).await?;
+        }
+        Ok(())
     }
 }
 

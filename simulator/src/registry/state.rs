@@ -12,7 +12,10 @@ use crate::{
     profile::Profile,
     rng::Rng,
     scheme::{Resource, Scheme},
-    store::{DataDirectory, DataDirectoryError, Durability, Durable, HistoryLimits, Memory, Store},
+    store::{
+        DataDirectory, DataDirectoryError, Durability, Durable, Election, Etcd, EtcdError, EtcdStore, HistoryLimits,
+        Memory, Store,
+    },
     strategy::{self, Cidr, Component, Context, ResourceName, Strategy, allocation::Allocator},
     watch::Hub,
 };
@@ -64,6 +67,9 @@ pub(crate) enum RestoreError {
     /// The data directory.
     #[error(transparent)]
     Directory(#[from] DataDirectoryError),
+    /// The etcd cluster.
+    #[error(transparent)]
+    Etcd(#[from] EtcdError),
     /// An object.
     #[error(transparent)]
     Object(#[from] Status),
@@ -110,6 +116,19 @@ impl Registry {
         Ok(registry)
     }
 
+    /// A registry whose objects are in an etcd cluster. Needs a running tokio runtime.
+    ///
+    /// # Errors
+    /// The cluster cannot be used.
+    pub(crate) async fn shared(settings: Settings, clock: Clock, seed: u64, etcd: &Etcd) -> Result<Self, RestoreError> {
+        let hub = Self::hub(&settings, &clock);
+        let store = EtcdStore::open(etcd, hub.clone(), clock.activity()).await?;
+        let rng = Arc::new(Rng::restarted(seed, store.process()));
+        let registry = Self::over(settings, clock, rng, hub, Arc::new(store));
+        registry.restore().await?;
+        Ok(registry)
+    }
+
     /// A registry whose objects are in the store that `open` opens, which reports its changes to the hub.
     pub(super) fn with_store(
         settings: Settings,
@@ -127,11 +146,19 @@ impl Registry {
         rng: Arc<Rng>,
         open: impl FnOnce(Arc<Hub>) -> Result<Arc<dyn Store>, E>,
     ) -> Result<Self, E> {
-        let profile = settings.profile;
-        let scheme = Scheme::builtin();
-        let hub = Hub::start(history_limits(&settings, &scheme), settings.watch_lag, clock.activity());
+        let hub = Self::hub(&settings, &clock);
         let store = open(hub.clone())?;
-        Ok(Self {
+        Ok(Self::over(settings, clock, rng, hub, store))
+    }
+
+    fn hub(settings: &Settings, clock: &Clock) -> Arc<Hub> {
+        let limits = history_limits(settings, &Scheme::builtin());
+        Hub::start(limits, settings.watch_lag, clock.activity())
+    }
+
+    fn over(settings: Settings, clock: Clock, rng: Arc<Rng>, hub: Arc<Hub>, store: Arc<dyn Store>) -> Self {
+        let profile = settings.profile;
+        Self {
             profile,
             context: Context {
                 rng: rng.clone(),
@@ -144,9 +171,9 @@ impl Registry {
             store,
             hub,
             list_cache: ListCache::default(),
-            scheme: ArcSwap::from(scheme),
+            scheme: ArcSwap::from(Scheme::builtin()),
             changing_kinds: Mutex::default(),
-        })
+        }
     }
 
     /// A copy in memory that is independent from now on. Needs a running tokio runtime.
@@ -169,6 +196,11 @@ impl Registry {
             scheme: ArcSwap::from(self.scheme()),
             changing_kinds: Mutex::default(),
         }
+    }
+
+    /// The election of the process that acts in the cluster, if several processes share the store.
+    pub(crate) fn election(&self) -> Option<Election> {
+        self.store.election()
     }
 
     /// The kinds that are served at the moment.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     api::{Object, Status, meta},
     store::Record,
-    strategy::{Allocation, validation},
+    strategy::{Allocation, Claims, validation},
 };
 
 impl Registry {
@@ -90,11 +90,14 @@ impl Registry {
         let allocation = if strategy.validates_before_version() && subresource == Subresource::Main {
             copy_system_fields(&mut new, &existing);
             new = validated(request, subresource, new, &existing)?;
+            self.take_over_claims();
             strategy.allocate(&self.context, &mut new, Some(&existing))?
         } else {
             Allocation::default()
         };
-        let written = self.update_revision(request, subresource, new, old, &existing).await;
+        let written = self
+            .update_revision(request, subresource, new, (old, &existing), &allocation.claims())
+            .await;
         match written {
             Ok(Some(_)) => self.context.allocator.commit(&allocation),
             _ => self.context.allocator.release(&allocation),
@@ -107,8 +110,8 @@ impl Registry {
         request: &RequestInfo,
         subresource: Subresource,
         mut new: Object,
-        old: &Arc<Record>,
-        existing: &Object,
+        (old, existing): (&Arc<Record>, &Object),
+        claims: &Claims,
     ) -> Result<Option<Arc<Record>>, Status> {
         let resource = &request.resource;
         let strategy = strategy_of(resource);
@@ -129,7 +132,7 @@ impl Registry {
         copy_system_fields(&mut new, existing);
         let mut new = validated(request, subresource, new, existing)?;
         strategy.canonicalize(&mut new);
-        match self.write(request, new, old).await {
+        match self.write(request, new, old, claims).await {
             Ok(None) if !is_unconditional => Err(conflict(request)),
             other => other,
         }

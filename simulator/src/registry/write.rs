@@ -17,7 +17,7 @@ use crate::{
     api::{Object, Status, meta},
     scheme::Resource,
     store::{Expected, Key, Record, StoreError, Write},
-    strategy::validate::name,
+    strategy::{Claims, validate::name},
 };
 
 /// How often a change is computed anew when other writers come first.
@@ -43,32 +43,47 @@ impl Registry {
         Some(self.clock.now().saturating_add(life).unwrap_or(Timestamp::MAX))
     }
 
-    /// Stores a new object, which is of the storage version.
-    pub(super) async fn insert(&self, request: &RequestInfo, object: Object) -> Result<Arc<Record>, Status> {
+    /// Waits until reads show every write that was acknowledged before, by any process over the same store.
+    pub(crate) async fn sync(&self) -> Result<(), Status> {
+        Ok(self.store.sync().await?)
+    }
+
+    /// Stores a new object, which is of the storage version; `None` if another object has one of the claims.
+    pub(super) async fn insert(
+        &self,
+        request: &RequestInfo,
+        object: Object,
+        claims: &Claims,
+    ) -> Result<Option<Arc<Record>>, Status> {
         let name = meta::text(&object, "metadata.name").to_owned();
         let key = self.key(&request.with_name(&name))?;
         let expiry = self.expiry_of(&request.resource);
         let draft = draft(&request.resource, object, true, expiry)?;
-        match self.store.commit(&key, Expected::Absent, Write::Put(draft)).await {
+        let stored = self
+            .store
+            .commit_claiming(&key, Expected::Absent, Write::Put(draft), claims);
+        match stored.await {
             Ok(change) => {
                 let record = change
                     .after
                     .ok_or_else(|| Status::internal("a created object was not stored"))?;
                 self.expiry.schedule(&record, expiry);
                 self.require_served(&request.resource, &record).await?;
-                Ok(record)
+                Ok(Some(record))
             }
+            Err(StoreError::Claimed(_)) => Ok(None),
             Err(StoreError::Exists(_)) => Err(already_exists(&request.resource, &name)),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Stores `new` in place of `old` unless they are the same; `None` if `old` is no longer there.
+    /// Stores `new` in place of `old` unless they are the same; `None` if `old` is no longer there, or another object has one of the claims.
     pub(super) async fn write(
         &self,
         request: &RequestInfo,
         new: Object,
         old: &Arc<Record>,
+        claims: &Claims,
     ) -> Result<Option<Arc<Record>>, Status> {
         let resource = &request.resource;
         let expiry = self.expiry_of(resource);
@@ -91,18 +106,17 @@ impl Registry {
         if expiry.is_none() && old.is_same_as(&draft) {
             return Ok(Some(old.clone()));
         }
-        match self
+        let stored = self
             .store
-            .commit(old.key(), Expected::At(old.revision()), Write::Put(draft))
-            .await
-        {
+            .commit_claiming(old.key(), Expected::At(old.revision()), Write::Put(draft), claims);
+        match stored.await {
             Ok(change) => {
                 if let Some(record) = &change.after {
                     self.expiry.schedule(record, expiry);
                 }
                 Ok(change.after)
             }
-            Err(StoreError::Stale { .. } | StoreError::Missing(_)) => Ok(None),
+            Err(StoreError::Stale { .. } | StoreError::Missing(_) | StoreError::Claimed(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -117,7 +131,7 @@ impl Registry {
             let old = self.record(request).await?;
             let mut object = stored_tree(&old)?;
             change(&mut object)?;
-            if let Some(record) = self.write(request, object, &old).await? {
+            if let Some(record) = self.write(request, object, &old, Claims::none()).await? {
                 return Ok(record);
             }
         }

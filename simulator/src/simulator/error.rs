@@ -7,7 +7,7 @@ use crate::{
     cluster::{container::ImageError, network::BodyError},
     http::TlsError,
     registry::RestoreError,
-    store::DataDirectoryError,
+    store::{DataDirectoryError, EtcdError},
 };
 
 /// Why a simulator does not start.
@@ -44,12 +44,16 @@ pub enum StartError {
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),
+    /// The etcd cluster cannot be used.
+    #[error(transparent)]
+    Etcd(#[from] EtcdError),
 }
 
 impl From<RestoreError> for StartError {
     fn from(error: RestoreError) -> Self {
         match error {
             RestoreError::Directory(error) => Self::DataDirectory(error),
+            RestoreError::Etcd(error) => Self::Etcd(error),
             RestoreError::Object(status) => Self::SetUp(status),
         }
     }

@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 
 use super::{
     Builder, Simulator, StartError,
+    acting::{Acting, Candidate, Running},
     clusters::Forks,
     defaults::{SECURE_PORT, components},
 };
@@ -15,13 +16,13 @@ use crate::{
     client::Client,
     cluster::{
         self,
-        container::{Engine, Images},
+        container::{Containers, Engine, Images},
     },
     http::{self, Authenticator, Backends, Copy, Service, Setup, Tls, proxy},
     logs,
     registry::{Registry, Settings, Snapshot},
     rng::Rng,
-    store::DataDirectory,
+    store::{DataDirectory, Election},
 };
 
 /// A cluster that runs, without listeners.
@@ -51,15 +52,28 @@ impl Builder {
         registry.bootstrap().await?;
         let client = Client::new(registry.clone(), self.clock.clone());
         let shutdown = Shutdown::default();
-        let engine = self.live(&client, &shutdown, Some(&mut listeners)).await?;
+        let mut elected = None;
+        let (containers, backends) = match registry.election() {
+            Some(election) if !self.bare => {
+                let (acting, backends) = self.share(&client, election, &listeners, &shutdown).await?;
+                elected = Some(acting.clone() as Arc<dyn http::Elected>);
+                (acting as Arc<dyn Containers>, backends)
+            }
+            _ => {
+                let engine = self.live(&client, &shutdown, Some(&mut listeners)).await?;
+                let backends = self.located(&engine);
+                (Arc::new(engine) as Arc<dyn Containers>, backends)
+            }
+        };
         let mut proxy = proxy::Settings::new(self.profile);
         proxy.dial = self.dial.iter().cloned().collect();
         proxy.allow_local = self.allow_local_backends;
-        proxy.backends = self.located(&engine);
+        proxy.backends = backends;
         let setup = Setup {
             address: format!("{}:443", self.advertise),
             proxy: proxy::Proxy::new(proxy).map_err(StartError::Proxy)?,
-            containers: Arc::new(engine),
+            containers,
+            elected,
             clock: self.clock.clone(),
             limits: self.limits.clone(),
             shutdown: shutdown.clone(),
@@ -91,6 +105,9 @@ impl Builder {
                 && !self.bare
                 && self.controllers.contains("serviceaccounttoken"),
         };
+        if let Some(etcd) = &self.etcd {
+            return Ok(Registry::shared(settings, self.clock.clone(), self.seed, etcd).await?);
+        }
         // What is loaded has UIDs of the same seed, which must not come again.
         let loaded = self.snapshot.as_ref().map_or(0, Snapshot::fingerprint);
         let Some(directory) = self.data_dir.clone() else {
@@ -103,20 +120,15 @@ impl Builder {
     }
 
     /// Starts what acts in the cluster, unless it is bare: nodes, controllers and add-ons. Returns what runs the pods' containers.
-    async fn live(
+    ///
+    /// It ends when `shutdown` closes.
+    pub(super) async fn live(
         &self,
         client: &Client,
         shutdown: &Shutdown,
         listeners: Option<&mut Listeners>,
     ) -> Result<Arc<Engine>, StartError> {
-        let mut images = Images::known()?;
-        for (file, text) in &self.image_files {
-            images.add(file, text)?;
-        }
-        for (name, behaviour) in &self.behaviours {
-            images.register(name.clone(), behaviour.clone());
-        }
-        let engine = Engine::new(self.clock.clone(), images, self.backends.clone());
+        let engine = self.engine()?;
         if self.bare {
             return Ok(engine);
         }
@@ -158,6 +170,45 @@ impl Builder {
         Ok(engine)
     }
 
+    /// Takes part in the election of the process that runs what acts; returns the containers and servers that run in this one.
+    async fn share(
+        &self,
+        client: &Client,
+        election: Election,
+        listeners: &Listeners,
+        shutdown: &Shutdown,
+    ) -> Result<(Arc<Acting>, Backends), StartError> {
+        let idle = Running {
+            engine: self.engine()?,
+            backends: self.backends.clone(),
+        };
+        let acting = Acting::new(idle, election.clone());
+        let candidate = Candidate {
+            builder: self.clone(),
+            client: client.clone(),
+            election,
+            acting: acting.clone(),
+            address: listeners.plain.1.to_string(),
+            shutdown: shutdown.clone(),
+        };
+        candidate.start().await?;
+        let located = acting.clone();
+        let locate = move |host, port| located.locate(host, port);
+        Ok((acting, self.backends.clone().locate_with(locate)))
+    }
+
+    /// An engine without containers.
+    fn engine(&self) -> Result<Arc<Engine>, StartError> {
+        let mut images = Images::known()?;
+        for (file, text) in &self.image_files {
+            images.add(file, text)?;
+        }
+        for (name, behaviour) in &self.behaviours {
+            images.register(name.clone(), behaviour.clone());
+        }
+        Ok(Engine::new(self.clock.clone(), images, self.backends.clone()))
+    }
+
     /// The servers inside the process, those of containers among them.
     fn located(&self, engine: &Engine) -> Backends {
         let network = engine.network().clone();
@@ -178,6 +229,7 @@ impl Builder {
             clock: clock.clone(),
             backends: self.backends.fork(),
             data_dir: None,
+            etcd: None,
             clusters: 0,
             dns: None,
             ..self.clone()

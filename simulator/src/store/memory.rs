@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, ready};
 use parking_lot::RwLock;
 
-use crate::api::GroupResource;
+use crate::{api::GroupResource, strategy::Claims};
 
 use super::{
     Change, Expected, Key, Listing, Lookup, Record, Sink, Store, StoreError, Write,
@@ -65,11 +65,12 @@ impl Store for Memory {
         Box::pin(ready(Ok(self.tables.read().find(resource, lookup))))
     }
 
-    fn commit<'a>(
+    fn commit_claiming<'a>(
         &'a self,
         key: &'a Key,
         expected: Expected,
         write: Write,
+        _: &'a Claims,
     ) -> BoxFuture<'a, Result<Change, StoreError>> {
         Box::pin(ready(self.write(key, expected, write)))
     }

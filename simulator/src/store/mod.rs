@@ -4,7 +4,9 @@
 //! revision; the [`Sink`] gets every change once, in order of revision.
 //! Limits: an object is opaque to the store, except for its labels and selectable fields, which are extracted when it is written.
 
+mod codec;
 mod durable;
+mod etcd;
 mod limits;
 mod memory;
 mod past;
@@ -14,14 +16,16 @@ mod tables;
 #[cfg(test)]
 mod contract;
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use futures::future::{BoxFuture, ready};
 
-use crate::api::GroupResource;
+use crate::{api::GroupResource, strategy::Claims};
 
 pub(crate) use durable::Durable;
 pub use durable::{DataDirectory, DataDirectoryError, DataDirectorySummary, Durability};
+pub(crate) use etcd::{Election, EtcdStore, Term};
+pub use etcd::{Etcd, EtcdError};
 pub(crate) use limits::HistoryLimits;
 pub(crate) use memory::Memory;
 pub(crate) use past::{Past, ResourcePast};
@@ -124,6 +128,9 @@ pub(crate) enum StoreError {
         /// The revision that is stored.
         actual: u64,
     },
+    /// Another object has an address or a port that the write claims.
+    #[error("{0} is claimed by another object")]
+    Claimed(String),
     /// The store cannot be reached or has failed.
     #[error("the store does not answer: {0}")]
     Unavailable(String),
@@ -133,7 +140,7 @@ pub(crate) enum StoreError {
 ///
 /// A change is passed to it before any reader can see a later one. The store is locked during the call, which must be short and must not call the store.
 pub(crate) trait Sink: Send + Sync {
-    /// The store was opened with this state. Called at most once, before any change.
+    /// The store was opened with this state. Called before any change, and again if changes after the last one were lost.
     fn restored(&self, past: Past);
 
     /// The change was committed.
@@ -165,7 +172,33 @@ pub(crate) trait Store: Send + Sync {
         key: &'a Key,
         expected: Expected,
         write: Write,
+    ) -> BoxFuture<'a, Result<Change, StoreError>> {
+        self.commit_claiming(key, expected, write, Claims::none())
+    }
+
+    /// The same if what is claimed is free, in a store that keeps claims.
+    fn commit_claiming<'a>(
+        &'a self,
+        key: &'a Key,
+        expected: Expected,
+        write: Write,
+        claims: &'a Claims,
     ) -> BoxFuture<'a, Result<Change, StoreError>>;
+
+    /// Waits until reads show every write that was acknowledged before, by any process.
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    /// What is claimed, if the store is shared by processes and keeps it.
+    fn claims(&self) -> Option<HashSet<String>> {
+        None
+    }
+
+    /// The election of the process that acts, if the store is shared by processes.
+    fn election(&self) -> Option<Election> {
+        None
+    }
 
     /// A copy in memory that is independent from now on. `sink` is called while no change is committed; it makes the copy's sink.
     fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Memory;

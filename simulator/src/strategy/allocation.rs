@@ -62,6 +62,48 @@ pub(crate) struct Allocation {
     freed: Vec<u16>,
 }
 
+/// What a write claims and gives up, by name, in a store that several processes share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Claims {
+    /// What must be free.
+    pub(crate) taken: Vec<String>,
+    /// What is free afterwards.
+    pub(crate) freed: Vec<String>,
+}
+
+impl Claims {
+    /// No claims.
+    pub(crate) fn none() -> &'static Self {
+        static NONE: Claims = Claims {
+            taken: Vec::new(),
+            freed: Vec::new(),
+        };
+        &NONE
+    }
+}
+
+impl Allocation {
+    /// The claims of the write.
+    pub(crate) fn claims(&self) -> Claims {
+        Claims {
+            taken: named(self.address, &self.ports),
+            freed: named(None, &self.freed),
+        }
+    }
+}
+
+/// The names of an address and of ports.
+fn named(address: Option<Ipv4Addr>, ports: &[u16]) -> Vec<String> {
+    let address = address.map(|address| format!("{ADDRESS}{address}"));
+    let ports = ports.iter().map(|port| format!("{PORT}{port}"));
+    address.into_iter().chain(ports).collect()
+}
+
+/// What the names of addresses begin with.
+const ADDRESS: &str = "addresses/";
+/// What the names of node ports begin with.
+const PORT: &str = "ports/";
+
 #[derive(Clone, Default)]
 struct Taken {
     addresses: HashSet<Ipv4Addr>,
@@ -214,6 +256,19 @@ impl Allocator {
         taken.ports.extend(node_ports(service));
     }
 
+    /// Takes what others have claimed, and nothing else.
+    pub(crate) fn replace(&self, claims: &HashSet<String>) {
+        let parsed = |prefix| {
+            claims
+                .iter()
+                .filter_map(move |claim: &String| claim.strip_prefix(prefix))
+        };
+        *self.taken.lock() = Taken {
+            addresses: parsed(ADDRESS).filter_map(|address| address.parse().ok()).collect(),
+            ports: parsed(PORT).filter_map(|port| port.parse().ok()).collect(),
+        };
+    }
+
     /// Frees what a removed service held.
     pub(crate) fn free(&self, service: &Object) {
         let mut taken = self.taken.lock();
@@ -223,6 +278,11 @@ impl Allocator {
         let held = node_ports(service);
         taken.ports.retain(|p| !held.contains(p));
     }
+}
+
+/// What a service has claimed.
+pub(crate) fn held(service: &Object) -> Vec<String> {
+    named(meta::text(service, "spec.clusterIP").parse().ok(), &node_ports(service))
 }
 
 fn full(what: &str) -> Status {
@@ -324,6 +384,19 @@ mod tests {
         let other = json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]});
         let why = services.allocate(&mut service(other), None).unwrap_err().message;
         assert!(why.ends_with("provided port is already allocated"), "{why}");
+    }
+
+    #[test]
+    fn what_others_claim_is_taken_and_nothing_else() {
+        let services = rig();
+        let spec = json!({"type": "NodePort", "clusterIP": "10.0.0.3", "ports": [{"port": 80, "nodePort": 30080}]});
+        let claims = services.allocate(&mut service(spec.clone()), None).unwrap().claims();
+        assert_eq!(claims.taken, held(&service(spec.clone())));
+        services.replace(&HashSet::new());
+        let mut again = service(spec.clone());
+        services.allocate(&mut again, None).unwrap();
+        services.replace(&claims.taken.into_iter().collect());
+        assert!(services.allocate(&mut again, None).is_err());
     }
 
     #[rstest]

@@ -76,6 +76,11 @@ pub(crate) trait Strategy: Send + Sync {
     /// Frees what was allocated to a removed object.
     fn free(&self, _context: &Context, _object: &Object) {}
 
+    /// What is allocated to an object, by the names of its claims.
+    fn held(&self, _object: &Object) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Whether objects have allocations.
     fn allocates(&self) -> bool {
         false

@@ -57,7 +57,7 @@ pub use allocation::Cidr;
 pub(crate) use component::Component;
 
 pub(crate) use action::Action;
-pub(crate) use allocation::Allocation;
+pub(crate) use allocation::{Allocation, Claims};
 pub(crate) use bootstrap::initial_objects;
 pub(crate) use context::Context;
 pub(crate) use deletion::{DELETE_OPTIONS, Deletion};

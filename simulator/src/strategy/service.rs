@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::allocation::Allocation;
+use super::allocation::{self, Allocation};
 use super::context::Context;
 use super::generic::Strategy;
 use super::location::{Location, Lookup, NODE_AGENT_PORT, ObjectId, with_port};
@@ -86,6 +86,10 @@ impl Strategy for ServiceStrategy {
 
     fn free(&self, context: &Context, service: &Object) {
         context.allocator.free(service);
+    }
+
+    fn held(&self, service: &Object) -> Vec<String> {
+        allocation::held(service)
     }
 
     fn allocates(&self) -> bool {

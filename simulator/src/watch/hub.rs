@@ -245,13 +245,18 @@ impl Hub {
     pub(crate) fn close(&self, resource: &GroupResource) {
         let channel = Arc::new(self.new_channel(resource, self.latest()));
         if let Some(closed) = self.channels.write().insert(resource.clone(), channel) {
-            let mut shared = closed.history.write();
-            let history = Arc::make_mut(&mut *shared);
-            history.close();
-            self.bytes.fetch_sub(history.bytes(), Ordering::AcqRel);
-            drop(shared);
-            closed.groups.wake_all();
+            self.end(&closed);
         }
+    }
+
+    /// Ends the watches of a channel once they have read what there is.
+    fn end(&self, channel: &Channel) {
+        let mut shared = channel.history.write();
+        let history = Arc::make_mut(&mut *shared);
+        history.close();
+        self.bytes.fetch_sub(history.bytes(), Ordering::AcqRel);
+        drop(shared);
+        channel.groups.wake_all();
     }
 
     /// Changes a history, and counts its bytes.
@@ -334,6 +339,7 @@ impl Sink for Hub {
             lag.set_reached(past.revision);
         }
         let mut channels = self.channels.write();
+        let lost: Vec<_> = channels.drain().map(|(_, channel)| channel).collect();
         for resource in past.resources {
             let name = resource.resource.clone();
             let mut channel = self.restored_channel(resource, past.floor);
@@ -342,6 +348,7 @@ impl Sink for Hub {
             channels.insert(name, Arc::new(channel));
         }
         drop(channels);
+        lost.iter().for_each(|channel| self.end(channel));
         self.trim();
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 use stuntdouble_simulator::{
-    Addons, Builder, Cidr, Clock, Controllers, Credentials, DialOverride, Durability, Identity, Profile, Secret,
-    Simulator, Snapshot, StartError, kubeconfig,
+    Addons, Builder, Cidr, Clock, Controllers, Credentials, DialOverride, Durability, Etcd, EtcdError, Identity,
+    Profile, Secret, Simulator, Snapshot, StartError, kubeconfig,
 };
 
 use super::listen;
@@ -146,6 +146,9 @@ pub(super) struct Arguments {
     durability: Durability,
 
     #[command(flatten)]
+    etcd: EtcdArguments,
+
+    #[command(flatten)]
     secure: SecureArguments,
 
     #[command(flatten)]
@@ -159,6 +162,46 @@ enum Destination {
     Elasticsearch,
     /// Nowhere.
     None,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "etcd")]
+struct EtcdArguments {
+    /// Keep the objects in the etcd cluster with these members, with commas between their URLs. All that serve the same etcd
+    /// and prefix are one cluster; one of them at a time runs nodes, controllers and add-ons
+    #[arg(long = "etcd", value_name = "URL,URL", value_delimiter = ',', conflicts_with_all = ["data_dir", "snapshot", "dns_listen"])]
+    members: Vec<String>,
+
+    /// What every key in etcd begins with
+    #[arg(
+        long = "etcd-prefix",
+        value_name = "PATH",
+        default_value = "/stuntdouble",
+        requires = "members"
+    )]
+    prefix: String,
+
+    /// The authority that signs the members' certificates, as PEM; https needs it
+    #[arg(long = "etcd-ca", value_name = "FILE", requires = "members")]
+    authority: Option<PathBuf>,
+
+    /// The certificate to show to etcd, as PEM
+    #[arg(long = "etcd-cert", value_name = "FILE", requires_all = ["members", "key"])]
+    certificate: Option<PathBuf>,
+
+    /// The key of the certificate, as PEM
+    #[arg(long = "etcd-key", value_name = "FILE", requires_all = ["members", "certificate"])]
+    key: Option<PathBuf>,
+
+    /// Name and password of an etcd user
+    #[arg(
+        long = "etcd-user",
+        value_name = "USER:PASSWORD",
+        env = "STUNTDOUBLE_ETCD_USER",
+        hide_env_values = true,
+        requires = "members"
+    )]
+    user: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -196,7 +239,10 @@ struct SecureArguments {
 impl From<StartError> for Trouble {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::NotLoopback(_) | StartError::Tls(_) | StartError::Images(_) => Self::usage(error),
+            StartError::NotLoopback(_)
+            | StartError::Tls(_)
+            | StartError::Images(_)
+            | StartError::Etcd(EtcdError::Settings(_)) => Self::usage(error),
             _ => Self::unreachable(error),
         }
     }
@@ -230,6 +276,9 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
         .watch_lag(Duration::from_millis(arguments.watch_lag));
     if let Some(directory) = arguments.data_dir {
         builder = builder.data_dir(directory).durability(arguments.durability);
+    }
+    if !arguments.etcd.members.is_empty() {
+        builder = builder.etcd(etcd(arguments.etcd)?);
     }
     if let Some(file) = &arguments.snapshot {
         let wrong = |error: &dyn std::fmt::Display| Trouble::usage(format!("{}: {error}", file.display()));
@@ -274,6 +323,22 @@ fn next_steps(url: &str, kubeconfig: Option<&Path>) -> String {
     format!(
         "kubectl {server} get pods --all-namespaces\ncurl {url}/api/v1/namespaces\nstuntdouble conformance --target {url}\nCtrl-C stops it."
     )
+}
+
+fn etcd(arguments: EtcdArguments) -> Result<Etcd, Trouble> {
+    let mut etcd = Etcd::new(arguments.members).prefix(arguments.prefix);
+    if let Some(file) = &arguments.authority {
+        etcd = etcd.authority(read(file)?);
+    }
+    if let (Some(certificate), Some(key)) = (&arguments.certificate, &arguments.key) {
+        etcd = etcd.identity(read(certificate)?, read(key)?);
+    }
+    if let Some(user) = &arguments.user {
+        let wrong = || Trouble::usage("--etcd-user: NAME:PASSWORD, with a colon between them");
+        let (name, password) = user.split_once(':').ok_or_else(wrong)?;
+        etcd = etcd.user(name, password);
+    }
+    Ok(etcd)
 }
 
 fn secure(mut builder: Builder, arguments: &SecureArguments) -> Result<Builder, Trouble> {

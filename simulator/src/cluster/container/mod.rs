@@ -30,7 +30,7 @@ pub(crate) use image::Images;
 pub(crate) use network::{Host, Resolve};
 #[cfg(test)]
 pub(crate) use process::LogPage;
-pub(crate) use process::{Attachment, Containers, Exit, Line, LogPages, Output, Process, Size};
+pub(crate) use process::{Attachment, Container, Containers, Exit, Line, LogPages, Output, Process, Size};
 pub(crate) use running::{Ended, RunningContainer};
 
 /// How many pieces of a stream are under way at most.

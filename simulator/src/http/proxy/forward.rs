@@ -374,7 +374,7 @@ fn is_html(headers: &HeaderMap) -> bool {
 }
 
 /// Copies in both directions until one side closes.
-async fn join(near: OnUpgrade, far: OnUpgrade) {
+pub(crate) async fn join(near: OnUpgrade, far: OnUpgrade) {
     if let (Ok(near), Ok(far)) = futures::future::join(near, far).await {
         // Both sides see an error of the connection themselves.
         let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;

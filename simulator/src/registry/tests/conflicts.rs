@@ -11,6 +11,7 @@ use super::{Profile, Rig};
 use crate::{
     api::GroupResource,
     store::{Change, Draft, Expected, Key, Listing, Lookup, Memory, Record, Sink, Store, StoreError, Write},
+    strategy::Claims,
     watch::Hub,
 };
 
@@ -36,11 +37,12 @@ impl Store for Interleaved {
         self.store.list(resource, namespace)
     }
 
-    fn commit<'a>(
+    fn commit_claiming<'a>(
         &'a self,
         key: &'a Key,
         expected: Expected,
         write: Write,
+        _: &'a Claims,
     ) -> BoxFuture<'a, Result<Change, StoreError>> {
         let mut pending = self.change.lock();
         let change = match *pending {

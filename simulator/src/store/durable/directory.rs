@@ -11,13 +11,12 @@ use std::{
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable};
 
 use super::{
-    codec::StoredChange,
     error::DataDirectoryError,
     log::{self, BASE, CHANGES, FLOOR, FORMAT, NUMBERS, RESERVED, REVISION, STARTS, TRIMMED, number},
 };
 use crate::{
     api::GroupResource,
-    store::{Change, Past, ResourcePast, tables::Tables},
+    store::{Change, Past, ResourcePast, codec::StoredChange, tables::Tables},
 };
 
 /// The format that this program reads and writes.

@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use crate::store::codec::Malformed;
+
 /// Why a data directory cannot be used. Each error names what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirectoryError {
@@ -53,4 +55,10 @@ pub enum DataDirectoryError {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl From<Malformed> for redb::Error {
+    fn from(error: Malformed) -> Self {
+        Self::Corrupted(error.to_string())
+    }
 }

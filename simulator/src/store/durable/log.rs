@@ -4,10 +4,12 @@ use std::collections::{HashMap, VecDeque};
 
 use redb::{Database, ReadableDatabase, TableDefinition};
 
-use super::codec::{self, StoredChange, StoredRecord};
 use crate::{
     api::GroupResource,
-    store::{Change, HistoryLimits, Record},
+    store::{
+        Change, HistoryLimits, Record,
+        codec::{self, StoredChange, StoredRecord},
+    },
 };
 
 /// The changes, by revision.
@@ -135,7 +137,7 @@ pub(super) fn number(database: &Database, name: &str) -> Result<Option<u64>, red
 
 /// The record of a base's value.
 pub(super) fn decode_base(place: (&str, &str, &str), bytes: &[u8]) -> Result<Record, redb::Error> {
-    StoredRecord::decode(bytes)?.into_record(codec::key(place))
+    Ok(StoredRecord::decode(bytes)?.into_record(codec::key(place))?)
 }
 
 #[cfg(test)]

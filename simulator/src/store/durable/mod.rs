@@ -9,7 +9,6 @@
 //!
 //! The file has the changes that are kept and, as the base, the objects before them. A write adds a change; trimming moves the oldest changes into the base.
 
-mod codec;
 mod directory;
 mod error;
 mod log;
@@ -42,7 +41,7 @@ use super::{
     Change, Expected, HistoryLimits, Key, Listing, Lookup, Memory, Record, Sink, Store, StoreError, Write,
     tables::Tables,
 };
-use crate::{api::GroupResource, clock::Activity};
+use crate::{api::GroupResource, clock::Activity, strategy::Claims};
 
 /// When a write is acknowledged. Default: [`Durability::Sync`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,11 +148,12 @@ impl Store for Durable {
         Box::pin(ready(Ok(self.tables.read().find(resource, lookup))))
     }
 
-    fn commit<'a>(
+    fn commit_claiming<'a>(
         &'a self,
         key: &'a Key,
         expected: Expected,
         write: Write,
+        _: &'a Claims,
     ) -> BoxFuture<'a, Result<Change, StoreError>> {
         self.request(|reply| Request::Commit {
             key: key.clone(),

@@ -208,3 +208,26 @@ async fn a_watcher_that_never_reads_is_closed_and_writers_go_on() {
     close.cancelled().await;
     assert_eq!(asleep.next().await, None);
 }
+
+#[tokio::test]
+async fn a_store_that_lost_changes_ends_the_watches_and_refuses_older_starts() {
+    let rig = Rig::new();
+    let first = rig.put("a", "x").await;
+    let mut watcher = rig.watch(Start::After(first), None).unwrap();
+    rig.hub.restored(Past {
+        revision: 9,
+        floor: 9,
+        resources: Vec::new(),
+    });
+    assert_eq!(watcher.next().await, None);
+    let refused = rig.watch(Start::After(first), None).map(drop);
+    assert_eq!(
+        refused,
+        Err(TooOld {
+            asked: first,
+            oldest: 9
+        })
+    );
+    assert!(rig.watch(Start::After(9), None).is_ok());
+    assert_eq!(rig.hub.latest(), 9);
+}

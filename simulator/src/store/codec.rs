@@ -36,13 +36,17 @@ pub(super) struct StoredChange<'a> {
     pub(super) after: Option<StoredRecord<'a>>,
 }
 
-/// The error of bytes that are not those of a record or a change, or of an object that has no such bytes.
-fn malformed(why: impl Display) -> redb::Error {
-    redb::Error::Corrupted(format!("an object that cannot be read or written: {why}"))
+/// Bytes that are not those of a record or a change, or an object that has no such bytes.
+#[derive(Debug, thiserror::Error)]
+#[error("an object that cannot be read or written: {0}")]
+pub(super) struct Malformed(String);
+
+fn malformed(why: impl Display) -> Malformed {
+    Malformed(why.to_string())
 }
 
 impl<'a> StoredRecord<'a> {
-    pub(super) fn of(record: &'a Record) -> Result<Self, redb::Error> {
+    pub(super) fn of(record: &'a Record) -> Result<Self, Malformed> {
         Ok(Self {
             revision: record.revision,
             body: std::str::from_utf8(&record.bytes).map_err(malformed)?,
@@ -55,16 +59,16 @@ impl<'a> StoredRecord<'a> {
         })
     }
 
-    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, redb::Error> {
+    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, Malformed> {
         postcard::from_bytes(bytes).map_err(malformed)
     }
 
-    pub(super) fn encode(&self) -> Result<Vec<u8>, redb::Error> {
+    pub(super) fn encode(&self) -> Result<Vec<u8>, Malformed> {
         postcard::to_stdvec(self).map_err(malformed)
     }
 
     /// The record; fails if its revision is not in its body.
-    pub(super) fn into_record(self, key: Key) -> Result<Record, redb::Error> {
+    pub(super) fn into_record(self, key: Key) -> Result<Record, Malformed> {
         let digits = self.revision.to_string();
         let version = self.version_start..self.version_start.saturating_add(digits.len());
         if self.body.get(version.clone()) != Some(digits.as_str()) {
@@ -87,7 +91,7 @@ impl<'a> StoredRecord<'a> {
 }
 
 impl<'a> StoredChange<'a> {
-    pub(super) fn of(key: &'a Key, after: Option<&'a Record>) -> Result<Self, redb::Error> {
+    pub(super) fn of(key: &'a Key, after: Option<&'a Record>) -> Result<Self, Malformed> {
         Ok(Self {
             resource: key.resource.as_str(),
             namespace: &key.namespace,
@@ -96,11 +100,11 @@ impl<'a> StoredChange<'a> {
         })
     }
 
-    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, redb::Error> {
+    pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, Malformed> {
         postcard::from_bytes(bytes).map_err(malformed)
     }
 
-    pub(super) fn encode(&self) -> Result<Vec<u8>, redb::Error> {
+    pub(super) fn encode(&self) -> Result<Vec<u8>, Malformed> {
         postcard::to_stdvec(self).map_err(malformed)
     }
 

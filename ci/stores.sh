@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# stores.sh STORE: the recorded sessions and the conformance suite over a store, durable or etcd (three servers over three members). At most 15 minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+store=$1
+program=target/debug/stuntdouble
+folder=$(mktemp -d)
+started=()
+end() {
+  [ ${#started[@]} -eq 0 ] || kill "${started[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$folder"
+}
+trap end EXIT
+
+# serve NAME ARGUMENT...: starts a server, and sets `url` once it is ready.
+serve() {
+  local name=$1
+  shift
+  "$program" serve --listen 127.0.0.1:0 "$@" >"$folder/$name" &
+  started+=($!)
+  until url=$(sed -n 's/^ready: //p' "$folder/$name") && [ -n "$url" ]; do
+    kill -0 "${started[-1]}"
+    sleep 0.1
+  done
+}
+
+# ports COUNT: ports that are free.
+ports() {
+  python3 -c '
+import socket, sys
+bound = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*(s.getsockname()[1] for s in bound))' "$1"
+}
+
+# members: starts three members of etcd, and sets `members` to their URLs.
+members() {
+  local free initial n
+  read -ra free <<<"$(ports 6)"
+  initial=$(for n in 0 1 2; do printf 'm%d=http://127.0.0.1:%d,' "$n" "${free[n + 3]}"; done)
+  members=$(for n in 0 1 2; do printf 'http://127.0.0.1:%d,' "${free[n]}"; done)
+  members=${members%,}
+  for n in 0 1 2; do
+    local client=http://127.0.0.1:${free[n]} peer=http://127.0.0.1:${free[n + 3]}
+    etcd --name "m$n" --data-dir "$folder/m$n" --initial-cluster "${initial%,}" \
+      --listen-client-urls "$client" --advertise-client-urls "$client" \
+      --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" >"$folder/m$n.log" 2>&1 &
+    started+=($!)
+  done
+}
+
+cargo build --quiet -p stuntdouble-suite --bin stuntdouble --locked
+# The random walks have watches of three seconds, which slower writes outlast.
+skip=()
+[ "$store" != etcd ] || skip=(--skip walk-)
+STUNTDOUBLE_TEST_STORE=$store timeout 450 cargo test --quiet -p stuntdouble-suite --locked --test recorded -- "${skip[@]}"
+
+case $store in
+durable)
+  serve server --data-dir "$folder/data"
+  ;;
+etcd)
+  command -v etcd >/dev/null || { echo 'skipped: etcd is not installed'; exit 0; }
+  members
+  for server in one two three; do serve "$server" --etcd "$members"; done
+  ;;
+*)
+  echo "usage: stores.sh durable|etcd" >&2
+  exit 2
+  ;;
+esac
+timeout 450 "$program" conformance --target "$url"

@@ -1,0 +1,63 @@
+//! Requests for what runs in another process of the cluster: logs, commands and servers of pods.
+//!
+//! A process that does not run the pods passes such a request on to the one that does, as it came; a request is passed on once.
+
+use futures::future::BoxFuture;
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Version, header, request::Parts};
+use http_body_util::BodyExt;
+use hyper::{body::Incoming, client::conn::http1, upgrade::OnUpgrade};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::{
+    body::Body,
+    proxy::{BodyError, join},
+};
+use crate::api::{Reason, Status};
+
+/// Set on a request that was passed on.
+const PASSED_ON: HeaderName = HeaderName::from_static("x-stuntdouble-passed-on");
+
+/// The process that runs the pods, if that is not this one.
+pub(crate) trait Elected: Send + Sync {
+    /// Its address, `HOST:PORT`. `None` for this process, or if there is none.
+    fn elsewhere(&self) -> BoxFuture<'_, Option<String>>;
+}
+
+/// Whether a request was passed on by another process.
+pub(super) fn is_passed_on(parts: &Parts) -> bool {
+    parts.headers.contains_key(PASSED_ON)
+}
+
+/// Passes a request on to the process at `address`.
+pub(super) async fn pass_on(address: &str, parts: &Parts, body: Incoming) -> Result<Response<Body>, Status> {
+    let failed = |why: &dyn std::fmt::Display| {
+        let text = format!("{address}, which runs the pods of this cluster, does not answer: {why}");
+        Status::new(Reason::ServiceUnavailable, text)
+    };
+    let mut parts = parts.clone();
+    let near: Option<OnUpgrade> = parts.extensions.remove();
+    let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+    parts.uri = target.parse().map_err(|error| failed(&error))?;
+    parts.version = Version::HTTP_11;
+    let host = HeaderValue::try_from(address).map_err(|error| failed(&error))?;
+    let origin = HeaderValue::try_from(format!("http://{address}")).map_err(|error| failed(&error))?;
+    if parts.headers.contains_key(header::ORIGIN) {
+        parts.headers.insert(header::ORIGIN, origin);
+    }
+    parts.headers.insert(header::HOST, host);
+    parts.headers.insert(PASSED_ON, HeaderValue::from_static("true"));
+    let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
+    let connected = http1::handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = connected.map_err(|error| failed(&error))?;
+    tokio::spawn(connection.with_upgrades());
+    let request = Request::from_parts(parts, body);
+    let mut response = sender.send_request(request).await.map_err(|error| failed(&error))?;
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS
+        && let Some(near) = near
+    {
+        let far = hyper::upgrade::on(&mut response);
+        tokio::spawn(join(near, far));
+    }
+    Ok(response.map(|body| Body::from(body.map_err(BodyError::from).boxed_unsync())))
+}

@@ -1,0 +1,20 @@
+//! The etcd cluster of the unit tests: one, with a prefix for each store.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
+
+use stuntdouble_etcd::Cluster;
+
+/// A cluster of one member; `None` if etcd is not installed.
+pub(crate) fn etcd_cluster() -> Option<&'static Cluster> {
+    static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
+    CLUSTER.get_or_init(|| Cluster::start(1)).as_ref()
+}
+
+/// A prefix that no other store has.
+pub(crate) fn new_prefix() -> String {
+    static STORES: AtomicU64 = AtomicU64::new(0);
+    format!("/test-{}", STORES.fetch_add(1, Ordering::Relaxed))
+}

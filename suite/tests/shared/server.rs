@@ -1,0 +1,132 @@
+//! A running `stuntdouble serve`, and what the tests ask it.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use reqwest::{Client, Method, Response};
+use serde_json::{Value, json};
+
+/// A running server. It is killed (SIGKILL) when it is dropped.
+pub(crate) struct Server {
+    process: Child,
+    pub(crate) url: String,
+}
+
+impl Server {
+    /// Starts a server over the etcd cluster at these URLs.
+    pub(crate) fn start(etcd: &[String], arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--etcd", &etcd.join(",")])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = String::new();
+        let mut out = BufReader::new(process.stdout.take().unwrap());
+        out.read_line(&mut ready).unwrap();
+        let url = ready.trim().strip_prefix("ready: ").expect("the server starts");
+        let url = url.to_owned();
+        Self { process, url }
+    }
+
+    /// Sends a signal: `-STOP`, `-CONT`.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Response {
+        let mut request = Client::new().request(method, format!("{}{path}", self.url));
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        request.send().await.unwrap()
+    }
+
+    /// The body of a response that has to be a success.
+    pub(crate) async fn expect(&self, method: Method, path: &str, body: Option<Value>) -> Value {
+        let response = self.send(method.clone(), path, body).await;
+        let status = response.status();
+        let answer: Value = response.json().await.unwrap();
+        assert!(status.is_success(), "{method} {path}: {answer}");
+        answer
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        self.expect(Method::GET, path, None).await
+    }
+
+    pub(crate) async fn create(&self, path: &str, body: Value) -> Value {
+        self.expect(Method::POST, path, Some(body)).await
+    }
+
+    /// A watch of a collection from a version.
+    pub(crate) async fn watch(&self, path: &str, from: u64) -> Watch {
+        let path = format!("{path}?watch=true&resourceVersion={from}");
+        let response = self.send(Method::GET, &path, None).await;
+        assert!(response.status().is_success(), "{path}: {}", response.status());
+        Watch {
+            response,
+            text: String::new(),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The events of a watch.
+pub(crate) struct Watch {
+    response: Response,
+    text: String,
+}
+
+impl Watch {
+    /// The next event; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some((line, rest)) = self.text.split_once('\n') {
+                let event = serde_json::from_str(line).unwrap();
+                self.text = rest.to_owned();
+                return Some(event);
+            }
+            let chunk = self.response.chunk().await.ok()??;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    /// The revisions of the next events, up to that of `last`.
+    pub(crate) async fn revisions(&mut self, last: u64) -> Vec<u64> {
+        let mut revisions = Vec::new();
+        while revisions.last() != Some(&last) {
+            let event = self.next().await.expect("the watch goes on");
+            revisions.push(revision(&event["object"]));
+        }
+        revisions
+    }
+
+    /// Reads until an object is as it should be.
+    pub(crate) async fn until(&mut self, is_so: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let event = self.next().await.expect("the watch goes on");
+            if is_so(&event["object"]) {
+                return event["object"].clone();
+            }
+        }
+    }
+}
+
+pub(crate) fn revision(object: &Value) -> u64 {
+    object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
+}
+
+/// A config map with a value.
+pub(crate) fn config_map(name: &str, value: &str) -> Value {
+    json!({"metadata": {"name": name}, "data": {"value": value}})
+}
