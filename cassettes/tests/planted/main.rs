@@ -207,13 +207,13 @@ async fn no_secret_reaches_the_disk_from_any_place_at_any_split() {
     only_cassettes(folder.path(), splits().len());
 }
 
-/// Requests with secrets match those that were recorded without them.
+/// Requests with secrets match those that were recorded without them. Variants do not all: a secret within base64 in a text matches nothing else.
 async fn replays(cassette: Cassette, asked: &[(usize, &Place)], split: Split) {
     let replayer = Replayer::start(cassette, ReplayerOptions::default())
         .await
         .expect("a replayer");
     let client = Client::new(&replayer.url(), &Credentials::default(), true).expect("a client");
-    for (n, place) in asked.iter().copied() {
+    for (n, place) in asked.iter().copied().filter(|(_, place)| !place.variant) {
         ask(&client, n, place, Split { pause: None, ..split }).await;
     }
     assert_eq!(replayer.misses(), Vec::<String>::new());
