@@ -150,7 +150,7 @@ async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, 
     }
     let endpoints = object.find(objects, ENDPOINTS, name).await?;
     let subsets = Cursor::root(&endpoints).at("subsets");
-    if subsets.len() == 0 {
+    if subsets.is_empty() {
         return Err(unavailable(format!("no endpoints available for service {name:?}")));
     }
     let mut hosts = Vec::new();
