@@ -113,7 +113,7 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 
 #[rstest]
 #[case(Fault::IgnoresQuery, &["secrets/read", "secrets/list", "secrets/create", "secrets/patch"])]
-#[case(Fault::ListsAll, &["secrets/read/", "secrets/list/", "secrets/replace/read"])]
+#[case(Fault::ListsAll, &["secrets/read/", "secrets/list/complete", "secrets/list/pretty", "secrets/list/label-selector"])]
 #[case(Fault::AnotherSecret, &["secrets/read/pretty", "secrets/list/complete", "secrets/create/new"])]
 #[case(Fault::Truncates, &["secrets/read/pretty", "secrets/list/complete", "secrets/create/yaml"])]
 #[case(Fault::FailsWithAll, &["secrets/read/pretty", "secrets/list/pretty", "secrets/create/new"])]
