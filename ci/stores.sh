@@ -73,7 +73,7 @@ etcd)
   for server in one two three; do serve "$server" --etcd "$members"; done
   ;;
 *)
-  echo "usage: stores.sh durable|etcd" >&2
+  echo "usage: stores.sh durable|etcd [all]" >&2
   exit 2
   ;;
 esac
