@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn a_queue_of_one_place_waits_as_long_as_the_theory_says() {
-        // M/D/1 at half load: 99 % are done within 3.3 times the cost (Erlang's distribution of the wait).
+        // M/D/1 at half load: 99 % wait at most 3.3 times the cost (Erlang's distribution), and then take the cost.
         let delays = run(&[Stream::request(50.0, 0.01)], 1);
-        assert!((0.030..0.037).contains(&delays.request), "{}", delays.request);
+        assert!((0.041..0.045).contains(&delays.request), "{}", delays.request);
     }
 
     #[test]
