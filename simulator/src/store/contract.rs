@@ -92,12 +92,10 @@ fn key(namespace: &str, name: &str) -> Key {
 }
 
 #[rstest]
-#[case::memory(memory)]
-#[case::durable(durable)]
-#[case::interval(interval)]
-#[case::etcd(etcd)]
 #[tokio::test]
-async fn every_change_has_a_greater_revision_and_goes_to_the_sink(#[case] open: Open) {
+async fn every_change_has_a_greater_revision_and_goes_to_the_sink(
+    #[values(memory, durable, interval, etcd)] open: Open,
+) {
     let heard = Arc::new(Heard::default());
     let Some(opened) = open(heard.clone()).await else {
         return;
@@ -122,12 +120,8 @@ async fn every_change_has_a_greater_revision_and_goes_to_the_sink(#[case] open: 
 }
 
 #[rstest]
-#[case::memory(memory)]
-#[case::durable(durable)]
-#[case::interval(interval)]
-#[case::etcd(etcd)]
 #[tokio::test]
-async fn a_write_whose_expectation_fails_changes_nothing(#[case] open: Open) {
+async fn a_write_whose_expectation_fails_changes_nothing(#[values(memory, durable, interval, etcd)] open: Open) {
     let heard = Arc::new(Heard::default());
     let Some(opened) = open(heard.clone()).await else {
         return;
@@ -160,12 +154,8 @@ async fn a_write_whose_expectation_fails_changes_nothing(#[case] open: Open) {
 }
 
 #[rstest]
-#[case::memory(memory)]
-#[case::durable(durable)]
-#[case::interval(interval)]
-#[case::etcd(etcd)]
 #[tokio::test]
-async fn a_listing_is_a_snapshot_in_order(#[case] open: Open) {
+async fn a_listing_is_a_snapshot_in_order(#[values(memory, durable, interval, etcd)] open: Open) {
     let Some(opened) = open(Arc::new(Heard::default())).await else {
         return;
     };
@@ -205,12 +195,8 @@ async fn a_listing_is_a_snapshot_in_order(#[case] open: Open) {
 }
 
 #[rstest]
-#[case::memory(memory)]
-#[case::durable(durable)]
-#[case::interval(interval)]
-#[case::etcd(etcd)]
 #[tokio::test]
-async fn of_concurrent_writers_one_wins(#[case] open: Open) {
+async fn of_concurrent_writers_one_wins(#[values(memory, durable, interval, etcd)] open: Open) {
     let heard = Arc::new(Heard::default());
     let Some(opened) = open(heard.clone()).await else {
         return;
@@ -244,12 +230,10 @@ async fn of_concurrent_writers_one_wins(#[case] open: Open) {
 }
 
 #[rstest]
-#[case::memory(memory)]
-#[case::durable(durable)]
-#[case::interval(interval)]
-#[case::etcd(etcd)]
 #[tokio::test]
-async fn a_change_goes_to_the_sink_before_it_is_acknowledged_and_is_visible_then(#[case] open: Open) {
+async fn a_change_goes_to_the_sink_before_it_is_acknowledged_and_is_visible_then(
+    #[values(memory, durable, interval, etcd)] open: Open,
+) {
     let heard = Arc::new(Heard::default());
     let Some(opened) = open(heard.clone()).await else {
         return;
@@ -276,12 +260,8 @@ async fn a_change_goes_to_the_sink_before_it_is_acknowledged_and_is_visible_then
 }
 
 #[rstest]
-#[case::memory(memory)]
-#[case::durable(durable)]
-#[case::interval(interval)]
-#[case::etcd(etcd)]
 #[tokio::test]
-async fn a_fork_has_the_same_objects_and_goes_its_own_way(#[case] open: Open) {
+async fn a_fork_has_the_same_objects_and_goes_its_own_way(#[values(memory, durable, interval, etcd)] open: Open) {
     let Some(opened) = open(Arc::new(Heard::default())).await else {
         return;
     };
@@ -308,12 +288,8 @@ async fn a_fork_has_the_same_objects_and_goes_its_own_way(#[case] open: Open) {
 }
 
 #[rstest]
-#[case::memory(memory)]
-#[case::durable(durable)]
-#[case::interval(interval)]
-#[case::etcd(etcd)]
 #[tokio::test]
-async fn a_lookup_finds_what_has_the_name_or_the_value_now(#[case] open: Open) {
+async fn a_lookup_finds_what_has_the_name_or_the_value_now(#[values(memory, durable, interval, etcd)] open: Open) {
     let Some(opened) = open(Arc::new(Heard::default())).await else {
         return;
     };
@@ -372,11 +348,8 @@ impl Sink for History {
 }
 
 #[rstest]
-#[case::durable(durable)]
-#[case::interval(interval)]
-#[case::etcd(etcd)]
 #[tokio::test]
-async fn a_store_that_is_opened_again_has_its_objects_and_its_history(#[case] open: Open) {
+async fn a_store_that_is_opened_again_has_its_objects_and_its_history(#[values(durable, interval, etcd)] open: Open) {
     let heard = Arc::new(Heard::default());
     let Some(opened) = open(heard.clone()).await else {
         return;
