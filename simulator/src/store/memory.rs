@@ -5,10 +5,10 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, ready};
 use parking_lot::RwLock;
 
-use crate::{api::GroupResource, strategy::Claims};
+use crate::strategy::Claims;
 
 use super::{
-    Change, Expected, Key, Listing, Lookup, Record, Sink, Store, StoreError, Write,
+    Change, Expected, Key, Sink, Store, StoreError, Write,
     tables::{Tables, plan},
 };
 
@@ -45,24 +45,8 @@ impl Memory {
 }
 
 impl Store for Memory {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>> {
-        Box::pin(ready(Ok(self.tables.read().get(key))))
-    }
-
-    fn list<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        namespace: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.tables.read().list(resource, namespace))))
-    }
-
-    fn find<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        lookup: Lookup<'a>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.tables.read().find(resource, lookup))))
+    fn tables(&self) -> &RwLock<Tables> {
+        &self.tables
     }
 
     fn commit_claiming<'a>(
@@ -73,10 +57,5 @@ impl Store for Memory {
         _: &'a Claims,
     ) -> BoxFuture<'a, Result<Change, StoreError>> {
         Box::pin(ready(self.write(key, expected, write)))
-    }
-
-    fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Self {
-        let tables = self.tables.read();
-        Self::of(tables.clone(), sink())
     }
 }

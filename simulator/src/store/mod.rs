@@ -19,6 +19,7 @@ mod contract;
 use std::{collections::HashSet, fmt, sync::Arc};
 
 use futures::future::{BoxFuture, ready};
+use parking_lot::RwLock;
 
 use crate::{api::GroupResource, strategy::Claims};
 
@@ -30,6 +31,7 @@ pub(crate) use limits::HistoryLimits;
 pub(crate) use memory::Memory;
 pub(crate) use past::{Past, ResourcePast};
 pub(crate) use record::{Draft, Pairs, Record};
+pub(crate) use tables::Tables;
 
 /// Key of a stored object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,22 +151,31 @@ pub(crate) trait Sink: Send + Sync {
 
 /// A store. Every implementation passes the same contract tests.
 pub(crate) trait Store: Send + Sync {
+    /// The objects, as reads show them.
+    fn tables(&self) -> &RwLock<Tables>;
+
     /// The object under `key`.
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>>;
+    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>> {
+        Box::pin(ready(Ok(self.tables().read().get(key))))
+    }
 
     /// The objects of `resource`, of one `namespace` or of all.
     fn list<'a>(
         &'a self,
         resource: &'a GroupResource,
         namespace: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>>;
+    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
+        Box::pin(ready(Ok(self.tables().read().list(resource, namespace))))
+    }
 
     /// The objects of `resource` that a lookup is for.
     fn find<'a>(
         &'a self,
         resource: &'a GroupResource,
         lookup: Lookup<'a>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>>;
+    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
+        Box::pin(ready(Ok(self.tables().read().find(resource, lookup))))
+    }
 
     /// Commits the write if `expected` holds; returns the change.
     fn commit<'a>(
@@ -201,7 +212,10 @@ pub(crate) trait Store: Send + Sync {
     }
 
     /// A copy in memory that is independent from now on. `sink` is called while no change is committed; it makes the copy's sink.
-    fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Memory;
+    fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Memory {
+        let tables = self.tables().read();
+        Memory::of(tables.clone(), sink())
+    }
 
     /// Whether a commit may wait for something other than this process.
     fn commits_wait(&self) -> bool {

@@ -14,7 +14,7 @@ use super::{Change, Expected, INDEXED_FIELDS, Key, Listing, Lookup, Record, Stor
 ///
 /// A clone shares each kind's table until one of the two changes it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tables {
+pub(crate) struct Tables {
     pub(super) revision: u64,
     records: HashMap<GroupResource, Arc<Table>>,
 }

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{Profile, Rig};
 use crate::{
-    api::GroupResource,
-    store::{Change, Draft, Expected, Key, Listing, Lookup, Memory, Record, Sink, Store, StoreError, Write},
+    store::{Change, Draft, Expected, Key, Memory, Store, StoreError, Tables, Write},
     strategy::Claims,
     watch::Hub,
 };
@@ -25,16 +24,8 @@ struct Interleaved {
 type Interleave = (&'static str, fn(&mut Value));
 
 impl Store for Interleaved {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>> {
-        self.store.get(key)
-    }
-
-    fn list<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        namespace: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        self.store.list(resource, namespace)
+    fn tables(&self) -> &RwLock<Tables> {
+        self.store.tables()
     }
 
     fn commit_claiming<'a>(
@@ -68,18 +59,6 @@ impl Store for Interleaved {
             self.store.commit(key, expected, write).await
         }
         .boxed()
-    }
-
-    fn find<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        lookup: Lookup<'a>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        self.store.find(resource, lookup)
-    }
-
-    fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Memory {
-        self.store.fork(sink)
     }
 }
 

@@ -37,11 +37,8 @@ use self::{
     log::Log,
     writer::{Request, Writer},
 };
-use super::{
-    Change, Expected, HistoryLimits, Key, Listing, Lookup, Memory, Record, Sink, Store, StoreError, Write,
-    tables::Tables,
-};
-use crate::{api::GroupResource, clock::Activity, strategy::Claims};
+use super::{Change, Expected, HistoryLimits, Key, Sink, Store, StoreError, Write, tables::Tables};
+use crate::{clock::Activity, strategy::Claims};
 
 /// When a write is acknowledged. Default: [`Durability::Sync`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,24 +125,8 @@ impl Durable {
 }
 
 impl Store for Durable {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>> {
-        Box::pin(ready(Ok(self.tables.read().get(key))))
-    }
-
-    fn list<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        namespace: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.tables.read().list(resource, namespace))))
-    }
-
-    fn find<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        lookup: Lookup<'a>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.tables.read().find(resource, lookup))))
+    fn tables(&self) -> &RwLock<Tables> {
+        &self.tables
     }
 
     fn commit_claiming<'a>(
@@ -161,11 +142,6 @@ impl Store for Durable {
             write,
             reply,
         })
-    }
-
-    fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Memory {
-        let tables = self.tables.read();
-        Memory::of(tables.clone(), sink())
     }
 
     fn commits_wait(&self) -> bool {

@@ -7,6 +7,7 @@ use rstest::rstest;
 use tempfile::TempDir;
 
 use super::*;
+use crate::api::GroupResource;
 use crate::{
     rng::Rng,
     store::{Draft, Pairs, Past},

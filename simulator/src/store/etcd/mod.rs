@@ -38,6 +38,7 @@ use std::{
 
 use bytes::Bytes;
 use futures::future::{BoxFuture, ready};
+use parking_lot::RwLock;
 use tokio::{sync::Mutex, time::sleep};
 
 pub(crate) use election::{Election, Term};
@@ -49,8 +50,8 @@ use self::{
     keys::{FORMAT, Keys},
     message::{Compare, TxnRequest, TxnResponse},
 };
-use super::{Change, Expected, Key, Listing, Lookup, Memory, Record, Sink, Store, StoreError, Write};
-use crate::{api::GroupResource, clock::Activity, strategy::Claims};
+use super::{Change, Expected, Key, Sink, Store, StoreError, Tables, Write};
+use crate::{clock::Activity, strategy::Claims};
 
 /// How long a fence stands, in seconds: longer than any call can be under way.
 const FENCE: i64 = 600;
@@ -271,24 +272,8 @@ fn unavailable(error: CallError) -> StoreError {
 }
 
 impl Store for EtcdStore {
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>> {
-        Box::pin(ready(Ok(self.feed.tables.read().get(key))))
-    }
-
-    fn list<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        namespace: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.feed.tables.read().list(resource, namespace))))
-    }
-
-    fn find<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        lookup: Lookup<'a>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.feed.tables.read().find(resource, lookup))))
+    fn tables(&self) -> &RwLock<Tables> {
+        &self.feed.tables
     }
 
     fn commit_claiming<'a>(
@@ -321,11 +306,6 @@ impl Store for EtcdStore {
 
     fn election(&self) -> Option<Election> {
         Some(Election::new(self.feed.clone(), self.process))
-    }
-
-    fn fork(&self, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Memory {
-        let tables = self.feed.tables.read();
-        Memory::of(tables.clone(), sink())
     }
 
     fn commits_wait(&self) -> bool {
