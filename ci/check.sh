@@ -4,7 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
+if [ -t 1 ]; then colour=always; else colour=never; fi
+export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-$colour}"
+logs=target/check
+rm -rf "$logs"
+mkdir -p "$logs"
 failed=()
 skipped=()
 
@@ -13,12 +17,32 @@ step() {
   shift
   printf '\n== %s: %s\n' "$name" "$*"
   local begun=$SECONDS
-  if "$@"; then
+  local status=0 output copier
+  exec {output}> >(tee "$logs/$name.log")
+  copier=$!
+  "$@" >&"$output" 2>&1 || status=$?
+  exec {output}>&-
+  # All of the output, but not for ever: a process that a step left behind holds it open.
+  for _ in {1..50}; do
+    kill -0 "$copier" 2>/dev/null || break
+    sleep 0.1
+  done
+  if [ "$status" -eq 0 ]; then
     printf '== %s: ok (%d s)\n' "$name" "$((SECONDS - begun))"
   else
     printf '== %s: FAILED (%d s)\n' "$name" "$((SECONDS - begun))"
     failed+=("$name")
   fi
+}
+
+# What a failed step has to say, once more and short, because the end of a long log is what people see first: the failed
+# tests with their output, or else the last lines of the step.
+summary_of() {
+  local log="$logs/$1.log" failures
+  failures=$(awk '/^failures:$/ { inside = 1 } inside { print } /^test result:/ { inside = 0 }' "$log")
+  printf '\n== %s failed; the whole output is in %s\n' "$1" "$log"
+  if [ -n "$failures" ]; then printf '%s\n' "$failures" | tail -n 80; else tail -n 40 "$log"; fi | cut -c 1-400
+  grep -E '^(error: [0-9]+ targets? failed|    `-p )' "$log" || true
 }
 
 step format cargo fmt --all --check
@@ -49,7 +73,8 @@ fi
 printf '\n'
 for name in "${skipped[@]}"; do printf 'skipped: %s\n' "$name"; done
 if [ ${#failed[@]} -gt 0 ]; then
-  printf 'failed: %s\n' "${failed[*]}"
+  for name in "${failed[@]}"; do summary_of "$name"; done
+  printf '\nfailed:%s\n' "$(printf ' %s,' "${failed[@]}" | sed 's/,$//')"
   exit 1
 fi
 printf 'all checks passed\n'
