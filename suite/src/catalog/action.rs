@@ -26,6 +26,8 @@ pub enum Action {
     Label(String, String, String),
     /// `churn x n`: the object is replaced n times, each time with another label.
     Churn(String, usize),
+    /// `touch x`: the object is patched with nothing.
+    Touch(String),
     /// `patch x`: the object is patched, with one more label.
     Patch(String),
     /// `status x`: the status of the object is replaced, with its kind's status.
@@ -43,7 +45,12 @@ impl Action {
     pub fn letter(&self) -> &str {
         match self {
             Self::Create(x) | Self::Change(x) | Self::Relabel(x) | Self::Delete(x) | Self::Remove(x) => x,
-            Self::Label(x, _, _) | Self::Churn(x, _) | Self::Patch(x) | Self::Status(x) | Self::Collect(x) => x,
+            Self::Label(x, _, _)
+            | Self::Churn(x, _)
+            | Self::Touch(x)
+            | Self::Patch(x)
+            | Self::Status(x)
+            | Self::Collect(x) => x,
         }
     }
 }
@@ -57,6 +64,7 @@ impl FromStr for Action {
             ["create", x] => Ok(Self::Create((*x).to_owned())),
             ["change", x] => Ok(Self::Change((*x).to_owned())),
             ["relabel", x] => Ok(Self::Relabel((*x).to_owned())),
+            ["touch", x] => Ok(Self::Touch((*x).to_owned())),
             ["patch", x] => Ok(Self::Patch((*x).to_owned())),
             ["status", x] => Ok(Self::Status((*x).to_owned())),
             ["collect", x] => Ok(Self::Collect((*x).to_owned())),
@@ -71,7 +79,7 @@ impl FromStr for Action {
             }
             _ => Err(ParseWordError {
                 word: text.to_owned(),
-                known: "create x, change x, relabel x, label x key=value, churn x n, patch x, status x, collect x, delete x, remove x",
+                known: "create x, change x, relabel x, label x key=value, churn x n, touch x, patch x, status x, collect x, delete x, remove x",
             }),
         }
     }

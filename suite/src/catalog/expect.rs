@@ -160,6 +160,8 @@ pub struct Expect {
     pub unlike: Vec<Part>,
     /// Letter of the object that the response equals, as it was last written.
     pub same: Option<String>,
+    /// Letter of the object that the response equals, as it was last written, but for metadata and status.
+    pub like: Option<String>,
     /// Letter of the object of which the response is a later version.
     pub newer: Option<String>,
     /// Prefix of the generated name in the response.

@@ -42,11 +42,32 @@ pub fn items(
     if actual != expected {
         found.push(Mismatch::new("items of this trial", lines(&expected), lines(&actual)));
     }
+    found.extend(order(&ours));
     for item in ours {
         let (name, version) = (text(item, "/metadata/name"), text(item, "/metadata/resourceVersion"));
         found.extend(as_written(&name, &version, written, item));
     }
     found
+}
+
+/// Checks that items are in the order of their namespaces and names, as v1.2 lists them.
+fn order(items: &[&Value]) -> Option<Mismatch> {
+    let place = |item: &&Value| {
+        let text = |pointer| {
+            item.pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        (text("/metadata/namespace"), text("/metadata/name"))
+    };
+    let actual: Vec<(String, String)> = items.iter().map(place).collect();
+    let mut expected = actual.clone();
+    expected.sort();
+    let shown =
+        |places: &[(String, String)]| -> String { places.iter().map(|(_, name)| format!("{name}\n")).collect() };
+    (actual != expected)
+        .then(|| Mismatch::new("order of the items", shown(&expected), shown(&actual)).at(Level::Should))
 }
 
 /// Whether an item is as it was last written.
@@ -191,6 +212,15 @@ mod tests {
             .len(),
             1
         );
+    }
+
+    #[test]
+    fn items_are_in_the_order_of_their_names() {
+        let of = |names: [&str; 2]| {
+            let list = list(names.map(|name| item(name, "5", "1")).into_iter().collect());
+            items("t-", &["t-a", "t-b"], &BTreeMap::new(), &list).len()
+        };
+        assert_eq!((of(["t-a", "t-b"]), of(["t-b", "t-a"])), (0, 1));
     }
 
     #[test]

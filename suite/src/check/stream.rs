@@ -79,6 +79,8 @@ pub struct ExpectedEvent {
     pub object: Option<Value>,
     /// Somebody else may have changed the object since.
     pub perhaps_later: bool,
+    /// A deletion removed the object, so that its version is later than that of the last write.
+    pub deleted: bool,
 }
 
 /// What a watch may do beside what is expected.
@@ -229,7 +231,7 @@ fn difference(next: &ExpectedEvent, notification: &Notification, written: &Writt
             "metadata": {"name": next.name, "uid": object.pointer("/metadata/uid")},
         });
         return contains(&about, &identity, &notification.object)
-            .or_else(|| last_state(&about, object, &notification.object));
+            .or_else(|| last_state(&about, object, &notification.object, next.deleted));
     }
     if next.perhaps_later && !written.contains_key(&notification.key()) {
         let mutable = ["metadata", "status"];
@@ -243,7 +245,7 @@ fn difference(next: &ExpectedEvent, notification: &Notification, written: &Writt
 }
 
 /// How a removed object differs from its last state, beside what a removal sets and a controller may have changed.
-fn last_state(about: &str, object: &Value, removed: &Value) -> Option<Mismatch> {
+fn last_state(about: &str, object: &Value, removed: &Value, deleted: bool) -> Option<Mismatch> {
     let plain = |value: &Value| {
         let mut value = without(value, &["status"]);
         let metadata = without(value.get("metadata").unwrap_or(&Value::Null), &SET_BY_REMOVAL);
@@ -268,10 +270,14 @@ fn last_state(about: &str, object: &Value, removed: &Value) -> Option<Mismatch> 
             .to_owned()
     };
     let (last, version) = (text(object), text(removed));
-    if version != last && !is_later(&version, &last) {
-        return Some(
-            Mismatch::new(format!("version of the {about}"), format!("{last} or later"), version).at(Level::Should),
-        );
+    if (deleted || version != last) && !is_later(&version, &last) {
+        let expected = if deleted {
+            "a version later than"
+        } else {
+            "not earlier than"
+        };
+        let mismatch = Mismatch::new(format!("version of the {about}"), format!("{expected} {last}"), version);
+        return Some(mismatch.at(Level::Should));
     }
     equal(about, &expected, &actual).map(|mismatch| mismatch.at(Level::Should))
 }
@@ -293,6 +299,7 @@ mod tests {
             name: name.into(),
             object: Some(object(name, version)),
             perhaps_later: false,
+            deleted: false,
         }
     }
 
@@ -350,6 +357,18 @@ mod tests {
         );
         removed.object["data"] = json!({"other": "1"});
         assert!(matches!(run(&expected, &[removed], &known, false), Progress::Wrong(_)));
+    }
+
+    #[test]
+    fn a_deletion_has_a_version_of_its_own() {
+        let known = written(&[("t-a", "5")]);
+        let expected = [ExpectedEvent {
+            deleted: true,
+            ..event("DELETED", "t-a", "5")
+        }];
+        let of = |version| run(&expected, &[received("DELETED", "t-a", version)], &known, false);
+        assert_eq!(of("6"), Progress::Complete);
+        assert!(matches!(of("5"), Progress::Wrong(_)));
     }
 
     #[test]

@@ -63,6 +63,7 @@ fn levels(summary: &Summary) -> Value {
 /// Counts by group, and in it by level and by kind.
 fn groups(summary: &Summary) -> Value {
     let mut groups = Map::new();
+    let scores = summary.scores();
     for (group, kinds) in summary.by_kind() {
         let of_group = |outcome: &Outcome| outcome.trial.case.kind.group == group;
         let mut value = counts(&summary.count(of_group));
@@ -72,6 +73,11 @@ fn groups(summary: &Summary) -> Value {
                 let of_level = |outcome: &Outcome| of_group(outcome) && outcome.level() == level;
                 (level.as_str().to_owned(), counts(&summary.count(of_level)))
             })
+            .collect::<Map<_, _>>()
+            .into();
+        let of_levels = scores.get(&group).into_iter().flatten();
+        value["percent"] = of_levels
+            .map(|(level, score)| (level.as_str().to_owned(), json!(score.percent())))
             .collect::<Map<_, _>>()
             .into();
         value["kinds"] = by(kinds.iter());

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
+use super::summary::scores_in_words;
 use super::{Conformance, Count, Provenance, Report, Style, Summary, explain};
 use crate::catalog::Level;
 use crate::trial::Event;
@@ -137,10 +138,15 @@ fn notes(summary: &Summary) -> String {
 }
 
 fn groups(summary: &Summary) -> String {
-    let mut text = "\n<details><summary>By group and kind</summary>\n\n\
+    let mut text = "\n| group | score |\n|---|---|\n".to_owned();
+    for (group, levels) in summary.scores() {
+        text.push_str(&format!("| {group} | {} |\n", scores_in_words(&levels)));
+    }
+    text.push_str(
+        "\n<details><summary>By group and kind</summary>\n\n\
                     | kind | operations | trials | passed | failed | known to fail | absent | skipped | flaky |\n\
-                    |---|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-        .to_owned();
+                    |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
     for (group, kinds) in summary.by_kind() {
         for (kind, count) in &kinds {
             let operations = format!("{}/{}", count.operations_passed(), count.operations());

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::Conformance;
+use crate::catalog::Level;
+
 /// Why results cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
@@ -34,6 +37,8 @@ pub enum ResultsError {
 pub struct Results {
     started: Value,
     trials: BTreeMap<String, Value>,
+    /// A part was interrupted or has no end.
+    interrupted: bool,
 }
 
 impl Results {
@@ -46,7 +51,10 @@ impl Results {
             path: path.to_owned(),
             source,
         })?;
-        let mut results = Self::default();
+        let mut results = Self {
+            interrupted: true,
+            ..Self::default()
+        };
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let malformed = |reason: String| ResultsError::Line {
                 path: path.to_owned(),
@@ -56,7 +64,7 @@ impl Results {
             let event: Value = serde_json::from_str(line).map_err(|error| malformed(error.to_string()))?;
             match event.get("event").and_then(Value::as_str) {
                 Some("started") => results.started = event,
-                Some("finished") => {}
+                Some("finished") => results.interrupted = event.get("interrupted") == Some(&true.into()),
                 Some("trial") => results.add(event),
                 _ => return Err(malformed("it has no known event".to_owned())),
             }
@@ -82,6 +90,7 @@ impl Results {
         if self.started.is_null() {
             self.started = part.started;
         }
+        self.interrupted |= part.interrupted;
         part.trials.into_values().for_each(|trial| self.add(trial));
     }
 
@@ -97,11 +106,21 @@ impl Results {
         if let Some(fields) = started.as_object_mut() {
             fields.insert("trials".to_owned(), self.trials.len().into());
         }
-        let count = |word: &str| self.trials.values().filter(|trial| verdict(trial) == word).count();
-        let finished = serde_json::json!({
-            "event": "finished", "trials": self.trials.len(), "passed": count("passed"), "failed": count("failed"),
-            "known": count("known-failure"), "absent": count("absent"), "pending": count("pending"), "skipped": count("skipped"),
+        let levels: serde_json::Map<String, Value> = Level::ALL
+            .into_iter()
+            .map(|of| {
+                let mut value = counts(self.trials.values().filter(|trial| level(trial) == of));
+                value["verdict"] = self.conformance(of).as_str().into();
+                (of.as_str().to_owned(), value)
+            })
+            .collect();
+        let mut finished = serde_json::json!({
+            "event": "finished", "interrupted": self.interrupted,
+            "verdict": self.conformance(Level::Must).as_str(), "levels": levels,
         });
+        if let (Value::Object(line), Value::Object(all)) = (&mut finished, counts(self.trials.values())) {
+            line.extend(all);
+        }
         let mut text = format!("{started}\n");
         for trial in self.trials.values() {
             // Writing to a string does not fail.
@@ -109,6 +128,18 @@ impl Results {
         }
         let _ = writeln!(text, "{finished}");
         text
+    }
+
+    /// Whether the target conforms at a level, as far as these trials say.
+    fn conformance(&self, at: Level) -> Conformance {
+        let of_level = || self.trials.values().filter(|trial| level(trial) <= at).map(verdict);
+        if of_level().any(|verdict| ["failed", "absent"].contains(&verdict)) {
+            Conformance::DoesNotConform
+        } else if self.interrupted || of_level().any(|verdict| ["skipped", "pending"].contains(&verdict)) {
+            Conformance::Incomplete
+        } else {
+            Conformance::Conforms
+        }
     }
 
     /// What differs from older results, a line a trial, and whether a trial got worse.
@@ -129,6 +160,23 @@ impl Results {
         }
         (text, worse)
     }
+}
+
+/// The counts of trials, by verdict.
+fn counts<'a>(trials: impl Iterator<Item = &'a Value> + Clone) -> Value {
+    let count = |word: &str| trials.clone().filter(|trial| verdict(trial) == word).count();
+    serde_json::json!({
+        "trials": trials.clone().count(), "passed": count("passed"), "failed": count("failed"),
+        "known": count("known-failure"), "absent": count("absent"), "pending": count("pending"), "skipped": count("skipped"),
+    })
+}
+
+/// Level at which a trial counts: that of what failed, or its own.
+fn level(trial: &Value) -> Level {
+    let name = trial.pointer("/failure/level").or_else(|| trial.get("level"));
+    let name = name.and_then(Value::as_str).unwrap_or_default();
+    let level = Level::ALL.into_iter().find(|level| level.as_str() == name);
+    level.unwrap_or(Level::Must)
 }
 
 fn verdict(trial: &Value) -> &str {
@@ -167,6 +215,19 @@ mod tests {
         merged.merge(results(&[("a", "passed"), ("b", "skipped")]));
         assert_eq!(merged, results(&[("a", "passed"), ("b", "failed")]));
         assert_eq!(merged.failed(), ["b"]);
+    }
+
+    #[test]
+    fn the_last_line_has_the_verdict_by_level() {
+        let mut whole = results(&[("a", "passed"), ("b", "skipped")]);
+        whole.add(
+            json!({"event": "trial", "id": "c", "verdict": "failed", "level": "must", "failure": {"level": "should"}}),
+        );
+        let text = whole.to_lines();
+        let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        assert_eq!((&last["verdict"], &last["trials"]), (&json!("incomplete"), &json!(3)));
+        assert_eq!(last["levels"]["should"]["verdict"], "does not conform");
+        assert_eq!(last["levels"]["should"]["failed"], 1);
     }
 
     #[test]

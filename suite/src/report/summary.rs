@@ -110,6 +110,21 @@ impl Score {
     }
 }
 
+/// Scores by level in words, such as `must 100 %, should 97 %`.
+pub(super) fn scores_in_words(levels: &BTreeMap<Level, Score>) -> String {
+    let word = |(level, score): (&Level, &Score)| {
+        let absent = match score.absent {
+            0 => String::new(),
+            absent => format!(" ({absent} absent)"),
+        };
+        match score.percent() {
+            Some(percent) => format!("{} {percent} %{absent}", level.as_str()),
+            None => format!("{} not played{absent}", level.as_str()),
+        }
+    };
+    levels.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
 /// Whether a target conforms at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conformance {

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
+use super::summary::scores_in_words;
 use super::{Conformance, Count, Report, Style, Summary, explain};
 use crate::catalog::Level;
 use crate::trial::{Event, Verdict};
@@ -184,8 +185,10 @@ fn table(summary: &Summary, style: Style) -> String {
         "", "operations", "trials", "passed", "failed", "known", "absent", "skipped"
     );
     let mut lines = vec![style.faint(&head)];
+    let scores = summary.scores();
     for (group, kinds) in &groups {
-        lines.push(style.strong(group));
+        let score = scores.get(group).map(scores_in_words).unwrap_or_default();
+        lines.push(format!("{}  {}", style.strong(group), style.faint(&score)));
         lines.extend(
             kinds
                 .iter()

@@ -9,6 +9,7 @@
 //! | /socket | a WebSocket that echoes every message |
 //! | /mirror | the body of the request, with its content type |
 //! | /bytes | [`BYTES`] bytes of all values |
+//! | /headers | the line `headers`, with headers of its own |
 //! | /chunks | the lines `chunk 0` to `chunk 9`, each sent by itself, without a length |
 //! | /gzip | the line [`COMPRESSED`], as gzip |
 //! | anything else | method, path, query, some headers and body, as JSON |
@@ -57,6 +58,14 @@ pub struct BackendAddress {
     /// The port.
     pub port: u16,
 }
+
+/// Headers of an answer that a proxy passes on.
+const HEADERS: [(header::HeaderName, &str); 4] = [
+    (header::HeaderName::from_static("x-custom"), "a, b; c=\"d\""),
+    (header::SET_COOKIE, "a=1; Path=/"),
+    (header::CACHE_CONTROL, "no-store"),
+    (header::ETAG, "\"7\""),
+];
 
 /// A server that listens until it is dropped.
 #[derive(Debug)]
@@ -117,6 +126,7 @@ async fn answer(mut request: Request<Incoming>) -> Result<Response<Body>, Infall
             &[(header::CONTENT_TYPE, "application/octet-stream")],
             all_values(BYTES),
         ),
+        "/headers" => plain(StatusCode::OK, &HEADERS, "headers\n"),
         "/chunks" => chunks(),
         "/gzip" => plain(
             StatusCode::OK,

@@ -98,13 +98,8 @@ impl Environment<'_> {
                 }
                 Ok(())
             }
-            Action::Patch(letter) => {
-                let patch = labelled("patched", "yes").to_string();
-                let request = Request::new(Method::PATCH, self.path_of(letter)?);
-                let request = request.with_body("application/merge-patch+json", patch);
-                self.remember(&self.must(&request).await?);
-                Ok(())
-            }
+            Action::Touch(letter) => self.patch(letter, &json!({})).await,
+            Action::Patch(letter) => self.patch(letter, &labelled("patched", "yes")).await,
             Action::Status(letter) => {
                 let status = self.part(letter, Part::Status)?;
                 let mut object = self.current(letter).await?;
@@ -185,6 +180,13 @@ impl Environment<'_> {
             return Err(EnvironmentError::not_an_object(self.target(), request, answer));
         }
         self.remember(object);
+        Ok(())
+    }
+
+    async fn patch(&self, letter: &str, patch: &Value) -> Result<(), EnvironmentError> {
+        let request = Request::new(Method::PATCH, self.path_of(letter)?);
+        let request = request.with_body("application/merge-patch+json", patch.to_string());
+        self.remember(&self.must(&request).await?);
         Ok(())
     }
 

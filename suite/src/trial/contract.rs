@@ -27,6 +27,8 @@ use crate::request::Request;
 /// Scripts that a trial plays, and how many smaller ones it tries after a failure.
 const SCRIPTS: usize = 2;
 const SMALLER: usize = 30;
+/// Objects that are created beside those of the first script.
+const CROWD: usize = 24;
 /// Time after which no smaller script is tried.
 const SHRINKING: Duration = Duration::from_secs(20);
 /// Versions from which a watch is resumed.
@@ -120,6 +122,11 @@ async fn play(
             writers.map(|(writer, steps)| write(environment, &collection, format!("{prefix}{writer}-"), steps));
         let mut done = futures::future::try_join_all(writers).await?;
         let mut last = Written::default();
+        // The first script leaves more objects than a short page holds.
+        for one in 0..if number == 0 { CROWD } else { 0 } {
+            let name = format!("{prefix}c{one:02}");
+            last.create(environment, &collection, name, one % 2 == 0).await?;
+        }
         last.create(environment, &collection, end.clone(), true).await?;
         done.push(last);
         Ok(done)

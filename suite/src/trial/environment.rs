@@ -13,6 +13,8 @@ use crate::target::{Target, TargetError};
 
 /// Annotation of every object of a trial; its value is the object's name.
 const ANNOTATION: &str = "stuntdouble.example/object";
+/// Lengths to which names are filled up: the limits of names, and one character more.
+const NAME_LENGTHS: [usize; 6] = [24, 25, 63, 64, 253, 254];
 /// Number of set-up requests that a failure shows.
 const STEPS: usize = 20;
 
@@ -254,6 +256,11 @@ impl<'a> Environment<'a> {
     pub(super) fn listed(&self, list: &Value) {
         let version = text(list, "/metadata/resourceVersion");
         let mut state = self.lock();
+        if number(&version).is_some() && number(&state.latest).is_some() && is_later(&state.latest, &version) {
+            let expected = format!("{} or later, which was written before", state.latest);
+            let mismatch = Mismatch::new("version of a list", expected, version.as_str());
+            state.violations.push(mismatch.at(Level::Should));
+        }
         if state.latest.is_empty() || is_later(&version, &state.latest) {
             state.latest = version;
         }
@@ -293,6 +300,9 @@ impl<'a> Environment<'a> {
         let state = self.lock();
         for (letter, object) in &state.objects {
             bindings.bind(format!("{letter}.name"), &object.name);
+            for length in NAME_LENGTHS {
+                bindings.bind(format!("{letter}.name-{length}"), format!("{:x<length$}", object.name));
+            }
             if let Ok(collection) = self.collection_of(object) {
                 bindings.bind(format!("{letter}.path"), format!("{collection}/{}", object.name));
             }

@@ -68,6 +68,11 @@ fn object(
     if let Some(letter) = &expect.same {
         found.extend(same(environment, letter, body));
     }
+    if let Some(letter) = &expect.like {
+        // The answer is the last version that is known; what it is to be like came before it.
+        let first = environment.versions(letter).first().cloned().unwrap_or_default();
+        found.extend(like(&first, body));
+    }
     Ok(found)
 }
 
@@ -178,10 +183,15 @@ pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) ->
         let mismatch = Mismatch::new(format!("version of {about}"), written, actual);
         return Some(mismatch.at(Level::Should));
     }
+    like(&last, body)
+}
+
+/// Whether two objects are equal but for metadata and status.
+fn like(last: &Value, body: &Value) -> Option<Mismatch> {
     let not_ours = ["metadata", "status"];
     check::equal(
-        &about,
-        &check::without(&last, &not_ours),
+        "object but for metadata and status",
+        &check::without(last, &not_ours),
         &check::without(body, &not_ours),
     )
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::environment::{Environment, EnvironmentError};
-use crate::catalog::{Event, Profile};
+use crate::catalog::{Action, Event, Profile};
 use crate::check::ExpectedEvent;
 
 /// Number of versions of each object when the watch began, by letter.
@@ -38,7 +38,10 @@ impl Transcript<'_> {
                         Some(last) if again => versions.get(last).cloned(),
                         _ => versions.last().cloned(),
                     };
-                    events.push(self.event("DELETED", letter, last, false)?);
+                    events.push(ExpectedEvent {
+                        deleted: self.deletes(letter),
+                        ..self.event("DELETED", letter, last, false)?
+                    });
                 }
             }
         }
@@ -57,6 +60,16 @@ impl Transcript<'_> {
             name: self.environment.name_of(letter)?,
             object,
             perhaps_later,
+            deleted: false,
+        })
+    }
+
+    /// Whether the case deletes an object while the watch runs.
+    fn deletes(&self, letter: &str) -> bool {
+        let mut actions = self.environment.case().data.during.iter();
+        actions.any(|action| match action {
+            Action::Delete(x) | Action::Remove(x) | Action::Collect(x) => x == letter,
+            _ => false,
         })
     }
 

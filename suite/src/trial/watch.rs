@@ -20,7 +20,7 @@ use crate::target::Stream;
 const GONE: u16 = 410;
 /// Wait for the head of a stream before actions begin.
 const HEAD: Duration = Duration::from_millis(500);
-/// Wait for an expected event while no other comes.
+/// Wait for an expected event while no other comes, or as long as the actions took, which is longer on a busy machine.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Wait for all expected events.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -156,6 +156,7 @@ impl Watcher<'_> {
         let prefix = self.environment.prefix();
         let mut deadline = Deadline::now() + EVENT_TIMEOUT + self.timeout.unwrap_or_default();
         let mut limit = Deadline::now() + LIMIT + self.timeout.unwrap_or_default();
+        let mut patience = EVENT_TIMEOUT;
         let mut unfinished = None;
         let mut news = true;
         let mut complete = false;
@@ -184,7 +185,8 @@ impl Watcher<'_> {
                     done?;
                     acted = true;
                     news = true;
-                    deadline = deadline.max(Deadline::now() + EVENT_TIMEOUT);
+                    patience = EVENT_TIMEOUT.max(self.asked.elapsed()).min(LIMIT);
+                    deadline = deadline.max(Deadline::now() + patience);
                     limit = limit.max(Deadline::now() + LIMIT);
                 }
                 item = stream.next() => match item? {
@@ -194,7 +196,7 @@ impl Watcher<'_> {
                             Err(mismatch) => return Ok(vec![mismatch]),
                         };
                         if !complete {
-                            deadline = deadline.max(Deadline::now() + EVENT_TIMEOUT).min(limit);
+                            deadline = deadline.max(Deadline::now() + patience).min(limit);
                         }
                         if notification.concerns(&prefix) {
                             self.received.push(notification);

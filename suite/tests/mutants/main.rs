@@ -11,20 +11,24 @@
 )]
 
 mod alter;
+mod answer;
+mod memory;
 mod mutant;
 mod operator;
 mod proxy;
+mod request;
 mod stream;
 
 use std::{collections::BTreeSet, process::ExitCode, sync::Arc};
 
 use futures::StreamExt;
 use libtest_mimic::{Arguments, Failed, Trial as Test};
+use stuntdouble_simulator::Simulator;
 use stuntdouble_suite::{
     catalog::{Catalog, Profile},
     report::{Style, explain},
-    target::Target,
-    trial::{Run, Selection, Trial, Verdict},
+    target::{Credentials, Target},
+    trial::{Outcome, Run, Selection, Trial, Verdict},
 };
 use tokio::{runtime::Runtime, sync::OnceCell};
 
@@ -37,6 +41,31 @@ struct Bench {
     runtime: Runtime,
     trials: Vec<Trial>,
     targets: [OnceCell<Target>; 2],
+    living: [OnceCell<Living>; 2],
+}
+
+/// A simulator of a whole cluster, as a server that somebody else runs.
+struct Living {
+    target: Target,
+    /// The log lines are loaded for one run.
+    run: Run,
+    _running: Simulator,
+}
+
+impl Living {
+    async fn start(profile: Profile) -> Result<Self, Failed> {
+        let rule = match profile {
+            Profile::Documented => stuntdouble_simulator::Profile::Documented,
+            Profile::Kubernetes12 => stuntdouble_simulator::Profile::Kubernetes12,
+        };
+        let running = Simulator::builder().profile(rule).seed(7).start().await?;
+        let target = Target::at(&running.url(), &Credentials::default())?.loading_logs();
+        Ok(Self {
+            target,
+            run: Run::new("living"),
+            _running: running,
+        })
+    }
 }
 
 impl Bench {
@@ -48,7 +77,8 @@ impl Bench {
         Ok(Self {
             runtime: Runtime::new()?,
             trials,
-            targets: [OnceCell::new(), OnceCell::new()],
+            targets: Default::default(),
+            living: Default::default(),
         })
     }
 
@@ -63,6 +93,25 @@ impl Bench {
     async fn simulator(&self, profile: Profile) -> Result<&Target, Failed> {
         let target = &self.targets[usize::from(profile == Profile::Kubernetes12)];
         Ok(target.get_or_try_init(|| Target::simulator(profile)).await?)
+    }
+
+    async fn living(&self, profile: Profile) -> Result<&Living, Failed> {
+        let living = &self.living[usize::from(profile == Profile::Kubernetes12)];
+        living.get_or_try_init(|| Living::start(profile)).await
+    }
+
+    /// The trial's outcome before a proxy that alters what the mutant says; nothing without one. `name` is that of the
+    /// run.
+    async fn outcome(&self, trial: &Trial, mutant: &Mutant, altered: bool, name: String) -> Result<Outcome, Failed> {
+        let altered = altered.then(|| mutant.clone());
+        if mutant.living {
+            let living = self.living(mutant.profile).await?;
+            let proxy = Proxy::before(living.target.base(), altered).await?;
+            return Ok(trial.play(&living.target.clone().via(&proxy.url()), &living.run).await);
+        }
+        let simulator = self.simulator(mutant.profile).await?;
+        let proxy = Proxy::before(simulator.base(), altered).await?;
+        Ok(trial.play(&simulator.clone().via(&proxy.url()), &Run::new(name)).await)
     }
 
     /// Whether some trial catches a fault of an operation.
@@ -83,41 +132,36 @@ impl Bench {
     }
 
     /// Ids of the trials of the operations and kinds that a mutant is about and that catch it.
-    async fn catching(&self, mutant: &Mutant) -> Result<Vec<String>, Failed> {
-        let simulator = self.simulator(mutant.profile).await?;
+    async fn catching(&self, mutant: &Mutant) -> Vec<String> {
         let of_profile = || self.trials.iter().filter(|trial| trial.profile == mutant.profile);
         let about = |trial: &&Trial| mutant.when.is_about(&operator::pattern(&trial.case.operation.path));
         let kinds: BTreeSet<(&str, &str)> = of_profile().filter(about).map(operator::kind).collect();
-        let run = Run::new(format!("s{}", mutant.number));
-        let played = of_profile().filter(|trial| operator::plays(trial) && kinds.contains(&operator::kind(trial)));
+        let plays = |trial: &&Trial| mutant.living || operator::plays(trial);
+        let played = of_profile().filter(|trial| plays(trial) && kinds.contains(&operator::kind(trial)));
         let played = futures::stream::iter(played).map(async |trial| {
-            let proxy = Proxy::before(simulator.base(), Some(mutant.clone())).await.ok()?;
-            let outcome = trial.play(&simulator.clone().via(&proxy.url()), &run).await;
+            let name = format!("s{}", mutant.number);
+            let outcome = self.outcome(trial, mutant, true, name).await.ok()?;
             let caught = outcome.verdict.failure().is_some_and(|failure| !failure.broken);
             caught.then(|| trial.case.id.clone())
         });
-        Ok(played
+        played
             .buffer_unordered(JOBS)
             .filter_map(std::future::ready)
             .collect()
-            .await)
+            .await
     }
 
     fn catches(&self, mutant: &Mutant) -> Result<(), Failed> {
         self.runtime.block_on(async {
-            let simulator = self.simulator(mutant.profile).await?;
             if mutant.caught_by.is_empty() {
-                let caught = self.catching(mutant).await?;
+                let caught = self.catching(mutant).await;
                 return Err(format!("it names no trial that catches it; these do: {}", caught.join(", ")).into());
             }
             for (number, id) in mutant.caught_by.iter().enumerate() {
                 let trial = self.trial(id, mutant.profile)?;
-                for (altered, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
-                    let to_be_caught = altered.is_some();
-                    let proxy = Proxy::before(simulator.base(), altered).await?;
-                    let target = simulator.clone().via(&proxy.url());
-                    let run = Run::new(format!("{run}{}x{number}", mutant.number));
-                    let outcome = trial.play(&target, &run).await;
+                for (to_be_caught, run) in [(false, "w"), (true, "b")] {
+                    let name = format!("{run}{}x{number}", mutant.number);
+                    let outcome = self.outcome(trial, mutant, to_be_caught, name).await?;
                     match &outcome.verdict {
                         Verdict::Failed(failure) if !to_be_caught => {
                             return Err(format!(

@@ -21,6 +21,9 @@ pub(crate) struct Mutant {
     pub(crate) fault: String,
     #[serde(default)]
     pub(crate) profile: Profile,
+    /// It is tried on a living cluster, with its add-ons.
+    #[serde(default)]
+    pub(crate) living: bool,
     pub(crate) when: When,
     #[serde(default)]
     pub(crate) ask: Ask,
@@ -71,6 +74,10 @@ pub(crate) struct When {
     pub(crate) body: BTreeMap<String, Value>,
     /// Of the requests that match only each so many-th is altered.
     pub(crate) every: Option<usize>,
+    /// Only the so many-th.
+    pub(crate) nth: Option<usize>,
+    /// Only those after the first so many.
+    pub(crate) after: Option<usize>,
 }
 
 impl When {
@@ -120,8 +127,8 @@ impl When {
     }
 
     /// Whether an answer with this status code is altered.
-    pub(crate) fn answers(&self, code: u16) -> bool {
-        self.answered.is_none_or(|answered| answered.includes(code))
+    pub(crate) fn answers(&self, status: http::StatusCode) -> bool {
+        self.answered.is_none_or(|answered| answered.includes(status.as_u16()))
     }
 }
 
@@ -172,6 +179,22 @@ pub(crate) struct Ask {
     pub(crate) late: Option<u64>,
     /// The body is sent by PUT to this subresource, too.
     pub(crate) also: Option<String>,
+    /// The request is made twice.
+    pub(crate) twice: bool,
+    /// What a creation has created is deleted again.
+    pub(crate) lose: bool,
+    /// The object of the same name in another namespace is asked for, if it was written.
+    pub(crate) elsewhere: bool,
+    /// A merge patch of the other objects in the collection.
+    pub(crate) neighbours: Option<Value>,
+    /// A merge patch of the object, after a write of its scale.
+    pub(crate) then: Option<Value>,
+    /// The request is made again, with texts replaced in its body.
+    pub(crate) again_with: BTreeMap<String, String>,
+    /// Every object that was written is deleted.
+    pub(crate) deletes_all: bool,
+    /// Texts that are replaced in the path.
+    pub(crate) path_replace: BTreeMap<String, String>,
 }
 
 /// What is changed in the answer.
@@ -180,7 +203,10 @@ pub(crate) struct Ask {
 pub(crate) struct Answer {
     pub(crate) status: Option<u16>,
     pub(crate) content_type: Option<String>,
+    /// Only bodies with these values are altered, by JSON pointer; null for what they lack.
+    pub(crate) only: BTreeMap<String, Value>,
     pub(crate) without_headers: Vec<String>,
+    pub(crate) headers: BTreeMap<String, String>,
     pub(crate) set: BTreeMap<String, Value>,
     pub(crate) remove: Vec<String>,
     /// What is added to numbers, or to numbers as strings.
@@ -199,6 +225,15 @@ pub(crate) struct Answer {
     pub(crate) drop_items: bool,
     pub(crate) drop_last_item: bool,
     pub(crate) repeat_items: bool,
+    pub(crate) reverse_items: bool,
+    /// Only so many items are kept.
+    pub(crate) keep_items: Option<usize>,
+    /// Only items of the first item's namespace are kept.
+    pub(crate) of_one_namespace: bool,
+    /// Objects are as they were before their last write.
+    pub(crate) lag: bool,
+    /// Deleted objects are still listed.
+    pub(crate) undead: bool,
     pub(crate) one_line: bool,
     pub(crate) indent: bool,
     /// The answer to the previous equal request instead.
@@ -207,6 +242,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Whether a body is altered.
+    pub(crate) fn has(&self, body: &[u8]) -> bool {
+        self.only.is_empty() || has(&serde_json::from_slice(body).unwrap_or_default(), &self.only)
+    }
+
     /// Whether it changes the body's value.
     pub(crate) fn alters_value(&self) -> bool {
         !self.set.is_empty()
@@ -218,6 +258,11 @@ impl Answer {
             || self.drop_items
             || self.drop_last_item
             || self.repeat_items
+            || self.reverse_items
+            || self.keep_items.is_some()
+            || self.of_one_namespace
+            || self.lag
+            || self.undead
     }
 }
 
@@ -229,6 +274,8 @@ pub(crate) struct Stream {
     pub(crate) only: BTreeMap<String, Value>,
     /// Of those only each so many-th.
     pub(crate) every: Option<usize>,
+    /// Of those only the ones after the first so many.
+    pub(crate) after: usize,
     /// Texts that are replaced in strings, by JSON pointer.
     pub(crate) replace: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) drop: Option<String>,
@@ -240,9 +287,15 @@ pub(crate) struct Stream {
     pub(crate) leaf: Option<Leaf>,
     /// Items of this type have the object of the previous item of the same name.
     pub(crate) stale: Option<String>,
+    /// The version of an item's object is that of the previous item of the same name.
+    pub(crate) last_version: bool,
     /// An item that comes first.
     pub(crate) inject: Option<Value>,
     pub(crate) swap: bool,
+    /// Items come when the stream ends.
+    pub(crate) buffered: bool,
+    /// An item comes when the next one does.
+    pub(crate) behind: bool,
     pub(crate) endless: bool,
     pub(crate) cut: Option<usize>,
 }

@@ -130,6 +130,7 @@ fn bent(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number
             id: format!("{}/{name}", operator.id),
             fault: operator.fault.clone(),
             profile: operator.profile,
+            living: false,
             when: When {
                 method: operation.method.to_string(),
                 path: Some(pattern(&operation.path)),

@@ -1,7 +1,7 @@
 //! A proxy that bends some of what passes.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     convert::Infallible,
     net::SocketAddr,
     sync::{
@@ -12,16 +12,19 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
-    alter::{alter, alter_leaf, first_requirement, replace, shift},
-    mutant::{Answer, Ask, Mutant, has},
+    alter::alter,
+    answer::{altered_body, replaced},
+    memory::Memory,
+    mutant::{Ask, Mutant, When},
+    request::{Asked, altered},
     stream::stream,
 };
 
@@ -29,7 +32,7 @@ type Body = BoxBody<Bytes, Infallible>;
 /// Headers of one connection.
 const HOP_BY_HOP: [&str; 3] = ["transfer-encoding", "content-length", "connection"];
 
-type Trouble = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
 /// A proxy that stands before a server until it is dropped.
 pub(crate) struct Proxy {
@@ -49,6 +52,7 @@ struct Mutator {
     client: reqwest::Client,
     /// The last answer to each request.
     earlier: Mutex<HashMap<String, Bytes>>,
+    memory: Memory,
     /// How many requests could be altered.
     matched: AtomicUsize,
 }
@@ -67,6 +71,7 @@ impl Proxy {
             mutant,
             client,
             earlier: Mutex::default(),
+            memory: Memory::default(),
             matched: AtomicUsize::new(0),
         });
         let serving = tokio::spawn(async move {
@@ -89,14 +94,10 @@ impl Proxy {
     }
 }
 
-/// A request on its way to the server.
-struct Asked {
-    method: http::Method,
-    path: String,
-    query: Vec<(String, String)>,
-    /// The query as it was sent, and as it was read.
-    sent: (Option<String>, Vec<(String, String)>),
-    headers: http::HeaderMap,
+/// The head of an answer, and its body unless it is a stream.
+struct Answered {
+    status: StatusCode,
+    headers: HeaderMap,
     body: Bytes,
 }
 
@@ -120,80 +121,134 @@ impl Mutator {
         let matches = |mutant: &Mutant| mutant.when.matches(asked.method.as_str(), &asked.path, &names);
         let stars = self.mutant.as_ref().and_then(matches);
         let mutant = self.mutant.as_ref().filter(|mutant| {
-            stars.is_some()
-                && mutant.when.matches_content(&asked.headers, &asked.body)
-                && self.is_next(mutant.when.every)
+            stars.is_some() && mutant.when.matches_content(&asked.headers, &asked.body) && self.is_next(&mutant.when)
         });
         asked.headers.remove("host");
         asked.headers.remove("content-length");
         if asked.headers.contains_key("origin") {
             asked.headers.insert("origin", self.upstream.parse()?);
         }
-        let mut before = None;
-        if let Some(mutant) = mutant {
-            if mutant.ask.undo {
-                before = Some(self.client.get(self.url(&asked)?).send().await?.bytes().await?);
-            }
-            altered(&mut asked, &mutant.ask, stars.unwrap_or_default())?;
-        }
-        let url = self.url(&asked)?;
-        let request = self.client.request(asked.method.clone(), url.clone());
-        let request = request.headers(asked.headers.clone()).body(asked.body.clone());
-        let late = mutant.and_then(|mutant| mutant.ask.late);
-        let mut answer = match late.map(Duration::from_millis) {
-            Some(late) => {
-                tokio::spawn(async move {
-                    tokio::time::sleep(late).await;
-                    request.send().await
-                });
-                self.client.get(url.clone()).send().await?
-            }
-            None => request.send().await?,
+        let Some(mutant) = mutant else {
+            let answer = self.request(&asked)?.send().await?;
+            return self.answered(&asked, answer, None, watch, key).await;
         };
-        if let Some(subresource) = mutant.and_then(|mutant| mutant.ask.also.as_deref()) {
-            let (object_url, mut url) = (url.clone(), url.clone());
-            url.set_path(&format!("{}/{subresource}", url.path()));
+        let mut before = None;
+        if mutant.ask.undo {
+            before = Some(
+                self.client
+                    .get(asked.url(&self.upstream)?)
+                    .send()
+                    .await?
+                    .bytes()
+                    .await?,
+            );
+        }
+        if mutant.ask.elsewhere
+            && let Some(path) = self.memory.elsewhere(&asked.path)
+        {
+            asked.path = path;
+        }
+        altered(&mut asked, &mutant.ask, stars.unwrap_or_default())?;
+        let answer = self.asked(&asked, &mutant.ask).await?;
+        if let Some(before) = before.filter(|_| answer.status().is_success() && mutant.when.answers(answer.status())) {
+            return self.undone(&asked, &before, answer).await;
+        }
+        let mutant = Some(mutant).filter(|mutant| mutant.when.answers(answer.status()));
+        self.answered(&asked, answer, mutant, watch, key).await
+    }
+
+    fn request(&self, asked: &Asked) -> Result<reqwest::RequestBuilder, Trouble> {
+        let request = self.client.request(asked.method.clone(), asked.url(&self.upstream)?);
+        Ok(request.headers(asked.headers.clone()).body(asked.body.clone()))
+    }
+
+    /// Asks the server, with what else is to be asked of it.
+    async fn asked(&self, asked: &Asked, ask: &Ask) -> Result<reqwest::Response, Trouble> {
+        let (request, url) = (self.request(asked)?, asked.url(&self.upstream)?);
+        if let Some(late) = ask.late.map(Duration::from_millis) {
+            tokio::spawn(async move {
+                tokio::time::sleep(late).await;
+                request.send().await
+            });
+            return Ok(self.client.get(url).send().await?);
+        }
+        let answer = request.send().await?;
+        if ask.twice && answer.status().is_success() {
+            let again = self.request(asked)?.send().await?;
+            return Ok(if again.status().is_success() { again } else { answer });
+        }
+        if let Some(subresource) = &ask.also {
+            let mut of_subresource = url.clone();
+            of_subresource.set_path(&format!("{}/{subresource}", url.path()));
             // The object's version has changed.
             let mut object: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
-            alter(&mut object, &BTreeMap::new(), &["/metadata/resourceVersion".to_owned()]);
-            let request = self.client.put(url).headers(asked.headers).body(object.to_string());
-            request.send().await?;
-            answer = self.client.get(object_url).send().await?;
+            alter(
+                &mut object,
+                &Default::default(),
+                &["/metadata/resourceVersion".to_owned()],
+            );
+            let request = self.client.put(of_subresource).headers(asked.headers.clone());
+            request.body(object.to_string()).send().await?;
+            return Ok(self.client.get(url).send().await?);
         }
-        let mutant = mutant.filter(|mutant| mutant.when.answers(answer.status().as_u16()));
-        if let Some(before) = before.filter(|_| answer.status().is_success()) {
-            return self.undone(url, &before, answer).await;
+        if answer.status().is_success() {
+            self.spread(asked, ask).await?;
         }
-        self.answered(answer, mutant, watch, key).await
+        Ok(answer)
     }
 
-    /// Whether the request that could be altered is the next one to be.
-    fn is_next(&self, every: Option<usize>) -> bool {
-        every.is_none_or(|every| (self.matched.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(every))
+    /// Does what a write is not to do.
+    async fn spread(&self, asked: &Asked, ask: &Ask) -> Result<(), Trouble> {
+        if let Some(patch) = &ask.neighbours {
+            let of = asked.path.trim_end_matches("/scale").trim_end_matches("/status");
+            for path in self.memory.neighbours(of) {
+                self.patch(&path, patch).await?;
+            }
+        }
+        if let Some(patch) = &ask.then {
+            self.patch(asked.path.trim_end_matches("/scale"), patch).await?;
+        }
+        if !ask.again_with.is_empty() {
+            let body = replaced(&asked.body, &ask.again_with);
+            self.request(asked)?.body(body).send().await?;
+        }
+        if ask.deletes_all {
+            for path in self.memory.paths() {
+                self.client.delete(format!("{}{path}", self.upstream)).send().await?;
+            }
+        }
+        Ok(())
     }
 
-    /// The URL of a request.
-    fn url(&self, asked: &Asked) -> Result<url::Url, Trouble> {
-        let mut url = url::Url::parse(&format!("{}{}", self.upstream, asked.path))?;
-        if asked.query == asked.sent.1 {
-            url.set_query(asked.sent.0.as_deref());
-        } else if !asked.query.is_empty() {
-            url.query_pairs_mut().extend_pairs(&asked.query);
+    async fn patch(&self, path: &str, patch: &Value) -> Result<(), Trouble> {
+        let request = self.client.patch(format!("{}{path}", self.upstream));
+        let request = request.header("content-type", "application/merge-patch+json");
+        request.body(patch.to_string()).send().await?;
+        Ok(())
+    }
+
+    /// Whether the request that could be altered is one that is.
+    fn is_next(&self, when: &When) -> bool {
+        if when.every.is_none() && when.nth.is_none() && when.after.is_none() {
+            return true;
         }
-        Ok(url)
+        let number = self.matched.fetch_add(1, Ordering::Relaxed) + 1;
+        when.every.is_none_or(|every| number.is_multiple_of(every))
+            && when.nth.is_none_or(|nth| number == nth)
+            && when.after.is_none_or(|after| number > after)
     }
 
     /// Undoes a write, and answers as the server answered it.
-    async fn undone(
-        &self,
-        mut url: url::Url,
-        before: &[u8],
-        answer: reqwest::Response,
-    ) -> Result<Response<Body>, Trouble> {
+    async fn undone(&self, asked: &Asked, before: &[u8], answer: reqwest::Response) -> Result<Response<Body>, Trouble> {
         let (status, headers) = (answer.status(), answer.headers().clone());
         let body = answer.bytes().await?;
         let mut object: Value = serde_json::from_slice(before)?;
-        alter(&mut object, &BTreeMap::new(), &["/metadata/resourceVersion".to_owned()]);
+        alter(
+            &mut object,
+            &Default::default(),
+            &["/metadata/resourceVersion".to_owned()],
+        );
+        let mut url = asked.url(&self.upstream)?;
         url.set_query(None);
         let put = self.client.put(url).header("content-type", "application/json");
         put.body(object.to_string()).send().await?;
@@ -204,205 +259,82 @@ impl Mutator {
         Ok(response.body(Full::new(body).boxed())?)
     }
 
+    /// Deletes what a creation has created.
+    async fn lose(&self, asked: &Asked, body: &[u8]) -> Result<(), Trouble> {
+        let object: Value = serde_json::from_slice(body).unwrap_or_default();
+        if let Some(name) = object.pointer("/metadata/name").and_then(Value::as_str) {
+            let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
+            let request = self.client.delete(format!("{}{}/{name}", self.upstream, asked.path));
+            request.body(options.to_string()).send().await?;
+        }
+        Ok(())
+    }
+
     async fn answered(
         &self,
+        asked: &Asked,
         answer: reqwest::Response,
         mutant: Option<&Mutant>,
         watch: bool,
         key: String,
     ) -> Result<Response<Body>, Trouble> {
-        let mut response = Response::builder().status(answer.status());
-        let altered = mutant.map(|mutant| &mutant.answer);
-        if let Some(status) = altered.and_then(|altered| altered.status) {
-            response = response.status(status);
-        }
-        for (name, value) in answer.headers() {
-            let passes = !HOP_BY_HOP.contains(&name.as_str())
-                && altered.is_none_or(|altered| {
-                    !altered.without_headers.iter().any(|without| without == name.as_str())
-                        && (altered.content_type.is_none() || name != "content-type")
-                });
-            if passes {
-                response = response.header(name, value);
-            }
-        }
-        if let Some(other) = altered
-            .and_then(|altered| altered.content_type.as_deref())
-            .filter(|t| *t != "none")
-        {
-            response = response.header("content-type", other);
-        }
         if watch && answer.status().is_success() {
-            let stream_of = mutant.map(|m| m.stream.clone()).unwrap_or_default();
+            let response = head(answer.status(), answer.headers(), mutant);
+            let stream_of = mutant.map(|mutant| mutant.stream.clone()).unwrap_or_default();
             return Ok(response.body(stream(answer, stream_of))?);
         }
-        let mut body = answer.bytes().await?;
-        if let Some(altered) = altered {
-            if altered.stale {
-                let mut earlier = self.earlier.lock().unwrap();
-                body = earlier.insert(key, body.clone()).unwrap_or(body);
+        let mut answered = Answered {
+            status: answer.status(),
+            headers: answer.headers().clone(),
+            body: answer.bytes().await?,
+        };
+        if answered.status.is_success() {
+            match asked.method {
+                Method::GET => {}
+                Method::DELETE => self.memory.deleted(&asked.path),
+                _ => self.memory.written(asked, &answered.body),
             }
-            body = altered_body(body, altered);
         }
-        Ok(response.body(Full::new(body).boxed())?)
+        let mutant = mutant.filter(|mutant| mutant.answer.has(&answered.body));
+        if let Some(mutant) = mutant {
+            if mutant.ask.lose && answered.status.is_success() {
+                self.lose(asked, &answered.body).await?;
+            }
+            if mutant.answer.stale {
+                let mut earlier = self.earlier.lock().unwrap();
+                let body = answered.body.clone();
+                answered.body = earlier.insert(key, body.clone()).unwrap_or(body);
+            }
+            answered.body = altered_body(answered.body, &mutant.answer, &asked.path, &self.memory);
+        }
+        let response = head(answered.status, &answered.headers, mutant);
+        Ok(response.body(Full::new(answered.body).boxed())?)
     }
 }
 
-/// Changes a request before the server is asked.
-fn altered(asked: &mut Asked, ask: &Ask, stars: Vec<String>) -> Result<(), Trouble> {
-    asked
-        .query
-        .retain(|(name, _)| !ask.without.contains(name) && !ask.query.contains_key(name));
-    asked.query.extend(ask.query.clone());
-    for (name, value) in &mut asked.query {
-        for (from, to) in ask.query_replace.get(name).into_iter().flatten() {
-            *value = value.replace(from, to);
-        }
-        if ask.first_requirement.contains(name) {
-            *value = first_requirement(value);
-        }
-        if let (Some(by), Ok(number)) = (ask.query_shift.get(name), value.parse::<i64>()) {
-            *value = (number + by).to_string();
-        }
+/// The head of an answer, altered.
+fn head(status: StatusCode, headers: &HeaderMap, mutant: Option<&Mutant>) -> http::response::Builder {
+    let altered = mutant.map(|mutant| &mutant.answer);
+    let mut response = Response::builder().status(status);
+    if let Some(status) = altered.and_then(|altered| altered.status) {
+        response = response.status(status);
     }
-    if ask.last_of_a_name {
-        let names: Vec<String> = asked.query.iter().map(|(name, _)| name.clone()).collect();
-        let mut index = 0;
-        asked.query.retain(|(name, _)| {
-            index += 1;
-            !names[index..].contains(name)
-        });
-    }
-    for header in ["accept", "authorization", "origin", "x-custom", "content-type"] {
-        if ask.without.iter().any(|without| without == header) {
-            asked.headers.remove(header);
+    for (name, value) in headers {
+        let passes = !HOP_BY_HOP.contains(&name.as_str())
+            && altered.is_none_or(|altered| {
+                !altered.without_headers.iter().any(|without| without == name.as_str())
+                    && !altered.headers.contains_key(name.as_str())
+                    && (altered.content_type.is_none() || name != "content-type")
+            });
+        if passes {
+            response = response.header(name, value);
         }
     }
-    if let Some(pattern) = &ask.path {
-        let mut stars = stars.into_iter();
-        let segments = pattern.split('/').map(|segment| match segment {
-            "*" => stars.next().unwrap_or_default(),
-            segment => segment.to_owned(),
-        });
-        asked.path = segments.collect::<Vec<_>>().join("/");
+    for (name, value) in altered.into_iter().flat_map(|altered| &altered.headers) {
+        response = response.header(name, value);
     }
-    other_path(asked, ask);
-    if let Some(other) = &ask.method {
-        asked.method = other.parse()?;
-        asked.body = Bytes::new();
-    }
-    if ask.no_body {
-        asked.body = Bytes::new();
-    }
-    if let Some(content_type) = &ask.content_type {
-        asked.headers.insert("content-type", content_type.parse()?);
-    }
-    if ask.body_as_text {
-        asked.body = String::from_utf8_lossy(&asked.body).into_owned().into();
-    }
-    if !ask.body_replace.is_empty() {
-        asked.body = replaced(&asked.body, &ask.body_replace);
-    }
-    let alters_body = !ask.body_set.is_empty()
-        || !ask.body_remove.is_empty()
-        || !ask.body_shift.is_empty()
-        || ask.body_leaf.is_some();
-    if let Some(mut value) = serde_json::from_slice::<Value>(&asked.body)
-        .ok()
-        .filter(|_| alters_body)
-    {
-        alter(&mut value, &ask.body_set, &ask.body_remove);
-        shift(&mut value, &ask.body_shift);
-        if let Some(leaf) = &ask.body_leaf {
-            alter_leaf(&mut value, leaf);
-        }
-        asked.body = value.to_string().into();
-    }
-    Ok(())
-}
-
-/// Asks for another path.
-fn other_path(asked: &mut Asked, ask: &Ask) {
-    if ask.no_query {
-        asked.query.clear();
-    }
-    let mut segments: Vec<&str> = asked.path.split('/').collect();
-    if ask.every_name {
-        segments.pop();
-    }
-    if let Some(index) = segments
-        .iter()
-        .position(|segment| *segment == "namespaces")
-        .filter(|_| ask.every_namespace)
-    {
-        segments.drain(index..index + 2);
-    }
-    let mut path = segments.join("/");
-    for (from, to) in &ask.path_end {
-        if let Some(rest) = path.strip_suffix(from.as_str()) {
-            path = format!("{rest}{to}");
-        }
-    }
-    asked.path = path;
-}
-
-/// The bytes of an answer with a fault.
-fn altered_text(mut body: Bytes, altered: &Answer) -> Bytes {
-    if let Some(length) = altered.truncate {
-        body.truncate(length);
-    }
-    if !altered.as_text && altered.body_replace.is_empty() {
-        return body;
-    }
-    replaced(&body, &altered.body_replace)
-}
-
-/// A text with texts in it replaced.
-fn replaced(body: &[u8], texts: &BTreeMap<String, String>) -> Bytes {
-    let mut text = String::from_utf8_lossy(body).into_owned();
-    for (from, to) in texts {
-        text = text.replace(from, to);
-    }
-    text.into()
-}
-
-/// The body of an answer with a fault, in the layout that it has without, unless that is the fault.
-fn altered_body(body: Bytes, altered: &Answer) -> Bytes {
-    if let Some(text) = &altered.text {
-        return text.clone().into();
-    }
-    let body = altered_text(body, altered);
-    let Ok(mut value) = serde_json::from_slice::<Value>(&body) else {
-        return body;
-    };
-    if !altered.alters_value() && !altered.one_line && !altered.indent {
-        return body;
-    }
-    alter(&mut value, &altered.set, &altered.remove);
-    shift(&mut value, &altered.shift);
-    replace(&mut value, &altered.replace);
-    if let Some(leaf) = &altered.leaf {
-        alter_leaf(&mut value, leaf);
-    }
-    if let Some(Value::Array(items)) = value.get_mut("items")
-        && !items.is_empty()
-    {
-        if !altered.drop_items_with.is_empty() {
-            items.retain(|item| !has(item, &altered.drop_items_with));
-        }
-        if altered.drop_items {
-            items.remove(0);
-        }
-        if altered.drop_last_item {
-            items.pop();
-        }
-        if altered.repeat_items {
-            items.push(items[0].clone());
-        }
-    }
-    let indented = (body.starts_with(b"{\n") || altered.indent) && !altered.one_line;
-    match serde_json::to_vec_pretty(&value) {
-        Ok(text) if indented => text.into(),
-        _ => value.to_string().into(),
+    match altered.and_then(|altered| altered.content_type.as_deref()) {
+        Some(other) if other != "none" => response.header("content-type", other),
+        _ => response,
     }
 }

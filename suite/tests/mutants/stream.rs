@@ -20,6 +20,7 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
     tokio::spawn(async move {
         let (mut unread, mut sent, mut held) = (Vec::new(), 0, None);
         let mut seen = Seen::default();
+        let mut kept = Vec::new();
         if let Some(first) = &altered.inject {
             drop(sender.send(format!("{first}\n").into()).await);
         }
@@ -42,13 +43,20 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
                 .into_iter()
                 .flat_map(|item| altered_item(item, &altered, &mut seen))
             {
-                let items = match (altered.swap, held.take()) {
-                    (false, _) => vec![item],
-                    (true, None) => {
-                        held = Some(item);
-                        continue;
+                let items = if altered.buffered {
+                    kept.push(item);
+                    continue;
+                } else if altered.behind {
+                    Vec::from_iter(held.replace(item))
+                } else {
+                    match (altered.swap, held.take()) {
+                        (false, _) => vec![item],
+                        (true, None) => {
+                            held = Some(item);
+                            continue;
+                        }
+                        (true, Some(first)) => vec![item, first],
                     }
-                    (true, Some(first)) => vec![item, first],
                 };
                 for item in items {
                     if altered.cut.is_some_and(|cut| sent >= cut)
@@ -59,6 +67,9 @@ pub(crate) fn stream(mut answer: reqwest::Response, altered: Stream) -> BoxBody<
                     sent += 1;
                 }
             }
+        }
+        for item in kept {
+            drop(sender.send(format!("{item}\n").into()).await);
         }
         if altered.endless {
             sender.closed().await;
@@ -90,11 +101,17 @@ fn altered_item(mut item: Value, altered: &Stream, seen: &mut Seen) -> Vec<Value
         return vec![item];
     }
     seen.count += 1;
-    if altered.every.is_some_and(|every| !seen.count.is_multiple_of(every)) {
+    if seen.count <= altered.after || altered.every.is_some_and(|every| !seen.count.is_multiple_of(every)) {
         return vec![item];
     }
     if altered.drop.as_ref() == Some(&event) {
         return Vec::new();
+    }
+    let version = previous
+        .as_ref()
+        .map(|previous| previous["metadata"]["resourceVersion"].clone());
+    if let Some(version) = version.filter(|_| altered.last_version) {
+        item["object"]["metadata"]["resourceVersion"] = version;
     }
     if let Some(previous) = previous.filter(|_| altered.stale.as_ref() == Some(&event)) {
         item["object"] = previous;

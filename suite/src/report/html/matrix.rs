@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::super::Count;
-use super::super::summary::{Summary, kind_of};
+use super::super::summary::{Summary, kind_of, scores_in_words};
 use super::{escaped, state};
 use crate::trial::Outcome;
 
@@ -52,12 +52,14 @@ pub(super) fn matrix(summary: &Summary) -> String {
         .map(|name| format!("<th scope=col>{name}</th>"))
         .collect();
     let mut body = String::new();
+    let scores = summary.scores();
     for (group, kinds) in summary.by_kind() {
         let columns = COLUMNS.len() + 2;
         let _ = write!(
             body,
-            "<tr class=group><th colspan={columns} scope=rowgroup>{}</th></tr>",
-            escaped(&group)
+            "<tr class=group><th colspan={columns} scope=rowgroup>{} <small>{}</small></th></tr>",
+            escaped(&group),
+            scores.get(&group).map(scores_in_words).unwrap_or_default()
         );
         for (kind, count) in &kinds {
             let of_kind: String = COLUMNS

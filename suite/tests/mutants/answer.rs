@@ -1,0 +1,105 @@
+//! The body of an answer, altered.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::{
+    alter::{alter, alter_leaf, replace, shift},
+    memory::Memory,
+    mutant::{Answer, has},
+};
+
+/// The bytes of an answer with a fault.
+fn altered_text(mut body: Bytes, altered: &Answer) -> Bytes {
+    if let Some(length) = altered.truncate {
+        body.truncate(length);
+    }
+    if !altered.as_text && altered.body_replace.is_empty() {
+        return body;
+    }
+    replaced(&body, &altered.body_replace)
+}
+
+/// A text with texts in it replaced.
+pub(crate) fn replaced(body: &[u8], texts: &BTreeMap<String, String>) -> Bytes {
+    let mut text = String::from_utf8_lossy(body).into_owned();
+    for (from, to) in texts {
+        text = text.replace(from, to);
+    }
+    text.into()
+}
+
+/// The body of an answer with a fault, in the layout that it has without, unless that is the fault.
+pub(crate) fn altered_body(body: Bytes, altered: &Answer, path: &str, memory: &Memory) -> Bytes {
+    if let Some(text) = &altered.text {
+        return text.clone().into();
+    }
+    let body = altered_text(body, altered);
+    let Ok(mut value) = serde_json::from_slice::<Value>(&body) else {
+        return body;
+    };
+    if !altered.alters_value() && !altered.one_line && !altered.indent {
+        return body;
+    }
+    if altered.lag {
+        lag(&mut value, memory);
+    }
+    alter(&mut value, &altered.set, &altered.remove);
+    shift(&mut value, &altered.shift);
+    replace(&mut value, &altered.replace);
+    if let Some(leaf) = &altered.leaf {
+        alter_leaf(&mut value, leaf);
+    }
+    if let Some(Value::Array(items)) = value.get_mut("items") {
+        if altered.undead {
+            items.extend(memory.undead(path));
+        }
+        altered_items(items, altered);
+    }
+    let indented = (body.starts_with(b"{\n") || altered.indent) && !altered.one_line;
+    match serde_json::to_vec_pretty(&value) {
+        Ok(text) if indented => text.into(),
+        _ => value.to_string().into(),
+    }
+}
+
+/// Objects as they were before their last write.
+fn lag(value: &mut Value, memory: &Memory) {
+    match value.get_mut("items").and_then(Value::as_array_mut) {
+        Some(items) => items.iter_mut().for_each(|item| lag(item, memory)),
+        None => {
+            if let Some(previous) = memory.previous(value) {
+                *value = previous;
+            }
+        }
+    }
+}
+
+/// The items of a list, altered.
+fn altered_items(items: &mut Vec<Value>, altered: &Answer) {
+    if items.is_empty() {
+        return;
+    }
+    if !altered.drop_items_with.is_empty() {
+        items.retain(|item| !has(item, &altered.drop_items_with));
+    }
+    if altered.drop_items {
+        items.remove(0);
+    }
+    if altered.drop_last_item {
+        items.pop();
+    }
+    if altered.repeat_items {
+        items.push(items[0].clone());
+    }
+    if altered.reverse_items {
+        items.reverse();
+    }
+    if altered.of_one_namespace {
+        let namespace = items[0].pointer("/metadata/namespace").cloned();
+        items.retain(|item| item.pointer("/metadata/namespace") == namespace.as_ref());
+    }
+    items.truncate(altered.keep_items.unwrap_or(usize::MAX));
+}

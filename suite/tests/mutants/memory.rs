@@ -1,0 +1,126 @@
+//! What a proxy knows of the objects that were written through it.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use serde_json::Value;
+
+use crate::request::Asked;
+
+/// An object, in every state that a write returned.
+#[derive(Debug, Clone)]
+struct Known {
+    path: String,
+    states: Vec<Value>,
+    deleted: bool,
+}
+
+/// Objects by uid.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    objects: Mutex<HashMap<String, Known>>,
+}
+
+impl Memory {
+    /// Takes in what a write returned.
+    pub(crate) fn written(&self, asked: &Asked, body: &[u8]) {
+        let object: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let (Some(uid), Some(name)) = (text("/metadata/uid"), text("/metadata/name")) else {
+            return;
+        };
+        let path = match asked.method {
+            http::Method::POST => format!("{}/{name}", asked.path.trim_end_matches('/')),
+            http::Method::PUT | http::Method::PATCH => asked.path.trim_end_matches("/status").to_owned(),
+            _ => return,
+        };
+        if path.ends_with("/scale") {
+            return;
+        }
+        let mut state = object;
+        if let Some(link) = state.pointer_mut("/metadata/selfLink") {
+            *link = path.as_str().into();
+        }
+        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = objects.entry(uid).or_insert(Known {
+            path,
+            states: Vec::new(),
+            deleted: false,
+        });
+        known.states.push(state);
+    }
+
+    /// Takes in that an object or a collection was deleted.
+    pub(crate) fn deleted(&self, path: &str) {
+        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let inside = format!("{path}/");
+        let below = objects
+            .values_mut()
+            .filter(|known| known.path == path || known.path.starts_with(&inside));
+        below.for_each(|known| known.deleted = true);
+    }
+
+    /// Objects of a collection that were deleted, as items of a list.
+    pub(crate) fn undead(&self, collection: &str) -> Vec<Value> {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let inside = format!("{collection}/");
+        let deleted = objects
+            .values()
+            .filter(|known| known.deleted && known.path.starts_with(&inside));
+        let mut items: Vec<Value> = deleted.filter_map(|known| known.states.last().cloned()).collect();
+        for fields in items.iter_mut().filter_map(Value::as_object_mut) {
+            fields.remove("kind");
+            fields.remove("apiVersion");
+        }
+        items
+    }
+
+    /// Paths of all objects.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        objects.values().map(|known| known.path.clone()).collect()
+    }
+
+    /// The state of an object before its last write, in the form that the object has.
+    pub(crate) fn previous(&self, object: &Value) -> Option<Value> {
+        let uid = object.pointer("/metadata/uid")?.as_str()?;
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut previous = objects.get(uid)?.states.iter().rev().nth(1)?.clone();
+        if let Value::Object(fields) = &mut previous
+            && object.get("kind").is_none()
+        {
+            fields.remove("kind");
+            fields.remove("apiVersion");
+        }
+        Some(previous)
+    }
+
+    /// Path of the object of the same kind and name in another namespace.
+    pub(crate) fn elsewhere(&self, path: &str) -> Option<String> {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        let wanted = segments(path);
+        let place = wanted.iter().position(|segment| segment == "namespaces")? + 1;
+        let same = |other: &&str| {
+            let other = segments(other);
+            other.len() == wanted.len()
+                && other.get(place) != wanted.get(place)
+                && (0..other.len()).all(|at| at == place || other[at] == wanted[at])
+        };
+        let mut paths = objects.values().map(|known| known.path.as_str());
+        paths.find(same).map(str::to_owned)
+    }
+
+    /// Paths of the other objects in the collection of an object.
+    pub(crate) fn neighbours(&self, path: &str) -> Vec<String> {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let collection = |path: &str| path.rsplit_once('/').map(|(collection, _)| collection.to_owned());
+        let others = objects.values().map(|known| &known.path);
+        others
+            .filter(|other| *other != path && collection(other) == collection(path))
+            .cloned()
+            .collect()
+    }
+}
