@@ -183,7 +183,13 @@ pub(super) fn same(environment: &Environment<'_>, letter: &str, body: &Value) ->
         let mismatch = Mismatch::new(format!("version of {about}"), written, actual);
         return Some(mismatch.at(Level::Should));
     }
-    like(&last, body)
+    like(&last, body).or_else(|| labels(&last, body))
+}
+
+/// Whether two objects have the same labels, which no controller changes.
+fn labels(last: &Value, body: &Value) -> Option<Mismatch> {
+    let of = |object: &Value| object.pointer("/metadata/labels").cloned().unwrap_or_default();
+    check::equal("/metadata/labels", &of(last), &of(body)).map(|mismatch| mismatch.at(Level::Should))
 }
 
 /// Whether two objects are equal but for metadata and status.

@@ -109,7 +109,13 @@ impl Bench {
             let proxy = Proxy::before(living.target.base(), altered).await?;
             return Ok(trial.play(&living.target.clone().via(&proxy.url()), &living.run).await);
         }
-        let simulator = self.simulator(mutant.profile).await?;
+        let own;
+        let simulator = if mutant.alone {
+            own = Target::simulator(mutant.profile).await?;
+            &own
+        } else {
+            self.simulator(mutant.profile).await?
+        };
         let proxy = Proxy::before(simulator.base(), altered).await?;
         Ok(trial.play(&simulator.clone().via(&proxy.url()), &Run::new(name)).await)
     }

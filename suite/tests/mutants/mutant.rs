@@ -24,6 +24,9 @@ pub(crate) struct Mutant {
     /// It is tried on a living cluster, with its add-ons.
     #[serde(default)]
     pub(crate) living: bool,
+    /// It is tried on a simulator that nothing else uses.
+    #[serde(default)]
+    pub(crate) alone: bool,
     pub(crate) when: When,
     #[serde(default)]
     pub(crate) ask: Ask,

@@ -131,6 +131,7 @@ fn bent(operator: &Operator, first: &Trial, name: &str, trials: &[Trial], number
             fault: operator.fault.clone(),
             profile: operator.profile,
             living: false,
+            alone: false,
             when: When {
                 method: operation.method.to_string(),
                 path: Some(pattern(&operation.path)),

@@ -200,8 +200,15 @@ impl Mutator {
     /// Does what a write is not to do.
     async fn spread(&self, asked: &Asked, ask: &Ask) -> Result<(), Trouble> {
         if let Some(patch) = &ask.neighbours {
-            let of = asked.path.trim_end_matches("/scale").trim_end_matches("/status");
-            for path in self.memory.neighbours(of) {
+            let of = match asked.method {
+                Method::POST => format!("{}/", asked.path),
+                _ => asked
+                    .path
+                    .trim_end_matches("/scale")
+                    .trim_end_matches("/status")
+                    .to_owned(),
+            };
+            for path in self.memory.neighbours(&of) {
                 self.patch(&path, patch).await?;
             }
         }
