@@ -39,8 +39,8 @@ impl Groups {
     pub(super) fn join(&self, interest: Interest) -> Arc<Notify> {
         let mut groups = self.0.lock();
         let pieces = groups.entry(interest).or_default();
-        let free = pieces.iter().rev().find(|piece| piece.strong_count() < PIECE);
-        if let Some(notify) = free.and_then(Weak::upgrade) {
+        let mut free = pieces.iter().rev().filter(|piece| piece.strong_count() < PIECE);
+        if let Some(notify) = free.find_map(Weak::upgrade) {
             return notify;
         }
         let notify = Arc::new(Notify::new());
