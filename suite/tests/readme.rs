@@ -89,7 +89,9 @@ fn run(lines: &[String]) -> Result<(), Failed> {
             continue;
         }
         if command == "etcd &" {
-            let Some(cluster) = Cluster::start(1) else { return Ok(()) };
+            let Some(cluster) = Cluster::start(1) else {
+                return Ok(());
+            };
             let port = cluster.urls()[0].rsplit(':').next().unwrap().to_owned();
             servers.ports.push((ETCD_PORT.to_owned(), port));
             servers.etcd = Some(cluster);

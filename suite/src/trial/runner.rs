@@ -91,7 +91,11 @@ impl Runner {
         }
         // A server that the suite started ends with the run.
         let is_kept = !self.target.is_own();
-        let mut left = if is_kept { run.clean_up(&self.target).await } else { Vec::new() };
+        let mut left = if is_kept {
+            run.clean_up(&self.target).await
+        } else {
+            Vec::new()
+        };
         if is_kept && self.target.has_loaded_logs() {
             let stem = super::logs::stem(&self.target, &self.run);
             let removed = super::logs::remove(&self.target, &stem).await;
