@@ -90,7 +90,7 @@ impl ListCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::Scheme;
+    use crate::{profile::Profile, scheme::Scheme};
 
     fn pods(namespace: &str) -> RequestInfo {
         RequestInfo {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn list(namespace: &str, revision: u64) -> EncodedList {
-        EncodedList::of(&pods(namespace), &[], Some(revision), None)
+        EncodedList::of(&pods(namespace), &[], Some(revision), None, Profile::Documented)
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
                 namespace: Some(name),
                 ..pods(namespace)
             };
-            EncodedList::of(&request, &[], Some(1), None)
+            EncodedList::of(&request, &[], Some(1), None, Profile::Documented)
         };
         cache.keep(&pods("a"), 1, half("a"));
         cache.keep(&pods("b"), 1, half("b"));
