@@ -10,6 +10,7 @@
 //! Source: RFC 9110, RFC 9112, RFC 6454 (origins), RFC 7468 (PEM), RFC 3986 (percent-encoding).
 
 mod connection_origins;
+mod content_length;
 mod head_timer;
 mod limits;
 mod listener;
@@ -22,6 +23,7 @@ mod socket;
 mod target;
 
 pub use connection_origins::ConnectionOrigins;
+pub use content_length::LengthCheck;
 pub use limits::Limits;
 pub use listener::{Peer, bind, serve};
 pub use origins::{Accepted, Origin, Origins};

@@ -78,7 +78,7 @@ impl Service {
             (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
                 let options = if bytes.is_empty() {
-                    None
+                    self.delete_options(query)?
                 } else {
                     Some(self.typed(parts, bytes)?)
                 };
@@ -176,6 +176,23 @@ impl Service {
             syntax: syntax(&parts.headers, &bytes, self.profile)?,
             bytes,
         })
+    }
+
+    /// The delete options in the query of a request without a body: newer clients send a grace period so.
+    fn delete_options(&self, query: Query<'_>) -> Result<Option<registry::RequestBody>, Status> {
+        let Some(grace) = query
+            .get("gracePeriodSeconds")
+            .filter(|_| self.profile.supports_newer_clients())
+        else {
+            return Ok(None);
+        };
+        let seconds: i64 = grace
+            .parse()
+            .map_err(|_| Status::bad_request(format!("gracePeriodSeconds is no number of seconds: {grace:?}")))?;
+        Ok(Some(registry::RequestBody {
+            bytes: serde_json::json!({"gracePeriodSeconds": seconds}).to_string().into(),
+            syntax: Syntax::Json,
+        }))
     }
 
     pub(super) fn options(&self, query: Query<'_>) -> Result<ListOptions, Status> {

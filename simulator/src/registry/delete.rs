@@ -86,7 +86,7 @@ impl Registry {
             }
         }
         if self.profile.delete_returns_object() {
-            let list = EncodedList::of(request, &listing.records, Some(listing.revision), None);
+            let list = EncodedList::of(request, &listing.records, Some(listing.revision), None, self.profile);
             return Ok(Response::ok(list.body().clone()));
         }
         Ok(Response::status(&Status::success()))

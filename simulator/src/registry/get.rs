@@ -129,7 +129,7 @@ impl Registry {
         } else {
             None
         };
-        let list = EncodedList::of(request, &listing.records, revision, page.as_ref());
+        let list = EncodedList::of(request, &listing.records, revision, page.as_ref(), self.profile);
         let body = list.body().clone();
         if is_whole && revision.is_some() {
             self.list_cache.keep(request, options, listing.revision, list);

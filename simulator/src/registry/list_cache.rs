@@ -114,7 +114,7 @@ impl ListCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::Scheme;
+    use crate::{profile::Profile, scheme::Scheme};
 
     fn pods(namespace: &str) -> RequestInfo {
         RequestInfo {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn list(namespace: &str, revision: u64) -> EncodedList {
-        EncodedList::of(&pods(namespace), &[], Some(revision), None)
+        EncodedList::of(&pods(namespace), &[], Some(revision), None, Profile::Documented)
     }
 
     fn all() -> ListOptions {
@@ -182,7 +182,7 @@ mod tests {
                 namespace: Some(name),
                 ..pods(namespace)
             };
-            EncodedList::of(&request, &[], Some(1), None)
+            EncodedList::of(&request, &[], Some(1), None, Profile::Documented)
         };
         cache.keep(&pods("a"), &all(), 1, half("a"));
         cache.keep(&pods("b"), &all(), 1, half("b"));

@@ -117,12 +117,8 @@ impl Registry {
             (revision, _, true) => Start::At(revision),
             (revision, _, false) => Start::After(revision),
         };
-        // Changes that a cache sees late are sent, whatever their revision.
-        let after = if repeats || self.hub.lags() && !options.send_initial_events {
-            0
-        } else {
-            revision
-        };
+        let shows_late = self.hub.lags() && self.profile.watch_shows_late_changes() && !options.send_initial_events;
+        let after = if repeats || shows_late { 0 } else { revision };
         let filter = WatchFilter {
             interest: selection.interest(),
             matches: Box::new(move |record| selection.matches(record)),
