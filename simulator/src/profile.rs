@@ -59,6 +59,11 @@ impl Profile {
         self.is_kubernetes_1_2()
     }
 
+    /// Whether a watch from version N shows changes before N that a lagging watch cache sees late.
+    pub(crate) fn watch_shows_late_changes(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
     /// Whether a cluster's nodes are named by their addresses, as kubelets without host names are (else `node-1`, `node-2`, ...).
     pub(crate) fn names_nodes_by_address(self) -> bool {
         self.is_kubernetes_1_2()
