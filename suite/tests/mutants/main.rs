@@ -25,7 +25,7 @@ use futures::StreamExt;
 use libtest_mimic::{Arguments, Failed, Trial as Test};
 use stuntdouble_simulator::Simulator;
 use stuntdouble_suite::{
-    catalog::{Catalog, Profile},
+    catalog::{Catalog, Need, Profile},
     report::{Style, explain},
     target::{Credentials, Target},
     trial::{Outcome, Run, Selection, Trial, Verdict},
@@ -109,15 +109,27 @@ impl Bench {
             let proxy = Proxy::before(living.target.base(), altered).await?;
             return Ok(trial.play(&living.target.clone().via(&proxy.url()), &living.run).await);
         }
-        let own;
-        let simulator = if mutant.alone {
-            own = Target::simulator(mutant.profile).await?;
-            &own
+        let server = if mutant.alone {
+            Target::simulator(mutant.profile).await?
         } else {
-            self.simulator(mutant.profile).await?
+            self.server_of(trial).await?
         };
-        let proxy = Proxy::before(simulator.base(), altered).await?;
-        Ok(trial.play(&simulator.clone().via(&proxy.url()), &Run::new(name)).await)
+        let proxy = Proxy::before(server.base(), altered).await?;
+        Ok(trial.play(&server.clone().via(&proxy.url()), &Run::new(name)).await)
+    }
+
+    /// The server that a trial is played on: the simulator, or one beside it that has what the trial needs.
+    async fn server_of(&self, trial: &Trial) -> Result<Target, Failed> {
+        let simulator = self.simulator(trial.profile).await?;
+        let needs = |need| trial.case.data.needs.contains(&need);
+        let beside = if needs(Need::LivingCluster) || needs(Need::Processes) {
+            simulator.with_living_cluster().await?
+        } else if needs(Need::LogSearch) {
+            simulator.with_log_search().await?
+        } else {
+            None
+        };
+        Ok(beside.unwrap_or_else(|| simulator.clone()))
     }
 
     /// Whether some trial catches a fault of an operation.
