@@ -7,6 +7,7 @@
 mod analyzer;
 mod chars;
 mod configured;
+mod delimiter;
 mod filter;
 mod grams;
 mod language;

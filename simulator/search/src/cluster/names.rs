@@ -14,6 +14,8 @@ use crate::pattern;
 pub(crate) struct Expand {
     pub(crate) ignore_unavailable: bool,
     pub(crate) allow_no_indices: bool,
+    /// Whether open indices are among those that a pattern means.
+    pub(crate) open: bool,
     /// Whether closed indices are among those that a pattern means.
     pub(crate) closed: bool,
     /// Whether a closed index may be named.
@@ -25,6 +27,7 @@ impl Default for Expand {
         Expand {
             ignore_unavailable: false,
             allow_no_indices: true,
+            open: true,
             closed: false,
             forbid_closed: true,
         }
@@ -41,7 +44,7 @@ impl Cluster {
     /// A name that no index has, unless that may be.
     pub(crate) fn resolve(&self, expression: &str, expand: Expand) -> Result<Vec<Target>> {
         let all = self.indices();
-        let open = |index: &Arc<Index>| expand.closed || !index.is_closed();
+        let open = |index: &Arc<Index>| if index.is_closed() { expand.closed } else { expand.open };
         let parts: Vec<&str> = expression
             .split(',')
             .map(str::trim)
@@ -82,7 +85,8 @@ impl Cluster {
             }
             is_set |= part.contains('*') || part.starts_with('+');
             let part = part.strip_prefix('+').unwrap_or(part);
-            if part.contains('*') {
+            // A pattern that means no index is a name.
+            if part.contains('*') && (expand.open || expand.closed) {
                 for index in all.iter().filter(|index| open(index)) {
                     if pattern::matches(part, &index.name) {
                         add(index, None);

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::aggs::{self, Aggregation};
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
+use crate::find::rescore;
 use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::{SourceFilter, names};
 use crate::find::values::time;
@@ -43,6 +44,7 @@ pub(crate) enum Element {
     Query,
     PostFilter,
     Sort,
+    Aggregations,
     Facets,
     Invalid(SearchError),
 }
@@ -310,6 +312,15 @@ impl SearchRequest {
                 self.query = QuerySource::Body(value.clone());
                 return Ok(Some(Element::Query));
             }
+            "query_binary" | "queryBinary" => {
+                let bytes = value.as_str().and_then(|text| {
+                    use base64::Engine;
+                    base64::engine::general_purpose::STANDARD.decode(text).ok()
+                });
+                let body = json::object(&bytes.unwrap_or_default())?;
+                self.query = QuerySource::Body(Value::Object(body));
+                return Ok(Some(Element::Query));
+            }
             "filter" | "post_filter" | "postFilter" => {
                 self.post_filter = Some(value.clone());
                 return Ok(Some(Element::PostFilter));
@@ -335,7 +346,11 @@ impl SearchRequest {
             "track_scores" | "trackScores" => self.track_scores = yes,
             "explain" => self.explain = yes,
             "version" => self.version = yes,
-            "min_score" | "minScore" => self.min_score = value.as_f64().map(|score| score as f32),
+            "min_score" | "minScore" => {
+                let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let score = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+                self.min_score = Some(score.ok_or_else(|| SearchError::number(&text()))? as f32);
+            }
             "terminate_after" => self.terminate_after = u64::try_from(number()?).ok().filter(|after| *after > 0),
             "timeout" => {
                 self.timeout = match value {
@@ -355,9 +370,13 @@ impl SearchRequest {
                     .collect()
             }
             "highlight" => self.highlight = Some(value.clone()),
-            "aggs" | "aggregations" => self.aggregations = Some(aggs::parse(value, limits.depth)?),
+            "aggs" | "aggregations" => {
+                self.aggregations = Some(aggs::parse(value, limits.depth)?);
+                return Ok(Some(Element::Aggregations));
+            }
             "suggest" => self.suggest = Some(value.clone()),
             "rescore" => {
+                rescore::check(value)?;
                 self.rescore = match value {
                     Value::Array(items) => items.clone(),
                     other => vec![other.clone()],

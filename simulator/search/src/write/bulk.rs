@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Indexed, delete_document, index_document, update};
 use crate::error::{Result, SearchError};
-use crate::index::Condition;
+use crate::index::{Condition, VersionType};
 use crate::json;
 use crate::routing::Placement;
 use crate::shared::Shared;
@@ -251,15 +251,12 @@ fn change(
     id: Option<&str>,
     source: &[u8],
 ) -> Result<(Indexed, u16, Option<bool>)> {
-    let external = meta
-        .version_type
-        .as_ref()
-        .is_some_and(|kind| kind.0.starts_with("external"));
+    let version_type = meta.version_type.as_ref().map(|kind| VersionType::parse(&kind.0));
     let create = name == "create" || meta.op_type.as_ref().is_some_and(|kind| kind.0 == "create");
     let condition = Condition {
         create,
         version: meta.version,
-        external,
+        version_type: version_type.transpose()?.unwrap_or_default(),
     };
     let placement = Placement {
         routing: meta.routing.as_ref().map(|text| &*text.0),
