@@ -116,7 +116,14 @@ pub(crate) fn highlight(
                         "the field [{name}] should be indexed with positions and offsets in the postings list to be used with postings highlighter"
                     )));
                 }
-                _ => {}
+                None
+                | Some(
+                    "fvh" | "fast-vector-highlighter" | "postings" | "postings-highlighter" | "plain" | "highlighter",
+                ) => {}
+                Some(other) => {
+                    let reason = format!("unknown highlighter type [{other}] for the field [{name}]");
+                    return Err(SearchError::illegal(reason));
+                }
             }
             let mut terms = Wanted::default();
             collect(query, if settings.match_field { Some(&name) } else { None }, &mut terms)?;

@@ -127,6 +127,48 @@ async fn refused(body: &Value, status: u16, reason: &str) {
     400,
     "IndexCreationException[[n] failed to create index]; nested: ElasticsearchIllegalArgumentException[Custom Analyzer [x] failed to find tokenizer under name [nope]]"
 )]
+#[case(
+    "PUT",
+    "/_template/UP",
+    r#"{"template":"a*"}"#,
+    400,
+    "InvalidIndexTemplateException[index_template [UP] invalid, cause [name must be lower cased]]"
+)]
+#[case(
+    "PUT",
+    "/_template/t",
+    r#"{"template":"a*","order":"abc"}"#,
+    400,
+    "NumberFormatException"
+)]
+#[case(
+    "PUT",
+    "/_template/t",
+    r#"{"template":"a*","mappings":[]}"#,
+    500,
+    "ClassCastException"
+)]
+#[case(
+    "PUT",
+    "/logs/_alias/a",
+    r#"{"filter":{"frob":{}}}"#,
+    400,
+    "ElasticsearchIllegalArgumentException[failed to parse filter for alias [a]]; nested: QueryParsingException[[logs] No filter registered for [frob]]"
+)]
+#[case(
+    "POST",
+    "/_bulk",
+    "{\"index\":{\"_index\":\"logs\",\"_type\":\"d\",\"_version\":\"x\"}}\n{}\n",
+    400,
+    "NumberFormatException[For input string: \\\"x\\\"]"
+)]
+#[case(
+    "POST",
+    "/_bulk",
+    "{\"update\":{\"_index\":\"logs\",\"_type\":\"d\",\"_id\":\"1\"}}\n{}\n",
+    400,
+    "Validation Failed: 1: script or doc is missing;"
+)]
 #[case("DELETE", "/*?expand_wildcards=none", "", 404, "IndexMissingException[[*] missing]")]
 #[case("DELETE", "/logs/_query", r#"{"query":{"frob":{}}}"#, 400, "\"failed\":1")]
 #[tokio::test]
@@ -182,4 +224,22 @@ async fn settings_of_an_index_keep_documents_out() {
         blocked.text
     );
     assert_eq!(block(false).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_bulk_with_an_action_that_lacks_something_changes_nothing() {
+    let backend = Backend::new();
+    let lines = [
+        r#"{"index":{"_index":"logs","_type":"d","_id":"1"}}"#,
+        "{}",
+        r#"{"delete":{"_index":"logs","_type":"d"}}"#,
+        r#"{"index":{"_index":"logs"}}"#,
+        "{}",
+        "",
+    ];
+    let answer = backend.post("/_bulk", &lines.join("\n")).await;
+    assert_eq!(answer.status, 400);
+    let reason = "Validation Failed: 1: id is missing;2: type is missing;";
+    assert!(answer.text.contains(reason), "{}", answer.text);
+    assert_eq!(backend.send("HEAD", "/logs", "").await.status, 404);
 }
