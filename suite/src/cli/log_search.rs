@@ -15,12 +15,12 @@ use super::Trouble;
 pub(super) struct UpstreamArguments {
     /// Use the search cluster with these nodes instead of the log search backend inside this process, with commas between their
     /// URLs. A request goes to the node that answered last, and to the next one if it cannot be reached
-    #[arg(long = "search-upstream", value_name = "URL,URL", value_delimiter = ',', conflicts_with_all = ["bare", "age", "size"])]
-    urls: Vec<String>,
+    #[arg(long = "search-upstream", value_name = "URL,URL", value_delimiter = ',', conflicts_with_all = ["bare", "retention_age", "retention_size"])]
+    upstream_urls: Vec<String>,
 
     /// The authority that signs the nodes' certificates, as PEM; https needs it
-    #[arg(long = "search-upstream-ca", value_name = "FILE", requires = "urls")]
-    authority: Option<PathBuf>,
+    #[arg(long = "search-upstream-ca", value_name = "FILE", requires = "upstream_urls")]
+    upstream_authority: Option<PathBuf>,
 
     /// Name and password that every request to the search cluster is sent with
     #[arg(
@@ -35,11 +35,11 @@ pub(super) struct UpstreamArguments {
 impl UpstreamArguments {
     /// The search cluster, if there is one.
     pub(super) fn upstream(&self) -> Result<Option<SearchUpstream>, Trouble> {
-        if self.urls.is_empty() {
+        if self.upstream_urls.is_empty() {
             return Ok(None);
         }
-        let mut upstream = SearchUpstream::new(self.urls.iter().map(String::as_str));
-        if let Some(file) = &self.authority {
+        let mut upstream = SearchUpstream::new(self.upstream_urls.iter().map(String::as_str));
+        if let Some(file) = &self.upstream_authority {
             let wrong = |error| Trouble::usage(format!("{}: {error}", file.display()));
             upstream = upstream.authority(std::fs::read_to_string(file).map_err(wrong)?);
         }
@@ -58,25 +58,25 @@ impl UpstreamArguments {
 pub(super) struct RetentionArguments {
     /// Remove an index of logs at this age, such as 7d or 12h [default: never]
     #[arg(long = "log-retention-age", value_name = "AGE", value_parser = age)]
-    age: Option<Duration>,
+    retention_age: Option<Duration>,
 
     /// Remove the oldest indices of logs when all of them together are larger, such as 500mb or 2gb; the newest stays
     /// [default: any size]
     #[arg(long = "log-retention-size", value_name = "SIZE", value_parser = size)]
-    size: Option<u64>,
+    retention_size: Option<u64>,
 
     /// Pattern of the names of the indices that may be removed
     #[arg(long = "log-retention-indices", value_name = "PATTERN", default_value = "logstash-*")]
-    pattern: String,
+    retention_indices: String,
 }
 
 impl RetentionArguments {
     /// The retention, if there is one.
     pub(super) fn retention(self) -> Option<Retention> {
-        (self.age.is_some() || self.size.is_some()).then_some(Retention {
-            pattern: self.pattern,
-            age: self.age,
-            bytes: self.size,
+        (self.retention_age.is_some() || self.retention_size.is_some()).then_some(Retention {
+            pattern: self.retention_indices,
+            age: self.retention_age,
+            bytes: self.retention_size,
         })
     }
 }
