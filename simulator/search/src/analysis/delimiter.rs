@@ -167,11 +167,12 @@ impl WordDelimiter {
         for at in 1..=parts.len() {
             let kind = parts.get(from).is_some_and(|part| part.is_number);
             if parts.get(at).is_none_or(|part| part.is_number != kind) {
-                if if kind {
+                let catenates = if kind {
                     self.catenate_numbers
                 } else {
                     self.catenate_words
-                } {
+                };
+                if catenates {
                     join(from, at);
                 }
                 from = at;
