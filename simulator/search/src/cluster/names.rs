@@ -50,11 +50,8 @@ impl Cluster {
             .map(str::trim)
             .filter(|part| !part.is_empty())
             .collect();
-        let parts = if parts.is_empty() || parts == ["_all"] {
-            vec!["*"]
-        } else {
-            parts
-        };
+        let everything = parts.is_empty() || parts == ["_all"];
+        let parts = if everything { vec!["*"] } else { parts };
         // By name: none for an index named by itself, else the filters of its aliases.
         let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
         let mut add = |index: &Arc<Index>, filter: Option<Value>| {
@@ -86,7 +83,7 @@ impl Cluster {
             is_set |= part.contains('*') || part.starts_with('+');
             let part = part.strip_prefix('+').unwrap_or(part);
             // A pattern that means no index is a name.
-            if part.contains('*') && (expand.open || expand.closed) {
+            if part.contains('*') && (everything || expand.open || expand.closed) {
                 for index in all.iter().filter(|index| open(index)) {
                     if pattern::matches(part, &index.name) {
                         add(index, None);
