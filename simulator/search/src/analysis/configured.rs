@@ -182,17 +182,14 @@ fn stop_filter(own: &Value) -> Filter {
         _ => {}
     }
     let ignore_case = flag(Some(own), "ignore_case", false);
-    let words = words.into_iter().flat_map(|word| match named_stop_words(&word) {
-        Some(words) => words,
-        None if ignore_case => vec![lowercase(&word)],
-        None => vec![word],
-    });
+    let words = words
+        .into_iter()
+        .flat_map(|word| match language::named_stop_words(&word) {
+            Some(words) => words,
+            None if ignore_case => vec![lowercase(&word)],
+            None => vec![word],
+        });
     Filter::Stop(Arc::new(words.collect()), ignore_case)
-}
-
-/// The stop words that a name such as `_english_` means.
-fn named_stop_words(name: &str) -> Option<Vec<String>> {
-    language::stop_words_of(name.strip_prefix('_')?.strip_suffix('_')?)
 }
 
 fn tokenizer_of(name: &str, analysis: Option<&Map<String, Value>>) -> Result<Tokenizer, String> {
@@ -348,7 +345,7 @@ fn stream_filter(
             let ignore_case = flag(own, "ignore_case", false);
             let words = strings(own.and_then(|own| own.get("common_words"))).into_iter();
             let words: HashSet<String> = words
-                .flat_map(|word| named_stop_words(&word).unwrap_or_else(|| vec![word]))
+                .flat_map(|word| language::named_stop_words(&word).unwrap_or_else(|| vec![word]))
                 .map(|word| if ignore_case { lowercase(&word) } else { word })
                 .collect();
             if words.is_empty() {

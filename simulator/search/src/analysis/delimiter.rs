@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::stream::Lexeme;
+use super::lexeme::Lexeme;
 
 /// Which parts and joined parts of a word become tokens.
 #[derive(Clone, Debug)]

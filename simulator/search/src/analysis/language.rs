@@ -15,8 +15,13 @@ pub(super) fn stop_words() -> Filter {
     Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()), false)
 }
 
+/// The stop words that a name such as `_english_` means.
+pub(super) fn named_stop_words(name: &str) -> Option<Vec<String>> {
+    stop_words_of(name.strip_prefix('_')?.strip_suffix('_')?)
+}
+
 /// The stop words of a language.
-pub(super) fn stop_words_of(language: &str) -> Option<Vec<String>> {
+fn stop_words_of(language: &str) -> Option<Vec<String>> {
     if language == "english" {
         return Some(ENGLISH.iter().map(|word| (*word).to_owned()).collect());
     }

@@ -11,6 +11,7 @@ mod delimiter;
 mod filter;
 mod grams;
 mod language;
+mod lexeme;
 mod porter;
 mod stream;
 mod word_class;

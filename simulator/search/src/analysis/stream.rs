@@ -8,16 +8,7 @@ use std::sync::Arc;
 use regex::Regex;
 
 use super::delimiter::WordDelimiter;
-
-/// A token on its way through the filters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lexeme {
-    pub(super) text: String,
-    pub(super) position: u32,
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) kind: Option<&'static str>,
-}
+use super::lexeme::Lexeme;
 
 /// A filter over the whole stream of tokens.
 #[derive(Clone, Debug)]

@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 use crate::aggs::{self, Aggregation};
 use crate::budget::Budget;
 use crate::error::{Result, SearchError};
-use crate::find::rescore;
 use crate::find::sort::{SortSpec, parse_sort};
 use crate::find::source::{SourceFilter, names};
 use crate::find::values::time;
@@ -140,6 +139,20 @@ pub(crate) struct SearchRequest {
 /// Value of a boolean parameter.
 pub(crate) fn flag(text: &str) -> bool {
     !matches!(text, "false" | "0" | "off" | "no")
+}
+
+/// Fails for settings of a rescorer that none has.
+fn check_rescorer(settings: &Value) -> Result<()> {
+    if let Value::Array(items) = settings {
+        return items.iter().try_for_each(check_rescorer);
+    }
+    let query = settings
+        .get("query")
+        .ok_or_else(|| SearchError::illegal("missing rescore type"))?;
+    match query.get("score_mode").and_then(Value::as_str) {
+        None | Some("avg" | "max" | "min" | "total" | "multiply") => Ok(()),
+        Some(mode) => Err(SearchError::illegal(format!("[rescore] illegal score_mode [{mode}]"))),
+    }
 }
 
 impl QuerySource {
@@ -376,7 +389,7 @@ impl SearchRequest {
             }
             "suggest" => self.suggest = Some(value.clone()),
             "rescore" => {
-                rescore::check(value)?;
+                check_rescorer(value)?;
                 self.rescore = match value {
                     Value::Array(items) => items.clone(),
                     other => vec![other.clone()],

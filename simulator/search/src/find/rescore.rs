@@ -5,26 +5,12 @@
 use serde_json::Value;
 
 use crate::cluster::Cluster;
-use crate::error::{Result, SearchError};
+use crate::error::Result;
 use crate::find::Searched;
 use crate::find::collect::Candidate;
 use crate::find::request::SearchRequest;
 use crate::query::parse_body;
 use crate::score::Weight;
-
-/// Fails for settings of a rescorer that none has.
-pub(super) fn check(settings: &Value) -> Result<()> {
-    if let Value::Array(items) = settings {
-        return items.iter().try_for_each(check);
-    }
-    let query = settings
-        .get("query")
-        .ok_or_else(|| SearchError::illegal("missing rescore type"))?;
-    match query.get("score_mode").and_then(Value::as_str) {
-        None | Some("avg" | "max" | "min" | "total" | "multiply") => Ok(()),
-        Some(mode) => Err(SearchError::illegal(format!("[rescore] illegal score_mode [{mode}]"))),
-    }
-}
 
 /// Rescores the best hits of a shard, and orders them anew.
 pub(super) fn rescore(
