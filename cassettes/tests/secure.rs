@@ -15,7 +15,9 @@ use rustls::crypto::ring;
 use rustls::pki_types::PrivateKeyDer;
 use std::convert::Infallible;
 use std::sync::Arc;
-use stuntdouble_cassettes::transport::{Body, Client, Credentials, Exchange, Gone, Origins, Server, Tasks, full};
+use stuntdouble_cassettes::transport::{
+    Body, Client, ConnectionClosed, Credentials, Handler, Origins, Server, Tasks, full,
+};
 use stuntdouble_cassettes::{Cassette, FailureKind, Outcome, Recorder, RecorderOptions, Replayer, ReplayerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -125,8 +127,8 @@ fn identity() -> (Vec<u8>, Vec<u8>) {
 /// Says which version it was asked in, and ends with a trailer.
 struct Newer;
 
-impl Exchange for Newer {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for Newer {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, ConnectionClosed> {
         let version = format!("{:?}", request.version());
         let trailers = HeaderMap::from_iter([(HeaderName::from_static("x-end"), HeaderValue::from_static("ended"))]);
         let frames = [Ok(Frame::data(version.into())), Ok(Frame::trailers(trailers))];

@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
-use stuntdouble_cassettes::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks, full};
+use stuntdouble_cassettes::transport::{Body, Client, ConnectionClosed, Credentials, Handler, Server, Tasks, full};
 use stuntdouble_cassettes::{Cassette, OnMiss, Replayer, ReplayerOptions, State, Thaw, Thawed};
 
 /// Stands in for a simulator: holds the objects that it was given, and serves them by their paths.
@@ -18,8 +18,8 @@ struct Shelf {
     thawed: Mutex<u32>,
 }
 
-impl Exchange for Shelf {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for Shelf {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, ConnectionClosed> {
         let state = self.state.lock();
         let objects = state.as_ref().map(|state| state.objects.as_slice()).unwrap_or_default();
         let found = objects.iter().find(|object| object.path == request.uri().path());

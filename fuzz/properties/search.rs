@@ -29,19 +29,39 @@ pub(crate) fn analyzer(text: &str) {
     }
 }
 
-/// Bulk bodies: any bytes get a response of JSON, and no failure of the server.
-pub(crate) fn bulk(body: &[u8]) {
+/// What a server answers to requests, one after the other: JSON, and no failure of the server.
+fn answered(requests: &[(&str, &[u8])]) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
     runtime.block_on(async {
         let server = SearchServer::new(Options::default());
-        let body = Full::new(bytes::Bytes::copy_from_slice(body));
-        let request = Request::post("/logs/line/_bulk").body(body).expect("a request");
-        let response = server.handle(request).await;
-        assert_ne!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        let text = response.into_body().collect().await.expect("a body").to_bytes();
-        serde_json::from_slice::<serde_json::Value>(&text).expect("a response of JSON");
+        for (target, body) in requests {
+            let body = Full::new(bytes::Bytes::copy_from_slice(body));
+            let request = Request::post(*target).body(body).expect("a request");
+            let response = server.handle(request).await;
+            assert_ne!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            let text = response.into_body().collect().await.expect("a body").to_bytes();
+            serde_json::from_slice::<serde_json::Value>(&text).expect("a response of JSON");
+        }
     });
+}
+
+/// Bulk bodies: any bytes get a response of JSON, and no failure of the server.
+pub(crate) fn bulk(body: &[u8]) {
+    answered(&[("/logs/line/_bulk", body)]);
+}
+
+/// Bodies of searches: any bytes get a response of JSON, and no failure of the server.
+pub(crate) fn search(body: &[u8]) {
+    let documents = concat!(
+        "{\"index\":{\"_id\":\"1\"}}\n{\"log\":\"no such host\",\"n\":1,\"at\":\"2015-06-26T12:00:00Z\"}\n",
+        "{\"index\":{\"_id\":\"2\"}}\n{\"log\":[\"an error\",\"x\"],\"n\":2.5,\"o\":{\"k\":true}}\n",
+    );
+    answered(&[
+        ("/logs/line/_bulk?refresh=true", documents.as_bytes()),
+        ("/logs/_search", body),
+        ("/_msearch", &[&b"{\"index\":\"logs\"}\n"[..], body, b"\n"].concat()),
+    ]);
 }

@@ -44,6 +44,8 @@ pub use cluster::{
     container::{Behaviour, ContainerContext, ImageError},
     network::{Backend, Backends, Body as ProxiedBody},
 };
+#[cfg(any(test, fuzzing))]
+pub use http::fuzzing;
 pub use http::{
     ClientCertificate, Credentials, CredentialsError, DialOverride, Identity, Limits, Secret, Tls, TlsError, User,
     kubeconfig,

@@ -44,6 +44,11 @@ impl Profile {
         self.is_kubernetes_1_2()
     }
 
+    /// Whether empty lists of some kinds come without `items` (else every list has them).
+    pub(crate) fn omits_empty_items(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
     /// Whether a watch from no version, or 0, starts with the present objects (else with the start of the history).
     pub(crate) fn watch_starts_from_present(self) -> bool {
         self.is_kubernetes_1_2()
@@ -51,6 +56,11 @@ impl Profile {
 
     /// Whether a watch of a kind that v1.2 caches includes, from version N, N's own change.
     pub(crate) fn watch_repeats_start(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
+    /// Whether a watch from version N shows changes before N that a lagging watch cache sees late.
+    pub(crate) fn watch_shows_late_changes(self) -> bool {
         self.is_kubernetes_1_2()
     }
 
@@ -102,7 +112,7 @@ impl Profile {
     }
 
     /// Whether the server has what clients newer than v1.2 use: OpenAPI, `fieldValidation`, aggregated discovery, protobuf bodies, `limit` and
-    /// `continue`, bookmarks, `sendInitialEvents`, `SelfSubjectAccessReview`, `/readyz`, `/livez`.
+    /// `continue`, `gracePeriodSeconds` in the query of a DELETE without a body, bookmarks, `sendInitialEvents`, `SelfSubjectAccessReview`, `/readyz`, `/livez`.
     pub(crate) fn supports_newer_clients(self) -> bool {
         !self.is_kubernetes_1_2()
     }

@@ -279,7 +279,8 @@ impl Builder {
 
     /// How long the watch cache lags behind writes. Default: not at all.
     ///
-    /// Meanwhile a watch from a version gets changes at or before it that the cache has not seen, as in v1.2, and a list with a version may be older than the last write.
+    /// Meanwhile a list with a version may be older than the last write. As in v1.2, under [`Profile::Kubernetes12`] a watch from a version gets changes before it
+    /// that the cache has not seen yet.
     pub fn watch_lag(mut self, lag: Duration) -> Self {
         self.watch_lag = lag;
         self
@@ -287,7 +288,7 @@ impl Builder {
 
     /// How many copies of the cluster there can be in the process. Default: 0.
     ///
-    /// `/clusters/NAME/…` addresses the copy NAME, which is made at the first request for it as the cluster is then.
+    /// `/clusters/NAME/…` addresses the copy NAME, which is made at the first request for it as the cluster is then. `DELETE /clusters/NAME` removes it.
     pub fn clusters(mut self, clusters: usize) -> Self {
         self.clusters = clusters;
         self

@@ -122,6 +122,15 @@ fn updates_of_a_large_object_take_a_bounded_amount_of_memory() {
     let path = "/api/v1/namespaces/default/configmaps";
     let created = server.ask("POST", path, r#"{"metadata":{"name":"a"}}"#);
     assert!(created.starts_with("HTTP/1.1 200"), "{created}");
+    // Frames are made of what is watched, and kept with it.
+    let watchers: Vec<_> = ["", "&timeoutSeconds=600"]
+        .map(|query| {
+            let mut watcher = server.connect();
+            let request = format!("GET {path}?watch=true{query} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            watcher.write_all(request.as_bytes()).unwrap();
+            std::thread::spawn(move || std::io::copy(&mut watcher, &mut std::io::sink()).unwrap_or_default())
+        })
+        .into();
     let filler = "x".repeat(1_000_000);
     for n in 0..updates {
         let object = format!(r#"{{"metadata":{{"name":"a"}},"data":{{"n":"{n}","filler":"{filler}"}}}}"#);
@@ -135,6 +144,10 @@ fn updates_of_a_large_object_take_a_bounded_amount_of_memory() {
     let used = memory(server.process.id());
     println!("{updates} updates: {} MB", used / 1_000_000);
     assert!(used < 200_000_000, "{} MB", used / 1_000_000);
+    drop(server);
+    for watcher in watchers {
+        assert!(watcher.join().unwrap() > 1_000_000, "a watcher received nothing");
+    }
 }
 
 #[test]

@@ -11,12 +11,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use stuntdouble_etcd::Cluster;
 
 /// Programs that a machine with nothing but Rust may lack.
 const OPTIONAL: [&str; 2] = ["kubectl", "curl"];
 
 /// Ports of servers that are started without `--listen`.
 const DEFAULT_PORTS: [(&str, &str); 3] = [("serve", "8080"), ("proxy", "8001"), ("search", "9200")];
+
+const ETCD_PORT: &str = "2379";
 
 fn main() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
@@ -64,6 +67,7 @@ fn sections(readme: &str) -> Vec<(String, Vec<String>)> {
 struct Servers {
     processes: Vec<Child>,
     ports: Vec<(String, String)>,
+    etcd: Option<Cluster>,
 }
 
 impl Drop for Servers {
@@ -84,7 +88,14 @@ fn run(lines: &[String]) -> Result<(), Failed> {
             eprintln!("skipped: {command} ({program} is not installed)");
             continue;
         }
-        if let Some(server) = command.strip_suffix(" &") {
+        if command == "etcd &" {
+            let Some(cluster) = Cluster::start(1) else {
+                return Ok(());
+            };
+            let port = cluster.urls()[0].rsplit(':').next().unwrap().to_owned();
+            servers.ports.push((ETCD_PORT.to_owned(), port));
+            servers.etcd = Some(cluster);
+        } else if let Some(server) = command.strip_suffix(" &") {
             start(server, folder.path(), &mut servers)?;
         } else if let Some(number) = command.strip_prefix("kill -INT %") {
             let number: usize = number.split(' ').next().unwrap().parse()?;

@@ -91,7 +91,7 @@ async fn the_suite_passes_against_a_cassette_of_a_run(
         .filter(|outcome| matches!(outcome.verdict, Verdict::Skipped(_)));
     for outcome in skipped {
         let case = &outcome.trial.case.data;
-        let beside = [Need::LogSearch, Need::LivingCluster];
+        let beside = [Need::LogSearch, Need::LivingCluster, Need::Processes];
         let elsewhere =
             case.cluster_wide || case.credential.is_some() || case.needs.iter().any(|need| beside.contains(need));
         assert!(elsewhere, "{}", outcome.trial.case.id);

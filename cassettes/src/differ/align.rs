@@ -1,7 +1,7 @@
 //! Which interaction of one cassette is which of another.
 
 use crate::interaction::Request;
-use crate::matcher::Ask;
+use crate::matcher::ParsedRequest;
 use regex::Regex;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::sync::LazyLock;
@@ -72,10 +72,10 @@ fn pair(
 ) {
     let mut next = here.start;
     for one in there {
-        let ask = a.get(one).map(|request| Ask::new(request));
+        let recorded = a.get(one).map(|request| ParsedRequest::new(request));
         let fits = |two: &usize| {
-            let other = b.get(*two).map(|request| Ask::new(request));
-            matches!((&ask, other), (Some(ask), Some(other)) if ask.is_like(&other))
+            let other = b.get(*two).map(|request| ParsedRequest::new(request));
+            matches!((&recorded, other), (Some(recorded), Some(other)) if recorded.is_like(&other))
         };
         match (next..here.end).find(fits) {
             Some(two) => {

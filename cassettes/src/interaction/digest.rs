@@ -35,6 +35,11 @@ fn parted(text: &str) -> Option<(&str, usize, &str)> {
     Some((before, length.parse().ok()?, hash))
 }
 
+/// Whether a text ends with a digest.
+pub(crate) fn ends_with_digest(text: &str) -> bool {
+    parted(text).is_some()
+}
+
 /// The texts before the digest at the end of a recorded text, and before the bytes that it is of in a live one; none if
 /// the live one does not end with these bytes.
 pub(crate) fn before_digest<'r, 'l>(recorded: &'r str, live: &'l [u8]) -> Option<(&'r str, &'l [u8])> {

@@ -13,10 +13,10 @@ pub mod terminal;
 
 pub use clock::Clock;
 pub(crate) use clock::{millis, to_millis};
-pub(crate) use digest::{Digest, before_digest};
+pub(crate) use digest::{Digest, before_digest, ends_with_digest};
 pub use exchange::{Answer, Data, Failure, FailureKind, Frame, Headers, Message, Outcome, Payload, Request, Sender};
 
-pub(crate) use placeholder::{is_placeholder, number, placeholder, placeholders};
+pub(crate) use placeholder::{is_of_length, is_placeholder, number, placeholder, placeholders};
 
 use jiff::Timestamp;
 use std::time::Duration;

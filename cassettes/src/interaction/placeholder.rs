@@ -12,7 +12,10 @@ const LONGEST: usize = 64 << 10;
 
 /// The placeholder with this number of a secret of this length. It is longer than the secret if the number needs it.
 pub(crate) fn placeholder(number: u64, length: usize) -> String {
-    format!("{:~<1$}", format!("{PREFIX}{number}"), length.min(LONGEST))
+    let mut text = format!("{PREFIX}{number}");
+    let missing = length.min(LONGEST).saturating_sub(text.len());
+    text.extend(std::iter::repeat_n('~', missing));
+    text
 }
 
 /// The places of placeholders in a text, in their plain form.
@@ -37,6 +40,16 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
             .and_then(|bytes| String::from_utf8(bytes).ok())
     };
     plain(text) || (text.starts_with("cmVkYWN0ZWQt") && decoded().is_some_and(|text| plain(&text)))
+}
+
+/// Whether a secret of this length can have been replaced by a placeholder in its plain form, which keeps its length.
+pub(crate) fn is_of_length(placeholder: &str, length: usize) -> bool {
+    match placeholder.len() {
+        LONGEST => length >= LONGEST,
+        kept if placeholder.ends_with('~') => length == kept,
+        // The secret may have been shorter.
+        kept => length <= kept,
+    }
 }
 
 /// The number of a placeholder.
@@ -76,5 +89,17 @@ mod tests {
     fn a_placeholder_has_the_length_of_its_secret() {
         assert_eq!(placeholder(7, 14), "redacted-7~~~~");
         assert_eq!(placeholder(7, 3), "redacted-7");
+    }
+
+    #[rstest]
+    #[case(14, 14, true)]
+    #[case(14, 13, false)]
+    #[case(14, 15, false)]
+    #[case(3, 5, true)]
+    #[case(3, 11, false)]
+    #[case(LONGEST + 9, LONGEST + 1, true)]
+    #[case(LONGEST + 9, LONGEST - 1, false)]
+    fn a_placeholder_says_how_long_its_secret_was(#[case] length: usize, #[case] live: usize, #[case] is: bool) {
+        assert_eq!(is_of_length(&placeholder(7, length), live), is);
     }
 }

@@ -1,6 +1,6 @@
 //! The forms of values that are made up anew each time.
 
-use crate::interaction::{is_placeholder, placeholders};
+use crate::interaction::{is_of_length, is_placeholder, number, placeholders};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use regex::Regex;
@@ -40,12 +40,12 @@ pub(super) enum Place<'a> {
 pub(super) fn pairs(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<(String, String)>> {
     let pair = |one: &str, two: &str| vec![(one.to_owned(), two.to_owned())];
     if is_placeholder(recorded) {
-        return Some(pair(recorded, &decoded(live)));
+        return redacted(recorded, live);
     }
     if place != Place::Path && both(&UUID, recorded, live) {
         return Some(pair(recorded, live));
     }
-    if place != Place::Path && both(&STAMP, recorded, live) {
+    if place != Place::Path && is_time(recorded) && is_time(live) {
         return Some(Vec::new());
     }
     let secrets = secrets(recorded);
@@ -62,6 +62,24 @@ pub(super) fn pairs(recorded: &str, live: &str, place: Place<'_>) -> Option<Vec<
         Place::Path => None,
         place => by_words(recorded, live, place),
     }
+}
+
+/// Whether a text is a time.
+pub(super) fn is_time(text: &str) -> bool {
+    STAMP.as_ref().is_some_and(|form| form.is_match(text))
+}
+
+/// Whether another text can match this recorded one.
+pub(super) fn may_vary(recorded: &str) -> bool {
+    may_vary_in_path(recorded)
+        || UUID.as_ref().is_some_and(|form| form.is_match(recorded))
+        || LOCAL.iter().any(|host| recorded.contains(host))
+}
+
+/// Whether another path can match this recorded one: something in it was redacted.
+pub(super) fn may_vary_in_path(recorded: &str) -> bool {
+    let within = |text: &str| !secrets(text).is_empty();
+    within(recorded) || decoded_base64(recorded).is_some_and(|text| within(&text))
 }
 
 fn both(form: &LazyLock<Option<Regex>>, one: &str, two: &str) -> bool {
@@ -100,13 +118,48 @@ fn captured(recorded: &str, live: &str, ranges: &[Range<usize>]) -> Option<Vec<(
     form.push_str(&regex::escape(recorded.get(end..)?));
     form.push('$');
     let found = Regex::new(&form).ok()?.captures(live)?;
-    let pair = |(n, range): (usize, &Range<usize>)| {
-        Some((
-            recorded.get(range.clone())?.to_owned(),
-            decoded(found.get(n + 1)?.as_str()),
-        ))
-    };
-    ranges.iter().enumerate().map(pair).collect()
+    let mut pairs = Vec::new();
+    for (n, range) in ranges.iter().enumerate() {
+        pairs.extend(redacted(recorded.get(range.clone())?, found.get(n + 1)?.as_str())?);
+    }
+    Some(pairs)
+}
+
+/// A placeholder and the secret in its place, in each form in which a request or a response may have them; none if the
+/// placeholder is not one of this secret's length.
+pub(super) fn redacted(placeholder: &str, live: &str) -> Option<Vec<(String, String)>> {
+    let pair = |there: &str, here: &str| (there.to_owned(), here.to_owned());
+    if number(placeholder).is_none()
+        && let Some(plain) = decoded_base64(placeholder)
+    {
+        let secret = decoded_base64(live);
+        let is_long = |text: &str| is_of_length(&plain, text.len());
+        return match secret {
+            Some(secret) => is_long(&secret).then(|| vec![pair(placeholder, live), pair(&plain, &secret)]),
+            // Bytes that are no text, or a text that was folded.
+            None => Some(vec![pair(placeholder, live)]),
+        };
+    }
+    let secret = decoded(live);
+    // In other texts, indentation and escapes are not of the secret.
+    let is_plain = !secret.contains(|letter: char| letter.is_whitespace() || letter == '\\');
+    let bytes = decoded_base64(live).map(|bytes| bytes.len());
+    let hexadecimal = live
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit())
+        .then_some(live.len() / 2);
+    let lengths = [
+        Some(live.len()),
+        Some(live.chars().count()),
+        Some(secret.len()),
+        bytes,
+        hexadecimal,
+    ];
+    let fits = lengths
+        .into_iter()
+        .flatten()
+        .any(|length| is_of_length(placeholder, length));
+    (fits || !is_plain).then(|| vec![pair(placeholder, &secret)])
 }
 
 /// The secret without percent escapes, which it has in a URL or a form.
@@ -197,7 +250,15 @@ mod tests {
     #[case::node("node1", "node2", None)]
     #[case::counters("job12", "run34", None)]
     #[case::encoded("YT1yZWRhY3RlZC0xCg==", "YT1wdwo=", Some(vec![("redacted-1", "pw")]))]
-    #[case::placeholder("user:redacted-1~@host", "user:p:w@x@host", Some(vec![("redacted-1~", "p:w@x")]))]
+    #[case::placeholder("user:redacted-1@host", "user:p:w@x@host", Some(vec![("redacted-1", "p:w@x")]))]
+    #[case::longer("user:redacted-1~@host", "user:p:w@x-p:w@x-@host", None)]
+    #[case::as_long("user:redacted-1~@host", "user:p:w@x-p:w@x@host", Some(vec![("redacted-1~", "p:w@x-p:w@x")]))]
+    #[case::shorter("redacted-1~", "p:w@x", None)]
+    #[case::longer_than_a_short_one("redacted-1", "p:w@x-p:w@x", None)]
+    #[case::percent("redacted-1~", "p%3Aw%40x-p%3Aw%40x", Some(vec![("redacted-1~", "p:w@x-p:w@x")]))]
+    #[case::hexadecimal("redacted-1~", "703a77407840703a774078", Some(vec![("redacted-1~", "703a77407840703a774078")]))]
+    #[case::base64("cmVkYWN0ZWQtMX4=", "cDp3QHgtcDp3QHg=", Some(vec![("cmVkYWN0ZWQtMX4=", "cDp3QHgtcDp3QHg="), ("redacted-1~", "p:w@x-p:w@x")]))]
+    #[case::shorter_base64("cmVkYWN0ZWQtMX4=", "cDp3QHg=", None)]
     fn a_client_makes_up_random_names(
         #[case] there: &str,
         #[case] here: &str,

@@ -20,11 +20,11 @@ mod response_body;
 mod socket;
 
 use crate::format::{CassetteWriter, FormatError};
-use crate::interaction::{Clock, Header, Request as Asked};
+use crate::interaction::{Clock, Header, Request as RecordedRequest};
 use crate::redactor::{Redaction, Redactor};
 use crate::transport::{
-    Body, Client, Credentials, Exchange, Gone, Origins, Server, Tasks, TransportError, full, restore, strip_hop_by_hop,
-    upgrade,
+    Body, Client, ConnectionClosed, Credentials, Handler, Origins, Server, Tasks, TransportError, full, restore,
+    strip_hop_by_hop, upgrade,
 };
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, SEC_WEBSOCKET_EXTENSIONS};
@@ -250,11 +250,15 @@ struct Proxy {
     last: AtomicU64,
 }
 
-impl Exchange for Proxy {
-    async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for Proxy {
+    async fn handle(
+        self: Arc<Self>,
+        mut request: Request<Incoming>,
+        tasks: Tasks,
+    ) -> Result<Response<Body>, ConnectionClosed> {
         let (begun, started) = (Instant::now(), self.clock.now());
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        let asked = Asked {
+        let asked = RecordedRequest {
             method: request.method().as_str().to_owned(),
             url: request
                 .uri()
@@ -293,7 +297,7 @@ impl Exchange for Proxy {
             Ok(response) => response,
             Err(failure) => {
                 interaction.failed(failure);
-                return Err(Gone);
+                return Err(ConnectionClosed);
             }
         };
         interaction.head(&response);

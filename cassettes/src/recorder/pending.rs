@@ -4,7 +4,7 @@ use super::frames::{Frames, SpdyFrames, WebSocketFrames};
 use super::request_body::RequestBody;
 use crate::format::{CassetteWriter, End, FormatError, Opening};
 use crate::interaction::{
-    Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as Asked,
+    Answer, Failure, FailureKind, Frame, Headers, LEFT, Message, Outcome, Payload, Request as RecordedRequest,
 };
 use crate::redactor::{BodyRedactor, Conversation, Redactor};
 use crate::transport::Coding;
@@ -90,7 +90,7 @@ struct Open {
 pub(super) struct PendingInteraction {
     log: Arc<Log>,
     id: u64,
-    asked: Asked,
+    asked: RecordedRequest,
     sent: RequestBody,
     started: Timestamp,
     begun: Instant,
@@ -106,7 +106,7 @@ impl PendingInteraction {
     pub(super) fn new(
         log: Arc<Log>,
         id: u64,
-        asked: Asked,
+        asked: RecordedRequest,
         sent: RequestBody,
         started: Timestamp,
         begun: Instant,
@@ -372,7 +372,7 @@ impl PendingInteraction {
 
     fn written(&self) -> Opening {
         let (body, omitted) = self.sent.taken();
-        let mut asked = Asked {
+        let mut asked = RecordedRequest {
             body,
             omitted,
             ..self.asked.clone()

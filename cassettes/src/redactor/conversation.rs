@@ -3,7 +3,8 @@
 //! Promises: what each side sends on a channel or stream is searched as one text, however it is cut; order and number of
 //! messages stay, and their lengths where placeholders allow it.
 //! Limits: messages wait while one of them may end with the beginning of a secret; when more than [`MOST`] messages or
-//! [`LONGEST`] bytes wait, the bytes that are held back go with a later message.
+//! [`LONGEST`] bytes wait, the bytes that are held back go with a later message; those of a stream that is not among the
+//! last [`FLOWS`] are left out.
 //! Source: the API's subprotocols for WebSocket, in which the first byte of a message is its channel; SPDY/3.1 data
 //! frames.
 
@@ -20,6 +21,10 @@ const MOST: usize = 16 << 10;
 /// How many bytes wait.
 const LONGEST: usize = 4 << 20;
 
+/// How many channels and streams are searched at a time, in both directions together. A connection of SPDY can have as
+/// many stream numbers as it has frames.
+const FLOWS: usize = 256;
+
 /// The length of the head of a SPDY frame.
 const HEAD: usize = 8;
 
@@ -31,7 +36,9 @@ pub(crate) struct Conversation {
     encoded: bool,
     waiting: VecDeque<Message>,
     size: usize,
-    flows: HashMap<Flow, Searched>,
+    flows: HashMap<Flow, ChannelRedactor>,
+    /// How many messages there were.
+    count: u64,
 }
 
 /// What messages begin with, before their payload.
@@ -49,12 +56,14 @@ type Flow = (Sender, Option<u32>);
 
 /// What one side sends on a channel.
 #[derive(Debug)]
-struct Searched {
+struct ChannelRedactor {
     body: BodyRedactor,
     /// What was searched and is not in a message yet.
     ready: VecDeque<u8>,
     /// How many messages of it wait.
     waiting: usize,
+    /// The number of its last message.
+    last: u64,
 }
 
 impl Conversation {
@@ -76,6 +85,7 @@ impl Conversation {
             waiting: VecDeque::new(),
             size: 0,
             flows: HashMap::new(),
+            count: 0,
         }
     }
 
@@ -85,16 +95,22 @@ impl Conversation {
             return vec![message.clone()];
         }
         let (flow, payload) = (self.flow(message), self.payload(&message.data));
-        let searched = self.flows.entry(flow).or_insert_with(|| Searched {
+        let mut released = match self.flows.contains_key(&flow) {
+            true => Vec::new(),
+            false => self.make_room(),
+        };
+        self.count += 1;
+        let searched = self.flows.entry(flow).or_insert_with(|| ChannelRedactor {
             body: BodyRedactor::running(redactor),
             ready: VecDeque::new(),
             waiting: 0,
+            last: 0,
         });
+        searched.last = self.count;
         searched.ready.extend(searched.body.push(redactor, &payload));
         searched.waiting += 1;
         self.size += payload.len();
         self.waiting.push_back(message.clone());
-        let mut released = Vec::new();
         while let Some(first) = self.waiting.front() {
             let (flow, length) = (self.flow(first), self.payload(&first.data).len());
             let there = self.flows.get(&flow).map_or(0, |searched| searched.ready.len());
@@ -102,9 +118,31 @@ impl Conversation {
             if there < length && !crowded {
                 break;
             }
-            released.extend(self.release(length.min(there)));
+            released.extend(self.release_searched());
         }
         released
+    }
+
+    /// Forgets the channel or stream that was used least recently if there are too many. Returns the messages that
+    /// cannot wait any longer.
+    fn make_room(&mut self) -> Vec<Message> {
+        let mut released = Vec::new();
+        while self.flows.len() >= FLOWS {
+            let idle = self.flows.iter().filter(|(_, searched)| searched.waiting == 0);
+            match idle.min_by_key(|(_, searched)| searched.last).map(|(flow, _)| *flow) {
+                Some(flow) => drop(self.flows.remove(&flow)),
+                None => released.extend(self.release_searched()),
+            }
+        }
+        released
+    }
+
+    /// Takes the first message that waits, with what was searched of it.
+    fn release_searched(&mut self) -> Option<Message> {
+        let first = self.waiting.front()?;
+        let (flow, length) = (self.flow(first), self.payload(&first.data).len());
+        let there = self.flows.get(&flow).map_or(0, |searched| searched.ready.len());
+        self.release(length.min(there))
     }
 
     /// The end; returns the messages that waited.
@@ -266,6 +304,37 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_connection_of_many_streams_is_searched_in_bounded_memory() {
+        let redactor = Redactor::new(Redaction::default());
+        let headers = Headers(vec![("upgrade".into(), "SPDY/3.1".into())]);
+        let mut conversation = Conversation::new(&headers, "/");
+        let frame = |stream: u32, text: &str| {
+            let length = u32::try_from(text.len()).expect("a length").to_be_bytes();
+            let head = [&stream.to_be_bytes()[..], &[0], &length[1..]].concat();
+            binary(Sender::Client, [&head, text.as_bytes()].concat())
+        };
+        let mut messages = Vec::new();
+        // The last text of each stream may go on: its message waits.
+        for stream in 0..2_000 {
+            for text in [format!("TOKEN={SECRET}\n"), "TOKEN=".to_owned()] {
+                messages.extend(conversation.push(&redactor, &frame(stream, &text)));
+                assert!(conversation.flows.len() <= FLOWS);
+            }
+        }
+        messages.extend(conversation.finish(&redactor));
+        assert_eq!(messages.len(), 4_000);
+        let all: Vec<u8> = messages
+            .iter()
+            .flat_map(|message| conversation.payload(&message.data))
+            .collect();
+        let all = String::from_utf8(all).expect("text");
+        assert_eq!(
+            (all.matches("redacted-1~").count(), all.contains(SECRET)),
+            (2_000, false)
+        );
     }
 
     #[test]

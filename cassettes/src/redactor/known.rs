@@ -15,6 +15,12 @@ use std::ops::Range;
 /// How many secrets are told apart.
 const MOST: usize = 100_000;
 
+/// How many bytes of spellings are looked for. Secrets that were seen after that are replaced only where a rule names them.
+const MOST_BYTES: usize = 8 << 20;
+
+/// A longer secret is told from others by its hash.
+const LONGEST_KEY: usize = 64;
+
 /// A shorter secret is not looked for where no rule names it.
 const SHORTEST: usize = 8;
 
@@ -36,8 +42,12 @@ const LONGEST: usize = 16 << 10;
 /// How many needles are looked for one by one before an automaton is built of them.
 const SINGLE: usize = 32;
 
-/// After so many searches without a new secret, all automata are made one.
-const SETTLED: u32 = 16;
+/// When as many bytes as this times those of all needles were searched without a new secret, all automata are made one:
+/// the searches cost more by then than the automaton does.
+const SETTLED: usize = 32;
+
+/// A search costs as much as this many bytes, however short the text.
+const SEARCH: usize = 64;
 
 /// Up to this many needles an automaton is one of states, which is the fastest.
 const FAST: usize = 300;
@@ -51,8 +61,13 @@ pub(super) struct Known {
     needles: Vec<Needle>,
     /// Automata of consecutive needles, each of many more than the next.
     machines: Vec<Machine>,
-    /// Searches since a secret was learned.
-    quiet: u32,
+    /// Bytes of all needles.
+    needle_bytes: usize,
+    /// Bytes that were searched since a secret was learned; none when all automata are one.
+    searched: Option<usize>,
+    /// Needles in automata that were built, for a test of their cost.
+    #[cfg(test)]
+    built_needles: usize,
 }
 
 /// A spelling of a secret.
@@ -88,7 +103,7 @@ impl Known {
 
     /// The number of a secret. A credential is looked for elsewhere; another only if it cannot be any word.
     pub(super) fn number(&mut self, secret: &[u8], credential: bool) -> u64 {
-        let key = match secret.len() <= LONGEST {
+        let key = match secret.len() <= LONGEST_KEY {
             true => secret.to_vec(),
             false => Sha256::digest(secret).to_vec(),
         };
@@ -192,7 +207,7 @@ impl Known {
 
     /// The places of needles; at most one if `any` is set.
     fn find(&mut self, bytes: &[u8], any: bool) -> Vec<(Range<usize>, usize)> {
-        self.settle();
+        self.settle(bytes.len());
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         for machine in &self.machines {
             let hits = machine.automaton.find_iter(bytes);
@@ -217,16 +232,17 @@ impl Known {
     }
 
     /// Builds automata of the needles that wait: of those of similar size one, and of all one when nothing was learned
-    /// for a while.
-    fn settle(&mut self) {
-        self.quiet = self.quiet.saturating_add(1);
+    /// for a while. `length` is that of the text to search.
+    fn settle(&mut self, length: usize) {
         let mut start = self.built();
-        let waiting = self.needles.len() - start;
-        // The more there are, the dearer it is to build one of all.
-        let settled = SETTLED.max(u32::try_from(self.needles.len() / 8).unwrap_or(u32::MAX));
-        let quiet = self.quiet == settled && (waiting > 0 || self.machines.len() > 1);
-        if waiting < SINGLE && !quiet {
+        let settled = SETTLED * self.needle_bytes;
+        let quiet = self.searched.is_some_and(|searched| searched >= settled);
+        self.searched = self.searched.map(|searched| searched.saturating_add(length + SEARCH));
+        if self.needles.len() - start < SINGLE && !quiet {
             return;
+        }
+        if quiet {
+            self.searched = None;
         }
         while let Some(last) = self.machines.last() {
             if !quiet && last.needles.len() > 4 * (self.needles.len() - start) {
@@ -236,6 +252,10 @@ impl Known {
             self.machines.pop();
         }
         let needles = start..self.needles.len();
+        #[cfg(test)]
+        {
+            self.built_needles += needles.len();
+        }
         // States cost time to build, which is worth it only when nothing more is learned.
         let kind = (quiet && needles.len() <= FAST).then_some(AhoCorasickKind::DFA);
         let patterns = self.needles.iter().skip(start).map(|needle| needle.finder.needle());
@@ -249,7 +269,8 @@ impl Known {
     }
 
     fn learn(&mut self, bytes: &[u8], number: u64, length: usize, base64: bool) {
-        self.quiet = 0;
+        self.searched = Some(0);
+        self.needle_bytes += bytes.len();
         self.needles.push(Needle {
             finder: Finder::new(bytes).into_owned(),
             number,
@@ -288,9 +309,6 @@ impl Known {
         }
         plain.sort();
         plain.dedup();
-        for bytes in plain {
-            self.learn(&bytes, number, secret.len(), false);
-        }
         let mut codes: Vec<String> = Vec::new();
         for before in 0..3 {
             for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
@@ -308,6 +326,13 @@ impl Known {
         }
         codes.sort();
         codes.dedup();
+        let all = plain.iter().map(Vec::len).chain(codes.iter().map(String::len));
+        if self.needle_bytes + all.sum::<usize>() > MOST_BYTES {
+            return;
+        }
+        for bytes in plain {
+            self.learn(&bytes, number, secret.len(), false);
+        }
         for code in codes {
             self.learn(code.as_bytes(), number, secret.len(), true);
         }
@@ -355,6 +380,7 @@ fn telling(secret: &[u8], credential: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn every_secret_is_found_however_many_there_are() {
@@ -367,11 +393,45 @@ mod tests {
                 assert!(known.finds(format!("a {other} b").as_bytes()), "{other} after {secret}");
             }
         }
-        for _ in 0..known.count() {
-            assert!(!known.finds(b"nothing of them"));
+        while known.searched.is_some() {
+            assert!(!known.finds(b"nothing of them ".repeat(1 << 12).as_slice()));
         }
         assert_eq!(known.machines.len(), 1, "one automaton once nothing is learned");
         assert!(secrets.iter().all(|secret| known.finds(secret.as_bytes())));
+    }
+
+    #[test]
+    fn a_stream_of_new_secrets_costs_no_more_for_each() {
+        let mut known = Known::default();
+        for n in 0..400 {
+            known.number(format!("S3cret/value+{n}.").as_bytes(), true);
+            for _ in 0..20 {
+                assert!(!known.finds(b"a header of a request"));
+            }
+        }
+        // Each needle was built into an automaton once for each time that their number grew by half, and once at the end of it.
+        let logarithm = known.needles.len().ilog2() as usize;
+        assert!(
+            known.built_needles <= known.needles.len() * logarithm,
+            "{}",
+            known.built_needles
+        );
+    }
+
+    #[test]
+    fn what_is_looked_for_has_a_bound_in_bytes() {
+        let mut known = Known::default();
+        let secret = |n: usize| format!("{n:08}{}", "S3cret/value+".repeat(800));
+        let numbers: HashSet<u64> = (0..200).map(|n| known.number(secret(n).as_bytes(), true)).collect();
+        assert_eq!(numbers.len(), 200, "each has a number of its own");
+        assert!(
+            (MOST_BYTES / 2..=MOST_BYTES).contains(&known.needle_bytes),
+            "{}",
+            known.needle_bytes
+        );
+        assert!(known.finds(secret(0).as_bytes()) && !known.finds(secret(199).as_bytes()));
+        let keys: usize = known.numbers.keys().map(Vec::len).sum();
+        assert!(keys <= 200 * LONGEST_KEY, "{keys}");
     }
 
     #[test]

@@ -1,4 +1,6 @@
 //! Values that clients make up anew: each recorded value is bound to one live value.
+//!
+//! Guarantee: replacing values takes time for the text, not for the number of values.
 
 use crate::interaction::number;
 use std::borrow::Cow;
@@ -7,8 +9,16 @@ use std::collections::HashMap;
 /// Pairs of recorded and live values, one to one.
 #[derive(Debug, Default)]
 pub(super) struct Aliases {
-    to_live: HashMap<String, String>,
-    to_recorded: HashMap<String, String>,
+    to_live: Replacements,
+    to_recorded: Replacements,
+}
+
+/// Texts and what replaces them, found by the word that they begin with.
+#[derive(Debug, Default)]
+struct Replacements {
+    all: HashMap<String, String>,
+    /// The texts that begin with a word or with another character, the longest first.
+    by_beginning: HashMap<String, Vec<String>>,
 }
 
 impl Aliases {
@@ -27,7 +37,7 @@ impl Aliases {
     /// Whether a live value is bound, or can be bound, to a recorded one. The placeholder 0 is that of all secrets that
     /// were too many to tell apart.
     pub(super) fn stands_for(&self, recorded: &str, live: &str) -> bool {
-        match (self.to_live.get(recorded), self.to_recorded.get(live)) {
+        match (self.to_live.all.get(recorded), self.to_recorded.all.get(live)) {
             (Some(known), _) => known == live,
             (None, Some(_)) => number(recorded) == Some(0),
             (None, None) => true,
@@ -37,58 +47,90 @@ impl Aliases {
     /// Takes pairs that were admitted.
     pub(super) fn learn(&mut self, pairs: Vec<(String, String)>) {
         for (recorded, live) in pairs {
-            self.to_recorded.entry(live.clone()).or_insert_with(|| recorded.clone());
+            if !self.to_recorded.all.contains_key(&live) {
+                self.to_recorded.insert(live.clone(), recorded.clone());
+            }
             self.to_live.insert(recorded, live);
         }
     }
 
     /// A live text as it would have been recorded.
     pub(super) fn recorded<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        replaced(text, &self.to_recorded)
+        self.to_recorded.replace(text)
     }
 
     /// A recorded text for the live clients.
     pub(super) fn live<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        replaced(text, &self.to_live)
+        self.to_live.replace(text)
     }
 
     /// Whether there is nothing to replace.
     pub(super) fn is_empty(&self) -> bool {
-        self.to_live.is_empty()
+        self.to_live.all.is_empty()
     }
 }
 
-/// Replaces whole words, the longest first.
-fn replaced<'t>(text: &'t str, table: &HashMap<String, String>) -> Cow<'t, str> {
-    let mut found: Vec<(&String, &String)> = table.iter().filter(|(from, _)| text.contains(from.as_str())).collect();
-    if found.is_empty() {
-        return Cow::Borrowed(text);
+impl Replacements {
+    fn insert(&mut self, from: String, to: String) {
+        if from.is_empty() {
+            return;
+        }
+        if self.all.insert(from.clone(), to).is_none() {
+            let texts = self.by_beginning.entry(beginning(&from).to_owned()).or_default();
+            let at = texts.partition_point(|known| known.len() >= from.len());
+            texts.insert(at, from);
+        }
     }
-    found.sort_by_key(|(from, _)| (std::cmp::Reverse(from.len()), from.as_str()));
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    let mut before = None;
-    while let Some(next) = rest.chars().next() {
-        let starts = |(from, _): &&(&String, &String)| {
-            let boundary = |end: Option<char>, edge: Option<char>| {
-                !(end.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric))
+
+    /// Replaces whole words, the longest first.
+    fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.all.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::new();
+        let (mut at, mut copied) = (0, 0);
+        while let Some(word) = text.get(at..).map(beginning).filter(|word| !word.is_empty()) {
+            let found = self.by_beginning.get(word).and_then(|texts| {
+                let is_here = |from: &&String| {
+                    text.get(at..)
+                        .is_some_and(|rest| rest.starts_with(from.as_str()) && ends(rest, from.len()))
+                };
+                texts.iter().find(is_here)
+            });
+            let Some((from, to)) = found.and_then(|from| Some((from, self.all.get(from)?))) else {
+                at += word.len();
+                continue;
             };
-            rest.starts_with(from.as_str())
-                && boundary(before, from.chars().next())
-                && boundary(
-                    rest.get(from.len()..).and_then(|rest| rest.chars().next()),
-                    from.chars().last(),
-                )
-        };
-        let (taken, put) = match found.iter().find(starts) {
-            Some((from, to)) => (from.len(), to.as_str()),
-            None => (next.len_utf8(), rest.get(..next.len_utf8()).unwrap_or_default()),
-        };
-        out.push_str(put);
-        before = rest.get(..taken).and_then(|taken| taken.chars().last());
-        rest = rest.get(taken..).unwrap_or_default();
+            out.push_str(text.get(copied..at).unwrap_or_default());
+            out.push_str(to);
+            at += from.len();
+            copied = at;
+        }
+        if copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(text.get(copied..).unwrap_or_default());
+        Cow::Owned(out)
     }
-    Cow::Owned(out)
+}
+
+/// The letters and digits that a text begins with; else its first character.
+fn beginning(text: &str) -> &str {
+    let end = text
+        .char_indices()
+        .find(|(_, character)| !character.is_alphanumeric())
+        .map_or(
+            text.len(),
+            |(at, character)| if at == 0 { character.len_utf8() } else { at },
+        );
+    text.get(..end).unwrap_or_default()
+}
+
+/// Whether a word ends there.
+fn ends(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at(at);
+    let is_part = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    !(is_part(before.chars().next_back()) && is_part(after.chars().next()))
 }
 
 #[cfg(test)]
@@ -118,5 +160,17 @@ mod tests {
             "s3cret redacted-12 suite-91bbc ax8f2a"
         );
         assert_eq!(aliases.recorded("suite-91bbc s3cret"), "suite-x8f2a redacted-1");
+    }
+
+    #[test]
+    fn the_longest_value_is_replaced() {
+        let mut aliases = Aliases::default();
+        aliases.learn(vec![
+            pair("a", "1"),
+            pair("a-b", "2"),
+            pair("-b-", "3"),
+            pair("a-b/c", "4"),
+        ]);
+        assert_eq!(aliases.live("a a-b a-b/c a-b/cd x-b-x ab"), "1 2 4 2/cd x3x ab");
     }
 }

@@ -1,6 +1,7 @@
 //! Recorded answers as live ones.
 
-use super::script::{Pace, Script, Taken};
+use super::pace::Pace;
+use super::playback::{Causes, Playback, SelectedInteraction};
 use crate::interaction::{Answer, Headers, LEFT, Payload, Request};
 use crate::transport::{self, Body, BodyError, Coding, strip_hop_by_hop};
 use bytes::Bytes;
@@ -13,16 +14,16 @@ use std::time::Duration;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 /// An answer with all of its body.
-pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, script: &Script) -> Response<Body> {
+pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, playback: &Playback) -> Response<Body> {
     let coding = Coding::named(recorded.headers.get("content-encoding"));
-    let bytes = live(body, script);
+    let bytes = live(body, playback);
     let bytes = match coding {
         Some(coding) if coding != Coding::Identity && !bytes.is_empty() => {
             coding.encode(&bytes).map_or(bytes, Bytes::from)
         }
         _ => bytes,
     };
-    let trailers = fields(&recorded.trailers, script);
+    let trailers = fields(&recorded.trailers, playback);
     let body = match trailers.is_empty() {
         true => transport::full(bytes),
         // Without a known length: they follow chunks only.
@@ -31,7 +32,7 @@ pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, script: &Scri
             StreamBody::new(stream::iter(frames)).boxed_unsync()
         }
     };
-    let mut response = head(recorded, script, body);
+    let mut response = head(recorded, playback, body);
     if method == "HEAD"
         && let Some(length) = recorded
             .headers
@@ -44,10 +45,10 @@ pub(super) fn plain(recorded: &Answer, body: &Bytes, method: &str, script: &Scri
 }
 
 /// The answer to a request to upgrade the connection.
-pub(super) fn switching(recorded: &Answer, asked: &Request, script: &Script) -> Response<Body> {
+pub(super) fn switching(recorded: &Answer, asked: &Request, playback: &Playback) -> Response<Body> {
     let protocol = recorded.headers.get("upgrade").or_else(|| asked.headers.get("upgrade"));
     let protocol = protocol.and_then(|value| HeaderValue::from_str(value).ok());
-    let mut response = head(recorded, script, transport::full(Bytes::new()));
+    let mut response = head(recorded, playback, transport::full(Bytes::new()));
     let headers = response.headers_mut();
     transport::restore(headers, protocol);
     if let Some(key) = asked.headers.get("sec-websocket-key") {
@@ -58,16 +59,17 @@ pub(super) fn switching(recorded: &Answer, asked: &Request, script: &Script) -> 
 }
 
 /// An answer whose frames come as they came.
-pub(super) fn stream(taken: Taken, script: Arc<Script>, pace: Pace) -> Response<Body> {
-    let Some(recorded) = taken.interaction.answer().cloned() else {
+pub(super) fn stream(selected: SelectedInteraction, playback: Arc<Playback>, pace: Pace) -> Response<Body> {
+    let Some(recorded) = selected.interaction.answer().cloned() else {
         return Response::new(transport::full(Bytes::new()));
     };
-    let mut response = head(&recorded, &script, transport::full(Bytes::new()));
+    let mut response = head(&recorded, &playback, transport::full(Bytes::new()));
     response.headers_mut().remove(header::CONTENT_ENCODING);
     let frames = stream::unfold(
         Streaming {
-            taken,
-            script,
+            causes: playback.causes(&selected),
+            selected,
+            playback,
             pace,
             next: 0,
         },
@@ -77,15 +79,16 @@ pub(super) fn stream(taken: Taken, script: Arc<Script>, pace: Pace) -> Response<
 }
 
 struct Streaming {
-    taken: Taken,
-    script: Arc<Script>,
+    selected: SelectedInteraction,
+    playback: Arc<Playback>,
     pace: Pace,
+    causes: Causes,
     next: usize,
 }
 
 impl Streaming {
     async fn step(mut self) -> Option<(Result<Frame<Bytes>, BodyError>, Self)> {
-        let interaction = self.taken.interaction.clone();
+        let interaction = self.selected.interaction.clone();
         let answer = interaction.answer()?;
         let Payload::Stream(frames) = &answer.payload else {
             return None;
@@ -93,12 +96,18 @@ impl Streaming {
         // A watch that is opened once more repeats no event.
         let frame = frames
             .get(self.next)
-            .filter(|_| !(self.taken.again && interaction.request.asks_for_stream()));
+            .filter(|_| !(self.selected.again && interaction.request.asks_for_stream()));
         if let Some(frame) = frame {
             self.next += 1;
             self.pace.due(frame.at).await;
-            self.script.caused(&self.taken, frame.at, self.pace.hold).await;
-            let data = live(&frame.data, &self.script);
+            // An answer that only came slowly was complete when it began.
+            if interaction.request.asks_for_stream() {
+                let hold = self.pace.hold;
+                self.playback
+                    .caused(&self.selected, frame.at, &mut self.causes, hold)
+                    .await;
+            }
+            let data = live(&frame.data, &self.playback);
             return Some((Ok(Frame::data(data)), self));
         }
         let left = answer.cut.as_deref() == Some(LEFT);
@@ -108,7 +117,7 @@ impl Streaming {
             _ if !self.pace.is_instant() => std::future::pending::<()>().await,
             _ => {}
         }
-        if self.taken.again && self.pace.is_instant() {
+        if self.selected.again && self.pace.is_instant() {
             tokio::time::sleep(interaction.took.unwrap_or_default().min(Duration::from_secs(1))).await;
         }
         if self.next > frames.len() {
@@ -118,13 +127,13 @@ impl Streaming {
         if let Some(cut) = answer.cut.clone() {
             return Some((Err(cut.into()), self));
         }
-        let trailers = fields(&answer.trailers, &self.script);
+        let trailers = fields(&answer.trailers, &self.playback);
         (!trailers.is_empty()).then(|| (Ok(Frame::trailers(trailers)), self))
     }
 }
 
-fn head(recorded: &Answer, script: &Script, body: Body) -> Response<Body> {
-    let mut headers = fields(&recorded.headers, script);
+fn head(recorded: &Answer, playback: &Playback, body: Body) -> Response<Body> {
+    let mut headers = fields(&recorded.headers, playback);
     strip_hop_by_hop(&mut headers);
     headers.remove(header::CONTENT_LENGTH);
     headers.remove(header::SEC_WEBSOCKET_ACCEPT);
@@ -140,12 +149,12 @@ fn head(recorded: &Answer, script: &Script, body: Body) -> Response<Body> {
 }
 
 /// Recorded fields for the live clients.
-fn fields(recorded: &Headers, script: &Script) -> HeaderMap {
+fn fields(recorded: &Headers, playback: &Playback) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for (name, value) in &recorded.0 {
         let pair = (
             HeaderName::from_bytes(name.as_bytes()),
-            HeaderValue::from_bytes(script.live(value).as_bytes()),
+            HeaderValue::from_bytes(playback.live(value).as_bytes()),
         );
         if let (Ok(name), Ok(value)) = pair {
             fields.append(name, value);
@@ -155,12 +164,12 @@ fn fields(recorded: &Headers, script: &Script) -> HeaderMap {
 }
 
 /// Recorded bytes for the live clients.
-pub(super) fn live(bytes: &Bytes, script: &Script) -> Bytes {
-    if script.is_verbatim() {
+pub(super) fn live(bytes: &Bytes, playback: &Playback) -> Bytes {
+    if playback.is_verbatim() {
         return bytes.clone();
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => script.live(text).into_owned().into(),
+        Ok(text) => playback.live(text).into_owned().into(),
         Err(_) => bytes.clone(),
     }
 }

@@ -4,25 +4,32 @@
 //! between; an answer that a later change has made stale is passed over; a stream comes at the recorded speed, any
 //! factor of it or at once, but no frame before the change that caused it was made, as long as clients are making
 //! changes at all; what a client made up anew is put into its answers; a request that was not recorded is told which
-//! were nearest and in what it differs, or is answered by another server.
+//! were nearest and in what it differs, or is answered by another server; the work for a request that was recorded does
+//! not grow with the length of the session.
 //! Limits: bodies of requests up to [`LONGEST_BODY`]; a stream that was compressed is served uncompressed.
 //! Source: DESIGN.md, decisions 8 and 9.
 
 mod aliases;
 mod answer;
-mod script;
+mod changes;
+mod index;
+mod pace;
+mod playback;
 mod socket;
 mod state;
 
 pub use state::{Object, State};
 
-use crate::interaction::{Cassette, Interaction, Outcome, Payload, Request as Asked};
-use crate::transport::{self, Body, Client, Credentials, Exchange, Gone, Origins, Server, Tasks, TransportError};
+use crate::interaction::{Cassette, Interaction, Outcome, Payload, Request as RecordedRequest};
+use crate::transport::{
+    self, Body, Client, ConnectionClosed, Credentials, Handler, Origins, Server, Tasks, TransportError,
+};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use script::{Script, Taken};
+use pace::Pace;
+use playback::{Playback, SelectedInteraction};
 use serde_json::json;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -139,9 +146,9 @@ impl Replayer {
             let _ = elsewhere.set(Client::new(upstream, credentials, true)?);
         }
         let (listen, origins) = (options.listen, options.origins.clone());
-        let script = Arc::new(Script::new(cassette.interactions));
+        let playback = Arc::new(Playback::new(cassette.interactions));
         let player = Arc::new(Player {
-            script,
+            playback,
             options,
             elsewhere,
         });
@@ -163,12 +170,12 @@ impl Replayer {
 
     /// The explanations of the requests that were not recorded, so far; the first thousand.
     pub fn misses(&self) -> Vec<String> {
-        self.player.script.misses()
+        self.player.playback.misses()
     }
 
     /// The numbers of the interactions that have not been replayed.
     pub fn unplayed(&self) -> Vec<u64> {
-        self.player.script.unplayed()
+        self.player.playback.unplayed()
     }
 
     /// Panics unless every recorded interaction was replayed and every request was recorded.
@@ -195,14 +202,18 @@ impl Replayer {
 }
 
 struct Player {
-    script: Arc<Script>,
+    playback: Arc<Playback>,
     options: ReplayerOptions,
     /// The server that answers what was not recorded.
     elsewhere: OnceCell<Client>,
 }
 
-impl Exchange for Player {
-    async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for Player {
+    async fn handle(
+        self: Arc<Self>,
+        mut request: Request<Incoming>,
+        tasks: Tasks,
+    ) -> Result<Response<Body>, ConnectionClosed> {
         let near = transport::upgrade(request.headers())
             .is_some()
             .then(|| hyper::upgrade::on(&mut request));
@@ -212,9 +223,9 @@ impl Exchange for Player {
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {
                 return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long"));
             }
-            Err(_) => return Err(Gone),
+            Err(_) => return Err(ConnectionClosed),
         };
-        let mut asked = Asked {
+        let mut asked = RecordedRequest {
             method: parts.method.as_str().to_owned(),
             url: parts
                 .uri
@@ -228,8 +239,8 @@ impl Exchange for Player {
         transport::decode_request(&mut asked, true);
         let thawed = matches!(self.options.on_miss, OnMiss::Thaw(_)) && self.elsewhere.initialized();
         if !thawed {
-            match self.script.take(&asked) {
-                Ok(taken) => return self.recorded(&asked, taken, near, &tasks),
+            match self.playback.select(&asked) {
+                Ok(selected) => return self.recorded(&asked, selected, near, &tasks),
                 Err(why) if matches!(self.options.on_miss, OnMiss::Fail) => {
                     return Ok(refusal(StatusCode::NOT_IMPLEMENTED, &why));
                 }
@@ -251,38 +262,38 @@ impl Exchange for Player {
 impl Player {
     fn recorded(
         &self,
-        asked: &Asked,
-        taken: Taken,
+        asked: &RecordedRequest,
+        selected: SelectedInteraction,
         near: Option<hyper::upgrade::OnUpgrade>,
         tasks: &Tasks,
-    ) -> Result<Response<Body>, Gone> {
-        let interaction: &Interaction = &taken.interaction;
+    ) -> Result<Response<Body>, ConnectionClosed> {
+        let interaction: &Interaction = &selected.interaction;
         let Outcome::Answer(recorded) = &interaction.outcome else {
-            return Err(Gone);
+            return Err(ConnectionClosed);
         };
         match (&recorded.payload, near) {
             (Payload::Messages(_), Some(near)) => {
-                let response = answer::switching(recorded, asked, &self.script);
-                tasks.spawn(socket::run(near, taken, self.script.clone(), self.pace()));
+                let response = answer::switching(recorded, asked, &self.playback);
+                tasks.spawn(socket::run(near, selected, self.playback.clone(), self.pace()));
                 Ok(response)
             }
             (Payload::Messages(_), None) => Ok(refusal(
                 StatusCode::UPGRADE_REQUIRED,
                 "the recorded connection was upgraded, and this one is not",
             )),
-            (Payload::Stream(_), _) => Ok(answer::stream(taken, self.script.clone(), self.pace())),
-            (Payload::Body(bytes), _) => Ok(answer::plain(recorded, bytes, &asked.method, &self.script)),
+            (Payload::Stream(_), _) => Ok(answer::stream(selected, self.playback.clone(), self.pace())),
+            (Payload::Body(bytes), _) => Ok(answer::plain(recorded, bytes, &asked.method, &self.playback)),
         }
     }
 
-    fn pace(&self) -> script::Pace {
-        script::Pace::new(self.options.speed, self.options.hold)
+    fn pace(&self) -> Pace {
+        Pace::new(self.options.speed, self.options.hold)
     }
 
     async fn elsewhere(&self) -> Result<&Client, String> {
         let start = async || match &self.options.on_miss {
             OnMiss::Thaw(thaw) => {
-                let url = thaw.thaw(self.script.state()).await?;
+                let url = thaw.thaw(self.playback.state()).await?;
                 Client::new(&url, &Credentials::default(), true).map_err(|error| error.to_string())
             }
             OnMiss::Fail | OnMiss::Forward(..) => Err("there is no other server".to_owned()),

@@ -1,7 +1,8 @@
 //! Upgraded connections: each message of the server is sent after the client's messages that came before it.
 
 use super::answer::live;
-use super::script::{Pace, Script, Taken};
+use super::pace::Pace;
+use super::playback::{Playback, SelectedInteraction};
 use crate::interaction::{Data, Message, Sender};
 use bytes::Bytes;
 use futures::stream::{SplitSink, SplitStream};
@@ -20,80 +21,83 @@ use tokio_tungstenite::tungstenite::protocol::{Message as Wire, Role};
 
 type Io = TokioIo<Upgraded>;
 
-/// How long a client may keep a server waiting for what it said in the recording.
+/// How long a message of the server waits for the recorded messages of the client before it.
 const CLIENT: Duration = Duration::from_secs(10);
 
-/// Plays the server's part of an upgraded connection.
-pub(super) async fn run(near: OnUpgrade, taken: Taken, script: Arc<Script>, pace: Pace) {
+/// Sends what the server sent over an upgraded connection.
+pub(super) async fn run(near: OnUpgrade, selected: SelectedInteraction, playback: Arc<Playback>, pace: Pace) {
     let Ok(upgraded) = near.await else { return };
     let io = TokioIo::new(upgraded);
-    let (heard, hearing) = watch::channel(0);
-    let part = Part {
-        taken,
-        script,
+    let (received, receiver) = watch::channel(0);
+    let server = ServerSide {
+        selected,
+        playback,
         pace,
-        hearing,
+        receiver,
     };
-    if part.taken.interaction.is_websocket() {
+    if server.selected.interaction.is_websocket() {
         let (sink, stream) = WebSocketStream::from_raw_socket(io, Role::Server, None).await.split();
         tokio::select! {
-            () = part.speak(Frames(sink)) => {}
-            () = hear_frames(stream, heard) => {}
+            () = server.send_messages(Frames(sink)) => {}
+            () = count_messages(stream, received) => {}
         }
     } else {
         let (read, write) = tokio::io::split(io);
         tokio::select! {
-            () = part.speak(Raw(write)) => {}
-            () = hear_bytes(read, heard) => {}
+            () = server.send_messages(Raw(write)) => {}
+            () = count_bytes(read, received) => {}
         }
     }
 }
 
 /// Counts the client's messages until it goes away.
-async fn hear_frames(mut stream: SplitStream<WebSocketStream<Io>>, heard: watch::Sender<u64>) {
+async fn count_messages(mut stream: SplitStream<WebSocketStream<Io>>, received: watch::Sender<u64>) {
     while let Some(Ok(message)) = stream.next().await {
         match message {
-            Wire::Text(_) | Wire::Binary(_) => heard.send_modify(|count| *count += 1),
+            Wire::Text(_) | Wire::Binary(_) => received.send_modify(|count| *count += 1),
             Wire::Close(_) => break,
             Wire::Ping(_) | Wire::Pong(_) | Wire::Frame(_) => {}
         }
     }
-    // The answer to a close is on its way, and the server may have more to say of it.
+    // The answer to a close frame may follow, and the server may have recorded messages after it.
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
 /// Counts the client's bytes until it goes away.
-async fn hear_bytes(mut read: ReadHalf<Io>, heard: watch::Sender<u64>) {
+async fn count_bytes(mut read: ReadHalf<Io>, received: watch::Sender<u64>) {
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count) = read.read(&mut buffer).await {
         if count == 0 {
             return std::future::pending().await;
         }
-        heard.send_modify(|all| *all += count as u64);
+        received.send_modify(|all| *all += count as u64);
     }
 }
 
-struct Part {
-    taken: Taken,
-    script: Arc<Script>,
+struct ServerSide {
+    selected: SelectedInteraction,
+    playback: Arc<Playback>,
     pace: Pace,
-    hearing: watch::Receiver<u64>,
+    receiver: watch::Receiver<u64>,
 }
 
-impl Part {
-    async fn speak(mut self, mut mouth: impl Mouth) {
-        let interaction = self.taken.interaction.clone();
+impl ServerSide {
+    async fn send_messages(mut self, mut sink: impl MessageSink) {
+        let interaction = self.selected.interaction.clone();
         let mut expected = 0;
+        let mut causes = self.playback.causes(&self.selected);
         for message in interaction.messages().unwrap_or_default() {
             if message.from == Sender::Client {
-                expected += mouth.weight(&message.data);
+                expected += sink.size(&message.data);
                 continue;
             }
             let Message { at, data, .. } = message;
             self.pace.due(*at).await;
-            let _ = timeout(CLIENT, self.hearing.wait_for(|heard| *heard >= expected)).await;
-            self.script.caused(&self.taken, *at, self.pace.hold).await;
-            if mouth.say(data, &self.script).await.is_err() {
+            let _ = timeout(CLIENT, self.receiver.wait_for(|received| *received >= expected)).await;
+            self.playback
+                .caused(&self.selected, *at, &mut causes, self.pace.hold)
+                .await;
+            if sink.send(data, &self.playback).await.is_err() {
                 return;
             }
         }
@@ -102,30 +106,30 @@ impl Part {
             None if !self.pace.is_instant() => std::future::pending().await,
             None => {}
         }
-        let _ = timeout(CLIENT, self.hearing.wait_for(|heard| *heard >= expected)).await;
-        mouth.close().await;
+        let _ = timeout(CLIENT, self.receiver.wait_for(|received| *received >= expected)).await;
+        sink.close().await;
     }
 }
 
-/// How a side of a connection speaks.
-trait Mouth {
-    /// How much a message of the other side counts.
-    fn weight(&self, data: &Data) -> u64;
-    async fn say(&mut self, data: &Data, script: &Script) -> Result<(), ()>;
+/// Where the messages of the server are sent.
+trait MessageSink {
+    /// How much a message of the client counts, in messages or in bytes.
+    fn size(&self, data: &Data) -> u64;
+    async fn send(&mut self, data: &Data, playback: &Playback) -> Result<(), ()>;
     async fn close(self);
 }
 
 struct Frames(SplitSink<WebSocketStream<Io>, Wire>);
 
-impl Mouth for Frames {
-    fn weight(&self, data: &Data) -> u64 {
+impl MessageSink for Frames {
+    fn size(&self, data: &Data) -> u64 {
         u64::from(matches!(data, Data::Text(_) | Data::Binary(_)))
     }
 
-    async fn say(&mut self, data: &Data, script: &Script) -> Result<(), ()> {
+    async fn send(&mut self, data: &Data, playback: &Playback) -> Result<(), ()> {
         let message = match data {
-            Data::Text(text) => Wire::text(script.live(text).into_owned()),
-            Data::Binary(bytes) => Wire::Binary(live(bytes, script)),
+            Data::Text(text) => Wire::text(playback.live(text).into_owned()),
+            Data::Binary(bytes) => Wire::Binary(live(bytes, playback)),
             Data::Ping(bytes) => Wire::Ping(bytes.clone()),
             Data::Pong(_) => return Ok(()),
             Data::Close(close) => Wire::Close(close.clone().map(|(code, reason)| CloseFrame {
@@ -147,15 +151,15 @@ impl Mouth for Frames {
 
 struct Raw(WriteHalf<Io>);
 
-impl Mouth for Raw {
-    fn weight(&self, data: &Data) -> u64 {
+impl MessageSink for Raw {
+    fn size(&self, data: &Data) -> u64 {
         match data {
             Data::Binary(bytes) => bytes.len() as u64,
             _ => 0,
         }
     }
 
-    async fn say(&mut self, data: &Data, _: &Script) -> Result<(), ()> {
+    async fn send(&mut self, data: &Data, _: &Playback) -> Result<(), ()> {
         let bytes = match data {
             Data::Binary(bytes) => bytes.clone(),
             Data::Text(text) => Bytes::from(text.clone()),

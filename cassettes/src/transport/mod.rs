@@ -14,7 +14,7 @@ mod tls;
 pub use client::{Client, failure};
 pub use coding::{Coding, decode, decode_request};
 pub use forward::{forward, restore};
-pub use server::{Exchange, Gone, Server, Tasks};
+pub use server::{ConnectionClosed, Handler, Server, Tasks};
 pub use stuntdouble_server::{Origin, Origins};
 pub use tls::{Credentials, TransportError};
 

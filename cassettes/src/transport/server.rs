@@ -1,4 +1,4 @@
-//! A server that hands each request to a function.
+//! A server that passes each request to a handler.
 
 use super::{Body, TransportError, full, tls};
 use http::{HeaderValue, Request, Response, header};
@@ -10,9 +10,10 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use stuntdouble_server::{Origins, RequestLog};
+use stuntdouble_server::{LengthCheck, Origins, RequestLog};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -21,33 +22,36 @@ use tokio_util::task::TaskTracker;
 /// How long the system is given to have sockets again when it has none.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
-/// How long a client may take for the TLS handshake, or to say its first word.
+/// How long a client may take for the TLS handshake, or to send.
 const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// How many connections are open. Further ones wait to be accepted.
+const CONNECTIONS: usize = 16_384;
 
 /// How a client that speaks HTTP/2 without TLS begins.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
-/// What answers requests.
-pub trait Exchange: Send + Sync + 'static {
-    /// Answers a request. What outlives the answer, such as an upgraded connection, is a task of the server.
-    fn answer(
+/// Handles the requests of a server.
+pub trait Handler: Send + Sync + 'static {
+    /// Returns the response to a request. What outlives the response, such as an upgraded connection, runs as a task.
+    fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
         tasks: Tasks,
-    ) -> impl Future<Output = Result<Response<Body>, Gone>> + Send;
+    ) -> impl Future<Output = Result<Response<Body>, ConnectionClosed>> + Send;
 }
 
-/// The connection is to be closed without an answer.
+/// Error that closes the connection without a response.
 #[derive(Debug)]
-pub struct Gone;
+pub struct ConnectionClosed;
 
-impl std::fmt::Display for Gone {
+impl std::fmt::Display for ConnectionClosed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("closed without an answer")
+        f.write_str("closed without a response")
     }
 }
 
-impl std::error::Error for Gone {}
+impl std::error::Error for ConnectionClosed {}
 
 /// The tasks of a server, which end when it is stopped.
 #[derive(Clone, Debug, Default)]
@@ -89,8 +93,8 @@ impl Server {
     ///
     /// # Errors
     /// If the address cannot be listened on.
-    pub async fn start(address: SocketAddr, exchange: Arc<impl Exchange>) -> Result<Self, TransportError> {
-        Self::start_with(address, Origins::default(), exchange).await
+    pub async fn start(address: SocketAddr, handler: Arc<impl Handler>) -> Result<Self, TransportError> {
+        Self::start_with(address, Origins::default(), handler).await
     }
 
     /// Like [`Server::start`], and accepts the hosts and origins of `origins` as well.
@@ -100,9 +104,9 @@ impl Server {
     pub async fn start_with(
         address: SocketAddr,
         origins: Origins,
-        exchange: Arc<impl Exchange>,
+        handler: Arc<impl Handler>,
     ) -> Result<Self, TransportError> {
-        Self::start_secure(address, origins, None, exchange).await
+        Self::start_secure(address, origins, None, handler).await
     }
 
     /// Like [`Server::start_with`], with TLS if there is a certificate chain and its key, both in PEM.
@@ -113,14 +117,14 @@ impl Server {
         address: SocketAddr,
         origins: Origins,
         identity: Option<&(Vec<u8>, Vec<u8>)>,
-        exchange: Arc<impl Exchange>,
+        handler: Arc<impl Handler>,
     ) -> Result<Self, TransportError> {
         let acceptor = identity.map(tls::acceptor).transpose()?;
         let wrong = |source| TransportError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
         let tasks = Tasks::default();
-        tasks.spawn(accept(listener, acceptor, Arc::new(origins), exchange, tasks.clone()));
+        tasks.spawn(accept(listener, acceptor, Arc::new(origins), handler, tasks.clone()));
         Ok(Self { address, tasks })
     }
 
@@ -147,10 +151,11 @@ async fn accept(
     listener: TcpListener,
     acceptor: Option<TlsAcceptor>,
     origins: Arc<Origins>,
-    exchange: Arc<impl Exchange>,
+    handler: Arc<impl Handler>,
     tasks: Tasks,
 ) {
-    loop {
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    while let Ok(permit) = permits.clone().acquire_owned().await {
         let Ok((socket, client)) = listener.accept().await else {
             tokio::time::sleep(EXHAUSTED).await;
             continue;
@@ -158,24 +163,25 @@ async fn accept(
         let _ = socket.set_nodelay(true);
         // The peer is gone already.
         let Ok(local) = socket.local_addr() else { continue };
-        let (origins, exchange, inner) = (origins.clone(), exchange.clone(), tasks.clone());
+        let (origins, handler, inner) = (origins.clone(), handler.clone(), tasks.clone());
         let acceptor = acceptor.clone();
         tasks.spawn(async move {
+            let _permit = permit;
             let service = service_fn(move |mut request: Request<Incoming>| {
-                let (origins, exchange, inner) = (origins.clone(), exchange.clone(), inner.clone());
+                let (origins, handler, inner) = (origins.clone(), handler.clone(), inner.clone());
                 name_host(&mut request);
                 async move {
                     let log = RequestLog::begin(&request, client);
                     let response = match origins.check(&request, local) {
                         Ok(accepted) => {
-                            let mut response = exchange.answer(request, inner).await?;
+                            let mut response = handler.handle(request, inner).await?;
                             accepted.share(&mut response);
                             response
                         }
                         Err(response) => response.map(full),
                     };
                     log.end(&response);
-                    Ok::<_, Gone>(response)
+                    Ok::<_, ConnectionClosed>(response)
                 }
             });
             match acceptor {
@@ -227,17 +233,17 @@ async fn begins_with_preface(socket: &TcpStream) -> bool {
 /// Serves a connection. A client that goes away, or sends no HTTP, ends its connection and nothing else.
 async fn serve<S>(socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, newer: bool, service: S)
 where
-    S: HttpService<Incoming, ResBody = Body, Error = Gone>,
+    S: HttpService<Incoming, ResBody = Body, Error = ConnectionClosed>,
     S::Future: Send + 'static,
 {
-    let io = TokioIo::new(socket);
     if newer {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new());
-        let _ = builder.serve_connection(io, service).await;
+        let _ = builder.serve_connection(TokioIo::new(socket), service).await;
         return;
     }
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new());
+    let io = TokioIo::new(LengthCheck::new(socket));
     let _ = builder.serve_connection(io, service).with_upgrades().await;
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use stuntdouble_cassettes::transport::{self, Body, Client, Credentials, Exchange, Gone, Server, Tasks};
+use stuntdouble_cassettes::transport::{self, Body, Client, ConnectionClosed, Credentials, Handler, Server, Tasks};
 
 /// Bends answers of a server.
 pub(crate) struct Bender {
@@ -67,13 +67,17 @@ impl Chance {
     }
 }
 
-impl Exchange for Bender {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for Bender {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        tasks: Tasks,
+    ) -> Result<Response<Body>, ConnectionClosed> {
         let mut chance = self.chance(&request);
         let bent = chance.below(self.one_in) == 0;
         let stream = request.uri().path().contains("/watch/") || request.uri().query().unwrap_or("").contains("watch=");
         let (parts, body) = request.into_parts();
-        let bytes = body.collect().await.map_err(|_| Gone)?.to_bytes();
+        let bytes = body.collect().await.map_err(|_| ConnectionClosed)?.to_bytes();
         let uid = self.uid.lock().expect("no panic before").clone();
         let named = uid.filter(|_| String::from_utf8_lossy(&bytes).contains(BENT_UID));
         let bytes = match &named {
@@ -83,7 +87,7 @@ impl Exchange for Bender {
         let request = Request::from_parts(parts, bytes);
         let mut response = transport::forward(&self.client, request, None, &tasks)
             .await
-            .map_err(|_| Gone)?;
+            .map_err(|_| ConnectionClosed)?;
         if let Some(uid) = &named {
             response = renamed(response, uid).await?;
         }
@@ -98,9 +102,9 @@ impl Exchange for Bender {
 }
 
 /// The response in which the UID is the one that the client knows.
-async fn renamed(response: Response<Body>, uid: &str) -> Result<Response<Body>, Gone> {
+async fn renamed(response: Response<Body>, uid: &str) -> Result<Response<Body>, ConnectionClosed> {
     let (parts, body) = response.into_parts();
-    let bytes = body.collect().await.map_err(|_| Gone)?.to_bytes();
+    let bytes = body.collect().await.map_err(|_| ConnectionClosed)?.to_bytes();
     let text = String::from_utf8_lossy(&bytes).replace(uid, BENT_UID);
     Ok(Response::from_parts(parts, transport::full(text)))
 }
@@ -135,11 +139,11 @@ async fn bend(
     response: Response<Body>,
     mut chance: Chance,
     uid: &Mutex<Option<String>>,
-) -> Result<Response<Body>, Gone> {
+) -> Result<Response<Body>, ConnectionClosed> {
     let kind = chance.below(18);
     let (mut parts, body) = response.into_parts();
     parts.headers.remove(CONTENT_LENGTH);
-    let bytes = body.collect().await.map_err(|_| Gone)?.to_bytes();
+    let bytes = body.collect().await.map_err(|_| ConnectionClosed)?.to_bytes();
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     let mut value: Option<Value> = serde_json::from_str(&text).ok();
     match kind {
@@ -152,7 +156,7 @@ async fn bend(
         2 => {
             parts.headers.insert("location", HeaderValue::from_static("/elsewhere"));
         }
-        3 => return Err(Gone),
+        3 => return Err(ConnectionClosed),
         4 => text = String::new(),
         5 => text.push_str("   "),
         6 => value = None,

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use stuntdouble_cassettes::transport::{self, Body, Coding, Exchange, Gone, Server, Tasks};
+use stuntdouble_cassettes::transport::{self, Body, Coding, ConnectionClosed, Handler, Server, Tasks};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role};
@@ -39,8 +39,12 @@ pub(crate) fn url(server: &Server) -> String {
     format!("http://{}", server.address())
 }
 
-impl Exchange for Origin {
-    async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for Origin {
+    async fn handle(
+        self: Arc<Self>,
+        mut request: Request<Incoming>,
+        tasks: Tasks,
+    ) -> Result<Response<Body>, ConnectionClosed> {
         let query: HashMap<String, String> =
             url::form_urlencoded::parse(request.uri().query().unwrap_or("").as_bytes())
                 .into_owned()
@@ -55,7 +59,7 @@ impl Exchange for Origin {
             )),
             "/list" => {
                 let count = number("n", 10);
-                let mut lists = self.lists.lock().map_err(|_| Gone)?;
+                let mut lists = self.lists.lock().map_err(|_| ConnectionClosed)?;
                 let text = lists
                     .entry(count)
                     .or_insert_with(|| format!("{}\n", list(count)).into())
@@ -66,11 +70,11 @@ impl Exchange for Origin {
                     .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 Ok(response)
             }
-            "/gone" => Err(Gone),
+            "/gone" => Err(ConnectionClosed),
             "/gzip" => {
                 let body = Coding::Gzip
                     .encode(b"{\"packed\":\"hunter22hunter\"}")
-                    .map_err(|_| Gone)?;
+                    .map_err(|_| ConnectionClosed)?;
                 let mut response = Response::new(transport::full(body));
                 response
                     .headers_mut()
@@ -114,10 +118,15 @@ fn list(count: u64) -> serde_json::Value {
     json!({"kind": "PodList", "apiVersion": "v1", "items": (0..count).map(pod).collect::<Vec<_>>()})
 }
 
-async fn echo(request: Request<Incoming>) -> Result<Response<Body>, Gone> {
+async fn echo(request: Request<Incoming>) -> Result<Response<Body>, ConnectionClosed> {
     let media_type = request.headers().get(CONTENT_TYPE).cloned();
     let said = request.headers().get("x-say").cloned();
-    let body = request.into_body().collect().await.map_err(|_| Gone)?.to_bytes();
+    let body = request
+        .into_body()
+        .collect()
+        .await
+        .map_err(|_| ConnectionClosed)?
+        .to_bytes();
     let mut response = Response::new(transport::full(body));
     response
         .headers_mut()
@@ -156,8 +165,12 @@ fn cut() -> Response<Body> {
 }
 
 /// Greets, says what it hears twice, and ends at `bye`.
-fn upgrade(request: &mut Request<Incoming>, tasks: &Tasks) -> Result<Response<Body>, Gone> {
-    let key = request.headers().get("sec-websocket-key").cloned().ok_or(Gone)?;
+fn upgrade(request: &mut Request<Incoming>, tasks: &Tasks) -> Result<Response<Body>, ConnectionClosed> {
+    let key = request
+        .headers()
+        .get("sec-websocket-key")
+        .cloned()
+        .ok_or(ConnectionClosed)?;
     let near = hyper::upgrade::on(request);
     tasks.spawn(async move {
         let Ok(upgraded) = near.await else { return };
@@ -175,7 +188,7 @@ fn upgrade(request: &mut Request<Incoming>, tasks: &Tasks) -> Result<Response<Bo
             let _ = socket.send(Message::binary(vec![0, 159, 146, 150])).await;
         }
     });
-    let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).map_err(|_| Gone)?;
+    let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).map_err(|_| ConnectionClosed)?;
     let mut response = Response::new(transport::full(Bytes::new()));
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     transport::restore(response.headers_mut(), Some(HeaderValue::from_static("websocket")));

@@ -17,7 +17,7 @@ use secrets::Search;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use stuntdouble_cassettes::transport::{Body, Client, Credentials, Exchange, Gone, Server, Tasks};
+use stuntdouble_cassettes::transport::{Body, Client, ConnectionClosed, Credentials, Handler, Server, Tasks};
 use stuntdouble_cassettes::{Cassette, Data, Payload, Recorder, RecorderOptions, Replayer, ReplayerOptions, Sender};
 
 /// How bodies are cut, and where they rest.
@@ -28,6 +28,13 @@ struct Split {
     growth: usize,
     /// A pause longer than an answer may take to be no stream, after this many pieces.
     pause: Option<usize>,
+}
+
+impl Split {
+    /// How many requests are in flight. Pauses are waited for together.
+    fn concurrency(self) -> usize {
+        if self.pause.is_some() { 128 } else { 16 }
+    }
 }
 
 /// Twenty ways to cut a body, fast and slow.
@@ -64,21 +71,23 @@ struct Origin {
     split: Split,
 }
 
-impl Exchange for Origin {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for Origin {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>, _: Tasks) -> Result<Response<Body>, ConnectionClosed> {
         let place = request
             .headers()
             .get("x-place")
             .and_then(|place| place.to_str().ok()?.parse::<usize>().ok());
         let Some(place) = place.and_then(|place| self.places.get(place)) else {
-            return Err(Gone);
+            return Err(ConnectionClosed);
         };
-        request.into_body().collect().await.map_err(|_| Gone)?;
+        request.into_body().collect().await.map_err(|_| ConnectionClosed)?;
         let mut response = Response::builder().status(place.status);
         for (name, value) in &place.response_headers {
             response = response.header(name, value);
         }
-        response.body(cut(&place.response, self.split)).map_err(|_| Gone)
+        response
+            .body(cut(&place.response, self.split))
+            .map_err(|_| ConnectionClosed)
     }
 }
 
@@ -177,7 +186,7 @@ async fn no_secret_reaches_the_disk_from_any_place_at_any_split() {
             .filter(|(_, place)| n % 5 == 0 || !place.variant)
             .collect();
         stream::iter(asked.iter().copied())
-            .for_each_concurrent(16, |(n, place)| ask(&client, n, place, split))
+            .for_each_concurrent(split.concurrency(), |(n, place)| ask(&client, n, place, split))
             .await;
         recorder.stop().await;
         let found = leaks(&search, &path);
@@ -213,9 +222,12 @@ async fn replays(cassette: Cassette, asked: &[(usize, &Place)], split: Split) {
         .await
         .expect("a replayer");
     let client = Client::new(&replayer.url(), &Credentials::default(), true).expect("a client");
-    for (n, place) in asked.iter().copied().filter(|(_, place)| !place.variant) {
-        ask(&client, n, place, Split { pause: None, ..split }).await;
-    }
+    let plain = asked.iter().copied().filter(|(_, place)| !place.variant);
+    stream::iter(plain)
+        .for_each_concurrent(split.concurrency(), |(n, place)| {
+            ask(&client, n, place, Split { pause: None, ..split })
+        })
+        .await;
     assert_eq!(replayer.misses(), Vec::<String>::new());
 }
 

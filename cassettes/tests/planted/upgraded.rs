@@ -9,7 +9,9 @@ use hyper_util::rt::TokioIo;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use stuntdouble_cassettes::transport::{self, Body, Client, Credentials, Exchange, Gone, Server, Tasks, full};
+use stuntdouble_cassettes::transport::{
+    self, Body, Client, ConnectionClosed, Credentials, Handler, Server, Tasks, full,
+};
 use stuntdouble_cassettes::{Data, Recorder, RecorderOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::WebSocketStream;
@@ -73,8 +75,12 @@ struct Origin {
     wire: Vec<Vec<u8>>,
 }
 
-impl Exchange for Origin {
-    async fn answer(self: Arc<Self>, mut request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for Origin {
+    async fn handle(
+        self: Arc<Self>,
+        mut request: Request<Incoming>,
+        tasks: Tasks,
+    ) -> Result<Response<Body>, ConnectionClosed> {
         let near = hyper::upgrade::on(&mut request);
         let protocol = HeaderValue::from_static(self.protocol.0);
         let subprotocol = self.protocol.1;

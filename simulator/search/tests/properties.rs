@@ -28,6 +28,7 @@ fn the_properties_hold_for_the_kept_inputs() {
     seeds("search_query", text(properties::query));
     seeds("search_analyzer", text(properties::analyzer));
     seeds("bulk_body", properties::bulk);
+    seeds("search_body", properties::search);
 }
 
 proptest! {

@@ -18,6 +18,8 @@ mod description;
 mod discovery;
 mod documents;
 mod elected;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod kubeconfig;
 mod listener;
 mod metrics;

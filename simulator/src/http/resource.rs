@@ -48,12 +48,12 @@ impl Service {
                     export: query.flag("export", self.profile)?,
                     exact: query.flag("exact", self.profile)?,
                 };
-                self.registry.get(request, &options).await?
+                self.registry.get(request, &options)?
             }
             (&Method::GET, None) => {
                 let watch = query.flag("watch", self.profile)?;
                 if watch && request.resource.has_verb("watch") {
-                    return self.watch(request, parts, close).await;
+                    return Box::pin(self.watch(request, parts, close)).await;
                 }
                 self.registry.list(request, &self.options(query)?).await?
             }
@@ -78,7 +78,7 @@ impl Service {
             (&Method::DELETE, name) => {
                 let bytes = self.read(body).await?;
                 let options = if bytes.is_empty() {
-                    None
+                    self.delete_options(query)?
                 } else {
                     Some(self.typed(parts, bytes)?)
                 };
@@ -132,7 +132,7 @@ impl Service {
     where
         W: Future<Output = Result<registry::Response, Status>> + Send + 'static,
     {
-        let write = blocking::parse(size, write(self.registry.clone(), request.clone()));
+        let write = Box::pin(blocking::parse(size, write(self.registry.clone(), request.clone())));
         if !self.registry.writes_wait() {
             return write.await;
         }
@@ -156,7 +156,7 @@ impl Service {
     }
 
     async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
-        body::read(body, self.limits.body, self.limits.body_timeout).await
+        Box::pin(body::read(body, self.limits.body, self.limits.body_timeout)).await
     }
 
     /// Reads a body with an object.
@@ -176,6 +176,23 @@ impl Service {
             syntax: syntax(&parts.headers, &bytes, self.profile)?,
             bytes,
         })
+    }
+
+    /// The delete options in the query of a request without a body: newer clients send a grace period so.
+    fn delete_options(&self, query: Query<'_>) -> Result<Option<registry::RequestBody>, Status> {
+        let Some(grace) = query
+            .get("gracePeriodSeconds")
+            .filter(|_| self.profile.supports_newer_clients())
+        else {
+            return Ok(None);
+        };
+        let seconds: i64 = grace
+            .parse()
+            .map_err(|_| Status::bad_request(format!("gracePeriodSeconds is no number of seconds: {grace:?}")))?;
+        Ok(Some(registry::RequestBody {
+            bytes: serde_json::json!({"gracePeriodSeconds": seconds}).to_string().into(),
+            syntax: Syntax::Json,
+        }))
     }
 
     pub(super) fn options(&self, query: Query<'_>) -> Result<ListOptions, Status> {

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{page::Page, request::RequestInfo};
-use crate::store::Record;
+use crate::{profile::Profile, store::Record};
 
 /// An encoded list, whose revision can be replaced.
 #[derive(Clone, Debug)]
@@ -16,12 +16,14 @@ pub(super) struct EncodedList {
 }
 
 impl EncodedList {
-    /// The list of `records` at a revision, if it has one, and its place in a list that continues: their stored bytes side by side, without the kind and version of each.
+    /// The list of `records` at a revision, if it has one, and its place in a list that continues: their stored bytes side by side, without
+    /// the kind and version of each.
     pub(super) fn of(
         request: &RequestInfo,
         records: &[Arc<Record>],
         revision: Option<u64>,
         page: Option<&Page>,
+        profile: Profile,
     ) -> Self {
         let resource = &request.resource;
         let skip = resource.head().len() + 1;
@@ -54,7 +56,8 @@ impl EncodedList {
             }
         }
         out.put_u8(b'}');
-        if !records.is_empty() || !resource.strategy.omit_empty_items {
+        let omits_items = resource.strategy.omit_empty_items && profile.omits_empty_items();
+        if !(records.is_empty() && omits_items) {
             out.put_slice(b",\"items\":[");
             for (n, item) in items.enumerate() {
                 out.put_slice(if n == 0 { b"{" } else { b",{" });

@@ -34,6 +34,9 @@ impl EventType {
 /// Bytes of an event besides those of its object: keys, labels, fields.
 const OVERHEAD: usize = 512;
 
+/// Frames of larger objects are made for each watcher, in bytes of the object.
+const LARGEST_KEPT_FRAME: usize = 64 << 10;
+
 /// The encoded frames of an event, one for each type.
 type Frames = [OnceLock<Bytes>; 3];
 
@@ -109,16 +112,19 @@ impl Event {
         }
     }
 
-    /// The watch frame of this event in `version`, one of the versions of its kind: one line of JSON, encoded once for each type and version.
+    /// The watch frame of this event in `version`, one of the versions of its kind: one line of JSON, encoded once for each type and version. The
+    /// frame of a large object is not kept: the history is bounded by the bytes of its objects.
     pub(crate) fn frame(&self, kind: EventType, version: &Arc<Resource>) -> Bytes {
+        let object = self.last.bytes_in(version);
+        if object.len() > LARGEST_KEPT_FRAME {
+            return frame(kind, object);
+        }
         let frames = if version.is_storage_version() {
             &self.frames
         } else {
             self.converted.get_or_init(version, Frames::default)
         };
-        frames[kind as usize]
-            .get_or_init(|| frame(kind, self.last.bytes_in(version)))
-            .clone()
+        frames[kind as usize].get_or_init(|| frame(kind, object)).clone()
     }
 }
 

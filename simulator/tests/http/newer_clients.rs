@@ -85,3 +85,27 @@ async fn protobuf_bodies_are_decoded_or_unsupported() {
         assert_eq!(answer.code, code, "{profile}: {}", answer.text());
     }
 }
+
+#[tokio::test]
+async fn an_empty_list_of_config_maps_has_items() {
+    for (profile, has_items) in [(Profile::Documented, true), (Profile::Kubernetes12, false)] {
+        let list = get(&start(profile).await, MAPS).await.json();
+        assert_eq!(list["items"].is_array(), has_items, "{list}");
+    }
+}
+
+#[tokio::test]
+async fn a_grace_period_in_the_query_counts_where_there_is_no_body() {
+    const PODS: &str = "/api/v1/namespaces/default/pods";
+    let pod = r#"{"metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}"#;
+    for (profile, gone) in [(Profile::Documented, true), (Profile::Kubernetes12, false)] {
+        let simulator = start(profile).await;
+        ask(&simulator, "POST", PODS, "Content-Type: application/json\r\n", pod).await;
+        let path = format!("{PODS}/a");
+        let malformed = ask(&simulator, "DELETE", &format!("{path}?gracePeriodSeconds=soon"), "", "").await;
+        assert_eq!(malformed.code, if gone { 400 } else { 200 });
+        ask(&simulator, "DELETE", &format!("{path}?gracePeriodSeconds=0"), "", "").await;
+        let left = get(&simulator, &path).await;
+        assert_eq!(left.code, if gone { 404 } else { 200 }, "{}", left.text());
+    }
+}

@@ -47,6 +47,8 @@ pub struct PartialState {
     pub read: String,
     /// Path to read instead.
     pub at: Option<String>,
+    /// Path of a list. The check is made for each of its items, whose name is `${each}`; there must be one.
+    pub each: Option<String>,
     /// What the object contains. Without it the path must give 404.
     pub contains: Option<Value>,
     /// JSON pointers that must be missing, null or empty.
@@ -103,6 +105,8 @@ pub struct CaseData {
     /// What the target must offer.
     #[serde(default)]
     pub needs: Vec<Need>,
+    /// Service of the system namespace that the target must have.
+    pub add_on: Option<String>,
     /// Requests to make once the objects exist.
     #[serde(default)]
     pub setup: Vec<Step>,
@@ -173,6 +177,7 @@ impl CaseData {
             cluster_wide: Default::default(),
             given: Default::default(),
             reached: Default::default(),
+            add_on: Default::default(),
             setup: Default::default(),
             before: Default::default(),
             name: Default::default(),

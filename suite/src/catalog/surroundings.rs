@@ -17,14 +17,14 @@ pub enum Need {
     Container,
     /// Objects of the whole cluster may be created, such as nodes.
     ClusterObjects,
-    /// A controller empties and removes deleted namespaces.
-    NamespaceController,
     /// The log search add-on.
     LogSearch,
     /// The log lines of the fixtures are in the log search add-on.
     LogLines,
     /// Nodes run pods and controllers act, on a clock that moves.
     LivingCluster,
+    /// Containers of a living cluster run processes.
+    Processes,
     /// The clock shows the time at which the log queries were recorded.
     Clock,
 }

@@ -20,7 +20,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use regex::Regex;
 use stuntdouble_cassettes::transport::{
-    Body, Client, Exchange, Gone, Server, Tasks, full, restore, strip_hop_by_hop, upgrade,
+    Body, Client, ConnectionClosed, Handler, Server, Tasks, full, restore, strip_hop_by_hop, upgrade,
 };
 use stuntdouble_server::percent_decode;
 
@@ -96,8 +96,12 @@ struct LocalProxy {
     allowed_paths: Vec<Regex>,
 }
 
-impl Exchange for LocalProxy {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>, tasks: Tasks) -> Result<Response<Body>, Gone> {
+impl Handler for LocalProxy {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        tasks: Tasks,
+    ) -> Result<Response<Body>, ConnectionClosed> {
         let path = request.uri().path();
         if reaches_into_containers(path) && !self.allowed_paths.iter().any(|allowed| allowed.is_match(path)) {
             let text = "attach, exec, run and port-forward are refused: --allow-path allows a path\n";

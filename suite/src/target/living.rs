@@ -1,8 +1,10 @@
-//! The log search add-on and the living cluster of a target: its own, or those of a simulator that lives beside it.
+//! The add-ons and the living cluster of a target: its own, or those of a simulator that lives beside it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::Value;
+use http::Method;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::{Credentials, Target, TargetError, simulator};
@@ -11,6 +13,13 @@ use crate::request::Request;
 
 /// The service of the log search add-on, without what comes before it.
 const SERVICE: &str = "/api/v1/namespaces/kube-system/services/elasticsearch-logging";
+
+/// The object that a service account controller makes; a server without controllers does not have it.
+const CONTROLLED: &str = "/api/v1/namespaces/default/serviceaccounts/default";
+/// Pods among which a process is tried out.
+const PODS: &str = "/api/v1/namespaces/default/pods";
+/// Time in which a container must have run to its end, and the interval between looks at it.
+const PROCESS: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(100));
 
 /// Where the log search add-on of a target is.
 #[derive(Debug)]
@@ -31,6 +40,8 @@ pub(super) struct Logs {
     pub(super) loaded: Arc<OnceCell<()>>,
     /// The living cluster, once it was looked for.
     pub(super) living: Arc<OnceCell<Option<Box<Target>>>>,
+    /// Whether containers run processes, once one was run.
+    pub(super) processes: Arc<OnceCell<bool>>,
     /// Whether they may be loaded into what is not the suite's own.
     pub(super) may_be_loaded: bool,
 }
@@ -47,14 +58,14 @@ impl Target {
     /// # Errors
     /// If a simulator does not start, or the target does not answer.
     pub async fn with_log_search(&self) -> Result<Option<Self>, TargetError> {
-        if self.recorded.is_some() {
+        if self.recorded.is_some() || self.clock().is_some() {
             return Ok(Some(self.clone()));
         }
         let look = async || match &self.embedded {
             Some(embedded) => Ok(LogSearch::Beside(Box::new(
                 self.beside(embedded.profile, simulator::NOW).await?,
             ))),
-            None if self.send(&Request::get(SERVICE)).await?.status == 200 => Ok(LogSearch::There),
+            None if self.serves(SERVICE).await? => Ok(LogSearch::There),
             None => Ok(LogSearch::Missing),
         };
         Ok(match self.logs.search.get_or_try_init(look).await? {
@@ -73,18 +84,83 @@ impl Target {
     /// # Errors
     /// If a simulator does not start, or the target does not answer.
     pub async fn with_living_cluster(&self) -> Result<Option<Self>, TargetError> {
-        if self.recorded.is_some() {
+        if self.recorded.is_some() || self.clock() == Some(simulator::RUNNING) {
             return Ok(Some(self.clone()));
         }
         let look = async || match &self.embedded {
-            Some(embedded) => Ok(Some(self.beside(embedded.profile, "real").await?)),
-            None => Ok(self.has_ready_node().await?.then(|| self.clone())),
+            Some(embedded) => Ok(Some(self.beside(embedded.profile, simulator::RUNNING).await?)),
+            None if self.has_ready_node().await? && self.serves(CONTROLLED).await? => Ok(Some(self.clone())),
+            None => Ok(None),
         };
         self.logs
             .living
             .get_or_try_init(|| async { look().await.map(|found| found.map(Box::new)) })
             .await
             .map(|found| found.as_deref().cloned())
+    }
+
+    /// The clock of a whole cluster that the suite started.
+    fn clock(&self) -> Option<&'static str> {
+        self.embedded.as_ref().and_then(|embedded| embedded.clock)
+    }
+
+    /// Whether a service of the system namespace is there, such as that of an add-on.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub async fn has_add_on(&self, service: &str) -> Result<bool, TargetError> {
+        let path = format!("/api/v1/namespaces/kube-system/services/{service}");
+        Ok(self.is_own() || self.serves(&path).await?)
+    }
+
+    /// Whether containers run processes. On a target that the suite did not start, a pod is run once to find out: the
+    /// containers of a hollow node run nothing.
+    ///
+    /// # Errors
+    /// If the target does not answer.
+    pub async fn runs_processes(&self) -> Result<bool, TargetError> {
+        if self.is_own() {
+            return Ok(true);
+        }
+        self.logs
+            .processes
+            .get_or_try_init(|| self.run_process())
+            .await
+            .copied()
+    }
+
+    async fn run_process(&self) -> Result<bool, TargetError> {
+        let container = json!({"name": "main", "image": "busybox", "command": ["sh", "-c", "exit 0"]});
+        let pod = json!({
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"generateName": "sd-process-"},
+            "spec": {"restartPolicy": "Never", "containers": [container]},
+        });
+        let create = Request::new(Method::POST, PODS).with_body("application/json", pod.to_string());
+        let created: Value = serde_json::from_slice(&self.send(&create).await?.body).unwrap_or_default();
+        let Some(name) = created.pointer("/metadata/name").and_then(Value::as_str) else {
+            return Ok(false);
+        };
+        let path = format!("{PODS}/{name}");
+        let (limit, pause) = PROCESS;
+        let deadline = tokio::time::Instant::now() + limit;
+        let ended = loop {
+            let pod: Value = serde_json::from_slice(&self.send(&Request::get(&path)).await?.body).unwrap_or_default();
+            let ended = pod.pointer("/status/phase").and_then(Value::as_str) == Some("Succeeded");
+            if ended || tokio::time::Instant::now() > deadline {
+                break ended;
+            }
+            tokio::time::sleep(pause).await;
+        };
+        let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
+        let delete = Request::new(Method::DELETE, path).with_body("application/json", options.to_string());
+        self.send(&delete).await?;
+        Ok(ended)
+    }
+
+    async fn serves(&self, path: &str) -> Result<bool, TargetError> {
+        Ok(self.send(&Request::get(path)).await?.status == 200)
     }
 
     async fn has_ready_node(&self) -> Result<bool, TargetError> {
@@ -102,12 +178,13 @@ impl Target {
     }
 
     /// A simulator of a whole cluster beside this one.
-    async fn beside(&self, profile: Profile, clock: &str) -> Result<Self, TargetError> {
+    async fn beside(&self, profile: Profile, clock: &'static str) -> Result<Self, TargetError> {
         let mut beside = Self::at("http://127.0.0.1", &Credentials::default())?;
         let running = simulator::living(profile, clock).await?;
         beside.base = running.url();
         beside.embedded = Some(Arc::new(simulator::Embedded {
             profile,
+            clock: Some(clock),
             _running: running,
         }));
         beside.recording.clone_from(&self.recording);

@@ -42,9 +42,6 @@ impl Target {
             Need::ClusterObjects if self.embedded.is_none() && !self.offers.cluster_objects => {
                 Some("it creates objects of the whole cluster; --allow-cluster-wide plays it")
             }
-            Need::NamespaceController if self.embedded.is_none() => {
-                Some("it needs a namespace controller, which only the simulator is known to have")
-            }
             Need::LogLines if self.embedded.is_none() && !self.logs.may_be_loaded => {
                 Some("it loads log lines; --seed-logs allows it and removes them afterwards")
             }

@@ -13,6 +13,8 @@ use crate::catalog::Profile;
 const SEED: u64 = 7;
 /// Frozen clock of a simulator with log lines: the time at which the queries were recorded.
 pub(super) const NOW: &str = "frozen:2015-06-26T12:00:00Z";
+/// Clock of a simulator whose containers run.
+pub(super) const RUNNING: &str = "real";
 /// Address at which the simulator's proxy reaches the suite's backend.
 const BACKEND: (&str, u16) = ("10.99.0.2", 8080);
 /// User of the simulator's secure listener.
@@ -26,6 +28,8 @@ const TOKEN: &str = "a-token-for-admin";
 #[derive(Debug)]
 pub(super) struct Embedded {
     pub(super) profile: Profile,
+    /// Clock of a whole cluster; none of a bare one.
+    pub(super) clock: Option<&'static str>,
     pub(super) _running: Simulator,
 }
 
@@ -101,6 +105,7 @@ impl Target {
         }
         target.embedded = Some(Arc::new(Embedded {
             profile,
+            clock: None,
             _running: running,
         }));
         Ok(target.owning_backend(backend))

@@ -20,6 +20,8 @@ const CONFLICT_RETRIES: usize = 5;
 const NOT_READY: (usize, Duration) = (50, Duration::from_millis(100));
 /// Pause between the requests that wait for a state of the cluster, and the longest wait.
 const UNTIL: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
+/// The longest wait for a watch to show a change.
+const WATCHED: Duration = Duration::from_secs(5);
 
 impl Environment<'_> {
     /// Creates the objects of the case and makes its set-up requests.
@@ -96,7 +98,7 @@ impl Environment<'_> {
                 for time in 0..*times {
                     self.replace(letter, &labelled("churned", &time.to_string())).await?;
                 }
-                Ok(())
+                self.until_watched(letter).await
             }
             Action::Patch(letter) => {
                 let patch = labelled("patched", "yes").to_string();
@@ -127,6 +129,29 @@ impl Environment<'_> {
                 self.must(&request).await.map(drop)
             }
         }
+    }
+
+    /// Waits until a watch shows the last change of an object, because a watch cache lags behind writes. A watch that does not is not judged here.
+    async fn until_watched(&self, letter: &str) -> Result<(), EnvironmentError> {
+        let versions = self.versions(letter);
+        let [.., before, last] = versions.as_slice() else {
+            return Ok(());
+        };
+        let (before, last) = (version_of(before), version_of(last));
+        let mut request = Request::get(self.collection_of(&self.object_of(letter)?)?);
+        request.query = [("watch", "true"), ("resourceVersion", before)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        let mut stream = self.target().open(&request).await?;
+        let shown = async {
+            while let Ok(Some(event)) = stream.next().await {
+                if event.get("object").is_some_and(|object| version_of(object) == last) {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(WATCHED, shown).await;
+        Ok(())
     }
 
     async fn create(&self, letter: &str) -> Result<(), EnvironmentError> {
@@ -212,4 +237,9 @@ impl Environment<'_> {
 
 fn json_request(method: Method, path: String, body: &Value) -> Request {
     Request::new(method, path).with_body("application/json", body.to_string())
+}
+
+fn version_of(object: &Value) -> &str {
+    let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    version.unwrap_or_default()
 }

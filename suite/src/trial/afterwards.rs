@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::environment::{Environment, EnvironmentError};
 use super::{inspect, verify};
 use crate::catalog::profile::ExpectedStatus;
-use crate::catalog::{After, Level, ObjectState, Part, PartialState};
-use crate::check::{self, Answer, Mismatch};
+use crate::catalog::{After, Level, Need, ObjectState, Part, PartialState};
+use crate::check::{self, Answer, Mismatch, shown_body};
 use crate::request::Request;
 
 /// Interval between looks at a state that takes time.
@@ -31,7 +31,11 @@ pub(super) fn checks(environment: &Environment<'_>, request: &Request, answer: &
         .path
         .as_deref()
         .is_some_and(|path| template.starts_with(path));
-    if !writes || !of_kind || !data.setup.is_empty() || data.race.is_some() || data.patches.is_some() {
+    // Where a cluster acts, others write the object too.
+    let acts = [Need::LivingCluster, Need::Processes]
+        .iter()
+        .any(|need| data.needs.contains(need));
+    if acts || !writes || !of_kind || !data.setup.is_empty() || data.race.is_some() || data.patches.is_some() {
         return case;
     }
     let Some((letter, precondition)) = data.given.first() else {
@@ -72,6 +76,31 @@ pub(super) async fn check(
 }
 
 async fn look(environment: &Environment<'_>, after: &After) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
+    let After::Contains(PartialState { each: Some(list), .. }) = after else {
+        return look_once(environment, after).await;
+    };
+    let (request, answer) = environment.read(environment.bindings().fill(list)?).await?;
+    let list: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let items = list.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+    if items.is_empty() {
+        let mismatch = Mismatch::new("afterwards, items", "at least one", shown_body(&answer));
+        return Ok(Some((mismatch, environment.target().curl(&request))));
+    }
+    for item in items {
+        let name = item.pointer("/metadata/name").and_then(Value::as_str);
+        environment.save("each", name.unwrap_or_default().to_owned());
+        let found = look_once(environment, after).await?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+async fn look_once(
+    environment: &Environment<'_>,
+    after: &After,
+) -> Result<Option<(Mismatch, String)>, EnvironmentError> {
     let letter = match after {
         After::Contains(state) => &state.read,
         After::State(

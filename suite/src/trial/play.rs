@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::environment::{Environment, EnvironmentError, namespaces_needed};
 use super::run::Run;
 use super::{Failure, Outcome, Trial, Verdict, afterwards, build_request, contract, logs, race, socket, verify, watch};
-use crate::catalog::Need;
+use crate::catalog::{CaseData, Need};
 use crate::check::{Answer, Mismatch};
 use crate::request::Request;
 use crate::target::{Target, TargetError};
@@ -46,9 +46,9 @@ impl Trial {
             return Verdict::Skipped(reason);
         }
         let broken = |error: &dyn std::fmt::Display| Verdict::Failed(Failure::broken("set-up", error.to_string()));
-        let beside = match surroundings(target, &data.needs).await {
+        let beside = match surroundings(target, data).await {
             Ok(Ok(beside)) => beside,
-            Ok(Err(missing)) => return Verdict::Skipped(missing.to_owned()),
+            Ok(Err(missing)) => return Verdict::Skipped(missing),
             Err(error) => return broken(&error),
         };
         let target = beside.as_ref().unwrap_or(target);
@@ -202,22 +202,32 @@ impl Trial {
     }
 }
 
-/// The target that has what a case needs around it, if it is another one; an error if there is none.
-async fn surroundings(target: &Target, needs: &[Need]) -> Result<Result<Option<Target>, &'static str>, TargetError> {
+/// The target that has what a case needs around it, if it is another one; a reason if there is none.
+async fn surroundings(target: &Target, data: &CaseData) -> Result<Result<Option<Target>, String>, TargetError> {
+    let missing = |what: &str| Ok(Err(what.to_owned()));
     let mut found = None;
-    if needs.contains(&Need::LivingCluster) {
+    if data.needs.contains(&Need::LivingCluster) || data.needs.contains(&Need::Processes) {
         found = target.with_living_cluster().await?;
-        if found.is_none() {
-            return Ok(Err("the target has no node that is ready"));
+        match &found {
+            None => return missing("the target has no node that is ready, or no controllers that act"),
+            Some(living) if data.needs.contains(&Need::Processes) && !living.runs_processes().await? => {
+                return missing("the containers of the target run no processes");
+            }
+            Some(_) => {}
         }
     }
     // A whole cluster that the suite starts has the add-on.
     let own = found.as_ref().is_some_and(Target::is_own);
-    if needs.contains(&Need::LogSearch) && !own {
+    if data.needs.contains(&Need::LogSearch) && !own {
         found = target.with_log_search().await?;
         if found.is_none() {
-            return Ok(Err("the target has no log search add-on"));
+            return missing("the target has no log search add-on");
         }
+    }
+    if let Some(service) = &data.add_on
+        && !found.as_ref().unwrap_or(target).has_add_on(service).await?
+    {
+        return Ok(Err(format!("the target has no add-on {service}")));
     }
     Ok(Ok(found))
 }

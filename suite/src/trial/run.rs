@@ -179,16 +179,17 @@ impl Run {
     pub(super) async fn remove_namespace(&self, target: &Target, namespace: &str) -> Option<String> {
         let path = format!("/api/v1/namespaces/{namespace}");
         let began = tokio::time::Instant::now();
+        let mut was_there = false;
         loop {
-            let gone = target
-                .send(&deletion(path.clone()))
-                .await
-                .is_ok_and(|answer| answer.status == 404);
-            if gone {
-                // Whoever finalizes the first namespace finalizes them all.
-                drop(self.finalizes.set(true));
+            let status = target.send(&deletion(path.clone())).await.map(|answer| answer.status);
+            if matches!(status, Ok(404)) {
+                // Whoever finalizes the first namespace finalizes them all. One that a trial has removed says nothing.
+                if was_there {
+                    drop(self.finalizes.set(true));
+                }
                 return None;
             }
+            was_there |= status.is_ok();
             if began.elapsed() > REMOVAL {
                 return Some(path);
             }
@@ -235,6 +236,15 @@ async fn finalize(target: &Target, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Profile;
+
+    #[tokio::test]
+    async fn a_namespace_that_is_gone_already_says_nothing_about_controllers() {
+        let target = Target::simulator(Profile::Documented).await.expect("a simulator");
+        let run = Run::new("x");
+        assert_eq!(run.remove_namespace(&target, "none").await, None);
+        assert_eq!(run.finalizes.get(), None);
+    }
 
     #[test]
     fn no_name_is_a_prefix_of_another() {

@@ -89,8 +89,14 @@ impl Runner {
             use_of.count(&outcome);
             report(Event::Ended(Box::new(outcome)));
         }
-        let mut left = run.clean_up(&self.target).await;
-        if self.target.has_loaded_logs() {
+        // A server that the suite started ends with the run.
+        let is_kept = !self.target.is_own();
+        let mut left = if is_kept {
+            run.clean_up(&self.target).await
+        } else {
+            Vec::new()
+        };
+        if is_kept && self.target.has_loaded_logs() {
             let stem = super::logs::stem(&self.target, &self.run);
             let removed = super::logs::remove(&self.target, &stem).await;
             left.extend(removed.err().map(|error| format!("log indices of {stem}: {error}")));
@@ -134,10 +140,9 @@ impl Runner {
         }
         match self.target.fresh().await {
             Ok(Some(own)) => {
+                // Nothing is cleaned up: that server ends here.
                 let own_run = Run::new(self.run.clone());
-                let result = self.with_expectations(trial.play(&own, &own_run).await);
-                own_run.clean_up(&own).await;
-                result
+                self.with_expectations(trial.play(&own, &own_run).await)
             }
             Ok(None) if self.allow_cluster_wide => self.with_expectations(trial.play(&self.target, run).await),
             Ok(None) => {

@@ -21,7 +21,7 @@ use std::{collections::BTreeSet, process::ExitCode, sync::Arc};
 use futures::StreamExt;
 use libtest_mimic::{Arguments, Failed, Trial as Test};
 use stuntdouble_suite::{
-    catalog::{Catalog, Profile},
+    catalog::{Catalog, Need, Profile},
     report::{Style, explain},
     target::Target,
     trial::{Run, Selection, Trial, Verdict},
@@ -65,6 +65,20 @@ impl Bench {
         Ok(target.get_or_try_init(|| Target::simulator(profile)).await?)
     }
 
+    /// The server that a trial is played on: the simulator, or one beside it that has what the trial needs.
+    async fn server_of(&self, trial: &Trial) -> Result<Target, Failed> {
+        let simulator = self.simulator(trial.profile).await?;
+        let needs = |need| trial.case.data.needs.contains(&need);
+        let beside = if needs(Need::LivingCluster) || needs(Need::Processes) {
+            simulator.with_living_cluster().await?
+        } else if needs(Need::LogSearch) {
+            simulator.with_log_search().await?
+        } else {
+            None
+        };
+        Ok(beside.unwrap_or_else(|| simulator.clone()))
+    }
+
     /// Whether some trial catches a fault of an operation.
     fn some_catches(&self, bent: &Bent) -> Result<(), Failed> {
         self.runtime.block_on(async {
@@ -105,17 +119,17 @@ impl Bench {
 
     fn catches(&self, mutant: &Mutant) -> Result<(), Failed> {
         self.runtime.block_on(async {
-            let simulator = self.simulator(mutant.profile).await?;
             if mutant.caught_by.is_empty() {
                 let caught = self.catching(mutant).await?;
                 return Err(format!("it names no trial that catches it; these do: {}", caught.join(", ")).into());
             }
             for (number, id) in mutant.caught_by.iter().enumerate() {
                 let trial = self.trial(id, mutant.profile)?;
+                let server = self.server_of(trial).await?;
                 for (altered, run) in [(None, "w"), (Some(mutant.clone()), "b")] {
                     let to_be_caught = altered.is_some();
-                    let proxy = Proxy::before(simulator.base(), altered).await?;
-                    let target = simulator.clone().via(&proxy.url());
+                    let proxy = Proxy::before(server.base(), altered).await?;
+                    let target = server.clone().via(&proxy.url());
                     let run = Run::new(format!("{run}{}x{number}", mutant.number));
                     let outcome = trial.play(&target, &run).await;
                     match &outcome.verdict {

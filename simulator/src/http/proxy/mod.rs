@@ -15,9 +15,9 @@ mod dial;
 mod forward;
 mod headers;
 mod html;
-mod link;
+pub(super) mod link;
 mod objects;
-mod path;
+pub(super) mod path;
 mod resolve;
 #[cfg(test)]
 mod tests;

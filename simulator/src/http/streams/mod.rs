@@ -15,6 +15,8 @@ mod protocol;
 mod remote;
 mod websocket;
 
+#[cfg(any(test, fuzzing))]
+pub(super) use self::websocket::run as run_websocket;
 pub(crate) use self::{
     log::{LogOptions, text},
     options::{Ask, container},

@@ -81,7 +81,7 @@ impl Framing {
 }
 
 /// Connects a process with a client after its handshake on `io`.
-pub(super) async fn run(
+pub(in crate::http) async fn run(
     io: impl AsyncRead + AsyncWrite + Unpin,
     protocol: &str,
     wanted: Attachment,

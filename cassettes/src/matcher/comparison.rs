@@ -1,0 +1,122 @@
+//! The comparison of two requests, value by value.
+
+use super::form::{Place, pairs};
+use super::request::NAME_FIELDS;
+use serde_json::Value;
+
+/// Collects volatile values and differences.
+#[derive(Default)]
+pub(super) struct Comparison {
+    pairs: Vec<(String, String)>,
+    /// Random values in the name of the object that is created.
+    introduced: Vec<(String, String)>,
+    /// Whether any name can be another random one.
+    names_vary: bool,
+    /// Whether it ends at the first difference.
+    until_different: bool,
+    differences: Vec<String>,
+}
+
+impl Comparison {
+    /// A comparison that ends at the first difference.
+    pub(super) fn until_different() -> Self {
+        Self {
+            until_different: true,
+            ..Self::default()
+        }
+    }
+
+    /// A comparison of two sessions, that ends at the first difference. Any name can be another random one.
+    pub(super) fn of_any_names() -> Self {
+        Self {
+            names_vary: true,
+            ..Self::until_different()
+        }
+    }
+
+    /// Whether there is nothing more to compare.
+    pub(super) fn is_decided(&self) -> bool {
+        self.until_different && !self.differences.is_empty()
+    }
+
+    /// The volatile values.
+    ///
+    /// # Errors
+    /// The differences, if there are any.
+    pub(super) fn finish(self) -> Result<Vec<(String, String)>, Vec<String>> {
+        if self.differences.is_empty() {
+            Ok(self.pairs)
+        } else {
+            Err(self.differences)
+        }
+    }
+
+    pub(super) fn differs(&mut self, what: String) {
+        self.differences.push(what);
+    }
+
+    /// Takes the random values in the names of an object that is created.
+    pub(super) fn names(&mut self, recorded: &Value, live: &Value) {
+        for field in NAME_FIELDS {
+            let text = |of: &'_ Value| of.pointer(field).and_then(Value::as_str).map(str::to_owned);
+            if let (Some(there), Some(here)) = (text(recorded), text(live)) {
+                self.introduced
+                    .extend(pairs(&there, &here, Place::NewName).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Compares values of a query or a body.
+    pub(super) fn value(&mut self, what: &str, recorded: &str, live: &str) {
+        let introduced = std::mem::take(&mut self.introduced);
+        self.text(what, recorded, live, Place::Value(&introduced));
+        self.introduced = introduced;
+    }
+
+    pub(super) fn text(&mut self, what: &str, recorded: &str, live: &str, place: Place<'_>) {
+        if recorded == live || self.is_decided() {
+            return;
+        }
+        let place = if self.names_vary { Place::NewName } else { place };
+        match pairs(recorded, live, place) {
+            Some(pairs) => self.pairs.extend(pairs),
+            None => self.differs(format!("{what} {}, recorded {}", clip(live), clip(recorded))),
+        }
+    }
+
+    /// Compares JSON values; `path` is where they are.
+    pub(super) fn values(&mut self, path: &str, recorded: &Value, live: &Value) {
+        match (recorded, live) {
+            _ if self.is_decided() => {}
+            (Value::Object(there), Value::Object(here)) => {
+                for (key, value) in there {
+                    match here.get(key) {
+                        Some(other) => self.values(&format!("{path}.{key}"), value, other),
+                        None => self.differs(format!("{path}.{key} is missing")),
+                    }
+                }
+                for key in here.keys().filter(|key| !there.contains_key(*key)) {
+                    self.differs(format!("{path}.{key} was not recorded"));
+                }
+            }
+            (Value::Array(there), Value::Array(here)) if there.len() == here.len() => {
+                for (n, (value, other)) in there.iter().zip(here).enumerate() {
+                    self.values(&format!("{path}[{n}]"), value, other);
+                }
+            }
+            (Value::String(there), Value::String(here)) => self.value(path, there, here),
+            _ if recorded == live => {}
+            _ => {
+                let (there, here) = (recorded.to_string(), live.to_string());
+                self.differs(format!("{path} {}, recorded {}", clip(&here), clip(&there)));
+            }
+        }
+    }
+}
+
+fn clip(text: &str) -> String {
+    if text.chars().count() <= 80 {
+        return format!("{text:?}");
+    }
+    format!("{:?}...", text.chars().take(77).collect::<String>())
+}

@@ -1,0 +1,339 @@
+//! Progress of a session: which interactions have been replayed, and which is next for a request.
+
+use super::aliases::Aliases;
+use super::changes::{Changes, concerns};
+use super::index::{Candidate, RequestIndex, Unplayed};
+use super::state::State;
+use crate::interaction::{Interaction, Request, is_of_length, is_placeholder};
+use crate::matcher::{ParsedRequest, RequestMatch};
+use parking_lot::Mutex;
+use regex::Regex;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+/// How many explanations of misses are kept.
+const MISSES: usize = 1000;
+
+/// How many of the nearest requests an explanation names, and how many differences of each.
+const NEAREST: usize = 3;
+const DIFFERENCES: usize = 4;
+
+/// A session that is being replayed.
+///
+/// The work for a request does not grow with the length of the session.
+pub(super) struct Playback {
+    interactions: Vec<Arc<Interaction>>,
+    index: RequestIndex,
+    /// The UUIDs in responses, with the place of the first. Clients received them, and make no others up.
+    answered: HashMap<String, usize>,
+    progress: Mutex<Progress>,
+    /// When the last request was answered.
+    last_request: watch::Sender<Instant>,
+}
+
+struct Progress {
+    unplayed: Unplayed,
+    changes: Changes,
+    aliases: Aliases,
+    misses: Vec<String>,
+}
+
+/// The interaction that answers a request.
+#[derive(Clone)]
+pub(super) struct SelectedInteraction {
+    pub(super) place: usize,
+    pub(super) interaction: Arc<Interaction>,
+    /// Whether it had been replayed before.
+    pub(super) again: bool,
+}
+
+/// The changes that a stream waits for: the place up to which all have been replayed.
+#[derive(Debug)]
+pub(super) struct Causes(usize);
+
+impl Playback {
+    pub(super) fn new(interactions: Vec<Interaction>) -> Self {
+        let index = RequestIndex::new(interactions.iter().map(|each| ParsedRequest::new(&each.request)));
+        let progress = Progress {
+            unplayed: index.unplayed(),
+            changes: Changes::default(),
+            aliases: Aliases::default(),
+            misses: Vec::new(),
+        };
+        let mut answered = HashMap::new();
+        for (place, answer) in interactions
+            .iter()
+            .enumerate()
+            .filter_map(|(place, each)| Some((place, each.answer()?)))
+        {
+            for uuid in uuids(&answer.payload.bytes()) {
+                answered.entry(uuid).or_insert(place);
+            }
+        }
+        Self {
+            answered,
+            interactions: interactions.into_iter().map(Arc::new).collect(),
+            index,
+            progress: Mutex::new(progress),
+            last_request: watch::channel(Instant::now()).0,
+        }
+    }
+
+    /// Selects the interaction that answers a request.
+    ///
+    /// # Errors
+    /// The explanation why there is none.
+    pub(super) fn select(&self, request: &Request) -> Result<SelectedInteraction, String> {
+        let mut progress = self.progress.lock();
+        let parsed = ParsedRequest::new(&as_recorded(request, &progress.aliases));
+        let aliases = &progress.aliases;
+        let same = |there: &str, here: &str| is_redacted(there, here, aliases);
+        let admits = |group: usize, found: &RequestMatch| {
+            let next = progress.unplayed.after(group, None);
+            let place = next.or(self.index.places(group).last().copied()).unwrap_or_default();
+            aliases.admit(&found.values) && !found.values.iter().any(|(there, _)| self.was_answered(there, place))
+        };
+        let found = self.index.find(
+            &parsed,
+            &progress.unplayed,
+            |recorded| recorded.other_headers(&parsed, same),
+            admits,
+        );
+        let selected = match self.next(&parsed, &found, &progress) {
+            Ok(Some(selected)) => selected,
+            Ok(None) => return Err(self.miss(&mut progress, self.explain(&parsed, request))),
+            Err(why) => return Err(self.miss(&mut progress, why)),
+        };
+        let (place, candidate) = selected;
+        if let Some(candidate) = found.into_iter().nth(candidate) {
+            progress.aliases.learn(candidate.values);
+        }
+        self.play(&mut progress, place)
+            .ok_or_else(|| format!("{} {} has no place in the session", request.method, request.url))
+    }
+
+    /// Whether a value was in a response before the request at a place.
+    fn was_answered(&self, value: &str, place: usize) -> bool {
+        self.answered
+            .get(&value.to_ascii_lowercase())
+            .is_some_and(|first| *first < place)
+    }
+
+    /// The place of the next of equal requests, and its candidate: the first that has not been replayed and that no
+    /// change has made stale; of what only reads, else the last one again.
+    fn next(
+        &self,
+        request: &ParsedRequest,
+        found: &[Candidate],
+        progress: &Progress,
+    ) -> Result<Option<(usize, usize)>, String> {
+        let each = || found.iter().map(|candidate| candidate.group).enumerate();
+        let unplayed = |after: Option<usize>| {
+            let places = each().filter_map(|(n, group)| Some((progress.unplayed.after(group, after)?, n)));
+            places.min()
+        };
+        let last = each()
+            .filter_map(|(n, group)| Some((*self.index.places(group).last()?, n)))
+            .max();
+        if !request.reads() {
+            let next = unplayed(None);
+            if let (None, Some((last, _))) = (next, last) {
+                let count: usize = each().map(|(_, group)| self.index.places(group).len()).sum();
+                return Err(format!(
+                    "{} {} was recorded {count} times (last as {}), and is asked once more",
+                    request.method,
+                    request.path,
+                    self.id(last)
+                ));
+            }
+            return Ok(next);
+        }
+        let recorded = each().find_map(|(_, group)| self.index.request(*self.index.places(group).first()?));
+        let Some(recorded) = recorded else {
+            return Ok(None);
+        };
+        let change = progress.changes.last(&recorded.path);
+        let fresh = |(place, _): &(usize, usize)| change.is_none_or(|change| *place > change);
+        let next = unplayed(change).or(last.filter(fresh)).or_else(|| unplayed(None));
+        match (next, change) {
+            (None, Some(change)) => Err(format!(
+                "{} {} was recorded only before interaction {}, which changed it and has been replayed",
+                request.method,
+                request.path,
+                self.id(change)
+            )),
+            (next, _) => Ok(next),
+        }
+    }
+
+    fn play(&self, progress: &mut Progress, place: usize) -> Option<SelectedInteraction> {
+        let interaction = self.interactions.get(place)?.clone();
+        let again = self.index.play(place, &mut progress.unplayed);
+        if !again
+            && self.is_change(place)
+            && let Some(request) = self.index.request(place)
+        {
+            progress.changes.note(&request.path, place);
+        }
+        self.last_request.send_replace(Instant::now());
+        Some(SelectedInteraction {
+            place,
+            interaction,
+            again,
+        })
+    }
+
+    /// Whether an interaction changed something.
+    fn is_change(&self, place: usize) -> bool {
+        let succeeded =
+            |each: &Arc<Interaction>| each.answer().is_some_and(|answer| (200..300).contains(&answer.status));
+        let request = self.index.request(place);
+        request.is_some_and(|request| !request.reads()) && self.interactions.get(place).is_some_and(succeeded)
+    }
+
+    fn id(&self, place: usize) -> u64 {
+        self.interactions.get(place).map_or(0, |interaction| interaction.id)
+    }
+
+    fn miss(&self, progress: &mut Progress, why: String) -> String {
+        if progress.misses.len() < MISSES {
+            progress.misses.push(why.clone());
+        }
+        self.last_request.send_replace(Instant::now());
+        why
+    }
+
+    fn explain(&self, parsed: &ParsedRequest, request: &Request) -> String {
+        let mut text = format!("{} {} was not recorded.", request.method, request.url);
+        for (differences, place) in self.index.nearest(parsed).into_iter().take(NEAREST) {
+            let Some(interaction) = self.interactions.get(place) else {
+                continue;
+            };
+            let (method, url) = (&interaction.request.method, &interaction.request.url);
+            text.push_str(&format!("\nNear is {} ({method} {url}):", interaction.id));
+            for difference in differences.iter().take(DIFFERENCES) {
+                text.push_str(&format!("\n  {difference}"));
+            }
+        }
+        text
+    }
+
+    /// A recorded text for the live clients.
+    pub(super) fn live<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.progress.lock().aliases.live(text)
+    }
+
+    /// Whether recorded texts are served as they are.
+    pub(super) fn is_verbatim(&self) -> bool {
+        self.progress.lock().aliases.is_empty()
+    }
+
+    pub(super) fn misses(&self) -> Vec<String> {
+        self.progress.lock().misses.clone()
+    }
+
+    /// The interactions that have been replayed, or those that have not.
+    fn played(&self, played: bool) -> Vec<&Arc<Interaction>> {
+        let unplayed = &self.progress.lock().unplayed;
+        let is = |place: &usize| self.index.is_played(*place, unplayed) == played;
+        let places = (0..self.interactions.len()).filter(is);
+        places.filter_map(|place| self.interactions.get(place)).collect()
+    }
+
+    /// The numbers of the interactions that have not been replayed.
+    pub(super) fn unplayed(&self) -> Vec<u64> {
+        self.played(false)
+            .into_iter()
+            .map(|interaction| interaction.id)
+            .collect()
+    }
+
+    /// What the interactions that were replayed add up to.
+    pub(super) fn state(&self) -> State {
+        State::of(self.played(true).into_iter().map(AsRef::as_ref))
+    }
+
+    /// The changes that a stream waits for.
+    pub(super) fn causes(&self, stream: &SelectedInteraction) -> Causes {
+        Causes(stream.place + 1)
+    }
+
+    /// Waits until the changes have been replayed that could have caused what a stream carried at a time, or there was
+    /// no request for a while.
+    pub(super) async fn caused(&self, stream: &SelectedInteraction, at: Duration, causes: &mut Causes, hold: Duration) {
+        let mut requests = self.last_request.subscribe();
+        loop {
+            let last = *requests.borrow_and_update();
+            if self.has_caused(stream, at, causes) {
+                return;
+            }
+            match timeout_at(last + hold, requests.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return,
+            }
+        }
+    }
+
+    fn has_caused(&self, stream: &SelectedInteraction, at: Duration, causes: &mut Causes) -> bool {
+        let path = stream.interaction.request.path();
+        let Some(until) = stream.interaction.started.checked_add(at).ok() else {
+            return true;
+        };
+        let progress = self.progress.lock();
+        while let Some(other) = self.interactions.get(causes.0).filter(|other| other.started <= until) {
+            let is_cause = self.is_change(causes.0) && concerns(other.request.path(), path);
+            if is_cause && !self.index.is_played(causes.0, &progress.unplayed) {
+                return false;
+            }
+            causes.0 += 1;
+        }
+        true
+    }
+}
+
+/// The UUIDs in a body.
+fn uuids(body: &[u8]) -> Vec<String> {
+    static FORM: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b").ok());
+    let text = String::from_utf8_lossy(body);
+    FORM.iter()
+        .flat_map(|form| form.find_iter(&text))
+        .map(|found| found.as_str().to_ascii_lowercase())
+        .collect()
+}
+
+/// Whether two credentials of a request are the same, or one was redacted and can be bound to the other.
+fn is_redacted(recorded: &str, live: &str, aliases: &Aliases) -> bool {
+    let secret = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
+    let scheme = |text: &str| {
+        text.rsplit_once(' ')
+            .map_or(String::new(), |(scheme, _)| scheme.to_owned())
+    };
+    let (there, here) = (secret(recorded), secret(live));
+    is_placeholder(&there)
+        && is_of_length(&there, here.len())
+        && scheme(recorded) == scheme(live)
+        && aliases.stands_for(&there, &here)
+}
+
+fn as_recorded(request: &Request, aliases: &Aliases) -> Request {
+    if aliases.is_empty() {
+        return request.clone();
+    }
+    let body = request.body.as_ref().map(|body| match std::str::from_utf8(body) {
+        Ok(text) => aliases.recorded(text).into_owned().into(),
+        Err(_) => body.clone(),
+    });
+    Request {
+        url: aliases.recorded(&request.url).into_owned(),
+        body,
+        ..request.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

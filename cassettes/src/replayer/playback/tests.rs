@@ -1,0 +1,129 @@
+use super::*;
+use crate::interaction::{Answer, Headers, Marks, Outcome, Payload};
+use serde_json::{Value, json};
+
+/// Requests of a controller: it creates a pod with a random name, polls and changes it, lists and watches from its
+/// version, records an event, and deletes the pod. `shift` tells one run from another.
+fn round(n: usize, shift: usize) -> Vec<(&'static str, String, Option<Value>)> {
+    let name = format!("web-{:05}x1", n + shift);
+    let pod = format!("/api/v1/namespaces/a/pods/{name}");
+    let time = format!("2026-11-21T11:{:02}:{:02}Z", n / 60 % 60, (n + shift) % 60);
+    let version = n * 3;
+    vec![
+        ("GET", "/version".into(), None),
+        (
+            "POST",
+            "/api/v1/namespaces/a/pods".into(),
+            Some(json!({"metadata": {"name": name}})),
+        ),
+        ("GET", pod.clone(), None),
+        (
+            "PUT",
+            format!("{pod}/status"),
+            Some(json!({"metadata": {"name": name}, "status": {"n": n}})),
+        ),
+        ("GET", "/api/v1/namespaces/a/pods".into(), None),
+        (
+            "GET",
+            format!("/api/v1/pods?watch=true&resourceVersion={version}"),
+            None,
+        ),
+        (
+            "GET",
+            format!("/api/v1/nodes?watch=true&timeoutSeconds={}", n + shift),
+            None,
+        ),
+        (
+            "POST",
+            "/api/v1/namespaces/a/events".into(),
+            Some(json!({"count": n, "lastTimestamp": time})),
+        ),
+        (
+            "PATCH",
+            "/api/v1/namespaces/a/configmaps/leader".into(),
+            Some(json!({"data": {"time": time}})),
+        ),
+        ("DELETE", pod, None),
+    ]
+}
+
+fn request((method, url, body): (&str, String, Option<Value>)) -> Request {
+    Request {
+        method: method.to_owned(),
+        url,
+        headers: Headers::default(),
+        body: body.map(|body| body.to_string().into()),
+        omitted: 0,
+    }
+}
+
+fn session(rounds: usize) -> Vec<Interaction> {
+    let requests = (0..rounds).flat_map(|n| round(n, 0)).map(request);
+    let interaction = |(n, request): (usize, Request)| Interaction {
+        id: n as u64 + 1,
+        note: None,
+        started: jiff::Timestamp::from_second(n as i64).expect("a time"),
+        wait: Duration::ZERO,
+        took: Some(Duration::ZERO),
+        request,
+        outcome: Outcome::Answer(Answer {
+            status: 200,
+            headers: Headers::default(),
+            payload: Payload::Body("{}".into()),
+            trailers: Headers::default(),
+            cut: None,
+        }),
+        marks: Marks::default(),
+    };
+    requests.enumerate().map(interaction).collect()
+}
+
+/// The most comparisons for one request of a session of so many rounds.
+fn most_comparisons(rounds: usize) -> usize {
+    let playback = Playback::new(session(rounds));
+    let mut most = 0;
+    let before = |playback: &Playback| playback.index.comparisons();
+    for (place, live) in (0..rounds).flat_map(|n| round(n, 50_000)).map(request).enumerate() {
+        let compared = before(&playback);
+        let selected = playback.select(&live).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!((selected.place, selected.again), (place, false), "{live:?}");
+        most = most.max(before(&playback) - compared);
+    }
+    assert_eq!((playback.unplayed(), playback.misses()), (vec![], vec![]));
+    most
+}
+
+#[test]
+fn the_work_for_a_request_does_not_grow_with_the_session() {
+    let (short, long) = (most_comparisons(3), most_comparisons(150));
+    assert_eq!(short, long, "comparisons for one request");
+    assert!(long <= 2, "{long} comparisons");
+}
+
+#[test]
+fn an_explanation_compares_a_bounded_number_of_requests() {
+    let playback = Playback::new(session(150));
+    let live = request(("GET", "/api/v1/namespaces/a/pods/web-00007x2".into(), None));
+    let why = playback
+        .select(&live)
+        .map(|selected| selected.place)
+        .expect_err("it was not recorded");
+    assert!(why.contains("GET /api/v1/namespaces/a/pods/web-00007x1"), "{why}");
+    assert_eq!(playback.index.comparisons(), 0);
+}
+
+#[test]
+fn recorded_requests_are_replayed_in_any_order() {
+    let playback = Playback::new(session(40));
+    let mut all: Vec<usize> = (0..400).collect();
+    all.sort_by_key(|n| n * 7919 % 400);
+    // Of equal requests, the first is next.
+    let mut selected: Vec<usize> = Vec::new();
+    let requests: Vec<Request> = (0..40).flat_map(|n| round(n, 0)).map(request).collect();
+    for n in all {
+        selected.extend(playback.select(&requests[n]).map(|selected| selected.place));
+    }
+    selected.sort_unstable();
+    selected.dedup();
+    assert!(selected.len() > 300, "{}", selected.len());
+}
