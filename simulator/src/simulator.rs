@@ -291,7 +291,7 @@ impl Builder {
 
     /// How many copies of the cluster there can be in the process. Default: 0.
     ///
-    /// `/clusters/NAME/…` addresses the copy NAME, which is made at the first request for it as the cluster is then.
+    /// `/clusters/NAME/…` addresses the copy NAME, which is made at the first request for it as the cluster is then. `DELETE /clusters/NAME` removes it.
     pub fn clusters(mut self, clusters: usize) -> Self {
         self.clusters = clusters;
         self

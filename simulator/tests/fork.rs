@@ -166,6 +166,26 @@ async fn a_path_addresses_a_copy_by_name() {
     );
 }
 
+#[tokio::test]
+async fn a_copy_is_removed_and_makes_room_for_another() {
+    let base = Simulator::builder().bare(true).clusters(1).start().await.unwrap();
+    let maps = |cluster: &str| format!("{}/clusters/{cluster}/api/v1/namespaces/default/configmaps", base.url());
+    let cluster = |cluster: &str| format!("{}/clusters/{cluster}", base.url());
+    assert_eq!(ask("POST", maps("a"), named("own")).await.0, 200);
+    assert_eq!(ask("GET", maps("b"), json!({})).await.0, 403);
+    let mut watch = client().get(maps("a") + "?watch=true").send().await.unwrap();
+    while !watch.chunk().await.unwrap().unwrap().ends_with(b"}\n") {}
+
+    assert_eq!(ask("DELETE", cluster("b"), json!({})).await.0, 404);
+    let (status, removed) = ask("DELETE", cluster("a"), json!({})).await;
+    assert_eq!((status.as_u16(), &removed["status"]), (200, &"Success".into()));
+    assert_eq!(watch.chunk().await.unwrap(), None, "the streams of a removed copy end");
+    assert_eq!(ask("GET", maps("b"), json!({})).await.0, 200);
+    assert_eq!(ask("DELETE", cluster("b") + "/", json!({})).await.0, 200);
+    // The next request for its name makes it anew.
+    assert_eq!(ask("GET", maps("a") + "/own", json!({})).await.0, 404);
+}
+
 /// Resident memory of this process in bytes.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {

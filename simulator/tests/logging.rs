@@ -352,3 +352,30 @@ async fn the_simulated_usage_is_collected_stored_and_shown() {
     let (status, page) = cluster.get("monitoring-grafana", "/").await;
     assert!(status == 200 && page.contains("<title>Metrics</title>"));
 }
+
+/// The script writes 3 MB in half a minute; a log keeps 1 MiB.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_log_loses_its_oldest_lines_when_the_collector_has_read_them() {
+    let cluster = Cluster::start(Addons::all()).await;
+    let text = "x".repeat(1000);
+    let script = format!(
+        "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo $i {text}; [ $((i % 100)) = 0 ] && sleep 1; done; sleep 100000"
+    );
+    cluster.start_pod("long", "node-1", &script).await;
+    cluster.advance(40).await;
+    let url = format!("{}/api/v1/namespaces/default/pods/long/log", cluster.0.url());
+    let log = client().get(url).send().await.unwrap().text().await.unwrap();
+    let numbers: Vec<usize> = log
+        .lines()
+        .map(|line| line.split(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(
+        log.len() <= 1 << 20 && numbers[0] > 1000,
+        "{} bytes from {}",
+        log.len(),
+        numbers[0]
+    );
+    assert_eq!(*numbers.last().unwrap(), 3000);
+    let found = cluster.lines("kubernetes.long_default_main").await;
+    assert_eq!(found.len(), 3000);
+}

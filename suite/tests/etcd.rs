@@ -11,17 +11,25 @@
 #[path = "shared/server.rs"]
 mod server;
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
-use stuntdouble_etcd::Cluster;
+use stuntdouble_etcd::{Cluster, Fault, FaultyLink};
+use tokio::time::timeout;
 
 use server::{Server, config_map, revision};
 
 const OBJECTS: &str = "/api/v1/namespaces/default/configmaps";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const PODS: &str = "/api/v1/namespaces/default/pods";
+
+/// Time within which another process has to take over what acts, on a machine with other work: three seconds on one without.
+const BOUND: Duration = Duration::from_secs(60);
 
 /// A cluster; `None` if etcd is not installed.
 fn etcd(members: usize) -> Option<Cluster> {
@@ -256,6 +264,75 @@ async fn a_cluster_of_three_goes_on_without_one_member() {
     }
 }
 
+#[tokio::test]
+async fn a_cut_or_silent_connection_loses_and_doubles_nothing() {
+    let Some(etcd) = etcd(1) else { return };
+    let link = FaultyLink::to(&etcd.urls()[0]);
+    let one = Server::start(&etcd.urls(), &["--bare"]);
+    let two = Server::start(&[link.url().to_owned()], &["--bare"]);
+    let mut watch = two.watch(OBJECTS, version(&two).await).await;
+    let mut revisions = BTreeSet::new();
+    for (n, fault) in [Fault::Closed, Fault::Silent, Fault::Closed].into_iter().enumerate() {
+        revisions.insert(revision(
+            &two.create(OBJECTS, config_map(&format!("before-{n}"), "")).await,
+        ));
+        link.set(Some(fault));
+        revisions.insert(revision(
+            &one.create(OBJECTS, config_map(&format!("during-{n}"), "")).await,
+        ));
+        // It waits until the connection is there again, and is made once. An attempt without an answer ends after two seconds.
+        let mut waiting = Box::pin(two.create(OBJECTS, config_map(&format!("over-{n}"), "")));
+        let early = timeout(Duration::from_millis(2_500), &mut waiting).await;
+        assert!(early.is_err(), "acknowledged without a connection: {early:?}");
+        link.set(None);
+        revisions.insert(revision(&waiting.await));
+    }
+    let last = revision(&one.create(OBJECTS, config_map("last", "")).await);
+    revisions.insert(last);
+    let seen = watch.revisions(last).await;
+    assert_eq!(seen, Vec::from_iter(revisions));
+    assert_eq!(two.get(OBJECTS).await["items"], one.get(OBJECTS).await["items"]);
+}
+
+#[tokio::test]
+async fn servers_over_etcd_with_tls_show_a_certificate() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let Some(etcd) = Cluster::start_secure(1) else { return };
+    let files = etcd.certificates().unwrap();
+    let [authority, certificate, key] = [&files.authority, &files.client, &files.client_key];
+    let [authority, certificate, key] = [authority, certificate, key].map(|file| file.to_str().unwrap());
+    let arguments = [
+        "--bare",
+        "--etcd-ca",
+        authority,
+        "--etcd-cert",
+        certificate,
+        "--etcd-key",
+        key,
+    ];
+    let start = || Server::start(&etcd.urls(), &arguments);
+    let (one, two) = (start(), start());
+    let mut watch = two.watch(OBJECTS, version(&two).await).await;
+    let made = one.create(OBJECTS, config_map("secured", "")).await;
+    assert_eq!(two.get(&format!("{OBJECTS}/secured")).await, made);
+    assert_eq!(watch.revisions(revision(&made)).await, [revision(&made)]);
+
+    let urls = etcd.urls().join(",");
+    for (arguments, why) in [
+        (&["--etcd-ca", authority][..], "etcd does not answer"),
+        (&[][..], "an https URL needs the authority"),
+    ] {
+        let refused = Command::new(env!("CARGO_BIN_EXE_stuntdouble"))
+            .args(["serve", "--bare", "--listen", "127.0.0.1:0", "--etcd", &urls])
+            .args(arguments)
+            .stdout(Stdio::null())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && text.contains(why), "{text}");
+    }
+}
+
 /// Waits until a pod of this replication controller runs; returns its name.
 async fn running_pod(server: &Server, of: &str) -> String {
     let pods = server.get(PODS).await;
@@ -294,5 +371,25 @@ async fn another_process_takes_over_what_acts() {
     }
     drop(one);
     two.create(controllers, controller("second")).await;
-    running_pod(&two, "second").await;
+    let taken_over = timeout(BOUND, running_pod(&two, "second"));
+    taken_over.await.expect("another process takes over");
+}
+
+#[tokio::test]
+async fn a_process_that_was_paused_gives_up_what_acts() {
+    let Some(etcd) = etcd(1) else { return };
+    let controllers = "/api/v1/namespaces/default/replicationcontrollers";
+    let start = || Server::start(&etcd.urls(), &["--addons", "none", "--nodes", "1"]);
+    let (one, two) = (start(), start());
+    one.create(controllers, controller("first")).await;
+    running_pod(&one, "first").await;
+    one.signal("-STOP");
+    two.create(controllers, controller("second")).await;
+    let taken_over = timeout(BOUND, running_pod(&two, "second"));
+    let pod = taken_over.await.expect("another process takes over");
+    one.signal("-CONT");
+    // The process that was paused finds that its time is over, and passes requests on to the one that runs the pod.
+    let path = format!("{PODS}/{pod}/log");
+    let passed_on = async { while one.send(Method::GET, &path, None).await.status() != StatusCode::OK {} };
+    timeout(BOUND, passed_on).await.expect("it gives up");
 }

@@ -7,6 +7,7 @@
 
 mod bare;
 mod client;
+mod corpus;
 mod fanout;
 mod forks;
 mod living;

@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Instant};
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::{SeedableRng, rngs::StdRng};
 
 use crate::{
     Bench,
     client::{Client, Outcome, Requests, request, throughput},
+    corpus::Line,
     results::Row,
     server::Server,
 };
@@ -14,24 +15,6 @@ use crate::{
 const SECTION: &str = "Log search";
 /// Lines of one bulk request.
 const BULK: usize = 1_000;
-const WORDS: [&str; 16] = [
-    "request",
-    "served",
-    "upstream",
-    "timeout",
-    "connection",
-    "refused",
-    "retry",
-    "backend",
-    "queue",
-    "worker",
-    "session",
-    "commit",
-    "replica",
-    "leader",
-    "election",
-    "heartbeat",
-];
 const QUERIES: [(&str, &str); 4] = [
     ("one word", r#"{"query":{"query_string":{"query":"log:timeout"}}}"#),
     (
@@ -48,23 +31,12 @@ const QUERIES: [(&str, &str); 4] = [
     ),
 ];
 
-fn line(number: usize, random: &mut StdRng) -> String {
-    let words: Vec<&str> = (0..16).map(|_| WORDS[random.random_range(0..WORDS.len())]).collect();
-    let (hour, minute, pod) = (number % 24, number / 24 % 60, random.random_range(0..200));
-    format!(
-        "{{\"log\":\"{}\\n\",\"stream\":\"stdout\",\"tag\":\"kubernetes.pod-{pod}_default_main\",\"@timestamp\":\"2015-06-26T{hour:02}:{minute:02}:00Z\"}}",
-        words.join(" ")
-    )
-}
-
 fn bulks(lines: usize) -> Requests {
     let mut random = StdRng::seed_from_u64(7);
     let bodies = (0..lines).step_by(BULK).map(|from| {
         let mut body = String::new();
         for number in from..(from + BULK).min(lines) {
-            body += "{\"index\":{\"_index\":\"logstash-2015.06.26\",\"_type\":\"fluentd\"}}\n";
-            body += &line(number, &mut random);
-            body.push('\n');
+            body += &Line::new(number, lines, &mut random).bulk();
         }
         request("POST", "/_bulk", &body)
     });

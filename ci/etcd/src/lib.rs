@@ -9,6 +9,9 @@
     reason = "what a test cannot do without fails it"
 )]
 
+mod certificates;
+mod faulty_link;
+
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     io::{self, BufRead, BufReader},
@@ -19,6 +22,9 @@ use std::{
 };
 
 use tempfile::TempDir;
+
+pub use certificates::Certificates;
+pub use faulty_link::{Fault, FaultyLink};
 
 /// Starts a member, prints its process number, and kills it when its own standard input ends.
 const SCRIPT: &str = r#"etcd "$@" & echo "process $!" >&2; read -r _; kill -9 $!; wait $! 2>/dev/null"#;
@@ -31,6 +37,7 @@ const TRIES: usize = 5;
 #[derive(Debug)]
 pub struct Cluster {
     members: Vec<Member>,
+    certificates: Option<Certificates>,
     _directory: TempDir,
 }
 
@@ -112,20 +119,40 @@ fn free_port() -> TcpListener {
     }
 }
 
+/// The arguments of a member with TLS.
+fn secured(certificates: &Certificates) -> [String; 4] {
+    [
+        "--client-cert-auth".to_owned(),
+        format!("--trusted-ca-file={}", certificates.authority.display()),
+        format!("--cert-file={}", certificates.member.display()),
+        format!("--key-file={}", certificates.member_key.display()),
+    ]
+}
+
 impl Cluster {
     /// A cluster that answers; `None`, and a line that says so, if the program `etcd` is not installed.
     pub fn start(members: usize) -> Option<Self> {
+        Self::start_with(members, false)
+    }
+
+    /// The same with TLS: its clients need a certificate of its authority.
+    pub fn start_secure(members: usize) -> Option<Self> {
+        Self::start_with(members, true)
+    }
+
+    fn start_with(members: usize, is_secure: bool) -> Option<Self> {
         let found = Command::new("etcd").arg("--version").stdout(Stdio::null()).status();
         if found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             println!("skipped: etcd is not installed");
             return None;
         }
-        let started = (0..TRIES).find_map(|_| Self::attempt(members));
+        let started = (0..TRIES).find_map(|_| Self::attempt(members, is_secure));
         Some(started.expect("etcd starts"))
     }
 
-    fn attempt(count: usize) -> Option<Self> {
+    fn attempt(count: usize, is_secure: bool) -> Option<Self> {
         let directory = TempDir::new().unwrap();
+        let certificates = is_secure.then(|| Certificates::make(directory.path()));
         // All are bound at the same time, so that they differ.
         let bound: Vec<TcpListener> = (0..2 * count).map(|_| free_port()).collect();
         let urls: Vec<String> = bound
@@ -134,6 +161,10 @@ impl Cluster {
             .collect();
         drop(bound);
         let (clients, peers) = urls.split_at(count);
+        let clients: Vec<String> = match is_secure {
+            true => clients.iter().map(|url| url.replace("http:", "https:")).collect(),
+            false => clients.to_vec(),
+        };
         let named = peers.iter().enumerate().map(|(n, url)| format!("m{n}={url}"));
         let initial = named.collect::<Vec<_>>().join(",");
         let mut members: Vec<Member> = (0..count)
@@ -148,9 +179,11 @@ impl Cluster {
                     ("initial-advertise-peer-urls", peers[n].clone()),
                     ("initial-cluster", initial.clone()),
                 ];
+                let mut arguments: Vec<String> = flags.map(|(flag, value)| format!("--{flag}={value}")).into();
+                arguments.extend(certificates.iter().flat_map(secured));
                 Member {
                     url: clients[n].clone(),
-                    arguments: flags.map(|(flag, value)| format!("--{flag}={value}")).into(),
+                    arguments,
                     process: None,
                 }
             })
@@ -163,8 +196,14 @@ impl Cluster {
         }
         printed.iter().all(is_ready).then_some(Self {
             members,
+            certificates,
             _directory: directory,
         })
+    }
+
+    /// The certificates of a cluster with TLS.
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
     }
 
     /// The URLs of the members.

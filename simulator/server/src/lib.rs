@@ -9,7 +9,9 @@
 //! Limits: HTTP/1.1 and 1.0 only.
 //! Source: RFC 9110, RFC 9112, RFC 6454 (origins), RFC 7468 (PEM), RFC 3986 (percent-encoding).
 
+mod connection_origins;
 mod content_length;
+mod head_timer;
 mod limits;
 mod listener;
 mod origins;
@@ -20,6 +22,7 @@ mod shutdown;
 mod socket;
 mod target;
 
+pub use connection_origins::ConnectionOrigins;
 pub use content_length::LengthCheck;
 pub use limits::Limits;
 pub use listener::{Peer, bind, serve};

@@ -187,6 +187,23 @@ impl Origins {
         })
     }
 
+    /// The outcome of [`Origins::check`] for a request whose only header that counts is the `Host` that was accepted before; `None` if another one counts.
+    pub(crate) fn check_plain<B>(&self, request: &Request<B>, accepted: &HeaderValue) -> Option<Accepted> {
+        let mut hosts = 0;
+        for (name, value) in request.headers() {
+            match *name {
+                header::HOST if value == accepted => hosts += 1,
+                header::HOST | header::ORIGIN => return None,
+                _ if *name == SEC_FETCH_SITE => return None,
+                _ => {}
+            }
+        }
+        (hosts == 1 && request.uri().authority().is_none()).then_some(Accepted {
+            shared_with: None,
+            varies: !self.origins.is_empty(),
+        })
+    }
+
     /// The origin if it is foreign and allowed. `None` if it is the server's own, or there is none.
     #[expect(clippy::result_large_err, reason = "the refusal is the response itself, moved once")]
     fn check_origin(

@@ -16,6 +16,15 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
+    /// The shutdown of a part of the server, which can end by itself. It begins, and is forced, with that of the server at the latest; their tasks are counted together.
+    pub fn child(&self) -> Self {
+        Self {
+            closing: self.closing.child_token(),
+            close: self.close.child_token(),
+            tasks: self.tasks.clone(),
+        }
+    }
+
     /// Closes everything at once.
     pub fn now(&self) {
         self.closing.cancel();
@@ -45,6 +54,16 @@ mod tests {
         let task = shutdown.tasks.spawn(async move { close.cancelled().await });
         shutdown.gracefully(Duration::ZERO).await;
         assert!(task.await.is_ok() && shutdown.close.is_cancelled());
+    }
+
+    #[test]
+    fn a_part_ends_by_itself_or_with_the_server() {
+        let server = Shutdown::default();
+        let (one, other) = (server.child(), server.child());
+        one.closing.cancel();
+        assert!(one.closing.is_cancelled() && !other.closing.is_cancelled() && !server.closing.is_cancelled());
+        server.now();
+        assert!(other.closing.is_cancelled() && other.close.is_cancelled());
     }
 
     #[tokio::test]

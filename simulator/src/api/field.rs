@@ -21,7 +21,7 @@ impl Path {
         if self.0.is_empty() {
             Self::new(name)
         } else {
-            Self(format!("{}.{name}", self.0))
+            Self([&self.0, ".", name].concat())
         }
     }
 
@@ -32,7 +32,7 @@ impl Path {
 
     /// The map entry under `key`.
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        Self([&self.0, "[", key, "]"].concat())
     }
 }
 

@@ -203,7 +203,7 @@ impl Api {
     /// `NotFound` if there is none of that name.
     pub async fn get(&self, name: &str) -> Result<Arc<Object>, Status> {
         self.registry.sync().await?;
-        Ok(self.tree(&*self.registry.record(&self.named(name, None)).await?))
+        Ok(self.tree(&*self.registry.record(&self.named(name, None))?))
     }
 
     /// Lists the selected objects.
@@ -212,7 +212,7 @@ impl Api {
     /// `BadRequest` if a selector is malformed.
     pub async fn list(&self, options: &ListOptions) -> Result<ObjectList, Status> {
         self.registry.sync().await?;
-        let listing = self.registry.records(&self.collection, options).await?;
+        let listing = self.registry.records(&self.collection, options)?;
         Ok(ObjectList {
             revision: listing.revision,
             items: listing.records.iter().map(|record| self.tree(record)).collect(),
@@ -227,9 +227,7 @@ impl Api {
         self.registry.sync().await?;
         let revision = match options.resource_version.parse() {
             Ok(revision) => revision,
-            Err(_) if options.resource_version.is_empty() => {
-                self.registry.records(&self.collection, options).await?.revision
-            }
+            Err(_) if options.resource_version.is_empty() => self.registry.records(&self.collection, options)?.revision,
             Err(error) => return Err(Status::bad_request(format!("resourceVersion: {error}"))),
         };
         let changes = self.registry.changes(&self.collection, options, revision)?;

@@ -24,7 +24,7 @@ const SINGLE: usize = 10;
 const TOGETHER: SignedDuration = SignedDuration::from_secs(600);
 /// How many names are tried for an event.
 const NAMES: u32 = 64;
-/// How many events are remembered.
+/// How many events of each sort are remembered.
 const REMEMBERED: usize = 4096;
 
 /// Type of an event.
@@ -94,9 +94,44 @@ pub struct EventRecorder {
 
 #[derive(Default)]
 struct Memory {
-    similar: HashMap<String, Similar>,
-    observed: HashMap<String, Observed>,
+    similar: Recent<Similar>,
+    observed: Recent<Observed>,
     last_name: i128,
+}
+
+/// The values that were used last: at most [`REMEMBERED`], and at least half as many unless there were fewer.
+struct Recent<V> {
+    young: HashMap<String, V>,
+    old: HashMap<String, V>,
+}
+
+impl<V> Default for Recent<V> {
+    fn default() -> Self {
+        Self {
+            young: HashMap::new(),
+            old: HashMap::new(),
+        }
+    }
+}
+
+impl<V> Recent<V> {
+    /// Takes a value out.
+    fn take(&mut self, key: &str) -> Option<V> {
+        self.young.remove(key).or_else(|| self.old.remove(key))
+    }
+
+    /// The value of a key.
+    fn get(&self, key: &str) -> Option<&V> {
+        self.young.get(key).or_else(|| self.old.get(key))
+    }
+
+    /// Puts a value in, the one that was used last.
+    fn put(&mut self, key: String, value: V) {
+        if self.young.len() >= REMEMBERED / 2 {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
 }
 
 /// The events of an object that differ only in their message.
@@ -166,7 +201,7 @@ impl EventRecorder {
             match events.patch(&next.name, &patch).await {
                 Err(gone) if gone.code == 404 => {}
                 other => {
-                    self.memory.lock().observe(key, next);
+                    self.memory.lock().observed.put(key, next);
                     return other.map(drop);
                 }
             }
@@ -195,7 +230,7 @@ impl EventRecorder {
                 }
             }
         }
-        self.memory.lock().observe(key, next);
+        self.memory.lock().observed.put(key, next);
         Ok(())
     }
 }
@@ -203,11 +238,7 @@ impl EventRecorder {
 impl Memory {
     /// The message to record: `message`, or the one for all if there have been many.
     fn combine(&mut self, subject: &str, message: &str, now: Timestamp) -> String {
-        if self.similar.len() >= REMEMBERED {
-            self.similar
-                .retain(|_, similar| now.duration_since(similar.last) <= TOGETHER);
-        }
-        let similar = self.similar.entry(subject.to_owned()).or_insert_with(|| Similar {
+        let mut similar = self.similar.take(subject).unwrap_or_else(|| Similar {
             messages: BTreeSet::new(),
             last: now,
         });
@@ -216,18 +247,16 @@ impl Memory {
         }
         similar.last = now;
         similar.messages.insert(message.to_owned());
-        if similar.messages.len() < SINGLE {
-            return message.to_owned();
+        let combines = similar.messages.len() >= SINGLE;
+        if combines {
+            similar.messages.pop_first();
         }
-        similar.messages.pop_first();
-        "(events with common reason combined)".to_owned()
-    }
-
-    fn observe(&mut self, key: String, observed: Observed) {
-        if self.observed.len() >= REMEMBERED {
-            self.observed.clear();
+        self.similar.put(subject.to_owned(), similar);
+        if combines {
+            "(events with common reason combined)".to_owned()
+        } else {
+            message.to_owned()
         }
-        self.observed.insert(key, observed);
     }
 
     /// A name for an event: the object's, and the time in nanoseconds, which is never the same twice.
@@ -269,6 +298,23 @@ mod tests {
         let events = events(&client).await;
         assert_eq!(events.len(), 10);
         assert_eq!(events[0], ("(events with common reason combined)".to_owned(), 3));
+    }
+
+    #[test]
+    fn what_was_used_last_is_remembered_and_the_number_is_bounded() {
+        let mut recent = Recent::default();
+        recent.put("first".to_owned(), 0);
+        for number in 1..3 * REMEMBERED {
+            recent.put(number.to_string(), number);
+            let first = recent.take("first");
+            assert_eq!(first, Some(0), "{number}");
+            recent.put("first".to_owned(), 0);
+            assert!(recent.young.len() + recent.old.len() <= REMEMBERED);
+        }
+        assert_eq!(
+            (recent.take("1"), recent.take(&(3 * REMEMBERED - 1).to_string())),
+            (None, Some(3 * REMEMBERED - 1))
+        );
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! Clusters beside the first, addressed by a prefix: `/clusters/NAME/api/v1/...`.
 //!
-//! Everything below the prefix is answered as the first cluster answers it at the root, except that redirects keep the prefix.
+//! Everything below the prefix is answered as the first cluster answers it at the root, except that redirects keep the prefix. A DELETE of `/clusters/NAME`
+//! removes the cluster.
 
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ const PREFIX: &str = "/clusters/";
 pub(crate) trait Clusters: Send + Sync {
     /// The service of a cluster, which is made when it is first asked for.
     fn service<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Arc<Service>, Status>>;
+
+    /// Removes a cluster, and ends its streams; whether there was one.
+    fn remove(&self, name: &str) -> bool;
 }
 
 /// The name of the cluster that a path begins with, and the path in it.

@@ -47,7 +47,7 @@ impl Service {
             subresource: None,
             ..address.clone()
         };
-        let found = self.registry.get(&object, &GetOptions::default()).await?;
+        let found = self.registry.get(&object, &GetOptions::default())?;
         serde_json::from_slice(&found.body).map_err(|error| Status::internal(error.to_string()))
     }
 

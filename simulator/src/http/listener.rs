@@ -4,8 +4,8 @@
 
 use std::{convert::Infallible, sync::Arc};
 
-use hyper::{HeaderMap, Request, Response, body::Incoming, service::service_fn};
-use stuntdouble_server::{Origins, Peer, RequestLog};
+use hyper::{HeaderMap, Method, Request, Response, body::Incoming, service::service_fn};
+use stuntdouble_server::{ConnectionOrigins, Origins, Peer, RequestLog};
 use tokio::net::TcpListener;
 
 use super::{
@@ -63,7 +63,7 @@ pub(crate) fn serve(
 /// One connection, counted as open until it is dropped.
 struct Connection {
     service: Arc<Service>,
-    origins: Arc<Origins>,
+    origins: ConnectionOrigins,
     authenticator: Option<Arc<Authenticator>>,
     /// The user of the client certificate, where there is a valid one.
     certified: Option<User>,
@@ -84,7 +84,7 @@ impl Connection {
         Self {
             _open: service.metrics.connection(),
             service,
-            origins,
+            origins: ConnectionOrigins::new(origins, peer.local),
             authenticator,
             certified,
             peer,
@@ -93,7 +93,7 @@ impl Connection {
 
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let log = RequestLog::begin(&request, self.peer.address);
-        let response = match self.origins.check(&request, self.peer.local) {
+        let response = match self.origins.check(&request) {
             Ok(accepted) => {
                 let mut response = self.authenticated(request).await;
                 accepted.share(&mut response);
@@ -105,15 +105,14 @@ impl Connection {
         response
     }
 
-    async fn authenticated(&self, mut request: Request<Incoming>) -> Response<Body> {
+    async fn authenticated(&self, request: Request<Incoming>) -> Response<Body> {
         if let Some(response) = self.unauthorized(request.headers()) {
             return response;
         }
-        request.extensions_mut().insert(self.peer.clone());
         let name = clusters::split(request.uri().path()).map(|(name, inner)| (name.to_owned(), inner.to_owned()));
         match (self.service.clusters.get(), name) {
-            (Some(clusters), Some((name, inner))) => self.in_cluster(clusters, &name, &inner, request).await,
-            _ => self.service.answer(request, &self.peer.close).await,
+            (Some(clusters), Some((name, inner))) => Box::pin(self.in_cluster(clusters, &name, &inner, request)).await,
+            _ => self.service.answer(request, &self.peer).await,
         }
     }
 
@@ -126,14 +125,20 @@ impl Connection {
         request: Request<Incoming>,
     ) -> Response<Body> {
         let headers = request.headers().clone();
-        let refused = |status: Status| respond::error(status.into(), &headers, Query::default());
+        let answer = |status: Status| respond::error(status.into(), &headers, Query::default());
+        if request.method() == Method::DELETE && matches!(inner, "" | "/") {
+            return answer(match clusters.remove(name) {
+                true => Status::success(),
+                false => Status::no_such_path(),
+            });
+        }
         let service = match clusters.service(name).await {
             Ok(service) => service,
-            Err(status) => return refused(status),
+            Err(status) => return answer(status),
         };
         match clusters::inside(request, inner) {
-            Some(request) => clusters::outside(service.answer(request, &self.peer.close).await, name),
-            None => refused(Status::no_such_path()),
+            Some(request) => clusters::outside(service.answer(request, &self.peer).await, name),
+            None => answer(Status::no_such_path()),
         }
     }
 

@@ -29,6 +29,9 @@ impl<'a> Query<'a> {
 
     /// The first value of the parameter `name`, decoded; empty for a bare `name`.
     pub(crate) fn get(self, name: &str) -> Option<Cow<'a, str>> {
+        if self.0.is_empty() {
+            return None;
+        }
         self.pairs().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 

@@ -48,12 +48,12 @@ impl Service {
                     export: query.flag("export", self.profile)?,
                     exact: query.flag("exact", self.profile)?,
                 };
-                self.registry.get(request, &options).await?
+                self.registry.get(request, &options)?
             }
             (&Method::GET, None) => {
                 let watch = query.flag("watch", self.profile)?;
                 if watch && request.resource.has_verb("watch") {
-                    return self.watch(request, parts, close).await;
+                    return Box::pin(self.watch(request, parts, close)).await;
                 }
                 self.registry.list(request, &self.options(query)?).await?
             }
@@ -132,7 +132,7 @@ impl Service {
     where
         W: Future<Output = Result<registry::Response, Status>> + Send + 'static,
     {
-        let write = blocking::parse(size, write(self.registry.clone(), request.clone()));
+        let write = Box::pin(blocking::parse(size, write(self.registry.clone(), request.clone())));
         if !self.registry.writes_wait() {
             return write.await;
         }
@@ -156,7 +156,7 @@ impl Service {
     }
 
     async fn read(&self, body: Incoming) -> Result<Bytes, Status> {
-        body::read(body, self.limits.body, self.limits.body_timeout).await
+        Box::pin(body::read(body, self.limits.body, self.limits.body_timeout)).await
     }
 
     /// Reads a body with an object.

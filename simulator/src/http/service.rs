@@ -13,7 +13,6 @@ use futures::FutureExt;
 use http::{HeaderValue, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 use stuntdouble_server::{Limits, Peer, Shutdown};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     body::Body,
@@ -142,19 +141,19 @@ impl Service {
 
     /// Routes and documents for the registry's scheme, which can change.
     fn api(&self) -> Arc<ServedApi> {
-        let (api, scheme) = (self.api.load_full(), self.registry.scheme());
-        if Arc::ptr_eq(api.table.scheme(), &scheme) {
+        let api = self.api.load_full();
+        if self.registry.serves(api.table.scheme()) {
             return api;
         }
-        let api = Arc::new(ServedApi::new(scheme, &self.address));
+        let api = Arc::new(ServedApi::new(self.registry.scheme(), &self.address));
         self.api.store(api.clone());
         api
     }
 
-    /// The response to a request on a connection that is closed when `close` is cancelled.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
+    /// The response to a request of `peer`.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
         let method = request.method().clone();
-        let response = AssertUnwindSafe(self.respond(request, close))
+        let response = AssertUnwindSafe(self.respond(request, peer))
             .catch_unwind()
             .await
             .unwrap_or_else(|_| failed());
@@ -162,10 +161,10 @@ impl Service {
         response
     }
 
-    async fn respond(&self, request: Request<Incoming>, close: &CancellationToken) -> Response<Body> {
+    async fn respond(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         if parts.uri.path() == clock_control::PATH {
-            let response = clock_control::control(&self.clock, &self.limits, &parts, body).await;
+            let response = Box::pin(clock_control::control(&self.clock, &self.limits, &parts, body)).await;
             return response.unwrap_or_else(|status| respond::error(status.into(), &parts.headers, Query::of(&parts)));
         }
         let api = self.api();
@@ -181,7 +180,7 @@ impl Service {
                 Status::no_such_path().into()
             }
             Route::Endpoint(_, methods) if !methods.has(&parts.method) => Status::method_not_allowed().into(),
-            Route::Endpoint(endpoint, _) => match self.endpoint(&api, endpoint, &mut parts, body, close).await {
+            Route::Endpoint(endpoint, _) => match self.endpoint(&api, endpoint, &mut parts, body, peer).await {
                 Ok(response) => return response,
                 Err(error) => error,
             },
@@ -189,13 +188,14 @@ impl Service {
         respond::error(error, &parts.headers, Query::of(&parts))
     }
 
+    /// What takes much memory while it waits is boxed: the future of a request is moved several times, and kept by its connection.
     async fn endpoint(
         &self,
         api: &ServedApi,
         endpoint: Endpoint,
         parts: &mut Parts,
         body: Incoming,
-        close: &CancellationToken,
+        peer: &Peer,
     ) -> Result<Response<Body>, ErrorResponse> {
         if let Some(response) = self.document(api, &endpoint, parts) {
             return response;
@@ -206,19 +206,19 @@ impl Service {
             && let Some(elected) = &self.elected
             && let Some(address) = elected.elsewhere().await
         {
-            return Ok(elected::pass_on(&address, parts, body).await?);
+            return Ok(Box::pin(elected::pass_on(&address, parts, body)).await?);
         }
         match endpoint {
-            Endpoint::AccessReview(version) => self.access_review(&version, parts, body).await,
-            Endpoint::Resource(request) => self.resource(&request, parts, body, close).await,
+            Endpoint::AccessReview(version) => Box::pin(self.access_review(&version, parts, body)).await,
+            Endpoint::Resource(request) => self.resource(&request, parts, body, &peer.close).await,
             Endpoint::Watch(request) => {
                 check_accept(&parts.headers, STREAMS)?;
-                self.watch(&request, parts, close).await
+                Box::pin(self.watch(&request, parts, &peer.close)).await
             }
-            Endpoint::Connect(request) => self.connect(&request, parts).await,
+            Endpoint::Connect(request) => Box::pin(self.connect(&request, parts)).await,
             Endpoint::Proxy(address) => {
                 check_accept(&parts.headers, ANYTHING)?;
-                self.proxy(&address, parts, body).await
+                Box::pin(self.proxy(&address, parts, body, peer)).await
             }
             _ => Err(Status::no_such_path().into()),
         }
@@ -229,12 +229,12 @@ impl Service {
         address: &ProxyRequest,
         parts: &Parts,
         body: Incoming,
+        peer: &Peer,
     ) -> Result<Response<Body>, ErrorResponse> {
-        let client = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
         let request = Request::from_parts(parts.clone(), body);
         Ok(self
             .proxy
-            .answer(&Objects(&self.registry), address, request, client)
+            .answer(&Objects(&self.registry), address, request, Some(peer.address.ip()))
             .await?
             .map(Body::from))
     }

@@ -3,7 +3,8 @@
 //! - There is one pod per node, named after the node, in the system namespace. A deleted one comes back.
 //! - A line is sent until the backend has taken it, with an id of its own: it is neither lost nor stored twice while search pods come and go.
 //! - Positions survive the collector's pod: its successor goes on where it stopped.
-//! - Lines wait in a bounded buffer. When that is full, they stay in the containers' logs. How many are lost there is logged itself.
+//! - Logs are read every second of the cluster's clock. Lines wait in a bounded buffer. When that is full, they stay in the containers' logs,
+//!   which are bounded, too: what goes there before it was read is lost, and the collector logs how many lines.
 //!
 //! Source: the documented log record, and the collector of Kubernetes v1.2 (`cluster/addons/fluentd-elasticsearch`).
 

@@ -19,9 +19,9 @@ impl Registry {
         let kind = self.body_kind(action.body_kind())?;
         let body = self.decode_body(&kind, body)?;
         if action.needs_live_namespace() {
-            admission::namespace_accepts(self, request, admission::name(&body)).await?;
+            admission::namespace_accepts(self, request, admission::name(&body))?;
         } else {
-            admission::namespace_exists(self, request).await?;
+            admission::namespace_exists(self, request)?;
         }
         action.validate(&body, self.profile)?;
         let mut target = request.with_name(action.name(&body));

@@ -25,7 +25,7 @@ impl Registry {
                 subresource: None,
             };
             let key = self.key(&request.with_name(meta::text(&object, "metadata.name")))?;
-            if self.store.get(&key).await?.is_none() {
+            if self.store.get(&key).is_none() {
                 match self.create_from(&request, object).await {
                     // Another process over the same store was first.
                     Err(exists) if exists.reason == Reason::AlreadyExists => {}
@@ -44,7 +44,7 @@ impl Registry {
             if !expires && !strategy.allocates() {
                 continue;
             }
-            for record in self.store.list(resource.stored_as(), None).await?.records {
+            for record in self.store.list(resource.stored_as(), None).records {
                 let object = parse(record.bytes())?;
                 strategy.restore(&self.context, &object);
                 if expires {

@@ -35,7 +35,7 @@ impl Registry {
             Some(body) if !strategy.ignores_delete_options() => self.grace_period(request, body)?,
             _ => None,
         };
-        admission::namespace_exists(self, request).await?;
+        admission::namespace_exists(self, request)?;
         let record = self.delete_object(request, false, &mut grace).await?;
         if self.profile.delete_returns_object() && strategy.returns_deleted() {
             return Ok(Response::ok(record.bytes_in(&request.resource).clone()));
@@ -69,11 +69,11 @@ impl Registry {
         options: &ListOptions,
         body: Option<&RequestBody>,
     ) -> Result<Response, Status> {
-        admission::namespace_exists(self, request).await?;
+        admission::namespace_exists(self, request)?;
         let selection = Selection::parse(request, options, self.profile)?;
         let mut grace = body.map_or(Ok(None), |body| self.grace_period(request, body))?;
         self.check_list_version(request, options)?;
-        let mut listing = self.listing(request).await?;
+        let mut listing = self.listing(request);
         listing.records.retain(|r| selection.matches(r));
         for record in &listing.records {
             let one = RequestInfo {
@@ -101,7 +101,7 @@ impl Registry {
     ) -> Result<Arc<Record>, Status> {
         let strategy = strategy_of(&request.resource);
         loop {
-            let old = self.record(request).await?;
+            let old = self.record(request)?;
             let mut object = stored_tree(&old)?;
             let now = self.clock.now();
             let deletion = if in_collection {

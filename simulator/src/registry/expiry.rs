@@ -23,34 +23,47 @@ type End = (Timestamp, u64, Key);
 pub(super) struct Expiry {
     ends: Mutex<BinaryHeap<Reverse<End>>>,
     changed: Arc<Notify>,
+    /// What the task that removes them needs, until it is started: with the first of them, since a process may have thousands of clusters without any.
+    idle: Mutex<Option<(Arc<dyn Store>, Clock)>>,
 }
 
 impl Expiry {
-    /// Starts to remove what is scheduled, until the last reference to it is dropped. Needs a running tokio runtime.
-    pub(super) fn start(store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
-        Self::start_with(BinaryHeap::new(), store, clock)
+    /// Removes what is scheduled, until the last reference to it is dropped.
+    pub(super) fn new(store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
+        Arc::new(Self::of(BinaryHeap::new(), store, clock))
     }
 
     /// The same for a copy of the cluster.
     pub(super) fn fork(&self, store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
         let ends = self.ends.lock().clone();
-        Self::start_with(ends, store, clock)
-    }
-
-    fn start_with(ends: BinaryHeap<Reverse<End>>, store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
-        let changed = Arc::new(Notify::new());
-        let expiry = Arc::new(Self {
-            ends: Mutex::new(ends),
-            changed: changed.clone(),
-        });
-        let task = run(Arc::downgrade(&expiry), changed, store, clock.clone());
-        tokio::spawn(clock.activity().track(task));
+        let expiry = Arc::new(Self::of(ends, store, clock));
+        if expiry.next().is_some() {
+            expiry.start();
+        }
         expiry
     }
 
-    /// Schedules the removal of a record that was just written.
-    pub(super) fn schedule(&self, record: &Record, end: Option<Timestamp>) {
+    fn of(ends: BinaryHeap<Reverse<End>>, store: Arc<dyn Store>, clock: Clock) -> Self {
+        Self {
+            ends: Mutex::new(ends),
+            changed: Arc::default(),
+            idle: Mutex::new(Some((store, clock))),
+        }
+    }
+
+    /// Starts the task that removes what is scheduled, unless it runs. Needs a running tokio runtime.
+    fn start(self: &Arc<Self>) {
+        let Some((store, clock)) = self.idle.lock().take() else {
+            return;
+        };
+        let task = run(Arc::downgrade(self), self.changed.clone(), store, clock.clone());
+        tokio::spawn(clock.activity().track(task));
+    }
+
+    /// Schedules the removal of a record that was just written. Needs a running tokio runtime.
+    pub(super) fn schedule(self: &Arc<Self>, record: &Record, end: Option<Timestamp>) {
         let Some(end) = end else { return };
+        self.start();
         let mut ends = self.ends.lock();
         ends.push(Reverse((end, record.revision(), record.key().clone())));
         let is_first = ends

@@ -19,16 +19,16 @@ use crate::{
 
 impl Registry {
     /// Reads one object.
-    pub(crate) async fn get(&self, request: &RequestInfo, options: &GetOptions) -> Result<Response, Status> {
+    pub(crate) fn get(&self, request: &RequestInfo, options: &GetOptions) -> Result<Response, Status> {
         match request.subresource.as_deref() {
             None => {}
-            Some("scale") => return self.get_scale(request).await,
+            Some("scale") => return self.get_scale(request),
             Some(_) => return Err(Status::method_not_allowed()),
         }
         if let Some(objects) = strategy_of(&request.resource).computed(&self.context) {
             return self.get_computed(request, options, objects);
         }
-        let record = self.record(request).await?;
+        let record = self.record(request)?;
         let bytes = record.bytes_in(&request.resource);
         if options.export {
             return Ok(Response::ok(self.export(request, bytes, options.exact)?));
@@ -99,8 +99,8 @@ impl Registry {
         let has_selectors = !options.label_selector.is_empty() || !options.field_selector.is_empty();
         let position = page::Position::parse(&options.continue_token)?;
         let is_paged = position.is_some() || options.limit > 0;
-        let is_whole = !has_selectors && !is_paged && options.resource_version.is_empty();
-        if is_whole && let Some(list) = self.cached_list(request) {
+        let is_whole = !is_paged && options.resource_version.is_empty();
+        if is_whole && let Some(list) = self.cached_list(request, options) {
             return Ok(Response::ok(list));
         }
         let mut selection = Selection::parse(request, options, self.profile)?;
@@ -111,9 +111,9 @@ impl Registry {
             let revision = revision::parse(&options.resource_version).unwrap_or(0);
             self.hub.cached(request.resource.stored_as(), revision).await
         } else if is_widened {
-            self.store.list(request.resource.stored_as(), None).await?
+            self.store.list(request.resource.stored_as(), None)
         } else {
-            self.candidates(request, &selection).await?
+            self.candidates(request, &selection)
         };
         let name = selection.only().filter(|_| {
             request.resource.strategy.lists_by_name && request.namespace.is_some() == request.resource.namespaced
@@ -131,18 +131,18 @@ impl Registry {
         };
         let list = EncodedList::of(request, &listing.records, revision, page.as_ref(), self.profile);
         let body = list.body().clone();
-        if is_whole {
-            self.list_cache.keep(request, listing.revision, list);
+        if is_whole && revision.is_some() {
+            self.list_cache.keep(request, options, listing.revision, list);
         }
         Ok(Response::ok(body))
     }
 
     /// The list at a request, if nothing of its kind has changed since it was encoded.
-    fn cached_list(&self, request: &RequestInfo) -> Option<Bytes> {
+    fn cached_list(&self, request: &RequestInfo, options: &ListOptions) -> Option<Bytes> {
         // The revision is read before the kind's own, so that no change of the kind is at or before it and yet not seen.
         let revision = self.hub.latest();
         let changed = self.hub.latest_of(request.resource.stored_as());
-        self.list_cache.at(request, changed, revision)
+        self.list_cache.at(request, options, changed, revision)
     }
 
     /// Checks the minimum version of a list. A version of the future is an error; v1.2 waits for it.
@@ -160,17 +160,15 @@ impl Registry {
     }
 
     /// The objects that may be selected: no more than a lookup finds, if there is one.
-    pub(super) async fn candidates(&self, request: &RequestInfo, selection: &Selection) -> Result<Listing, Status> {
+    pub(super) fn candidates(&self, request: &RequestInfo, selection: &Selection) -> Listing {
         match selection.lookup(request.resource.namespaced) {
-            Some(lookup) => Ok(self.store.find(request.resource.stored_as(), lookup).await?),
-            None => self.listing(request).await,
+            Some(lookup) => self.store.find(request.resource.stored_as(), lookup),
+            None => self.listing(request),
         }
     }
 
-    pub(super) async fn listing(&self, request: &RequestInfo) -> Result<Listing, Status> {
-        Ok(self
-            .store
+    pub(super) fn listing(&self, request: &RequestInfo) -> Listing {
+        self.store
             .list(request.resource.stored_as(), request.namespace.as_deref())
-            .await?)
     }
 }

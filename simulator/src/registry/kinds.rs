@@ -29,7 +29,7 @@ impl Registry {
     /// 404 if there is no such resource.
     pub(crate) async fn remove_kind(&self, group: &str, plural: &str) -> Result<(), Status> {
         let stored_as = self.stop_serving(group, plural)?;
-        for record in self.store.list(&stored_as, None).await?.records {
+        for record in self.store.list(&stored_as, None).records {
             self.remove(&record).await?;
         }
         self.hub.close(&stored_as);

@@ -34,9 +34,9 @@ impl Registry {
     }
 
     /// The selected objects.
-    pub(crate) async fn records(&self, request: &RequestInfo, options: &ListOptions) -> Result<Listing, Status> {
+    pub(crate) fn records(&self, request: &RequestInfo, options: &ListOptions) -> Result<Listing, Status> {
         let selection = Selection::parse(request, options, self.profile)?;
-        let mut listing = self.candidates(request, &selection).await?;
+        let mut listing = self.candidates(request, &selection);
         listing.records.retain(|record| selection.matches(record));
         Ok(listing)
     }

@@ -38,7 +38,7 @@ impl Registry {
         let subresource = Subresource::of(request)?;
         let mut first: Option<FirstTry> = None;
         for _ in 0..TRIES {
-            let old = self.record(request).await?;
+            let old = self.record(request)?;
             let mut current = parse(old.bytes_in(resource))?;
             meta::set(&mut current, "selfLink", old.given_link());
             let patched = match &first {
@@ -57,7 +57,7 @@ impl Registry {
             if let Some(bug) = self.conflict_bug(resource, &current) {
                 return Err(bug);
             }
-            if expects_revision || self.record(request).await?.revision() == old.revision() {
+            if expects_revision || self.record(request)?.revision() == old.revision() {
                 return Err(refusal);
             }
             first.get_or_insert_with(|| FirstTry {

@@ -69,9 +69,9 @@ impl Registry {
     }
 
     /// Reads a scale.
-    pub(super) async fn get_scale(&self, request: &RequestInfo) -> Result<Response, Status> {
+    pub(super) fn get_scale(&self, request: &RequestInfo) -> Result<Response, Status> {
         let scaled = self.scaled(request)?;
-        let record = self.record(&scaled.target).await.map_err(|s| scaled.missing(s))?;
+        let record = self.record(&scaled.target).map_err(|s| scaled.missing(s))?;
         scaled.response(&record)
     }
 
@@ -90,7 +90,7 @@ impl Registry {
         body: &[u8],
     ) -> Result<Response, Status> {
         let scaled = self.scaled(request)?;
-        let current = self.get_scale(request).await?;
+        let current = self.get_scale(request)?;
         let mut current = parse(&current.body)?;
         // v1.2 patches the scale before it has a link.
         meta::metadata(&mut current).shift_remove("selfLink");
@@ -101,9 +101,9 @@ impl Registry {
     async fn write_scale(&self, request: &RequestInfo, scaled: &Scaled, new: &Object) -> Result<Response, Status> {
         require_name(request, new)?;
         require_namespace(request, new)?;
-        admission::namespace_exists(self, request).await?;
+        admission::namespace_exists(self, request)?;
         scaled.scale.validate(&scaled.kind, new)?;
-        self.record(&scaled.target).await.map_err(|s| scaled.missing(s))?;
+        self.record(&scaled.target).map_err(|s| scaled.missing(s))?;
         let expected = revision::parse(meta::text(new, "metadata.resourceVersion")).map_err(|why| {
             let resource = format!("{}/scale", scaled.plural);
             Status::conflict(&scaled.kind.group, &resource, request.name(), &why)

@@ -164,7 +164,7 @@ impl Registry {
             .iter()
             .filter(|resource| resource.is_storage_version())
         {
-            for record in self.store.list(resource.stored_as(), None).await?.records {
+            for record in self.store.list(resource.stored_as(), None).records {
                 let mut object = stored_tree(&record)?;
                 meta::metadata(&mut object).shift_remove("selfLink");
                 objects.push(object);

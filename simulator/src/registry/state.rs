@@ -165,7 +165,7 @@ impl Registry {
                 allocator: Allocator::new(settings.service_range, profile, rng),
                 components: settings.components.clone(),
             },
-            expiry: Expiry::start(store.clone(), clock.clone()),
+            expiry: Expiry::new(store.clone(), clock.clone()),
             settings,
             clock,
             store,
@@ -206,6 +206,11 @@ impl Registry {
     /// The kinds that are served at the moment.
     pub(crate) fn scheme(&self) -> Arc<Scheme> {
         self.scheme.load_full()
+    }
+
+    /// Whether these are the kinds that are served at the moment.
+    pub(crate) fn serves(&self, scheme: &Arc<Scheme>) -> bool {
+        Arc::ptr_eq(&self.scheme.load(), scheme)
     }
 
     /// Behaviour profile.

@@ -50,7 +50,7 @@ impl Registry {
         meta::set(&mut object, "namespace", namespace.unwrap_or_default());
         admission::admit_update(self, request, &mut object).await?;
         for _ in 0..TRIES {
-            let Some(old) = self.store.get(&self.key(request)?).await? else {
+            let Some(old) = self.store.get(&self.key(request)?) else {
                 return self.create_by_update(request, subresource, object).await;
             };
             if let Some(record) = self.update_once(request, subresource, object.clone(), &old).await? {

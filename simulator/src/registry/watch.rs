@@ -97,7 +97,7 @@ impl Registry {
         })?;
         let repeats = self.profile.watch_repeats_start() && !request.resource.strategy.watches_after;
         let (initial, revision) = if options.send_initial_events {
-            self.initial_events(request, &selection).await?
+            self.initial_events(request, &selection)
         } else {
             (VecDeque::new(), revision)
         };
@@ -106,8 +106,8 @@ impl Registry {
             (0, true, _) => {
                 let listing = match widened {
                     _ if self.hub.lags() => self.hub.cached(request.resource.stored_as(), 0).await,
-                    true => self.store.list(request.resource.stored_as(), None).await?,
-                    false => self.candidates(request, &selection).await?,
+                    true => self.store.list(request.resource.stored_as(), None),
+                    false => self.candidates(request, &selection),
                 };
                 Start::Present {
                     records: listing.records,
@@ -140,17 +140,13 @@ impl Registry {
     }
 
     /// The present objects as ADDED and the BOOKMARK after them, and the revision that they are at.
-    async fn initial_events(
-        &self,
-        request: &RequestInfo,
-        selection: &Selection,
-    ) -> Result<(VecDeque<Bytes>, u64), Status> {
-        let listing = self.candidates(request, selection).await?;
+    fn initial_events(&self, request: &RequestInfo, selection: &Selection) -> (VecDeque<Bytes>, u64) {
+        let listing = self.candidates(request, selection);
         let selected = listing.records.iter().filter(|record| selection.matches(record));
         let mut frames: VecDeque<Bytes> = selected
             .map(|record| frame(EventType::Added, record.bytes_in(&request.resource)))
             .collect();
         frames.push_back(Bookmarks::new(&request.resource, listing.revision).initial_events_end());
-        Ok((frames, listing.revision))
+        (frames, listing.revision)
     }
 }

@@ -20,21 +20,30 @@ use crate::{
     strategy::{Claims, validate::name},
 };
 
+/// The name that a request is for.
+fn name_of(request: &RequestInfo) -> Result<&str, Status> {
+    let name = request.name.as_deref().ok_or_else(Status::no_such_path)?;
+    name::path_segment(name).map_err(|why| Status::bad_request(format!("Name parameter invalid: {why}.")))?;
+    Ok(name)
+}
+
 /// How often a change is computed anew when other writers come first.
 pub(super) const TRIES: usize = 100;
 
 impl Registry {
     /// The key of the object of a request.
     pub(super) fn key(&self, request: &RequestInfo) -> Result<Key, Status> {
-        let name = request.name.as_deref().ok_or_else(Status::no_such_path)?;
-        name::path_segment(name).map_err(|why| Status::bad_request(format!("Name parameter invalid: {why}.")))?;
+        let name = name_of(request)?;
         Ok(Key::new(request.resource.stored_as(), request.namespace(), name))
     }
 
     /// The record of a request.
-    pub(crate) async fn record(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
-        let key = self.key(request)?;
-        self.store.get(&key).await?.ok_or_else(|| not_found(request))
+    pub(crate) fn record(&self, request: &RequestInfo) -> Result<Arc<Record>, Status> {
+        let name = name_of(request)?;
+        let found = self
+            .store
+            .named(request.resource.stored_as(), request.namespace(), name);
+        found.ok_or_else(|| not_found(request))
     }
 
     /// When an object that is written now expires.
@@ -45,7 +54,10 @@ impl Registry {
 
     /// Waits until reads show every write that was acknowledged before, by any process over the same store.
     pub(crate) async fn sync(&self) -> Result<(), Status> {
-        Ok(self.store.sync().await?)
+        match self.store.sync() {
+            Some(synced) => Ok(synced.await?),
+            None => Ok(()),
+        }
     }
 
     /// Stores a new object, which is of the storage version; `None` if another object has one of the claims.
@@ -128,7 +140,7 @@ impl Registry {
         mut change: impl FnMut(&mut Object) -> Result<(), Status>,
     ) -> Result<Arc<Record>, Status> {
         for _ in 0..TRIES {
-            let old = self.record(request).await?;
+            let old = self.record(request)?;
             let mut object = stored_tree(&old)?;
             change(&mut object)?;
             if let Some(record) = self.write(request, object, &old, Claims::none()).await? {

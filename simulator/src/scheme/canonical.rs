@@ -12,11 +12,15 @@ pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String,
     if in_order(types, of, object) {
         return;
     }
-    let mut given = std::mem::replace(object, Map::with_capacity(of.fields.len()));
+    // Looking through a few names is faster than a map, which hashes each.
+    let given = std::mem::replace(object, Map::with_capacity(of.fields.len()));
+    let mut given: Vec<(String, Value)> = given.into_iter().collect();
     for field in &of.fields {
-        let (name, mut found) = given
-            .remove_entry(&*field.name)
-            .unwrap_or_else(|| (field.name.to_string(), Value::Null));
+        let (name, mut found) = match given.iter().position(|(name, _)| **name == *field.name) {
+            Some(place) => given.swap_remove(place),
+            None if field.omit_empty && !always_there(&field.field_type) => continue,
+            None => (field.name.to_string(), Value::Null),
+        };
         value(types, &field.field_type, &mut found);
         if !left_out(field, &found) {
             object.insert(name, found);

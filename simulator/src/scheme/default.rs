@@ -27,7 +27,9 @@ pub(super) fn structure(types: &Types, of: &StructType, object: &mut Object) {
         }
         if let FieldType::Struct(id) = field.field_type {
             structure(types, types.get(id), child(object, &field.name));
-        } else if let Some(given) = object.get_mut(&*field.name) {
+        } else if let FieldType::Pointer(_) | FieldType::List(_) = field.field_type
+            && let Some(given) = object.get_mut(&*field.name)
+        {
             value(types, &field.field_type, given);
         }
     }

@@ -17,14 +17,24 @@ use crate::{
     http::{Clusters, Service},
 };
 
-/// Copies of the first cluster, each made when it is first asked for.
+/// Copies of the first cluster, each made when it is first asked for, until it is removed.
 pub(super) struct Forks {
     limit: usize,
     builder: Builder,
     client: Client,
     service: Weak<Service>,
     shutdown: Shutdown,
-    by_name: Mutex<HashMap<String, Arc<OnceCell<Cluster>>>>,
+    by_name: Mutex<HashMap<String, Arc<OnceCell<Fork>>>>,
+}
+
+/// A copy. Dropping it ends what acts in it and its streams.
+struct Fork(Cluster);
+
+impl Drop for Fork {
+    fn drop(&mut self) {
+        self.0.shutdown.closing.cancel();
+        self.0.shutdown.close.cancel();
+    }
 }
 
 impl Forks {
@@ -46,7 +56,7 @@ impl Forks {
         }
     }
 
-    fn cell(&self, name: &str) -> Result<Arc<OnceCell<Cluster>>, Status> {
+    fn cell(&self, name: &str) -> Result<Arc<OnceCell<Fork>>, Status> {
         let mut by_name = self.by_name.lock();
         if let Some(cell) = by_name.get(name) {
             return Ok(cell.clone());
@@ -60,10 +70,12 @@ impl Forks {
         Ok(cell)
     }
 
-    async fn fork(&self) -> Result<Cluster, Status> {
+    async fn fork(&self) -> Result<Fork, Status> {
         let service = self.service.upgrade().ok_or_else(Status::no_such_path)?;
-        let forked = self.builder.fork(&self.client, &service, self.shutdown.clone()).await;
-        forked.map_err(|error| Status::internal_error(format!("the cluster cannot be copied: {error}")))
+        let forked = self.builder.fork(&self.client, &service, self.shutdown.child()).await;
+        forked
+            .map(Fork)
+            .map_err(|error| Status::internal_error(format!("the cluster cannot be copied: {error}")))
     }
 }
 
@@ -74,8 +86,13 @@ impl Clusters for Forks {
                 return Err(Status::no_such_path());
             }
             let cell = self.cell(name)?;
-            Ok(cell.get_or_try_init(|| self.fork()).await?.service.clone())
+            Ok(cell.get_or_try_init(|| self.fork()).await?.0.service.clone())
         })
+    }
+
+    fn remove(&self, name: &str) -> bool {
+        let removed = self.by_name.lock().remove(name);
+        removed.is_some()
     }
 }
 

@@ -116,7 +116,7 @@ async fn every_change_has_a_greater_revision_and_goes_to_the_sink(
     assert!(third.after.is_none());
     let revisions: Vec<u64> = heard.0.lock().iter().map(|c| c.revision).collect();
     assert_eq!(revisions, [first.revision, second.revision, third.revision]);
-    assert!(store.get(&a).await.unwrap().is_none());
+    assert!(store.get(&a).is_none());
 }
 
 #[rstest]
@@ -149,7 +149,7 @@ async fn a_write_whose_expectation_fails_changes_nothing(#[values(memory, durabl
             .unwrap_err(),
         stale
     );
-    assert_eq!(store.get(&a).await.unwrap().unwrap().revision(), first.revision);
+    assert_eq!(store.get(&a).unwrap().revision(), first.revision);
     assert_eq!(heard.0.lock().len(), 1);
 }
 
@@ -173,25 +173,18 @@ async fn a_listing_is_a_snapshot_in_order(#[values(memory, durable, interval, et
             .map(|r| format!("{}/{}", r.key().namespace, r.key().name))
             .collect::<Vec<_>>()
     };
-    let all = store.list(&GroupResource::core("configmaps"), None).await.unwrap();
+    let all = store.list(&GroupResource::core("configmaps"), None);
     assert_eq!(names(&all), ["a/y", "ab/w", "b/x", "b/z"]);
-    let before = store.list(&GroupResource::core("configmaps"), Some("b")).await.unwrap();
+    let before = store.list(&GroupResource::core("configmaps"), Some("b"));
     store
         .commit(&key("b", "v"), Expected::Absent, draft("v"))
         .await
         .unwrap();
     assert_eq!(names(&before), ["b/x", "b/z"]);
-    let after = store.list(&GroupResource::core("configmaps"), Some("b")).await.unwrap();
+    let after = store.list(&GroupResource::core("configmaps"), Some("b"));
     assert_eq!(names(&after).len(), 3);
     assert!(after.revision > before.revision);
-    assert!(
-        store
-            .list(&GroupResource::core("pods"), None)
-            .await
-            .unwrap()
-            .records
-            .is_empty()
-    );
+    assert!(store.list(&GroupResource::core("pods"), None).records.is_empty());
 }
 
 #[rstest]
@@ -209,7 +202,7 @@ async fn of_concurrent_writers_one_wins(#[values(memory, durable, interval, etcd
         tokio::spawn(async move {
             for _ in 0..50 {
                 loop {
-                    let at = store.get(&a).await.unwrap().unwrap().revision();
+                    let at = store.get(&a).unwrap().revision();
                     if store.commit(&a, Expected::At(at), draft("n")).await.is_ok() {
                         break;
                     }
@@ -246,8 +239,8 @@ async fn a_change_goes_to_the_sink_before_it_is_acknowledged_and_is_visible_then
                 let key = key(&format!("n{n}"), &name.to_string());
                 let change = store.commit(&key, Expected::Absent, draft("1")).await.unwrap();
                 assert!(heard.0.lock().iter().any(|c| c.revision == change.revision));
-                assert_eq!(store.get(&key).await.unwrap().unwrap().revision(), change.revision);
-                let listing = store.list(&key.resource, Some(&key.namespace)).await.unwrap();
+                assert_eq!(store.get(&key).unwrap().revision(), change.revision);
+                let listing = store.list(&key.resource, Some(&key.namespace));
                 assert!(listing.revision >= change.revision);
                 assert_eq!(listing.records.len(), name + 1);
             }
@@ -270,10 +263,7 @@ async fn a_fork_has_the_same_objects_and_goes_its_own_way(#[values(memory, durab
     let first = store.commit(&a, Expected::Absent, draft("1")).await.unwrap();
     let heard = Arc::new(Heard::default());
     let fork = store.fork(&mut || heard.clone());
-    let (there, here) = (
-        fork.get(&a).await.unwrap().unwrap(),
-        store.get(&a).await.unwrap().unwrap(),
-    );
+    let (there, here) = (fork.get(&a).unwrap(), store.get(&a).unwrap());
     assert!(Arc::ptr_eq(&there, &here));
     let forked = fork
         .commit(&a, Expected::At(first.revision), Write::Remove)
@@ -282,8 +272,8 @@ async fn a_fork_has_the_same_objects_and_goes_its_own_way(#[values(memory, durab
     let original = store.commit(&b, Expected::Absent, draft("2")).await.unwrap();
     assert_eq!(forked.revision, first.revision + 1);
     assert!(original.revision > first.revision);
-    assert!(store.get(&a).await.unwrap().is_some());
-    assert!(fork.get(&b).await.unwrap().is_none());
+    assert!(store.get(&a).is_some());
+    assert!(fork.get(&b).is_none());
     assert_eq!(heard.0.lock().len(), 1);
 }
 
@@ -306,7 +296,7 @@ async fn a_lookup_finds_what_has_the_name_or_the_value_now(#[values(memory, dura
         revisions.push(store.commit(&key, Expected::Absent, on(node)).await.unwrap().revision);
     }
     let found = async |lookup| {
-        let listing = store.find(&pods, lookup).await.unwrap();
+        let listing = store.find(&pods, lookup);
         let names = listing
             .records
             .iter()
@@ -369,8 +359,8 @@ async fn a_store_that_is_opened_again_has_its_objects_and_its_history(#[values(d
         states.collect::<Vec<_>>()
     };
     assert_eq!(states(&history.0.lock()), states(&heard.0.lock()));
-    assert!(opened.store.get(&a).await.unwrap().is_none());
-    let restored = opened.store.get(&b).await.unwrap().unwrap();
+    assert!(opened.store.get(&a).is_none());
+    let restored = opened.store.get(&b).unwrap();
     assert_eq!(restored.bytes(), second.after.unwrap().bytes());
     let third = opened.store.commit(&a, Expected::Absent, draft("3")).await.unwrap();
     assert!(third.revision > history.0.lock()[2].revision);
@@ -391,8 +381,8 @@ async fn stores_over_one_etcd_show_each_others_writes_after_a_sync() {
     let a = key("n", "a");
     for round in 0..20 {
         let made = one.store.commit(&a, Expected::Absent, draft("1")).await.unwrap();
-        two.store.sync().await.unwrap();
-        let shown = two.store.get(&a).await.unwrap().unwrap();
+        two.store.sync().unwrap().await.unwrap();
+        let shown = two.store.get(&a).unwrap();
         assert_eq!(shown.revision(), made.revision, "round {round}");
         let removed = two.store.commit(&a, Expected::At(made.revision), Write::Remove).await;
         assert_eq!(removed.unwrap().before.unwrap().bytes(), made.after.unwrap().bytes());

@@ -155,26 +155,23 @@ pub(crate) trait Store: Send + Sync {
     fn tables(&self) -> &RwLock<Tables>;
 
     /// The object under `key`.
-    fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Arc<Record>>, StoreError>> {
-        Box::pin(ready(Ok(self.tables().read().get(key))))
+    fn get(&self, key: &Key) -> Option<Arc<Record>> {
+        self.tables().read().get(key)
+    }
+
+    /// The object `name` of `resource` in `namespace`, which is empty for cluster-wide kinds.
+    fn named(&self, resource: &GroupResource, namespace: &str, name: &str) -> Option<Arc<Record>> {
+        self.tables().read().named(resource, namespace, name)
     }
 
     /// The objects of `resource`, of one `namespace` or of all.
-    fn list<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        namespace: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.tables().read().list(resource, namespace))))
+    fn list(&self, resource: &GroupResource, namespace: Option<&str>) -> Listing {
+        self.tables().read().list(resource, namespace)
     }
 
     /// The objects of `resource` that a lookup is for.
-    fn find<'a>(
-        &'a self,
-        resource: &'a GroupResource,
-        lookup: Lookup<'a>,
-    ) -> BoxFuture<'a, Result<Listing, StoreError>> {
-        Box::pin(ready(Ok(self.tables().read().find(resource, lookup))))
+    fn find(&self, resource: &GroupResource, lookup: Lookup<'_>) -> Listing {
+        self.tables().read().find(resource, lookup)
     }
 
     /// Commits the write if `expected` holds; returns the change.
@@ -196,9 +193,9 @@ pub(crate) trait Store: Send + Sync {
         claims: &'a Claims,
     ) -> BoxFuture<'a, Result<Change, StoreError>>;
 
-    /// Waits until reads show every write that was acknowledged before, by any process.
-    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(ready(Ok(())))
+    /// Waits until reads show every write that was acknowledged before, by any process. `None` if they always do.
+    fn sync(&self) -> Option<BoxFuture<'_, Result<(), StoreError>>> {
+        None
     }
 
     /// What is claimed, if the store is shared by processes and keeps it.

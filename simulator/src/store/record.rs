@@ -6,6 +6,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
+use memchr::memmem;
 use parking_lot::Mutex;
 
 use super::Key;
@@ -39,7 +40,7 @@ impl Draft {
     /// The first match is the field: a string cannot contain unescaped quotation marks, and the metadata come first.
     pub(crate) fn new(encoded: impl Into<Bytes>, given_link: Box<str>, labels: Pairs, fields: Pairs) -> Option<Self> {
         let encoded: Bytes = encoded.into();
-        let at = encoded.windows(UNVERSIONED.len()).position(|w| w == UNVERSIONED)? + UNVERSIONED.len() - 2;
+        let at = memmem::find(&encoded, UNVERSIONED)? + UNVERSIONED.len() - 2;
         Some(Self {
             head: encoded.slice(..at),
             tail: encoded.slice(at + 1..),

@@ -1,8 +1,8 @@
 //! The present objects of every kind, in memory.
 
 use std::{
+    cmp::Ordering,
     collections::{BTreeMap, BTreeSet, HashMap},
-    ops::Bound,
     sync::Arc,
 };
 
@@ -12,61 +12,107 @@ use super::{Change, Expected, INDEXED_FIELDS, Key, Listing, Lookup, Record, Stor
 
 /// The present objects, and the revision that they are at. Stores serve reads from it.
 ///
-/// A clone shares each kind's table until one of the two changes it.
+/// A clone shares each namespace of each kind until one of the two changes it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     pub(super) revision: u64,
     records: HashMap<GroupResource, Arc<Table>>,
 }
 
+/// The objects of one namespace of a kind, by name.
+type Names = BTreeMap<Box<str>, Arc<Record>>;
+
 /// The objects of one kind.
 #[derive(Clone, Debug, Default)]
 struct Table {
-    by_key: BTreeMap<Key, Arc<Record>>,
-    /// Keys by the value of each of [`INDEXED_FIELDS`] that the kind has.
-    by_field: HashMap<(usize, Box<str>), BTreeSet<Key>>,
+    /// By namespace, which is empty for cluster-wide kinds, and name.
+    namespaces: BTreeMap<Box<str>, Arc<Names>>,
+    /// By value of each of [`INDEXED_FIELDS`].
+    by_field: [HashMap<Box<str>, Arc<BTreeSet<ByKey>>>; INDEXED_FIELDS.len()],
 }
 
+/// A record, ordered by its key.
+#[derive(Clone, Debug)]
+struct ByKey(Arc<Record>);
+
+impl Ord for ByKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.key().cmp(other.0.key())
+    }
+}
+
+impl PartialOrd for ByKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ByKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ByKey {}
+
 impl Table {
+    fn len(&self) -> usize {
+        self.namespaces.values().map(|names| names.len()).sum()
+    }
+
+    fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Record>> {
+        self.namespaces.get(namespace)?.get(name)
+    }
+
     fn insert(&mut self, record: Arc<Record>) {
-        let key = record.key().clone();
-        let before = self.by_key.insert(key.clone(), record.clone());
-        let (old, new) = (before.iter().flat_map(|r| indexed(r)), indexed(&record));
-        if old.clone().eq(new.clone()) {
-            return;
+        let Key { namespace, name, .. } = record.key();
+        if !self.namespaces.contains_key(namespace) {
+            self.namespaces.insert(namespace.clone(), Arc::default());
         }
-        for field in old {
-            forget(&mut self.by_field, field, &key);
+        let names = self.namespaces.get_mut(namespace).map(Arc::make_mut);
+        let before = names.and_then(|names| names.insert(name.clone(), record.clone()));
+        if let Some(before) = before.filter(|before| !indexed(before).eq(indexed(&record))) {
+            self.forget(&before);
         }
-        for (field, value) in new {
-            self.by_field
-                .entry((field, value.into()))
-                .or_default()
-                .insert(key.clone());
+        for (field, value) in indexed(&record) {
+            let values = &mut self.by_field[field];
+            if !values.contains_key(value) {
+                values.insert(value.into(), Arc::default());
+            }
+            if let Some(records) = values.get_mut(value) {
+                Arc::make_mut(records).replace(ByKey(record.clone()));
+            }
         }
     }
 
     fn remove(&mut self, key: &Key) {
-        let Some(record) = self.by_key.remove(key) else { return };
-        for field in indexed(&record) {
-            forget(&mut self.by_field, field, key);
+        let Some(names) = self.namespaces.get_mut(&key.namespace) else {
+            return;
+        };
+        let removed = Arc::make_mut(names).remove(&key.name);
+        if names.is_empty() {
+            self.namespaces.remove(&key.namespace);
+        }
+        if let Some(record) = removed {
+            self.forget(&record);
         }
     }
-}
 
-/// Removes a key from the index.
-fn forget(by_field: &mut HashMap<(usize, Box<str>), BTreeSet<Key>>, (field, value): (usize, &str), key: &Key) {
-    let place = (field, value.into());
-    if let Some(keys) = by_field.get_mut(&place) {
-        keys.remove(key);
-        if keys.is_empty() {
-            by_field.remove(&place);
+    /// Removes a record from the indices of its fields.
+    fn forget(&mut self, record: &Arc<Record>) {
+        for (field, value) in indexed(record) {
+            let values = &mut self.by_field[field];
+            let Some(records) = values.get_mut(value) else { continue };
+            Arc::make_mut(records).remove(&ByKey(record.clone()));
+            if records.is_empty() {
+                values.remove(value);
+            }
         }
     }
 }
 
 /// The indexed fields of a record, by their place in [`INDEXED_FIELDS`], and their values.
-fn indexed(record: &Record) -> impl Iterator<Item = (usize, &str)> + Clone {
+fn indexed(record: &Record) -> impl Iterator<Item = (usize, &str)> {
     let place = |name: &str| INDEXED_FIELDS.iter().position(|field| *field == name);
     let fields = record.fields().iter();
     fields.filter_map(move |(name, value)| Some((place(name)?, &**value)))
@@ -74,40 +120,40 @@ fn indexed(record: &Record) -> impl Iterator<Item = (usize, &str)> + Clone {
 
 impl Tables {
     pub(super) fn get(&self, key: &Key) -> Option<Arc<Record>> {
-        self.records.get(&key.resource)?.by_key.get(key).cloned()
+        self.named(&key.resource, &key.namespace, &key.name)
+    }
+
+    pub(super) fn named(&self, resource: &GroupResource, namespace: &str, name: &str) -> Option<Arc<Record>> {
+        self.records.get(resource)?.get(namespace, name).cloned()
     }
 
     pub(super) fn list(&self, resource: &GroupResource, namespace: Option<&str>) -> Listing {
-        let records = match (self.records.get(resource), namespace) {
-            (None, _) => Vec::new(),
-            (Some(table), None) => table.by_key.values().cloned().collect(),
-            (Some(table), Some(namespace)) => {
-                let first = Key::new(resource, namespace, "");
-                table
-                    .by_key
-                    .range((Bound::Included(&first), Bound::Unbounded))
-                    .take_while(|(k, _)| *k.namespace == *namespace)
-                    .map(|(_, r)| r.clone())
-                    .collect()
+        let records = self.records.get(resource).map(|table| match namespace {
+            None => {
+                let mut all = Vec::with_capacity(table.len());
+                let namespaces = table.namespaces.values();
+                namespaces.for_each(|names| all.extend(names.values().cloned()));
+                all
             }
-        };
+            Some(namespace) => {
+                let names = table.namespaces.get(namespace);
+                names.map_or_else(Vec::new, |names| names.values().cloned().collect())
+            }
+        });
         Listing {
             revision: self.revision,
-            records,
+            records: records.unwrap_or_default(),
         }
     }
 
     pub(super) fn find(&self, resource: &GroupResource, lookup: Lookup<'_>) -> Listing {
         let found = self.records.get(resource).map(|table| match lookup {
-            Lookup::Name(namespace, name) => {
-                let record = table.by_key.get(&Key::new(resource, namespace, name));
-                record.cloned().into_iter().collect()
-            }
+            Lookup::Name(namespace, name) => table.get(namespace, name).cloned().into_iter().collect(),
             Lookup::Field(name, value) => {
                 let place = INDEXED_FIELDS.iter().position(|field| *field == name);
-                let keys = place.and_then(|place| table.by_field.get(&(place, value.into())));
-                let keys = keys.into_iter().flatten();
-                keys.filter_map(|key| table.by_key.get(key).cloned()).collect()
+                let records = place.and_then(|place| table.by_field[place].get(value));
+                let records = records.into_iter().flat_map(|records| records.iter());
+                records.map(|record| record.0.clone()).collect()
             }
         });
         Listing {
@@ -118,7 +164,7 @@ impl Tables {
 
     /// The number of objects.
     pub(super) fn len(&self) -> usize {
-        self.records.values().map(|table| table.by_key.len()).sum()
+        self.records.values().map(|table| table.len()).sum()
     }
 
     /// Puts an object in place, without a change of the revision.

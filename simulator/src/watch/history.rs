@@ -235,11 +235,7 @@ mod tests {
                 Pairs::default(),
             )
             .unwrap();
-            let at = store
-                .get(&key)
-                .await
-                .unwrap()
-                .map_or(Expected::Absent, |r| Expected::At(r.revision()));
+            let at = store.get(&key).map_or(Expected::Absent, |r| Expected::At(r.revision()));
             store.commit(&key, at, Write::Put(draft)).await.unwrap();
         }
         let mut history = History::new(0, depth, lag, budget);

@@ -3,14 +3,15 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Weak,
+        Arc, Once, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
+    vec::IntoIter,
 };
 
 use parking_lot::{Mutex, RwLock};
-use tokio::{sync::Notify, time::sleep};
+use tokio::{sync::Notify, task::yield_now};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -25,13 +26,6 @@ use crate::{
     clock::Activity,
     store::{Change, HistoryLimits, Listing, Past, Record, ResourcePast, Sink},
 };
-
-/// Pause after a round of wake-ups, for each watcher: about the time that one takes to write its frames.
-const PAUSE: Duration = Duration::from_micros(10);
-/// Shortest pause; a shorter one is left out.
-const SHORTEST: Duration = Duration::from_millis(1);
-/// Longest pause.
-const LONGEST: Duration = Duration::from_millis(50);
 
 /// Where a watch starts.
 #[derive(Clone, Debug)]
@@ -83,24 +77,24 @@ impl Channel {
         }
     }
 
-    /// Wakes the watchers that the changes since the last time concern, and closes those that are too far behind; returns how many were woken.
+    /// What wakes the watchers that the changes since the last time concern, piece by piece. Closes those that are too far behind.
     ///
     /// Once in a while all are woken, so that nobody falls behind by changes that do not concern him.
-    fn wake(&self) -> usize {
+    fn waiting(&self) -> Vec<Arc<Notify>> {
         let mut woken = self.woken.lock();
         let (seen, all) = *woken;
         let history = self.history.read();
         let end = history.end();
         let events: Option<Vec<_>> = history.read(seen, LAG).map(Iterator::collect);
         drop(history);
-        let count = match events {
+        let pieces = match events {
             Some(events) if end < all + (LAG / 4) as u64 => {
                 *woken = (end, all);
-                self.groups.wake(&events)
+                self.groups.concerned(&events)
             }
             _ => {
                 *woken = (end, end);
-                self.groups.wake_all()
+                self.groups.all()
             }
         };
         let limits = self.limits.lock();
@@ -109,7 +103,7 @@ impl Channel {
             .filter_map(Weak::upgrade)
             .filter(|l| l.end.load(Ordering::Acquire) < end)
             .for_each(|l| l.close.cancel());
-        count
+        pieces
     }
 }
 
@@ -126,6 +120,8 @@ pub(crate) struct Hub {
     floor: AtomicU64,
     lag: Option<Arc<Lag>>,
     notify: Arc<Notify>,
+    /// The start of the task that wakes watchers: with the first of them, since a process may have thousands of clusters that nobody watches.
+    waking: Once,
     activity: Activity,
 }
 
@@ -134,7 +130,6 @@ impl Hub {
     ///
     /// Needs a running tokio runtime.
     pub(crate) fn start(limits: HistoryLimits, lag: Duration, activity: &Activity) -> Arc<Self> {
-        let notify = Arc::new(Notify::new());
         let hub = Arc::new(Self {
             limits,
             channels: RwLock::default(),
@@ -142,10 +137,10 @@ impl Hub {
             bytes: AtomicUsize::new(0),
             floor: AtomicU64::new(0),
             lag: (!lag.is_zero()).then(|| Lag::new(lag, 0)),
-            notify: notify.clone(),
+            notify: Arc::default(),
+            waking: Once::new(),
             activity: activity.clone(),
         });
-        tokio::spawn(activity.track(wake(Arc::downgrade(&hub), notify)));
         if let Some(lag) = &hub.lag {
             let cached = Arc::downgrade(&hub);
             let cache = move |event| cached.upgrade().map(|hub| hub.cache(event)).is_some();
@@ -199,12 +194,16 @@ impl Hub {
 
     /// Watches `resource` from `start` on. `close` is cancelled if the watcher falls too far behind, so that a peer that never reads is closed.
     pub(crate) fn watch(
-        &self,
+        self: &Arc<Self>,
         resource: &GroupResource,
         start: Start,
         filter: WatchFilter,
         close: CancellationToken,
     ) -> Result<Watcher, TooOld> {
+        self.waking.call_once(|| {
+            let waking = wake(Arc::downgrade(self), self.notify.clone());
+            tokio::spawn(self.activity.track(waking));
+        });
         let channel = self.channel(resource);
         let sorts = matches!(start, Start::Beginning);
         // It joins before it reads, so that it is woken for what comes after.
@@ -225,7 +224,9 @@ impl Hub {
             first.sort_by_key(|record| record.revision());
         }
         let mut limits = channel.limits.lock();
-        limits.retain(|l| l.strong_count() > 0);
+        if limits.len() == limits.capacity() {
+            limits.retain(|l| l.strong_count() > 0);
+        }
         limits.push(Arc::downgrade(&limit));
         drop(limits);
         Ok(Watcher::new(channel, notify, limit, position, first, filter))
@@ -256,7 +257,7 @@ impl Hub {
         history.close();
         self.bytes.fetch_sub(history.bytes(), Ordering::AcqRel);
         drop(shared);
-        channel.groups.wake_all();
+        channel.groups.all().iter().for_each(|piece| piece.notify_waiters());
     }
 
     /// Changes a history, and counts its bytes.
@@ -376,26 +377,39 @@ impl Drop for Hub {
 
 /// Wakes the watchers of what has changed, until the hub is dropped.
 ///
-/// Many watchers are woken less often and read more each time, so that the cost of a wake-up is spread over more changes.
+/// They are woken piece by piece, each after the one before has had its turn, so that requests and the watchers of other kinds do not wait for thousands.
+/// What changes during a round is read by those that are still to be woken, and otherwise makes the next round: the more watchers there are, the more
+/// changes each reads at a time.
 async fn wake(hub: Weak<Hub>, notify: Arc<Notify>) {
+    let mut rounds: Vec<(Arc<Channel>, IntoIter<Arc<Notify>>)> = Vec::new();
+    let mut busy = None;
     loop {
-        notify.notified().await;
+        if rounds.is_empty() {
+            drop(busy);
+            notify.notified().await;
+        }
         let Some(hub) = hub.upgrade() else { return };
+        let is_in_round = |channel: &Arc<Channel>| rounds.iter().any(|(other, _)| Arc::ptr_eq(channel, other));
         let changed: Vec<_> = hub
             .channels
             .read()
             .values()
-            .filter(|c| c.changed.swap(false, Ordering::AcqRel))
+            .filter(|channel| !is_in_round(channel) && channel.changed.swap(false, Ordering::AcqRel))
             .cloned()
             .collect();
-        let busy = hub.activity.busy();
+        busy = Some(hub.activity.busy());
         drop(hub);
-        let woken: usize = changed.iter().map(|channel| channel.wake()).sum();
-        let pause = PAUSE * u32::try_from(woken).unwrap_or(u32::MAX);
-        if pause >= SHORTEST {
-            sleep(pause.min(LONGEST)).await;
+        rounds.extend(changed.into_iter().map(|channel| {
+            let pieces = channel.waiting().into_iter();
+            (channel, pieces)
+        }));
+        rounds.retain_mut(|(_, pieces)| {
+            let piece = pieces.next();
+            piece.inspect(|piece| piece.notify_waiters()).is_some()
+        });
+        if !rounds.is_empty() {
+            yield_now().await;
         }
-        drop(busy);
     }
 }
 

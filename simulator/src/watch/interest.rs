@@ -27,51 +27,49 @@ pub(crate) enum Interest {
     Field(Box<str>, Box<str>),
 }
 
-/// The watchers of a kind that wait, by interest.
+/// Most watchers of a piece: those that are woken together.
+const PIECE: usize = 64;
+
+/// The watchers of a kind that wait, by interest, in pieces.
 #[derive(Default)]
-pub(super) struct Groups(Mutex<HashMap<Interest, Weak<Notify>>>);
+pub(super) struct Groups(Mutex<HashMap<Interest, Vec<Weak<Notify>>>>);
 
 impl Groups {
-    /// What wakes the watchers of an interest.
+    /// What wakes a watcher of an interest: that of a piece with room.
     pub(super) fn join(&self, interest: Interest) -> Arc<Notify> {
         let mut groups = self.0.lock();
-        if let Some(notify) = groups.get(&interest).and_then(Weak::upgrade) {
+        let pieces = groups.entry(interest).or_default();
+        let mut free = pieces.iter().rev().filter(|piece| piece.strong_count() < PIECE);
+        if let Some(notify) = free.find_map(Weak::upgrade) {
             return notify;
         }
-        groups.retain(|_, notify| notify.strong_count() > 0);
         let notify = Arc::new(Notify::new());
-        groups.insert(interest, Arc::downgrade(&notify));
+        pieces.retain(|piece| piece.strong_count() > 0);
+        pieces.push(Arc::downgrade(&notify));
+        if pieces.len() == 1 {
+            groups.retain(|_, pieces| pieces.iter().any(|piece| piece.strong_count() > 0));
+        }
         notify
     }
 
-    /// Wakes all watchers; returns how many there are.
-    pub(super) fn wake_all(&self) -> usize {
-        self.0.lock().values().map(wake).sum()
+    /// What wakes all watchers, piece by piece.
+    pub(super) fn all(&self) -> Vec<Arc<Notify>> {
+        self.0.lock().values().flatten().filter_map(Weak::upgrade).collect()
     }
 
-    /// Wakes the watchers that these events concern; returns how many there are.
-    pub(super) fn wake(&self, events: &[Arc<Event>]) -> usize {
+    /// What wakes the watchers that these events concern, piece by piece.
+    pub(super) fn concerned(&self, events: &[Arc<Event>]) -> Vec<Arc<Notify>> {
         let groups = self.0.lock();
         if groups.len() <= 1 {
-            return groups.values().map(wake).sum();
+            return groups.values().flatten().filter_map(Weak::upgrade).collect();
         }
         let mut concerned = HashSet::from([Interest::All]);
         for event in events {
             event.states().for_each(|record| concerned.extend(interests(record)));
         }
-        concerned
-            .iter()
-            .filter_map(|interest| groups.get(interest))
-            .map(wake)
-            .sum()
+        let pieces = concerned.iter().filter_map(|interest| groups.get(interest)).flatten();
+        pieces.filter_map(Weak::upgrade).collect()
     }
-}
-
-/// Wakes a group; returns how many watchers are in it.
-fn wake(group: &Weak<Notify>) -> usize {
-    let Some(notify) = group.upgrade() else { return 0 };
-    notify.notify_waiters();
-    Arc::strong_count(&notify) - 1
 }
 
 /// The interests of watchers that may get a record, besides [`Interest::All`].
@@ -88,4 +86,24 @@ fn interests(record: &Record) -> impl Iterator<Item = Interest> {
     ]
     .into_iter()
     .chain(fields.map(|(name, value)| Interest::Field(name.clone(), value.clone())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_watchers_are_woken_in_pieces() {
+        let groups = Groups::default();
+        let mut watchers: Vec<_> = (0..2 * PIECE + 1).map(|_| groups.join(Interest::All)).collect();
+        assert_eq!(groups.all().len(), 3);
+        watchers.truncate(PIECE);
+        assert_eq!(groups.all().len(), 1);
+        watchers.pop();
+        let next = groups.join(Interest::All);
+        assert!(
+            watchers.iter().all(|other| Arc::ptr_eq(other, &next)),
+            "a piece with room is filled"
+        );
+    }
 }

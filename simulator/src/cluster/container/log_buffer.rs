@@ -1,4 +1,7 @@
 //! What a container has written.
+//!
+//! A log is bounded: beyond [`LOG_BYTES`] its oldest lines go. Readers ask by position, so that a log collector sees how many went before it
+//! read them.
 
 use std::{collections::VecDeque, sync::Arc};
 

@@ -5,6 +5,7 @@
 //! - Limits: zones are not looked at, nor how many disks a node can attach.
 //! - Source: `plugin/pkg/scheduler` of Kubernetes v1.2, its texts included.
 
+mod alike;
 pub(crate) mod demand;
 mod node_usage;
 pub(crate) mod predicates;
@@ -19,6 +20,7 @@ use crate::{
     api::{Object, Status, meta},
     client::{Api, Change, EventRecorder, EventType, Informer, ObjectKey, reference},
 };
+use alike::Alike;
 pub(crate) use node_usage::NodeUsage;
 use priorities::Owners;
 
@@ -40,7 +42,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>) -> Result<(), Status> {
             keys.add(ObjectKey::of(pod));
         }
     });
-    let usage: Arc<Mutex<HashMap<String, NodeUsage>>> = Arc::default();
+    let usage: Arc<Mutex<Usage>> = Arc::default();
     let counted = usage.clone();
     pods.on_change(move |change| count(&counted, change));
     let scheduler = Scheduler {
@@ -72,7 +74,7 @@ fn waits(pod: &Object) -> bool {
 }
 
 /// Counts what a pod takes of its node.
-fn count(usage: &Mutex<HashMap<String, NodeUsage>>, change: &Change) {
+fn count(usage: &Mutex<Usage>, change: &Change) {
     if let (Some(old), Some(new)) = (&change.old, &change.new) {
         let same = |path: &str| meta::lookup(old, path) == meta::lookup(new, path);
         let paths = ["spec.nodeName", "metadata.labels", "metadata.deletionTimestamp"];
@@ -82,10 +84,12 @@ fn count(usage: &Mutex<HashMap<String, NodeUsage>>, change: &Change) {
     }
     let mut usage = usage.lock();
     if let Some(old) = change.old.as_ref().filter(|old| is_bound(old)) {
-        usage.entry(node_of(old)).or_default().remove(old);
+        usage.by_node.entry(node_of(old)).or_default().remove(old);
+        usage.alike.remove(old);
     }
     if let Some(new) = change.new.as_ref().filter(|new| is_bound(new)) {
-        usage.entry(node_of(new)).or_default().add(new);
+        usage.by_node.entry(node_of(new)).or_default().add(new);
+        usage.alike.add(new);
     }
 }
 
@@ -97,9 +101,16 @@ fn is_bound(pod: &Object) -> bool {
     !meta::text(pod, "spec.nodeName").is_empty()
 }
 
-struct Scheduler {
+/// The pods that are bound.
+#[derive(Default)]
+struct Usage {
     /// What is taken of each node.
-    usage: Arc<Mutex<HashMap<String, NodeUsage>>>,
+    by_node: HashMap<String, NodeUsage>,
+    alike: Alike,
+}
+
+struct Scheduler {
+    usage: Arc<Mutex<Usage>>,
     queue: Queue,
     pods: Arc<Informer>,
     nodes: Arc<Informer>,
@@ -156,7 +167,7 @@ impl Scheduler {
         let mut fits = Vec::new();
         for node in &nodes {
             let name = meta::text(node, "metadata.name");
-            let taken = usage.get(name).unwrap_or(&none);
+            let taken = usage.by_node.get(name).unwrap_or(&none);
             let fit = match predicates::has_disk_conflict(pod, taken) {
                 true => Err("NoDiskConflict".to_owned()),
                 false => predicates::general(pod, node, taken),
@@ -167,10 +178,9 @@ impl Scheduler {
             }
         }
         let (selectors, namespace) = (self.owners.selectors(pod), meta::text(pod, "metadata.namespace"));
-        let counts: Vec<usize> = fits
-            .iter()
-            .map(|(_, taken)| taken.selected(namespace, &selectors))
-            .collect();
+        let alike = usage.alike.selected(namespace, &selectors);
+        let count = |node: &Object| alike.get(meta::text(node, "metadata.name")).copied().unwrap_or(0);
+        let counts: Vec<usize> = fits.iter().map(|(node, _)| count(node)).collect();
         let most = counts.iter().copied().max().unwrap_or(0);
         let fitting: Vec<&Object> = fits.iter().map(|(node, _)| node.as_ref()).collect();
         let preferred = priorities::preferred(pod, &fitting);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::demand::{DEFAULT_REQUESTS, Resources, disks, host_ports, is_over, requests};
-use crate::api::{Object, labels::Selector, meta};
+use crate::api::Object;
 
 /// What the pods of a node take of it. Pods that have ended take nothing.
 #[derive(Default)]
@@ -16,8 +16,6 @@ pub(crate) struct NodeUsage {
     pub(super) estimated: Resources,
     ports: HashMap<i64, usize>,
     disks: Vec<Value>,
-    /// How many pods of a namespace have these labels. Those that are being deleted do not count.
-    labelled: HashMap<(String, String), (Object, usize)>,
 }
 
 impl NodeUsage {
@@ -40,10 +38,6 @@ impl NodeUsage {
             *self.ports.entry(port).or_default() += 1;
         }
         self.disks.extend(disks(pod).cloned());
-        if let Some(key) = label_key(pod) {
-            let entry = self.labelled.entry(key).or_insert_with(|| (labels(pod), 0));
-            entry.1 += 1;
-        }
     }
 
     /// No longer counts a pod that was counted as it is here.
@@ -64,14 +58,6 @@ impl NodeUsage {
                 self.disks.swap_remove(at);
             }
         }
-        if let Some(key) = label_key(pod)
-            && let Some(entry) = self.labelled.get_mut(&key)
-        {
-            entry.1 = entry.1.saturating_sub(1);
-            if entry.1 == 0 {
-                self.labelled.remove(&key);
-            }
-        }
     }
 
     /// Whether a port is taken, whatever its protocol: v1.2 does not tell protocols apart here.
@@ -83,28 +69,6 @@ impl NodeUsage {
     pub(super) fn disks(&self) -> &[Value] {
         &self.disks
     }
-
-    /// How many pods of a namespace one of the selectors matches.
-    pub(super) fn selected(&self, namespace: &str, selectors: &[Selector]) -> usize {
-        let own = self.labelled.iter().filter(|((of, _), _)| of == namespace);
-        let selected = own.filter(|(_, (labels, _))| selectors.iter().any(|selector| selector.matches(labels)));
-        selected.map(|(_, (_, count))| count).sum()
-    }
-}
-
-fn labels(pod: &Object) -> Object {
-    match meta::lookup(pod, "metadata.labels") {
-        Some(Value::Object(labels)) => labels.clone(),
-        _ => Object::new(),
-    }
-}
-
-/// The namespace and labels of a pod that is not being deleted.
-fn label_key(pod: &Object) -> Option<(String, String)> {
-    let text = |path: &str| meta::text(pod, path);
-    let labels = meta::lookup(pod, "metadata.labels").map(Value::to_string);
-    let is_ending = !text("metadata.deletionTimestamp").is_empty();
-    (!is_ending).then(|| (text("metadata.namespace").to_owned(), labels.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -113,11 +77,10 @@ mod tests {
 
     use super::*;
 
-    fn pod(labels: &Value, cpu: &str) -> Object {
+    fn pod(cpu: &str) -> Object {
         let container = json!({"resources": {"requests": {"cpu": cpu}}, "ports": [{"hostPort": 80}]});
         let volume = json!({"name": "d", "gcePersistentDisk": {"pdName": "p"}});
-        let metadata = json!({"namespace": "n", "labels": labels});
-        match json!({"metadata": metadata, "spec": {"containers": [container], "volumes": [volume]}}) {
+        match json!({"spec": {"containers": [container], "volumes": [volume]}}) {
             Value::Object(pod) => pod,
             _ => Object::new(),
         }
@@ -125,31 +88,20 @@ mod tests {
 
     #[test]
     fn what_is_removed_was_counted() {
-        let (web, db) = (pod(&json!({"app": "web"}), "300m"), pod(&json!({"app": "db"}), "1"));
-        let selector = [Selector::from_map(json!({"app": "web"}).as_object().unwrap())];
+        let (web, db) = (pod("300m"), pod("1"));
         let mut usage = NodeUsage::of([&web, &db, &web]);
-        assert_eq!(
-            (usage.pods, usage.requested.cpu, usage.selected("n", &selector)),
-            (3, 1600, 2)
-        );
-        assert_eq!(usage.selected("other", &selector), 0);
+        assert_eq!((usage.pods, usage.requested.cpu), (3, 1600));
         usage.remove(&web);
         usage.remove(&db);
-        assert_eq!(
-            (usage.pods, usage.requested.cpu, usage.selected("n", &selector)),
-            (1, 300, 1)
-        );
+        assert_eq!((usage.pods, usage.requested.cpu), (1, 300));
         assert_eq!((usage.has_port(80), usage.disks().len()), (true, 1));
         usage.remove(&web);
-        assert_eq!(
-            (usage.has_port(80), usage.disks().len(), usage.labelled.len()),
-            (false, 0, 0)
-        );
+        assert_eq!((usage.has_port(80), usage.disks().len()), (false, 0));
     }
 
     #[test]
     fn pods_that_have_ended_take_nothing() {
-        let mut ended = pod(&json!({}), "1");
+        let mut ended = pod("1");
         ended.insert("status".to_owned(), json!({"phase": "Failed"}));
         let usage = NodeUsage::of([&ended]);
         assert_eq!((usage.pods, usage.estimated), (0, Resources::default()));

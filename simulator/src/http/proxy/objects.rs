@@ -30,7 +30,7 @@ impl Lookup for Objects<'_> {
                 name: Some(name.to_owned()),
                 subresource: None,
             };
-            let found = self.0.get(&address, &GetOptions::default()).await.ok()?;
+            let found = self.0.get(&address, &GetOptions::default()).ok()?;
             serde_json::from_slice(&found.body).ok()
         })
     }

@@ -1,6 +1,6 @@
 //! The routing table.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     endpoint::{Endpoint, ProxyRequest, Route, non_resource_path},
@@ -28,7 +28,7 @@ pub(crate) struct GroupVersion {
     pub(crate) version: String,
     /// Its resources, in the order of discovery.
     resources: Vec<Arc<Resource>>,
-    entries: HashMap<String, Entry>,
+    entries: BTreeMap<String, Entry>,
 }
 
 impl GroupVersion {
@@ -68,7 +68,7 @@ impl Table {
                         group: group.to_owned(),
                         version: version.to_owned(),
                         resources: Vec::new(),
-                        entries: HashMap::new(),
+                        entries: BTreeMap::new(),
                     });
                     versions.len() - 1
                 });
@@ -109,11 +109,14 @@ impl Table {
         // The longest path that is routed by all its segments has eight: /apis/G/V/watch/namespaces/NS/RESOURCE/NAME.
         let mut segments = [""; 9];
         let mut count = 0;
-        for segment in path.trim_matches('/').split('/') {
-            if let Some(slot) = segments.get_mut(count) {
+        let (mut start, inner) = (0, path.trim_matches('/'));
+        let slashes = inner.bytes().enumerate().filter(|(_, byte)| *byte == b'/');
+        for end in slashes.map(|(at, _)| at).chain([inner.len()]) {
+            if let (Some(slot), Some(segment)) = (segments.get_mut(count), inner.get(start..end)) {
                 *slot = segment;
                 count += 1;
             }
+            start = end + 1;
         }
         let segments = segments.get(..count).unwrap_or_default();
         let found = match *segments {

@@ -12,12 +12,12 @@ use crate::{
 };
 
 /// Applies the limit ranges of the namespace.
-pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
+pub(super) fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
     let strategy = strategy::of(request.resource.storage_version());
     if !strategy.has_limits() {
         return Ok(());
     }
-    for (_, range) in in_namespace(registry, request, limitrange::RESOURCE).await? {
+    for (_, range) in in_namespace(registry, request, limitrange::RESOURCE)? {
         let limits: Vec<Object> = meta::lookup(&range, "spec.limits")
             .and_then(Value::as_array)
             .into_iter()

@@ -12,8 +12,8 @@ use std::sync::{Arc, LazyLock};
 
 use super::{codec::parse, request::RequestInfo, state::Registry};
 use crate::{
-    api::{GroupResource, Object, Status, meta},
-    store::{Key, Record},
+    api::{GroupResource, Object, Status, labels::Set, meta},
+    store::Record,
     strategy::{self, ResourceName, namespace},
 };
 
@@ -26,9 +26,9 @@ pub(super) async fn admit_create(
     request: &RequestInfo,
     object: &mut Object,
 ) -> Result<(), Status> {
-    namespace_accepts(registry, request, name(object)).await?;
-    service_account::admit(registry, request, object).await?;
-    limits::admit(registry, request, object).await?;
+    namespace_accepts(registry, request, name(object))?;
+    service_account::admit(registry, request, object)?;
+    limits::admit(registry, request, object)?;
     quota::admit(registry, request, object, None).await
 }
 
@@ -38,33 +38,30 @@ pub(super) async fn admit_update(
     request: &RequestInfo,
     object: &mut Object,
 ) -> Result<(), Status> {
-    namespace_exists(registry, request).await?;
+    namespace_exists(registry, request)?;
     if request.subresource.is_none() && strategy::of(request.resource.storage_version()).is_admitted_on_update() {
-        limits::admit(registry, request, object).await?;
+        limits::admit(registry, request, object)?;
         quota::admit_update(registry, request, object).await?;
     }
     Ok(())
 }
 
 /// The namespace of a request, which must exist; `None` for cluster-wide kinds.
-pub(super) async fn namespace_exists(
-    registry: &Registry,
-    request: &RequestInfo,
-) -> Result<Option<Arc<Record>>, Status> {
+pub(super) fn namespace_exists(registry: &Registry, request: &RequestInfo) -> Result<Option<Arc<Record>>, Status> {
     let Some(namespace) = request.namespace.as_deref().filter(|_| request.resource.namespaced) else {
         return Ok(None);
     };
-    let record = registry.store.get(&Key::new(&NAMESPACES, "", namespace)).await?;
+    let record = registry.store.named(&NAMESPACES, "", namespace);
     let missing = || Status::not_found(namespace::RESOURCE.group, namespace::RESOURCE.plural, namespace);
     record.map(Some).ok_or_else(missing)
 }
 
 /// Requires the namespace to exist and to accept new content; errors name the object `name`.
-pub(super) async fn namespace_accepts(registry: &Registry, request: &RequestInfo, name: &str) -> Result<(), Status> {
-    let Some(namespace) = namespace_exists(registry, request).await? else {
+pub(super) fn namespace_accepts(registry: &Registry, request: &RequestInfo, name: &str) -> Result<(), Status> {
+    let Some(namespace) = namespace_exists(registry, request)? else {
         return Ok(());
     };
-    if meta::text(&parse(namespace.bytes())?, "status.phase") == "Terminating" {
+    if namespace.fields().value("status.phase") == Some("Terminating") {
         let why = format!(
             "Unable to create new content in namespace {} because it is being terminated.",
             namespace.key().name
@@ -85,7 +82,7 @@ fn forbidden(request: &RequestInfo, name: &str, why: &str) -> Status {
 }
 
 /// The objects of a resource in the namespace of a request, each with the request for it.
-async fn in_namespace(
+fn in_namespace(
     registry: &Registry,
     request: &RequestInfo,
     resource: ResourceName,
@@ -99,7 +96,7 @@ async fn in_namespace(
         name: None,
         subresource: None,
     };
-    let records = registry.listing(&all).await?.records;
+    let records = registry.listing(&all).records;
     records
         .iter()
         .map(|record| Ok((all.with_name(&record.key().name), parse(record.bytes())?)))

@@ -27,7 +27,10 @@ pub(super) async fn admit(
     object: &Object,
     old: Option<&Object>,
 ) -> Result<(), Status> {
-    let quotas = matching(registry, request, object).await?;
+    let quotas = matching(registry, request, object)?;
+    if quotas.is_empty() {
+        return Ok(());
+    }
     let strategy = strategy_of(request);
     let before = old.map(|old| strategy.quota_usage(old)).unwrap_or_default();
     let change = strategy.quota_usage(object).without(&before);
@@ -55,10 +58,10 @@ pub(super) async fn admit(
 
 /// Admits an update.
 pub(super) async fn admit_update(registry: &Registry, request: &RequestInfo, object: &Object) -> Result<(), Status> {
-    if matching(registry, request, object).await?.is_empty() {
+    if matching(registry, request, object)?.is_empty() {
         return Ok(());
     }
-    let old = match registry.record(request).await {
+    let old = match registry.record(request) {
         Ok(record) => parse(record.bytes())?,
         Err(missing) => {
             let why = format!("Unable to get previous: {missing}");
@@ -69,13 +72,13 @@ pub(super) async fn admit_update(registry: &Registry, request: &RequestInfo, obj
 }
 
 /// The quotas that limit an object. It must specify everything that they limit, and their usage must be known.
-async fn matching(registry: &Registry, request: &RequestInfo, object: &Object) -> Result<Vec<Quota>, Status> {
+fn matching(registry: &Registry, request: &RequestInfo, object: &Object) -> Result<Vec<Quota>, Status> {
     let strategy = strategy_of(request);
     let resources = strategy.quota_resources();
     if resources.is_empty() {
         return Ok(Vec::new());
     }
-    let mut quotas = in_namespace(registry, request, resourcequota::RESOURCE).await?;
+    let mut quotas = in_namespace(registry, request, resourcequota::RESOURCE)?;
     quotas.retain(|(_, quota)| {
         let limits = Usage::read(quota, "status.hard");
         limits.0.keys().any(|name| resources.contains(&name.as_str())) && is_in_scope(strategy, quota, object)

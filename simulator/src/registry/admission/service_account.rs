@@ -9,7 +9,6 @@ use super::{forbidden, name};
 use crate::{
     api::{GroupResource, Object, Status, meta},
     registry::{codec::parse, request::RequestInfo, state::Registry},
-    store::Key,
     strategy::{
         self,
         secret::{self, ACCOUNT_TOKEN},
@@ -25,7 +24,7 @@ static ACCOUNTS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core(
 static SECRETS: LazyLock<GroupResource> = LazyLock::new(|| GroupResource::core(secret::RESOURCE.plural));
 
 /// Lets an object run as its service account.
-pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
+pub(super) fn admit(registry: &Registry, request: &RequestInfo, object: &mut Object) -> Result<(), Status> {
     let strategy = strategy::of(request.resource.storage_version());
     if !registry.settings.mounts_tokens || !strategy.runs_as_service_account() {
         return Ok(());
@@ -34,7 +33,7 @@ pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &m
     let named = named.into_iter().find(|name| !name.is_empty()).map(str::to_owned);
     let account_name = named.as_deref().unwrap_or(DEFAULT);
     let namespace = request.namespace();
-    let Some(account) = get(registry, &ACCOUNTS, namespace, account_name).await? else {
+    let Some(account) = get(registry, &ACCOUNTS, namespace, account_name)? else {
         if named.is_none() {
             return Ok(());
         }
@@ -43,15 +42,15 @@ pub(super) async fn admit(registry: &Registry, request: &RequestInfo, object: &m
         );
         return Err(forbidden(request, name(object), &why));
     };
-    let token = token(registry, namespace, &account).await?;
+    let token = token(registry, namespace, &account)?;
     strategy.run_as_service_account(object, account_name, &account, token.as_deref());
     Ok(())
 }
 
 /// The name of an account's first token.
-async fn token(registry: &Registry, namespace: &str, account: &Object) -> Result<Option<String>, Status> {
+fn token(registry: &Registry, namespace: &str, account: &Object) -> Result<Option<String>, Status> {
     for name in serviceaccount::secret_names(account) {
-        let secret = get(registry, &SECRETS, namespace, name).await?;
+        let secret = get(registry, &SECRETS, namespace, name)?;
         if secret.is_some_and(|secret| meta::text(&secret, "type") == ACCOUNT_TOKEN) {
             return Ok(Some(name.to_owned()));
         }
@@ -59,12 +58,12 @@ async fn token(registry: &Registry, namespace: &str, account: &Object) -> Result
     Ok(None)
 }
 
-async fn get(
+fn get(
     registry: &Registry,
     resource: &'static GroupResource,
     namespace: &str,
     name: &str,
 ) -> Result<Option<Object>, Status> {
-    let record = registry.store.get(&Key::new(resource, namespace, name)).await?;
+    let record = registry.store.named(resource, namespace, name);
     record.map(|record| parse(record.bytes())).transpose()
 }

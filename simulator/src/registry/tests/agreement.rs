@@ -178,11 +178,7 @@ async fn check(profile: Profile, before: &[Operation], after: &[Operation]) {
     }
     let (_, now) = rig.list("").await;
     for name in 0..4 {
-        let got = rig
-            .registry
-            .get(&Rig::at(Some(name)), &GetOptions::default())
-            .await
-            .ok();
+        let got = rig.registry.get(&Rig::at(Some(name)), &GetOptions::default()).ok();
         let got = got.map(|r| serde_json::from_slice::<Value>(&r.body).unwrap()["metadata"]["resourceVersion"].clone());
         assert_eq!(
             got,

@@ -43,7 +43,7 @@ impl Store for Interleaved {
         drop(pending);
         async move {
             if let Some(change) = change {
-                let old = self.store.get(key).await?.unwrap();
+                let old = self.store.get(key).unwrap();
                 let mut object: Value = serde_json::from_slice(old.bytes()).unwrap();
                 change(&mut object);
                 object["metadata"]["resourceVersion"] = "0".into();

@@ -76,7 +76,7 @@ impl Rig {
                     .delete_collection(&request, &ListOptions::default(), Some(&body))
                     .await
             }
-            (_, Some(_)) => self.0.get(&request, &GetOptions::default()).await,
+            (_, Some(_)) => self.0.get(&request, &GetOptions::default()),
             (_, None) => self.0.list(&request, &ListOptions::default()).await,
         };
         let Response { code, body } = response.unwrap_or_else(|status: Status| Response {

@@ -56,7 +56,7 @@ fn key(resource: &str, name: &str) -> Key {
 }
 
 async fn put(store: &Durable, key: &Key, value: &str) -> u64 {
-    let expected = match store.get(key).await.unwrap() {
+    let expected = match store.get(key) {
         Some(record) => Expected::At(record.revision()),
         None => Expected::Absent,
     };
@@ -67,7 +67,7 @@ async fn put(store: &Durable, key: &Key, value: &str) -> u64 {
 }
 
 async fn remove(store: &Durable, key: &Key) {
-    let at = store.get(key).await.unwrap().unwrap().revision();
+    let at = store.get(key).unwrap().revision();
     store.commit(key, Expected::At(at), Write::Remove).await.unwrap();
 }
 
@@ -75,7 +75,7 @@ async fn remove(store: &Durable, key: &Key) {
 async fn objects(store: &Durable) -> Vec<String> {
     let mut found = Vec::new();
     for resource in ["configmaps", "pods"] {
-        let listing = store.list(&GroupResource::core(resource), None).await.unwrap();
+        let listing = store.list(&GroupResource::core(resource), None);
         found.extend(listing.records.iter().map(|record| format!("{record:?}")));
     }
     found
@@ -86,7 +86,7 @@ async fn work(store: &Durable, seed: u64) {
     let rng = Rng::seeded(seed);
     for step in 0..400 {
         let key = key(["pods", "configmaps"][rng.below(2)], &rng.below(20).to_string());
-        let is_there = store.get(&key).await.unwrap().is_some();
+        let is_there = store.get(&key).is_some();
         if is_there && rng.below(3) == 0 {
             remove(store, &key).await;
         } else {

@@ -291,13 +291,13 @@ impl Store for EtcdStore {
         })
     }
 
-    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn sync(&self) -> Option<BoxFuture<'_, Result<(), StoreError>>> {
         let busy = self.activity.busy();
-        Box::pin(async move {
+        Some(Box::pin(async move {
             let synced = self.synced().await;
             drop(busy);
             synced
-        })
+        }))
     }
 
     fn claims(&self) -> Option<HashSet<String>> {

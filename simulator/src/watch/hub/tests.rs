@@ -40,15 +40,13 @@ impl Rig {
         let at = self
             .store
             .get(&key)
-            .await
-            .unwrap()
             .map_or(Expected::Absent, |r| Expected::At(r.revision()));
         self.store.commit(&key, at, Write::Put(draft)).await.unwrap().revision
     }
 
     async fn remove(&self, name: &str) {
         let key = Key::new(&pods(), "n", name);
-        let at = self.store.get(&key).await.unwrap().unwrap().revision();
+        let at = self.store.get(&key).unwrap().revision();
         self.store.commit(&key, Expected::At(at), Write::Remove).await.unwrap();
     }
 
@@ -97,6 +95,17 @@ async fn a_watcher_that_waits_is_woken() {
 }
 
 #[tokio::test]
+async fn each_of_many_watchers_gets_every_change() {
+    let rig = Rig::new();
+    let mut watchers: Vec<_> = (0..300).map(|_| rig.watch(Start::Beginning, None).unwrap()).collect();
+    for (name, revision) in [("a", 1), ("b", 2)] {
+        let waiting: Vec<_> = watchers.iter_mut().map(|watcher| watcher.next()).collect();
+        let (frames, _) = tokio::join!(futures::future::join_all(waiting), rig.put(name, "x"));
+        assert_eq!(frames, vec![text("ADDED", revision); 300]);
+    }
+}
+
+#[tokio::test]
 async fn a_change_wakes_the_watchers_that_it_concerns_and_in_time_all() {
     let rig = Rig::new();
     let pod = |name: &str| Interest::Name(Some("n".into()), name.into());
@@ -133,7 +142,7 @@ async fn a_change_wakes_the_watchers_that_it_concerns_and_in_time_all() {
 async fn present_objects_come_first_and_none_is_lost_or_doubled() {
     let rig = Rig::new();
     rig.put("a", "x").await;
-    let listing = rig.store.list(&pods(), None).await.unwrap();
+    let listing = rig.store.list(&pods(), None);
     rig.put("a", "x").await;
     let mut all = rig
         .watch(

@@ -72,7 +72,7 @@ impl Line {
         let day = number * 7 / of.max(1);
         let within = (number * 7 % of.max(1)) as i64 * 86_400_000 / of.max(1) as i64;
         let millis = 1_434_931_200_000 + day as i64 * 86_400_000 + within;
-        let time = jiff::Timestamp::from_millisecond(millis).expect("a time");
+        let time = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
         let words: Vec<&str> = (0..18).map(|_| word(random)).collect();
         let level = ["INFO", "WARN", "ERROR"][random.random_range(0..3)];
         let pod = random.random_range(0..200);
@@ -92,6 +92,16 @@ impl Line {
 
     pub(crate) fn index(&self) -> String {
         format!("logstash-2015.06.{}", 22 + self.day)
+    }
+
+    /// The line in the body of a bulk request.
+    pub(crate) fn bulk(&self) -> String {
+        format!(
+            "{{\"index\":{{\"_index\":\"{}\",\"_type\":\"fluentd\",\"_id\":\"{}\"}}}}\n{}\n",
+            self.index(),
+            self.id(),
+            self.source
+        )
     }
 
     pub(crate) fn id(&self) -> String {

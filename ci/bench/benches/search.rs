@@ -1,6 +1,6 @@
 //! The log search backend against tantivy alone: the same lines, fields and threads in the same run.
 //!
-//! `cargo bench -p stuntdouble-simulator --bench search -- [--lines 1000000] [--threads 2] [--seed 1] [--rounds 100]`
+//! `cargo bench -p stuntdouble-bench --bench search -- [--lines 1000000] [--threads 2] [--seed 1] [--rounds 100]`
 //!
 //! Both sides start from the same JSON lines of about 300 bytes, over seven days. tantivy gets as many indexing threads, and as many
 //! threads that parse lines for it, in an index a day with the fields `log`, `stream`, `tag`, `_all` (text, with positions), `@timestamp`
@@ -17,7 +17,7 @@ use stuntdouble_search::{Options, SearchServer};
 
 #[path = "search/alone.rs"]
 mod alone;
-#[path = "search/corpus.rs"]
+#[path = "../src/corpus.rs"]
 mod corpus;
 
 use corpus::Line;
@@ -140,12 +140,7 @@ fn by_http(runtime: &tokio::runtime::Runtime, settings: &Settings, lines: &[Line
     share(settings.threads, lines, |part| {
         let mut body = String::new();
         for line in part {
-            body.push_str(&format!(
-                "{{\"index\":{{\"_index\":\"{}\",\"_type\":\"fluentd\",\"_id\":\"{}\"}}}}\n{}\n",
-                line.index(),
-                line.id(),
-                line.source
-            ));
+            body.push_str(&line.bulk());
         }
         let answered = runtime
             .block_on(async { client.post(&url).body(body).send().await?.text().await })

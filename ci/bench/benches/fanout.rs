@@ -1,4 +1,4 @@
-//! A paced writer and a thousand watchers, with and without one that never reads: `cargo bench -p stuntdouble-simulator --bench fanout [-- [--quick] [--rate N]]`.
+//! A paced writer and a thousand watchers, with and without one that never reads: `cargo bench -p stuntdouble-bench --bench fanout [-- [--quick] [--rate N]]`.
 //!
 //! The server is a process of its own, this program again with another first argument; everyone is connected to it over the loopback interface.
 //! What it shows depends on the rate being one that the machine can give; where other work takes the processors, `--rate` asks for less.
@@ -14,8 +14,8 @@
     reason = "what a test cannot do without fails it"
 )]
 
-#[path = "http/client.rs"]
-#[expect(dead_code, reason = "the other benchmark's client, which also reads streams")]
+#[path = "../src/client.rs"]
+#[expect(dead_code, reason = "what else the program of this crate asks")]
 mod client;
 
 use std::{
