@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A tour with kubectl and the Python client of the server that is the argument, with the same output whoever answers, but for ages. usage: offline.sh URL
+# OFFLINE_SECRETS is how many Secrets of 1 MB are listed; 4 where nothing is said, 20 for a list of 20 MB.
 set -euo pipefail
 
 mkdir -p "$HOME"
@@ -49,4 +50,17 @@ try:
 except client.ApiException as error:
     print(error.status, error.reason)
 PYTHON
+python3 - "${OFFLINE_SECRETS:-4}" <<'PYTHON'
+import base64, sys
+from kubernetes import client, config
+config.load_kube_config()
+core = client.CoreV1Api()
+for n in range(int(sys.argv[1])):
+    data = base64.b64encode((f"s3cret {n} " * 80_000)[:750_000].encode()).decode()
+    core.create_namespaced_secret("tour", {"metadata": {"name": f"large-{n}"}, "data": {"file": data, "word": "cGFzc3dvcmQ="}})
+secrets = core.list_namespaced_secret("tour").items
+print([(secret.metadata.name, sorted(secret.data)) for secret in secrets if secret.metadata.name.startswith("large-")])
+PYTHON
+k -n tour get secrets
+k -n tour get secret large-0 -o name
 k -n tour delete configmap one
