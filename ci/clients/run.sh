@@ -3,6 +3,8 @@
 # kubectl, python, node and java (fabric8) create, read, list, watch, change and delete objects; go runs informers; elasticsearch (Python), elasticsearch-js
 # and rsyslog ship 10,000 lines to the log search backend of a living cluster and find them; offline runs kubectl and python once through the recorder and once against the replay. install.sh installs them.
 # browser clicks through the log viewer and the user interface of a living cluster in headless Chromium; its screenshots go to target/browser.
+# With STUNTDOUBLE_ELASTICSEARCH=URL, the log trials of the conformance suite and the log tools also run against the Elasticsearch at that
+# URL, behind the service of a living cluster; STUNTDOUBLE_SEARCH_UPSTREAM_USER has its credentials. They write indices there.
 # A client that is not installed is skipped by name. Exit status: 0 when all that ran did well.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -67,7 +69,8 @@ for name in "${@:-all}"; do
   case $name in all | java) client java 'test -f "$clients/java/classes/Client.class"' java -cp "$clients/java/jars/*:$clients/java/classes" Client ;; esac
 done
 
-# log_tool NAME INSTALLED COMMAND...: runs a log tool against the search backend of a living cluster, through the service proxy.
+# log_tool NAME INSTALLED COMMAND...: runs a log tool against the search backend of a living cluster, through the service proxy;
+# where STUNTDOUBLE_ELASTICSEARCH has the URL of a real one, also against that, behind the same service.
 log_tool() {
   local name=$1 installed=$2
   shift 2
@@ -75,12 +78,32 @@ log_tool() {
     skipped+=("$name")
     return
   fi
-  [ -f "$work/living" ] || serve living serve --listen 127.0.0.1:0
-  printf '== %s through the service proxy\n' "$name"
-  local logs
-  logs="$(sed 's/^ready: \([^ ]*\).*/\1/' "$work/living")/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging"
-  "$@" "$logs" || failed+=("$name through the service proxy")
+  through_proxy living "$name" "$@"
+  [ -z "${STUNTDOUBLE_ELASTICSEARCH:-}" ] || through_proxy real "$name" "$@"
 }
+
+# through_proxy BACKEND NAME COMMAND...: gives a command the address of the search service of a cluster with that backend.
+through_proxy() {
+  local backend=$1 name=$2 server
+  shift 2
+  server=$(cluster_of "$backend")
+  printf '== %s through the service proxy (%s search backend)\n' "$name" "$backend"
+  "$@" "$server/api/v1/proxy/namespaces/kube-system/services/elasticsearch-logging" || failed+=("$name ($backend search backend)")
+}
+
+# cluster_of BACKEND: the address of the cluster whose search service has that backend.
+cluster_of() { sed 's/^ready: \([^ ]*\).*/\1/' "$work/$1"; }
+
+case ${*:-all} in all | *elasticsearch* | *rsyslog*)
+  serve living serve --listen 127.0.0.1:0
+  if [ -n "${STUNTDOUBLE_ELASTICSEARCH:-}" ]; then
+    serve real serve --search-upstream "$STUNTDOUBLE_ELASTICSEARCH" --listen 127.0.0.1:0
+    printf '== the log trials (real search backend)\n'
+    "$stuntdouble" conformance --target "$(cluster_of real)" search logging || failed+=("log trials (real search backend)")
+  else
+    skipped+=("log trials and log tools on a real Elasticsearch (STUNTDOUBLE_ELASTICSEARCH is not set)")
+  fi ;;
+esac
 
 for name in "${@:-all}"; do
   case $name in all | elasticsearch)
@@ -122,6 +145,8 @@ case ${*:-all} in all | *offline*)
   fi ;;
 esac
 
-for name in "${skipped[@]}"; do printf 'skipped: %s (not installed)\n' "$name"; done
+for name in "${skipped[@]}"; do
+  case $name in *'('*) printf 'skipped: %s\n' "$name" ;; *) printf 'skipped: %s (not installed)\n' "$name" ;; esac
+done
 for name in "${failed[@]}"; do printf 'failed: %s\n' "$name"; done
 [ ${#failed[@]} -eq 0 ]

@@ -32,7 +32,7 @@ mod store;
 mod strategy;
 mod watch;
 
-pub use addons::Addons;
+pub use addons::{Addons, SearchUpstream};
 pub use api::{Reason, Status};
 pub use client::{
     Api, Change, Client, EventRecorder, EventType, Informer, ObjectKey, ObjectList, Watch, WatchEvent, WorkQueue,

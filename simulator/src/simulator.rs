@@ -9,6 +9,7 @@ mod acting;
 mod clusters;
 mod defaults;
 mod error;
+mod logging;
 mod start;
 
 use std::{
@@ -22,7 +23,7 @@ use std::{
 use stuntdouble_server::{Origins, Shutdown};
 
 use crate::{
-    addons::Addons,
+    addons::{Addons, Retention, SearchUpstream},
     api::Status,
     client::Client,
     clock::Clock,
@@ -58,7 +59,8 @@ pub struct Builder {
     nodes: u8,
     controllers: Controllers,
     addons: Addons,
-    search_upstream: Option<String>,
+    search_upstream: Option<SearchUpstream>,
+    log_retention: Option<Retention>,
     history: Option<usize>,
     history_bytes: Option<usize>,
     allow_local_backends: bool,
@@ -104,6 +106,7 @@ impl Default for Builder {
             controllers: Controllers::default(),
             addons: Addons::all(),
             search_upstream: None,
+            log_retention: None,
             history: None,
             history_bytes: None,
             allow_local_backends: false,
@@ -224,12 +227,6 @@ impl Builder {
     /// Add-ons of the cluster, unless it is bare. Default: all of them.
     pub fn addons(mut self, addons: Addons) -> Self {
         self.addons = addons;
-        self
-    }
-
-    /// Where the log search backend is (`HOST:PORT`); inside this process where nothing is said.
-    pub fn search_upstream(mut self, upstream: impl Into<String>) -> Self {
-        self.search_upstream = Some(upstream.into());
         self
     }
 

@@ -4,12 +4,16 @@
 //! Limits: a bounded number of buckets and levels; scripts are expressions.
 //! Source: Elasticsearch 1.5's aggregations.
 
+mod allowed;
 mod buckets;
 pub(crate) mod facets;
 mod geo;
+mod heuristic;
 mod histogram;
 mod join;
 mod metrics;
+mod number_format;
+mod parse;
 mod ranges;
 mod significant;
 mod terms;
@@ -21,7 +25,10 @@ use crate::budget::Budget;
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
+use crate::query::Context;
 use crate::script::Script;
+
+pub(crate) use parse::parse;
 
 /// The matching documents of a segment, in order, with their scores if those are needed.
 #[derive(Clone, Debug)]
@@ -149,205 +156,32 @@ fn failed(reason: impl Into<String>) -> SearchError {
     SearchError::new(500, "AggregationExecutionException", reason)
 }
 
-const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
-
-/// The settings of a kind of aggregation; none if there is no such kind.
-fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
-    Some(match kind {
-        "terms" => &[
-            "size",
-            "shard_size",
-            "shardSize",
-            "min_doc_count",
-            "minDocCount",
-            "shard_min_doc_count",
-            "shardMinDocCount",
-            "order",
-            "include",
-            "exclude",
-            "execution_hint",
-            "executionHint",
-            "collect_mode",
-            "collectMode",
-            "show_term_doc_count_error",
-            "showTermDocCountError",
-            "value_type",
-            "valueType",
-            "format",
-        ],
-        "significant_terms" => &[
-            "size",
-            "shard_size",
-            "shardSize",
-            "min_doc_count",
-            "minDocCount",
-            "shard_min_doc_count",
-            "shardMinDocCount",
-            "include",
-            "exclude",
-            "execution_hint",
-            "executionHint",
-            "background_filter",
-            "mutual_information",
-            "chi_square",
-            "gnd",
-            "percentage",
-            "jlh",
-            "script_heuristic",
-            "format",
-        ],
-        "histogram" => &[
-            "interval",
-            "min_doc_count",
-            "minDocCount",
-            "keyed",
-            "order",
-            "extended_bounds",
-            "extendedBounds",
-            "format",
-        ],
-        "date_histogram" => &[
-            "interval",
-            "min_doc_count",
-            "minDocCount",
-            "keyed",
-            "order",
-            "extended_bounds",
-            "extendedBounds",
-            "format",
-            "time_zone",
-            "timeZone",
-            "pre_zone",
-            "preZone",
-            "post_zone",
-            "postZone",
-            "pre_offset",
-            "preOffset",
-            "post_offset",
-            "postOffset",
-            "offset",
-            "pre_zone_adjust_large_interval",
-            "preZoneAdjustLargeInterval",
-            "factor",
-        ],
-        "range" | "date_range" | "ip_range" => &["ranges", "keyed", "format"],
-        "min" | "max" | "avg" | "sum" | "stats" | "value_count" | "missing" => &["format"],
-        "extended_stats" => &["format", "sigma"],
-        "percentiles" => &["percents", "keyed", "compression", "format"],
-        "percentile_ranks" => &["values", "keyed", "compression", "format"],
-        "cardinality" => &["precision_threshold", "precisionThreshold", "rehash"],
-        "geohash_grid" => &["precision", "size", "shard_size", "shardSize"],
-        "geo_bounds" => &["wrap_longitude", "wrapLongitude"],
-        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children" => &[],
-        _ => return None,
-    })
-}
-
-/// Parses aggregations.
-///
-/// # Errors
-/// An aggregation of no kind or of several, settings that it does not have, too many levels.
-pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
-    let all = wanted
-        .as_object()
-        .ok_or_else(|| refuse("aggregations must be an object"))?;
-    if depth == 0 {
-        return Err(refuse("aggregations are nested too deeply"));
-    }
-    all.iter()
-        .map(|(name, definition)| {
-            let definition = definition.as_object().ok_or_else(|| {
-                refuse(format!(
-                    "Aggregation definition for [{name} starts with a [{}], expected a [START_OBJECT].",
-                    token_of(definition)
-                ))
-            })?;
-            let mut found: Option<(&String, &Value)> = None;
-            let mut sub_aggregations = Vec::new();
-            for (key, value) in definition {
-                match (key.as_str(), found) {
-                    ("aggs" | "aggregations", _) => sub_aggregations = parse(value, depth - 1)?,
-                    (_, None) => {
-                        check(name, key, value)?;
-                        found = Some((key, value));
-                    }
-                    (kind, Some((first, _))) => {
-                        return Err(refuse(format!(
-                            "Found two aggregation type definitions in [{name}]: [{first}] and [{kind}]"
-                        )));
-                    }
-                }
-            }
-            let (kind, settings) =
-                found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
-            let script = settings.get("script").is_some_and(Value::is_string);
-            let script = script.then(|| Script::parse(settings)).transpose();
-            Ok(Aggregation {
-                script: script.map_err(|error| refuse(format!("Parse Failure [{error}]")))?,
-                name: name.clone(),
-                kind: kind.clone(),
-                settings: settings.clone(),
-                sub_aggregations,
-            })
-        })
-        .collect()
-}
-
-/// Name of a value's first token.
-fn token_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "VALUE_NULL",
-        Value::Bool(_) => "VALUE_BOOLEAN",
-        Value::Number(_) => "VALUE_NUMBER",
-        Value::String(_) => "VALUE_STRING",
-        Value::Array(_) => "START_ARRAY",
-        Value::Object(_) => "START_OBJECT",
-    }
-}
-
-/// Fails for a kind that does not exist, settings that it does not have, and a field that is missing.
-fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
-    let known =
-        settings_of(kind).ok_or_else(|| refuse(format!("Could not find aggregator type [{kind}] in [{name}]")))?;
-    let free = matches!(
-        kind,
-        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children"
-    );
-    if free {
-        return Ok(());
-    }
-    let place = if kind.ends_with("histogram") {
-        "aggregation "
-    } else {
-        ""
-    };
-    for (key, value) in settings.as_object().into_iter().flatten() {
-        if !known.contains(&key.as_str()) && !FIELD.contains(&key.as_str()) {
-            return Err(refuse(format!(
-                "Unknown key for a {} in {place}[{name}]: [{key}].",
-                token_of(value)
-            )));
-        }
-    }
-    if kind.ends_with("histogram") {
-        histogram::Rounding::parse(settings, kind == "date_histogram", name)?;
-    }
-    if settings.get("field").is_none() && settings.get("script").is_none() {
-        return Err(SearchError::new(
-            400,
-            "AggregationExecutionException",
-            format!("could not find the appropriate value context to perform aggregation [{name}]"),
-        ));
-    }
-    Ok(())
-}
-
 /// Number of aggregations, sub-aggregations included.
 pub(crate) fn count(wanted: &[Aggregation]) -> usize {
     wanted
         .iter()
         .map(|aggregation| 1 + count(&aggregation.sub_aggregations))
         .sum()
+}
+
+/// Parses the filters of aggregations for an index.
+///
+/// # Errors
+/// A filter that the index cannot parse.
+pub(crate) fn check_filters(wanted: &[Aggregation], context: &Context<'_>) -> Result<()> {
+    for aggregation in wanted {
+        let filters: Vec<&Value> = match (aggregation.kind.as_str(), aggregation.settings.get("filters")) {
+            ("filter", _) => vec![&aggregation.settings],
+            ("filters", Some(Value::Object(named))) => named.values().collect(),
+            ("filters", Some(Value::Array(listed))) => listed.iter().collect(),
+            _ => vec![],
+        };
+        for filter in filters {
+            context.parse_filter(filter)?;
+        }
+        check_filters(&aggregation.sub_aggregations, context)?;
+    }
+    Ok(())
 }
 
 /// Returns whether aggregations need the scores of documents.
@@ -389,6 +223,7 @@ fn one(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Resul
         "top_hits" => metrics::top_hits(scope, aggregation, matches),
         "geohash_grid" => geo::geohash_grid(scope, aggregation, matches),
         "geo_bounds" => geo::geo_bounds(scope, aggregation, matches),
+        "geo_distance" => ranges::geo_distance(scope, aggregation, matches),
         "children" => join::children(scope, aggregation, matches),
         "nested" => join::nested(scope, aggregation, matches),
         "reverse_nested" => join::reverse_nested(scope, aggregation, matches),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Result, SearchError};
 use crate::find::{extract, names};
 use crate::mapping::Kind;
-use crate::query::{Context, Matcher, Query, QueryKind, SpanQuery, TermTest, parse_body};
+use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryKind, SpanQuery, TermTest, parse_body};
 
 /// What a query asks of one field.
 #[derive(Default)]
@@ -116,7 +116,14 @@ pub(crate) fn highlight(
                         "the field [{name}] should be indexed with positions and offsets in the postings list to be used with postings highlighter"
                     )));
                 }
-                _ => {}
+                None
+                | Some(
+                    "fvh" | "fast-vector-highlighter" | "postings" | "postings-highlighter" | "plain" | "highlighter",
+                ) => {}
+                Some(other) => {
+                    let reason = format!("unknown highlighter type [{other}] for the field [{name}]");
+                    return Err(SearchError::illegal(reason));
+                }
             }
             let mut terms = Wanted::default();
             collect(query, if settings.match_field { Some(&name) } else { None }, &mut terms)?;
@@ -170,7 +177,12 @@ fn collect(query: &Query, field: Option<&str>, wanted: &mut Wanted) -> Result<()
                 wanted.tests.push(TermTest::new(&Matcher::Prefix(prefix.clone()))?);
             }
         }
-        QueryKind::MultiTerm { field, matcher } if fits(&field.name) => wanted.tests.push(TermTest::new(matcher)?),
+        QueryKind::MultiTerm { field, matcher }
+        | QueryKind::ByFrequency(FrequencyQuery::Rewritten { field, matcher, .. })
+            if fits(&field.name) =>
+        {
+            wanted.tests.push(TermTest::new(matcher)?)
+        }
         QueryKind::Bool { clauses, .. } => {
             for (occur, query) in clauses {
                 if *occur != crate::query::Occur::MustNot {

@@ -85,7 +85,7 @@ pub struct Retention {
     pub pattern: String,
     /// Age from which on an index is removed. Default: any age.
     pub age: Option<Duration>,
-    /// Most bytes of all these indices together. Default: any number.
+    /// Most bytes of all these indices together; the newest index stays however large it is. Default: any number.
     pub bytes: Option<u64>,
 }
 

@@ -86,6 +86,16 @@ pub(crate) fn index_document(
         return Err(SearchError::routing_missing(&index.name, type_name, &id));
     }
     let is_mapped = mapping.type_mapping(type_name).is_some();
+    if !is_mapped && index.settings.read().get("index.mapper.dynamic") == Some("false") {
+        return Err(SearchError::new(
+            404,
+            "TypeMissingException",
+            format!(
+                "[{}] type[[{type_name}, trying to auto create mapping, but dynamic mapping is disabled]] missing",
+                index.name
+            ),
+        ));
+    }
     if is_mapped && placement.parent.is_some() && mapping.parent_type(type_name).is_none() {
         return Err(SearchError::illegal(
             "Can't specify parent if no parent field has been configured",

@@ -253,7 +253,7 @@ async fn numbers_at_the_ends_of_their_range_do_no_harm() {
         let answer = backend.post("/_search", &body.to_string()).await;
         assert!(matches!(answer.status, 200 | 400), "{body}: {}", answer.text);
     }
-    let uri = "/a/t/1?version=18446744073709551615&version_type=external";
+    let uri = "/a/t/1?version=9223372036854775807&version_type=external";
     assert_eq!(backend.put(uri, "{}").await.status, 201);
     assert_eq!(backend.put("/a/t/1", "{}").await.status, 200);
 }

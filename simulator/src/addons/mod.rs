@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub use choice::Addons;
 pub(crate) use dns::DnsListener;
 pub(crate) use servers::{Servers, Settings};
+pub(crate) use stuntdouble_search::Retention;
+pub use upstream::SearchUpstream;
 
 use crate::{
     api::Status,

@@ -5,13 +5,13 @@ use std::{collections::HashMap, sync::Arc};
 use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use hyper::{Request, Response};
-use stuntdouble_search::{Options, SearchServer};
+use stuntdouble_search::{Options, Retention, SearchServer};
 
 use super::{
     dns::DnsServer,
     metrics::{Heapster, Influx, Samples},
     page,
-    upstream::Upstream,
+    upstream::{SearchUpstream, Upstream},
 };
 use crate::{
     clock::Clock,
@@ -26,8 +26,10 @@ use crate::{
 pub(crate) struct Settings {
     /// The cluster's clock.
     pub(crate) clock: Clock,
-    /// `HOST:PORT` of a search backend outside this process, if it is not the one inside.
-    pub(crate) search_upstream: Option<String>,
+    /// The search cluster outside this process, if it is not the server inside.
+    pub(crate) search_upstream: Option<SearchUpstream>,
+    /// Which indices of logs are removed. Default: none.
+    pub(crate) log_retention: Option<Retention>,
     /// The names of the cluster.
     pub(crate) names: Names,
 }
@@ -43,10 +45,13 @@ pub(crate) struct Servers {
 
 impl Servers {
     /// The servers of every add-on. All pods of the search backend share one index.
-    pub(crate) fn new(settings: &Settings) -> Self {
+    ///
+    /// # Errors
+    /// A search cluster whose settings cannot be used.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
         let search: Arc<dyn Backend> = match &settings.search_upstream {
-            Some(address) => Arc::new(Upstream::new(address.clone())),
-            None => Arc::new(search(&settings.clock)),
+            Some(upstream) => Arc::new(Upstream::new(upstream)?),
+            None => Arc::new(search(&settings.clock, settings.log_retention.clone())),
         };
         let mut servers: HashMap<&'static str, Listening> = HashMap::new();
         servers.insert("elasticsearch", vec![(9200, search)]);
@@ -59,10 +64,10 @@ impl Servers {
         servers.insert("heapster", vec![(8082, Arc::new(Heapster::new(samples.clone())))]);
         servers.insert("heapster_influxdb", vec![(8083, influx.clone()), (8086, influx)]);
         servers.insert("heapster_grafana", vec![(3000, Arc::new(page::metrics()))]);
-        Self {
+        Ok(Self {
             by_image: servers,
             samples,
-        }
+        })
     }
 
     /// The samples that the metrics collector takes.
@@ -79,10 +84,11 @@ impl Servers {
 }
 
 /// The search backend inside this process, on the cluster's clock.
-fn search(clock: &Clock) -> impl Backend + 'static {
+fn search(clock: &Clock, retention: Option<Retention>) -> impl Backend + 'static {
     let clock = clock.clone();
     let server = SearchServer::new(Options {
         clock: Arc::new(move || clock.now()),
+        retention,
         ..Options::default()
     });
     move |request: Request<Body>| -> BoxFuture<'static, Response<Body>> {

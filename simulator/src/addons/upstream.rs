@@ -1,57 +1,346 @@
-//! A server outside this process, reached in the place of an add-on's own.
+//! A search cluster outside this process, in the place of the search add-on's own server.
+//!
+//! - Requests go to the URL that answered last. If it cannot be connected to, they go to the next one, each URL once.
+//! - A request that was sent and got no response is repeated at the next URL only if it is a GET or HEAD: a write is never made twice.
+//! - Limits: [`BODY`] for the body of a request, [`CONNECT`] to connect, [`RESPONSE`] until the head of the response.
 
-use futures::future::BoxFuture;
-use http_body_util::BodyExt;
-use hyper::{
-    Request, Response, StatusCode, Uri,
-    header::{self, HeaderValue},
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::{Bytes, BytesMut};
+use futures::future::BoxFuture;
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    HeaderMap, Method, Request, Response, StatusCode, Uri,
+    header::{self, HeaderValue},
+    http::request::Parts,
+};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
+use stuntdouble_server::certificates;
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+use url::Url;
 
 use crate::cluster::network::{Backend, Body, whole};
 
-/// Passes requests on to `HOST:PORT`, and responses back.
-pub(super) struct Upstream {
-    address: String,
-    client: Client<HttpConnector, Body>,
+/// Most bytes of the body of a request.
+const BODY: usize = 100 << 20;
+/// Time limit for connecting to a URL.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Time limit for the head of a response.
+const RESPONSE: Duration = Duration::from_secs(60);
+
+/// A search cluster outside this process, which the log search service reaches in the place of the simulated one.
+///
+/// ```
+/// use stuntdouble_simulator::{SearchUpstream, Simulator};
+///
+/// let upstream = SearchUpstream::new(["http://127.0.0.1:9200", "http://127.0.0.1:9201"]).user("reader", "secret");
+/// let builder = Simulator::builder().search_upstream(upstream);
+/// ```
+#[derive(Clone)]
+pub struct SearchUpstream {
+    urls: Vec<String>,
+    authority: Option<String>,
+    user: Option<(String, String)>,
 }
 
-impl Upstream {
-    pub(super) fn new(address: String) -> Self {
-        Self {
-            address,
-            client: Client::builder(TokioExecutor::new()).build_http(),
-        }
+impl fmt::Debug for SearchUpstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearchUpstream")
+            .field("urls", &self.urls)
+            .finish_non_exhaustive()
     }
 }
 
-impl Backend for Upstream {
-    fn answer(&self, mut request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
-        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        let target = Uri::try_from(format!("http://{}{path}", self.address));
-        let (client, address) = (self.client.clone(), self.address.clone());
-        Box::pin(async move {
-            let unreachable = |error: &dyn std::fmt::Display| {
-                let mut response = Response::new(whole(format!(
-                    "the search backend at {address} does not answer: {error}"
-                )));
-                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-                response
-            };
-            match target {
-                Ok(target) => *request.uri_mut() = target,
-                Err(error) => return unreachable(&error),
+impl SearchUpstream {
+    /// The search cluster with nodes at these URLs, `http://HOST:PORT` or `https://HOST:PORT`. `HOST:PORT` is the same as
+    /// `http://HOST:PORT`.
+    pub fn new(urls: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            urls: urls.into_iter().map(Into::into).collect(),
+            authority: None,
+            user: None,
+        }
+    }
+
+    /// The authority (PEM) that signs the nodes' certificates. `https` needs it.
+    pub fn authority(mut self, pem: impl Into<String>) -> Self {
+        self.authority = Some(pem.into());
+        self
+    }
+
+    /// The name and password that every request is sent with.
+    pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> Self {
+        self.user = Some((name.into(), password.into()));
+        self
+    }
+
+    /// The TLS settings of the client.
+    fn tls(&self) -> Result<ClientConfig, String> {
+        let mut roots = RootCertStore::empty();
+        if let Some(pem) = &self.authority {
+            let trusted = certificates("search upstream CA", pem.as_bytes()).map_err(|error| error.to_string())?;
+            for certificate in trusted {
+                roots.add(certificate).map_err(|error| error.to_string())?;
             }
-            if let Ok(host) = HeaderValue::try_from(&address) {
-                request.headers_mut().insert(header::HOST, host);
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let builder = builder.map_err(|error| error.to_string())?;
+        Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    }
+
+    /// The value of the header `Authorization`.
+    fn authorization(&self) -> Option<HeaderValue> {
+        let (name, password) = self.user.as_ref()?;
+        let mut value =
+            HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{name}:{password}")))).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+/// A node of the search cluster.
+#[derive(Debug)]
+struct Node {
+    /// Scheme, host and port, and the path that precedes every request's path, without a slash at its end.
+    base: String,
+    /// Host and port.
+    host: HeaderValue,
+}
+
+impl Node {
+    fn parse(text: &str, has_authority: bool) -> Result<Self, String> {
+        let wrong = |why: &str| format!("{text:?} is no URL of a search cluster's node: {why}");
+        let full = if text.contains("://") {
+            text.to_owned()
+        } else {
+            format!("http://{text}")
+        };
+        let url = Url::parse(&full).map_err(|error| wrong(&error.to_string()))?;
+        match url.scheme() {
+            "http" => {}
+            "https" if has_authority => {}
+            "https" => {
+                return Err(wrong(
+                    "https needs the authority that signs its certificate (--search-upstream-ca)",
+                ));
             }
-            match client.request(request).await {
-                Ok(response) => response.map(|body| body.map_err(Into::into).boxed_unsync()),
-                Err(error) => unreachable(&error),
-            }
+            _ => return Err(wrong("it is neither http nor https")),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(wrong("credentials are given apart (--search-upstream-user)"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong("it has a query or a fragment"));
+        }
+        let authority = url.authority();
+        if authority.is_empty() {
+            return Err(wrong("it has no host"));
+        }
+        Ok(Self {
+            base: format!("{}://{authority}{}", url.scheme(), url.path().trim_end_matches('/')),
+            host: HeaderValue::try_from(authority).map_err(|error| wrong(&error.to_string()))?,
         })
+    }
+}
+
+/// Why a node gave no response.
+struct Failure {
+    reason: String,
+    /// Whether the request has not reached the node.
+    unsent: bool,
+}
+
+struct Inner {
+    nodes: Vec<Node>,
+    authorization: Option<HeaderValue>,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// Position of the node that answered last.
+    current: AtomicUsize,
+}
+
+/// Passes requests on to a search cluster, and responses back.
+pub(super) struct Upstream(Arc<Inner>);
+
+impl Upstream {
+    /// The upstream with these settings.
+    ///
+    /// # Errors
+    /// No URL, a URL that is none of a node, an authority that is no PEM.
+    pub(super) fn new(settings: &SearchUpstream) -> Result<Self, String> {
+        let has_authority = settings.authority.is_some();
+        let nodes: Result<Vec<Node>, String> = settings
+            .urls
+            .iter()
+            .map(|url| Node::parse(url, has_authority))
+            .collect();
+        let nodes = nodes?;
+        if nodes.is_empty() {
+            return Err("the search cluster has no URL".to_owned());
+        }
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(settings.tls()?)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        Ok(Self(Arc::new(Inner {
+            nodes,
+            authorization: settings.authorization(),
+            client: Client::builder(TokioExecutor::new()).build(connector),
+            current: AtomicUsize::new(0),
+        })))
+    }
+}
+
+impl Inner {
+    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let body = match read(body).await {
+            Ok(body) => body,
+            Err((status, reason)) => return refused(status, &reason),
+        };
+        let first = self.current.load(Ordering::Relaxed);
+        let mut failures = Vec::new();
+        for step in 0..self.nodes.len() {
+            let at = (first + step) % self.nodes.len();
+            let Some(node) = self.nodes.get(at) else { break };
+            match self.send(node, &parts, body.clone()).await {
+                Ok(response) => {
+                    self.current.store(at, Ordering::Relaxed);
+                    return response;
+                }
+                Err(Failure { reason, unsent }) => {
+                    failures.push(format!("{}: {reason}", node.base));
+                    if !unsent && !matches!(parts.method, Method::GET | Method::HEAD) {
+                        break;
+                    }
+                }
+            }
+        }
+        let reasons = failures.join("; ");
+        refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &format!("the search cluster does not answer: {reasons}"),
+        )
+    }
+
+    async fn send(&self, node: &Node, parts: &Parts, body: Bytes) -> Result<Response<Body>, Failure> {
+        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        let uri = Uri::try_from(format!("{}{path}", node.base)).map_err(|error| Failure {
+            reason: error.to_string(),
+            unsent: true,
+        })?;
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = parts.method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = self.headers(node, &parts.headers);
+        match tokio::time::timeout(RESPONSE, self.client.request(request)).await {
+            Ok(Ok(response)) => Ok(response.map(|body| body.map_err(Into::into).boxed_unsync())),
+            Ok(Err(error)) => Err(Failure {
+                unsent: error.is_connect(),
+                reason: with_causes(&error),
+            }),
+            Err(_) => Err(Failure {
+                reason: format!("no response within {} s", RESPONSE.as_secs()),
+                unsent: false,
+            }),
+        }
+    }
+
+    fn headers(&self, node: &Node, of_request: &HeaderMap) -> HeaderMap {
+        let mut headers = of_request.clone();
+        // The body is whole here: the client gives its length.
+        for name in [header::TRANSFER_ENCODING, header::CONTENT_LENGTH, header::EXPECT] {
+            headers.remove(name);
+        }
+        headers.insert(header::HOST, node.host.clone());
+        if let Some(authorization) = &self.authorization {
+            headers.insert(header::AUTHORIZATION, authorization.clone());
+        }
+        headers
+    }
+}
+
+/// Reads a body whole, so that it can be sent more than once.
+async fn read(mut body: Body) -> Result<Bytes, (StatusCode, String)> {
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| (StatusCode::BAD_REQUEST, format!("the request's body ended: {error}")))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len().saturating_add(data.len()) > BODY {
+            let reason = format!("the request's body is larger than {BODY} bytes");
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, reason));
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes.freeze())
+}
+
+/// An error and its causes.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+fn refused(status: StatusCode, reason: &str) -> Response<Body> {
+    let mut response = Response::new(whole(reason.to_owned()));
+    *response.status_mut() = status;
+    response
+}
+
+impl Backend for Upstream {
+    fn answer(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
+        let inner = self.0.clone();
+        Box::pin(async move { inner.answer(request).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("127.0.0.1:9200", Ok("http://127.0.0.1:9200"))]
+    #[case("http://[::1]:9200/", Ok("http://[::1]:9200"))]
+    #[case("https://logs.test/search/", Ok("https://logs.test/search"))]
+    #[case("ftp://logs.test", Err("neither http nor https"))]
+    #[case("http://me:secret@logs.test", Err("--search-upstream-user"))]
+    #[case("http://logs.test?q=1", Err("a query"))]
+    #[case("http://", Err("no URL"))]
+    fn a_node_is_an_http_url(#[case] text: &str, #[case] expected: Result<&str, &str>) {
+        match (Node::parse(text, true), expected) {
+            (Ok(node), Ok(base)) => assert_eq!(node.base, base),
+            (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    }
+
+    #[test]
+    fn https_needs_an_authority() {
+        let error = Upstream::new(&SearchUpstream::new(["https://logs.test"])).err();
+        assert!(error.is_some_and(|error| error.contains("--search-upstream-ca")));
     }
 }

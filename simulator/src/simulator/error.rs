@@ -41,6 +41,9 @@ pub enum StartError {
     /// What a cluster starts with cannot be created in this one.
     #[error("the cluster cannot be set up: {0}")]
     SetUp(#[from] Status),
+    /// The search cluster outside this process cannot be used.
+    #[error("search upstream: {0}")]
+    SearchUpstream(String),
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),

@@ -152,8 +152,10 @@ impl Builder {
         let servers = addons::Servers::new(&addons::Settings {
             clock: self.clock.clone(),
             search_upstream: self.search_upstream.clone(),
+            log_retention: self.log_retention.clone(),
             names,
-        });
+        })
+        .map_err(StartError::SearchUpstream)?;
         let collectors = logs::Setup {
             nodes,
             containers: Arc::new(engine.clone()),

@@ -15,6 +15,7 @@ pub mod exit;
 mod generate;
 mod listen;
 mod log;
+mod log_search;
 mod origins;
 mod proxy;
 mod report;

@@ -9,6 +9,7 @@ use stuntdouble_simulator::search::{Options, SearchServer};
 use tokio::net::TcpListener;
 
 use super::listen;
+use super::log_search::RetentionArguments;
 use super::origins::OriginArguments;
 use super::{Trouble, exit};
 
@@ -34,12 +35,20 @@ pub(super) struct Arguments {
     clock: Clock,
 
     #[command(flatten)]
+    retention: RetentionArguments,
+
+    #[command(flatten)]
     origins: OriginArguments,
 }
 
 /// Carries out the command.
 pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
-    let Arguments { listen, clock, origins } = arguments;
+    let Arguments {
+        listen,
+        clock,
+        retention,
+        origins,
+    } = arguments;
     if !listen.ip().is_loopback() {
         return Err(Trouble::usage(format!(
             "{listen} can be reached by others, and the log search backend asks nobody for credentials: listen on 127.0.0.1"
@@ -52,6 +61,7 @@ pub(super) async fn search(arguments: Arguments) -> Result<u8, Trouble> {
     let address = listener.local_addr().map_err(Trouble::unreachable)?;
     let server = SearchServer::new(Options {
         clock: Arc::new(move || clock.now()),
+        retention: retention.retention(),
         origins: origins.origins(),
         ..Options::default()
     });

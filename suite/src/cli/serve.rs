@@ -11,6 +11,7 @@ use stuntdouble_simulator::{
 };
 
 use super::listen;
+use super::log_search::{RetentionArguments, UpstreamArguments};
 use super::origins::OriginArguments;
 use super::{Trouble, exit};
 
@@ -118,10 +119,6 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = listen::address, conflicts_with = "bare")]
     dns_listen: Option<SocketAddr>,
 
-    /// The log search backend to reach instead of the one inside this process
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "bare")]
-    search_upstream: Option<String>,
-
     /// Directory that keeps the objects and their history; a later start with it goes on where this one ended.
     /// It is made if it does not exist. Default: memory only
     #[arg(long, value_name = "DIRECTORY")]
@@ -144,6 +141,12 @@ pub(super) struct Arguments {
     /// loses at most the last 100 ms)
     #[arg(long, value_name = "MODE", default_value = "sync", requires = "data_dir")]
     durability: Durability,
+
+    #[command(flatten)]
+    upstream: UpstreamArguments,
+
+    #[command(flatten)]
+    retention: RetentionArguments,
 
     #[command(flatten)]
     etcd: EtcdArguments,
@@ -297,8 +300,11 @@ pub(super) async fn serve(arguments: Arguments) -> Result<u8, Trouble> {
     if let Some(address) = arguments.dns_listen {
         builder = builder.dns_listen(address);
     }
-    if let Some(upstream) = arguments.search_upstream {
+    if let Some(upstream) = arguments.upstream.upstream()? {
         builder = builder.search_upstream(upstream);
+    }
+    if let Some(retention) = arguments.retention.retention() {
+        builder = builder.log_retention(retention);
     }
     let simulator = secure(builder, &arguments.secure)?.start().await?;
     if let Some(file) = &arguments.secure.write_kubeconfig {

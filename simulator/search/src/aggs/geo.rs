@@ -9,7 +9,8 @@ use crate::aggs::{Aggregation, Matches, Scope, bucket};
 use crate::error::Result;
 use crate::query::GeoPoint;
 
-fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
+/// The points of a document.
+pub(super) fn points(source: &Source, doc: u32) -> Vec<GeoPoint> {
     match source {
         Source::Numbers { values, .. } => values
             .of(doc)

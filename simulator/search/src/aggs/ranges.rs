@@ -2,10 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::aggs::geo::points;
 use crate::aggs::values::{Shown, Source, input_of, no_numbers, numeric_mismatch, shown};
 use crate::aggs::{Aggregation, Matches, Scope, bucket, refuse};
 use crate::dates::{Fill, parse_math};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
+use crate::query::{GeoPoint, metres};
 
 struct Bounds {
     key: Option<String>,
@@ -24,7 +26,9 @@ fn bound(scope: &Scope<'_>, shown: &Shown, range: &Value, key: &str) -> Result<O
             text.parse::<std::net::Ipv4Addr>()
                 .map_err(|_| refuse(format!("[{text}] is no address")))?,
         )),
-        (Value::String(text), Shown::Number) => text.parse().map_err(|_| refuse(format!("[{text}] is no number")))?,
+        (Value::String(text), Shown::Number | Shown::Formatted(_)) => {
+            text.parse().map_err(|_| refuse(format!("[{text}] is no number")))?
+        }
         (other, _) => return Err(refuse(format!("[{other}] is no bound"))),
     }))
 }
@@ -90,9 +94,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             let Some(source) = sources.get(at) else {
                 return false;
             };
-            source
-                .numbers(doc)
-                .any(|value| from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to))
+            source.numbers(doc).any(|value| is_inside(value, from, to))
         });
         let text = |bound: Option<f64>| {
             bound.map_or_else(
@@ -113,8 +115,79 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         }
         buckets.push((key, bucket(scope, &aggregation.sub_aggregations, head, &inside)?));
     }
+    Ok(listed(buckets, keyed))
+}
+
+fn is_inside(value: f64, from: Option<f64>, to: Option<f64>) -> bool {
+    from.is_none_or(|from| value >= from) && to.is_none_or(|to| value < to)
+}
+
+/// Buckets by their keys, or one after another.
+fn listed(buckets: Vec<(String, Value)>, keyed: bool) -> Value {
     if keyed {
-        return Ok(json!({"buckets": buckets.into_iter().collect::<Map<_, _>>()}));
+        return json!({"buckets": buckets.into_iter().collect::<Map<_, _>>()});
     }
-    Ok(json!({"buckets": buckets.into_iter().map(|(_, bucket)| bucket).collect::<Vec<_>>()}))
+    json!({"buckets": buckets.into_iter().map(|(_, bucket)| bucket).collect::<Vec<_>>()})
+}
+
+/// `geo_distance`: buckets of distances from a point.
+pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
+    let settings = &aggregation.settings;
+    let field = input_of(aggregation)?;
+    let origin = ["origin", "point", "center"].iter().find_map(|key| settings.get(*key));
+    let origin = origin.and_then(GeoPoint::parse).ok_or_else(|| {
+        refuse(format!(
+            "Missing [origin] in geo_distance aggregator [{}]",
+            aggregation.name
+        ))
+    })?;
+    let unit = settings.get("unit").and_then(Value::as_str);
+    let metres_of = metres(&json!(1.0), Some(unit.unwrap_or("m")))
+        .ok_or_else(|| SearchError::illegal(format!("No matching unit found for [{}]", unit.unwrap_or_default())))?;
+    let number = |range: &Value, key: &str| range.get(key).and_then(Value::as_f64);
+    let mut bounds: Vec<Bounds> = settings
+        .get("ranges")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|range| Bounds {
+            key: range.get("key").and_then(Value::as_str).map(str::to_owned),
+            from: Some(number(range, "from").unwrap_or(0.0)),
+            to: number(range, "to"),
+        })
+        .collect();
+    bounds.sort_by(|a, b| {
+        let ends = |bounds: &Bounds| (bounds.from.unwrap_or(0.0), bounds.to.unwrap_or(f64::INFINITY));
+        let ((low, high), (other_low, other_high)) = (ends(a), ends(b));
+        low.total_cmp(&other_low).then(high.total_cmp(&other_high))
+    });
+    scope.spend(bounds.len())?;
+    let sources = matches.sets.iter().map(|set| Source::of(scope, set, field));
+    let sources = sources.collect::<Result<Vec<_>>>()?;
+    let keyed = settings.get("keyed").is_some_and(crate::mapping::truth);
+    let mut buckets = Vec::new();
+    for Bounds { key, from, to } in bounds {
+        let inside = matches.filtered(|at, doc| {
+            let points = sources.get(at).map(|source| points(source, doc)).unwrap_or_default();
+            points
+                .iter()
+                .any(|point| is_inside(origin.distance(*point) / metres_of, from, to))
+        });
+        let text = |bound: Option<f64>| {
+            let bound = bound.filter(|bound| *bound != 0.0);
+            bound.map_or_else(|| "*".to_owned(), |bound| format!("{bound:?}"))
+        };
+        let key = key.unwrap_or_else(|| format!("{}-{}", text(from), text(to)));
+        let mut head = Map::new();
+        if !keyed {
+            head.insert("key".to_owned(), json!(key));
+        }
+        for (name, bound) in [("from", from), ("to", to)] {
+            if let Some(bound) = bound {
+                head.insert(name.to_owned(), json!(bound));
+            }
+        }
+        buckets.push((key, bucket(scope, &aggregation.sub_aggregations, head, &inside)?));
+    }
+    Ok(listed(buckets, keyed))
 }

@@ -1,29 +1,18 @@
 //! Significant terms: terms that are more frequent among the matches than among all documents.
 //!
-//! Source: Elasticsearch 1.5's significant terms with the JLH score.
+//! Source: Elasticsearch 1.5's significant terms.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::aggs::buckets::everything;
-use crate::aggs::terms::{Allowed, Key, count, grouped, head, text};
+use crate::aggs::allowed::Allowed;
+use crate::aggs::buckets::{everything, filtered};
+use crate::aggs::heuristic::{Frequencies, Heuristic};
+use crate::aggs::terms::{Key, count, grouped, head, text};
 use crate::aggs::values::{input_of, shown};
 use crate::aggs::{Aggregation, Matches, Scope, all};
 use crate::error::Result;
-
-/// The JLH score of a term, from its share of the matches and its share of all documents.
-fn score(own: u64, own_total: u64, all: u64, all_total: u64) -> f64 {
-    if own_total == 0 || all_total == 0 || all == 0 {
-        return 0.0;
-    }
-    let (share, background) = (own as f64 / own_total as f64, all as f64 / all_total as f64);
-    if share <= background {
-        0.0
-    } else {
-        (share - background) * (share / background)
-    }
-}
 
 /// `significant_terms`.
 pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matches) -> Result<Value> {
@@ -51,13 +40,25 @@ pub(super) fn significant_terms(scope: &Scope<'_>, aggregation: &Aggregation, ma
         Ok(counts)
     };
     let (own, own_total) = (counted(matches)?, matches.count() as u64);
-    let (whole, whole_total) = (counted(&background)?, background.count() as u64);
+    // A filter of the background takes documents from its terms, not from its size.
+    let whole_total = background.count() as u64;
+    let whole = match settings.get("background_filter") {
+        Some(filter) => counted(&filtered(scope, filter, &background, true)?)?,
+        None => counted(&background)?,
+    };
+    let heuristic = Heuristic::parse(settings)?;
     let mut buckets: Vec<(f64, Key, u64, u64)> = own
         .into_iter()
         .filter(|(key, count)| *count >= least && allowed.accepts(&text(key, &shown)))
         .map(|(key, count)| {
-            let known = whole.get(&key).copied().unwrap_or(count);
-            (score(count, own_total, known, whole_total), key, count, known)
+            let known = whole.get(&key).copied().unwrap_or(0);
+            let frequencies = Frequencies {
+                own: count,
+                own_total,
+                all: known,
+                all_total: whole_total,
+            };
+            (heuristic.score(frequencies), key, count, known)
         })
         .filter(|(score, ..)| *score > 0.0)
         .collect();

@@ -1,13 +1,15 @@
 //! Buckets by term.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::aggs::values::{Input, Shown, Source, input_of, plain, shown};
+use crate::aggs::allowed::Allowed;
+use crate::aggs::parse::token_of;
+use crate::aggs::values::{Input, Shown, Source, has_numbers, input_of, numeric_mismatch, plain, shown};
 use crate::aggs::{Aggregation, DocSet, Matches, Scope, bucket, refuse};
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::mapping::{truth, unsortable};
 
 /// A term: text, or a number as the field encodes it.
@@ -35,7 +37,61 @@ struct Order {
     descending: bool,
 }
 
-fn orders(settings: &Value) -> Result<Vec<Order>> {
+/// Fails for settings that no document decides about.
+pub(super) fn check(name: &str, settings: &Value) -> Result<()> {
+    orders(name, settings)?;
+    let below_zero = |keys: [&str; 2]| {
+        let value = keys.iter().find_map(|key| settings.get(*key));
+        value.and_then(Value::as_i64).is_some_and(|value| value < 0)
+    };
+    if below_zero(["size", "size"]) || below_zero(["min_doc_count", "minDocCount"]) {
+        return Err(SearchError::new(
+            500,
+            "ElasticsearchException",
+            "parameters [requiredSize] and [minDocCount] must be >=0 in terms aggregation.",
+        ));
+    }
+    let mode = ["collect_mode", "collectMode"]
+        .iter()
+        .find_map(|key| settings.get(*key));
+    match mode.and_then(Value::as_str) {
+        None | Some("depth_first" | "breadth_first") => Ok(()),
+        Some(mode) => Err(SearchError::parse(format!("No collect_mode found for value [{mode}]"))),
+    }
+}
+
+/// Fails for settings that the mapping of the field decides about.
+fn check_field(scope: &Scope<'_>, aggregation: &Aggregation, input: Input<'_>) -> Result<()> {
+    let settings = &aggregation.settings;
+    let hint = ["execution_hint", "executionHint"]
+        .iter()
+        .find_map(|key| settings.get(*key));
+    if let Some(hint) = hint.and_then(Value::as_str)
+        && !matches!(
+            hint,
+            "map" | "global_ordinals" | "global_ordinals_hash" | "global_ordinals_low_cardinality"
+        )
+        && numeric_mismatch(scope, input)
+    {
+        return Err(SearchError::illegal(format!(
+            "Unknown `execution_hint`: [{hint}], expected any of [map, global_ordinals, global_ordinals_hash, \
+             global_ordinals_low_cardinality]"
+        )));
+    }
+    let by_pattern = ["include", "exclude"]
+        .iter()
+        .any(|key| settings.get(*key).is_some_and(|names| !names.is_array()));
+    if by_pattern && has_numbers(scope, input) {
+        return Err(crate::aggs::failed(format!(
+            "Aggregation [{}] cannot support regular expression style include/exclude settings as they can only be applied \
+             to string fields. Use an array of numeric values for include/exclude clauses used to filter numeric fields",
+            aggregation.name
+        )));
+    }
+    Ok(())
+}
+
+fn orders(name: &str, settings: &Value) -> Result<Vec<Order>> {
     let parse = |object: &Map<String, Value>| -> Result<Vec<Order>> {
         object
             .iter()
@@ -51,7 +107,13 @@ fn orders(settings: &Value) -> Result<Vec<Order>> {
                 match direction.as_str() {
                     Some("asc") => Ok(Order { by, descending: false }),
                     Some("desc") => Ok(Order { by, descending: true }),
-                    _ => Err(refuse(format!("Unknown terms order direction [{direction}]"))),
+                    Some(other) => Err(refuse(format!(
+                        "Unknown terms order direction [{other}] in terms aggregation [{name}]"
+                    ))),
+                    None => Err(refuse(format!(
+                        "Unexpected token {} for [order] in [{name}]",
+                        token_of(direction)
+                    ))),
                 }
             })
             .collect()
@@ -68,63 +130,10 @@ fn orders(settings: &Value) -> Result<Vec<Order>> {
             .map(parse)
             .collect::<Result<Vec<_>>>()
             .map(|all| all.into_iter().flatten().collect()),
-        Some(other) => Err(refuse(format!("Unexpected terms order [{other}]"))),
-    }
-}
-
-/// Which terms may have a bucket.
-pub(super) struct Allowed {
-    include: Option<Names>,
-    exclude: Option<Names>,
-}
-
-enum Names {
-    Listed(HashSet<String>),
-    Like(regex::Regex),
-}
-
-impl Names {
-    fn parse(value: &Value) -> Result<Names> {
-        let pattern = match value {
-            Value::Array(items) => {
-                return Ok(Names::Listed(
-                    items
-                        .iter()
-                        .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
-                        .collect(),
-                ));
-            }
-            Value::Object(object) => object.get("pattern").and_then(Value::as_str).unwrap_or(""),
-            other => other.as_str().unwrap_or(""),
-        };
-        let flags = value.get("flags").and_then(Value::as_str).unwrap_or("");
-        regex::RegexBuilder::new(&format!("^(?:{pattern})$"))
-            .case_insensitive(flags.contains("CASE_INSENSITIVE"))
-            .size_limit(1 << 20)
-            .build()
-            .map(Names::Like)
-            .map_err(|error| refuse(error.to_string()))
-    }
-
-    fn has(&self, text: &str) -> bool {
-        match self {
-            Names::Listed(names) => names.contains(text),
-            Names::Like(pattern) => pattern.is_match(text),
-        }
-    }
-}
-
-impl Allowed {
-    pub(super) fn parse(settings: &Value) -> Result<Allowed> {
-        Ok(Allowed {
-            include: settings.get("include").map(Names::parse).transpose()?,
-            exclude: settings.get("exclude").map(Names::parse).transpose()?,
-        })
-    }
-
-    pub(super) fn accepts(&self, text: &str) -> bool {
-        self.include.as_ref().is_none_or(|names| names.has(text))
-            && !self.exclude.as_ref().is_some_and(|names| names.has(text))
+        Some(other) => Err(refuse(format!(
+            "Unknown key for a {} in [{name}]: [order].",
+            token_of(other)
+        ))),
     }
 }
 
@@ -179,7 +188,8 @@ pub(super) fn terms(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Matc
     let size = all(number(["size", "size"]).unwrap_or(10));
     let least = number(["min_doc_count", "minDocCount"]).unwrap_or(1);
     let allowed = Allowed::parse(settings)?;
-    let orders = orders(settings)?;
+    let orders = orders(&aggregation.name, settings)?;
+    check_field(scope, aggregation, field)?;
     for order in &orders {
         if let By::SubAggregation(name, _) = &order.by
             && !aggregation

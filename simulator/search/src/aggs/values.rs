@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::aggs::number_format::NumberFormat;
 use crate::aggs::{Aggregation, DocSet, Scope, refuse};
 use crate::dates::DateFormat;
 use crate::error::{Result, SearchError};
@@ -27,6 +28,7 @@ pub(super) enum Source {
 #[derive(Clone, Debug)]
 pub(super) enum Shown {
     Number,
+    Formatted(NumberFormat),
     Date(DateFormat),
     Ip,
 }
@@ -136,6 +138,19 @@ pub(super) fn numeric_mismatch(scope: &Scope<'_>, input: Input<'_>) -> bool {
     })
 }
 
+/// Returns whether a field has numbers.
+pub(super) fn has_numbers(scope: &Scope<'_>, input: Input<'_>) -> bool {
+    let Input::Field(name) = input else {
+        return false;
+    };
+    scope.searched.iter().any(|searched| {
+        let mapping = searched.index.mapping();
+        mapping
+            .field(name)
+            .is_some_and(|field| field.field_type.kind.is_numeric())
+    })
+}
+
 /// The error of an aggregation that needs numbers and gets texts.
 pub(super) fn no_numbers() -> SearchError {
     SearchError::new(
@@ -147,13 +162,11 @@ pub(super) fn no_numbers() -> SearchError {
 
 /// How the numbers of a field are shown: as the first index that has it says, or as the aggregation does.
 pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Shown {
-    let own = aggregation
-        .settings
-        .get("format")
-        .and_then(Value::as_str)
-        .map(DateFormat::new);
+    let format = aggregation.settings.get("format").and_then(Value::as_str);
+    let own = format.map(DateFormat::new);
+    let number = || format.map_or(Shown::Number, |format| Shown::Formatted(NumberFormat::new(format)));
     let Some(field) = aggregation.settings.get("field").and_then(Value::as_str) else {
-        return Shown::Number;
+        return number();
     };
     for searched in scope.searched {
         let mapping = searched.index.mapping();
@@ -161,6 +174,7 @@ pub(super) fn shown(scope: &Scope<'_>, aggregation: &Aggregation) -> Shown {
             return match field.field_type.kind {
                 Kind::Date => Shown::Date(own.unwrap_or_else(|| field.field_type.format.clone())),
                 Kind::Ip => Shown::Ip,
+                kind if kind.is_numeric() => number(),
                 _ => Shown::Number,
             };
         }
@@ -176,6 +190,7 @@ impl Shown {
     pub(super) fn text(&self, number: f64) -> Option<String> {
         match self {
             Shown::Number => None,
+            Shown::Formatted(format) => Some(format.print(number)),
             Shown::Date(format) => Some(format.print(number as i64)),
             Shown::Ip => Some(std::net::Ipv4Addr::from(number.clamp(0.0, f64::from(u32::MAX)) as u32).to_string()),
         }

@@ -6,7 +6,7 @@ use super::chars::{Changed, CharFilter};
 use super::filter::Filter;
 use super::grams::{Grams, each_path};
 use super::language;
-use super::stream::Lexeme;
+use super::lexeme::Lexeme;
 use super::words::each_word;
 
 /// A term cut out of a text.

@@ -2,16 +2,18 @@
 //!
 //! Source: the `analysis` section of Elasticsearch 1.5's index settings.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::analyzer::{Analyzer, Tokenizer};
 use super::chars::CharFilter;
-use super::filter::{ENGLISH, Filter, lowercase};
+use super::delimiter::WordDelimiter;
+use super::filter::{Filter, lowercase};
 use super::grams::Grams;
 use super::language;
-use super::stream::{Shingle, StreamFilter, Synonyms};
+use super::stream::{CommonGrams, Shingle, StreamFilter, Synonyms};
 
 /// Longest gram, in characters.
 const LONGEST_GRAM: usize = 32;
@@ -35,7 +37,17 @@ impl Analyzer {
                     .and_then(Value::as_str)
                     .ok_or_else(|| format!("Custom Analyzer [{name}] must be configured with a tokenizer"))?;
                 let (filters, chars) = (strings(own.get("filter")), strings(own.get("char_filter")));
-                Analyzer::assembled(tokenizer, &texts(&filters), &texts(&chars), analysis)
+                Analyzer::assembled(tokenizer, &texts(&filters), &texts(&chars), analysis).map_err(|error| match error
+                    .strip_prefix("failed to find ")
+                {
+                    Some(what) => {
+                        let what = what.replace("token filter under", "filter under name");
+                        let what = what.replace("tokenizer under", "tokenizer under name");
+                        let what = what.replace("char filter under", "char_filter under name");
+                        format!("Custom Analyzer [{name}] failed to find {what}")
+                    }
+                    None => error,
+                })
             }
             "pattern" => {
                 let lowercase = own.get("lowercase").is_none_or(crate::mapping::truth);
@@ -170,11 +182,13 @@ fn stop_filter(own: &Value) -> Filter {
         _ => {}
     }
     let ignore_case = flag(Some(own), "ignore_case", false);
-    let words = words.into_iter().flat_map(|word| match word.as_str() {
-        "_english_" => ENGLISH.iter().map(|word| (*word).to_owned()).collect(),
-        _ if ignore_case => vec![lowercase(&word)],
-        _ => vec![word],
-    });
+    let words = words
+        .into_iter()
+        .flat_map(|word| match language::named_stop_words(&word) {
+            Some(words) => words,
+            None if ignore_case => vec![lowercase(&word)],
+            None => vec![word],
+        });
     Filter::Stop(Arc::new(words.collect()), ignore_case)
 }
 
@@ -313,6 +327,40 @@ fn stream_filter(
         }
         "synonym" => StreamFilter::Synonyms(Arc::new(synonyms(own, analysis)?)),
         "unique" => StreamFilter::Unique(flag(own, "only_on_same_position", false)),
+        "word_delimiter" | "wordDelimiter" => StreamFilter::Delimiter(Box::new(WordDelimiter {
+            word_parts: flag(own, "generate_word_parts", true),
+            number_parts: flag(own, "generate_number_parts", true),
+            catenate_words: flag(own, "catenate_words", false),
+            catenate_numbers: flag(own, "catenate_numbers", false),
+            catenate_all: flag(own, "catenate_all", false),
+            split_on_case_change: flag(own, "split_on_case_change", true),
+            split_on_numerics: flag(own, "split_on_numerics", true),
+            preserve_original: flag(own, "preserve_original", false),
+            stem_english_possessive: flag(own, "stem_english_possessive", true),
+            protected: strings(own.and_then(|own| own.get("protected_words")))
+                .into_iter()
+                .collect(),
+        })),
+        "common_grams" | "commonGrams" => {
+            let ignore_case = flag(own, "ignore_case", false);
+            let words = strings(own.and_then(|own| own.get("common_words"))).into_iter();
+            let words: HashSet<String> = words
+                .flat_map(|word| language::named_stop_words(&word).unwrap_or_else(|| vec![word]))
+                .map(|word| if ignore_case { lowercase(&word) } else { word })
+                .collect();
+            if words.is_empty() {
+                return Err(
+                    "mising or empty [common_words] or [common_words_path] configuration for common_grams token \
+                            filter"
+                        .to_owned(),
+                );
+            }
+            StreamFilter::CommonGrams(CommonGrams {
+                words,
+                ignore_case,
+                query_mode: flag(own, "query_mode", false),
+            })
+        }
         "limit" => StreamFilter::Limit(number(own, "max_token_count", 1)),
         "pattern_capture" => {
             let patterns = match own.and_then(|own| own.get("patterns")) {
@@ -377,6 +425,15 @@ mod tests {
     #[case(json!({"type": "synonym", "synonyms": ["tv, television", "wi fi => wifi"]}), "tv wi fi x", &[("tv", 0), ("television", 0), ("wifi", 1), ("x", 2)])]
     #[case(json!({"type": "synonym", "synonyms": ["dns => domain name system"], "ignore_case": true}), "DNS a", &[("domain", 0), ("name", 1), ("a", 1), ("system", 2)])]
     #[case(json!({"type": "synonym", "synonyms": ["b, c"], "expand": false}), "a c", &[("a", 0), ("b", 1)])]
+    #[case(json!({"type": "word_delimiter"}), "Wi-Fi x", &[("Wi", 0), ("Fi", 1), ("x", 2)])]
+    #[case(json!({"type": "word_delimiter"}), "O'Neil's PowerShot500", &[("O", 0), ("Neil", 1), ("Power", 2), ("Shot", 3), ("500", 4)])]
+    #[case(json!({"type": "word_delimiter", "catenate_words": true}), "Wi-Fi x", &[("Wi", 0), ("WiFi", 0), ("Fi", 1), ("x", 2)])]
+    #[case(json!({"type": "word_delimiter", "generate_word_parts": false, "generate_number_parts": false, "catenate_all": true}), "Wi-Fi-4 x", &[("WiFi4", 0), ("x", 1)])]
+    #[case(json!({"type": "word_delimiter", "preserve_original": true, "split_on_case_change": false, "split_on_numerics": false}), "aB1-c x", &[("aB1-c", 0), ("aB1", 0), ("c", 1), ("x", 2)])]
+    #[case(json!({"type": "word_delimiter", "protected_words": ["a-b"]}), "a-b c-d", &[("a-b", 0), ("c", 1), ("d", 2)])]
+    #[case(json!({"type": "common_grams", "common_words": ["the", "is"]}), "the fox is", &[("the", 0), ("the_fox", 0), ("fox", 1), ("fox_is", 1), ("is", 2)])]
+    #[case(json!({"type": "common_grams", "common_words": ["the"], "query_mode": true}), "the fox ran", &[("the_fox", 0), ("fox", 1), ("ran", 2)])]
+    #[case(json!({"type": "stop", "stopwords": "_french_"}), "le chat", &[("chat", 1)])]
     #[case(json!({"type": "unique"}), "a b a c", &[("a", 0), ("b", 1), ("c", 2)])]
     #[case(json!({"type": "limit", "max_token_count": 2}), "a b c", &[("a", 0), ("b", 1)])]
     #[case(json!({"type": "pattern_capture", "patterns": ["([a-z]+)", "([0-9]+)"]}), "abc12 x", &[("abc12", 0), ("abc", 0), ("12", 0), ("x", 1)])]

@@ -1,6 +1,6 @@
 //! The filters of the analyzers that are named after languages.
 //!
-//! Limits: stop words for English only; languages for which Elasticsearch 1.5 has a light stemmer get the Snowball one.
+//! Limits: stop words are those of NLTK, which are those of Snowball with few others; languages for which Elasticsearch 1.5 has a light stemmer get the Snowball one.
 //! Source: the analyzers of Elasticsearch 1.5 and of Lucene 4.10's `analysis.*` packages.
 
 use std::collections::HashSet;
@@ -13,6 +13,43 @@ use super::filter::{ENGLISH, Filter};
 /// The English stop words.
 pub(super) fn stop_words() -> Filter {
     Filter::Stop(Arc::new(ENGLISH.iter().map(|word| (*word).to_owned()).collect()), false)
+}
+
+/// The stop words that a name such as `_english_` means.
+pub(super) fn named_stop_words(name: &str) -> Option<Vec<String>> {
+    stop_words_of(name.strip_prefix('_')?.strip_suffix('_')?)
+}
+
+/// The stop words of a language.
+fn stop_words_of(language: &str) -> Option<Vec<String>> {
+    if language == "english" {
+        return Some(ENGLISH.iter().map(|word| (*word).to_owned()).collect());
+    }
+    let code = match language {
+        "arabic" => "ar",
+        "danish" => "da",
+        "dutch" => "nl",
+        "finnish" => "fi",
+        "french" => "fr",
+        "german" => "de",
+        "greek" => "el",
+        "hungarian" => "hu",
+        "italian" => "it",
+        "norwegian" => "no",
+        "portuguese" => "pt",
+        "romanian" => "ro",
+        "russian" => "ru",
+        "spanish" => "es",
+        "swedish" => "sv",
+        "turkish" => "tr",
+        _ => return None,
+    };
+    stop_words::lookup(code).map(|words| words.iter().map(|word| (*word).to_owned()).collect())
+}
+
+/// The filter of the stop words of a language, if there are any.
+fn stop_filter(language: &str) -> Option<Filter> {
+    stop_words_of(language).map(|words| Filter::Stop(Arc::new(words.into_iter().collect()), false))
 }
 
 /// The articles that French, and the other languages with elision, join to a word.
@@ -62,22 +99,17 @@ pub(super) fn filters(analyzer: &str) -> Option<Vec<Filter>> {
     Some(match analyzer {
         "english" => vec![Filter::Possessive, Filter::Lowercase, stop_words(), Filter::Porter],
         "snowball" => return snowball_analyzer("English"),
-        "french" => vec![
-            Filter::Elision(Arc::new(french_articles())),
-            Filter::Lowercase,
-            Filter::Snowball(Algorithm::French),
-        ],
-        "italian" => vec![
-            Filter::Elision(Arc::new(italian_articles())),
-            Filter::Lowercase,
-            Filter::Snowball(Algorithm::Italian),
-        ],
-        "turkish" => vec![
-            Filter::Apostrophe,
-            Filter::Lowercase,
-            Filter::Snowball(Algorithm::Turkish),
-        ],
-        language => vec![Filter::Lowercase, Filter::Snowball(algorithm(language)?)],
+        language => {
+            let stemmer = Filter::Snowball(algorithm(language)?);
+            let first = match language {
+                "french" => Some(Filter::Elision(Arc::new(french_articles()))),
+                "italian" => Some(Filter::Elision(Arc::new(italian_articles()))),
+                "turkish" => Some(Filter::Apostrophe),
+                _ => None,
+            };
+            let filters = first.into_iter().chain([Filter::Lowercase]);
+            filters.chain(stop_filter(language)).chain([stemmer]).collect()
+        }
     })
 }
 
@@ -119,6 +151,8 @@ mod tests {
     #[case("german", "Katzen laufen", &["katz", "lauf"])]
     #[case("french", "l'avion volait", &["avion", "vol"])]
     #[case("russian", "миры", &["мир"])]
+    #[case("german", "die Katze und der Hund", &["katz", "hund"])]
+    #[case("spanish", "el perro de la casa", &["perr", "cas"])]
     fn an_analyzer_of_a_language_gives_stems(#[case] name: &str, #[case] text: &str, #[case] expected: &[&str]) {
         let terms = Analyzer::named(name).unwrap().terms(text);
         let terms: Vec<&str> = terms.iter().map(|(_, term)| term.as_str()).collect();

@@ -7,9 +7,11 @@
 mod analyzer;
 mod chars;
 mod configured;
+mod delimiter;
 mod filter;
 mod grams;
 mod language;
+mod lexeme;
 mod porter;
 mod stream;
 mod word_class;

@@ -1,21 +1,14 @@
 //! Token filters that look at several tokens, or make several of one.
 //!
-//! Source: Lucene 4.10's `ShingleFilter`, `SynonymFilter`, `UniqueTokenFilter`, `LimitTokenCountFilter`, `PatternCaptureGroupTokenFilter`.
+//! Source: Lucene 4.10's `CommonGramsFilter`, `ShingleFilter`, `SynonymFilter`, `UniqueTokenFilter`, `LimitTokenCountFilter`, `PatternCaptureGroupTokenFilter`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use regex::Regex;
 
-/// A token on its way through the filters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lexeme {
-    pub(super) text: String,
-    pub(super) position: u32,
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) kind: Option<&'static str>,
-}
+use super::delimiter::WordDelimiter;
+use super::lexeme::Lexeme;
 
 /// A filter over the whole stream of tokens.
 #[derive(Clone, Debug)]
@@ -26,6 +19,8 @@ pub(super) enum StreamFilter {
     Unique(bool),
     /// Keeps the first tokens.
     Limit(usize),
+    Delimiter(Box<WordDelimiter>),
+    CommonGrams(CommonGrams),
     /// Adds what the groups of patterns match; with `true`, keeps the token.
     Capture(Arc<[Regex]>, bool),
 }
@@ -40,6 +35,15 @@ pub(super) struct Shingle {
     pub(super) separator: String,
     /// Takes the place of a position without a token.
     pub(super) filler: String,
+}
+
+/// Settings of a filter that joins common words to their neighbours.
+#[derive(Clone, Debug)]
+pub(super) struct CommonGrams {
+    pub(super) words: HashSet<String>,
+    pub(super) ignore_case: bool,
+    /// Whether a word that is joined does not stay alone.
+    pub(super) query_mode: bool,
 }
 
 /// Synonyms by the words that they replace or join.
@@ -71,6 +75,8 @@ impl StreamFilter {
             StreamFilter::Synonyms(synonyms) => synonyms.apply(tokens),
             StreamFilter::Unique(same_position) => unique(tokens, *same_position),
             StreamFilter::Limit(most) => tokens.into_iter().take(*most).collect(),
+            StreamFilter::Delimiter(delimiter) => delimiter.apply(tokens),
+            StreamFilter::CommonGrams(grams) => grams.apply(&tokens),
             StreamFilter::Capture(patterns, keeps) => captured(tokens, patterns, *keeps),
         }
     }
@@ -127,6 +133,38 @@ fn captured(tokens: Vec<Lexeme>, patterns: &[Regex], keeps: bool) -> Vec<Lexeme>
         captured.extend(parts);
     }
     captured
+}
+
+impl CommonGrams {
+    fn is_common(&self, text: &str) -> bool {
+        if self.ignore_case {
+            self.words.contains(&super::lowercase(text))
+        } else {
+            self.words.contains(text)
+        }
+    }
+
+    fn apply(&self, tokens: &[Lexeme]) -> Vec<Lexeme> {
+        let mut made = Vec::new();
+        let mut was_joined = false;
+        for (at, token) in tokens.iter().enumerate() {
+            let next = tokens.get(at + 1);
+            let joined = next.filter(|next| self.is_common(&token.text) || self.is_common(&next.text));
+            // In a query, the last word belongs to the pair before it.
+            let is_covered = joined.is_some() || next.is_none() && was_joined;
+            if !(self.query_mode && is_covered) {
+                made.push(token.clone());
+            }
+            made.extend(joined.map(|next| Lexeme {
+                text: format!("{}_{}", token.text, next.text),
+                end: next.end,
+                kind: Some("gram"),
+                ..token.clone()
+            }));
+            was_joined = joined.is_some();
+        }
+        made
+    }
 }
 
 impl Shingle {

@@ -90,6 +90,18 @@ fn check(shared: &Shared, index: &str, alias: &str) -> Result<()> {
     Ok(())
 }
 
+/// Refuses an alias whose filter an index cannot parse.
+fn check_filter(shared: &Shared, index: &Index, alias: &str, definition: &Alias) -> Result<()> {
+    let Some(filter) = &definition.filter else {
+        return Ok(());
+    };
+    let mapping = index.mapping();
+    let parsed = index.context(&mapping, &shared.cluster).parse_filter(filter);
+    parsed
+        .map(drop)
+        .map_err(|error| SearchError::illegal(format!("failed to parse filter for alias [{alias}]")).caused_by(error))
+}
+
 /// `PUT /index/_alias/name`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: &str) -> Result<Answer> {
     check(shared, indices, alias)?;
@@ -101,6 +113,7 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, alias: 
             ..request.expand()
         },
     )? {
+        check_filter(shared, &index, alias, &definition)?;
         index.aliases.write().insert(alias.to_owned(), definition.clone());
     }
     shared.cluster.changed();
@@ -188,7 +201,13 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest) -> Result<Answer> {
                 ));
             }
         }
-        planned.push((named, aliases, adds.then(|| Alias::parse(what))));
+        let definition = adds.then(|| Alias::parse(what));
+        if let (Some(definition), Some(alias)) = (&definition, aliases.first()) {
+            named
+                .iter()
+                .try_for_each(|index| check_filter(shared, index, alias, definition))?;
+        }
+        planned.push((named, aliases, definition));
     }
     for (named, aliases, definition) in planned {
         for index in named {

@@ -1,10 +1,14 @@
 //! Single documents: written, read, changed, deleted; several read at once; bulk.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
+use crate::cluster::Index;
 use crate::error::{Result, SearchError};
-use crate::find::{Outcome, SourceFilter, extract, names};
-use crate::index::{Condition, Stored};
+use crate::find::{Failure, Outcome, SourceFilter, extract, names, shards_json};
+use crate::index::{Condition, Stored, VersionType};
+use crate::json;
 use crate::rest::{Answer, Content, RestRequest};
 use crate::routing::Placement;
 use crate::shared::Shared;
@@ -19,12 +23,28 @@ fn placement(request: &RestRequest) -> Placement<'_> {
 }
 
 fn condition(request: &RestRequest, create: bool) -> Result<Condition> {
-    let kind = request.param("version_type").unwrap_or("internal");
+    check_write(request)?;
+    let (version, version_type) = request.version()?;
     Ok(Condition {
         create: create || request.param("op_type") == Some("create"),
-        version: request.count("version")?,
-        external: kind.starts_with("external") || kind == "force",
+        version,
+        version_type,
     })
+}
+
+/// Fails for parameters of a write that no write has.
+fn check_write(request: &RestRequest) -> Result<()> {
+    ["timeout", "ttl"]
+        .iter()
+        .try_for_each(|name| request.check_duration(name))?;
+    match request.param("consistency") {
+        None | Some("default" | "one" | "quorum" | "all") => {}
+        Some(text) => return Err(SearchError::illegal(format!("No write consistency match [{text}]"))),
+    }
+    match request.param("replication") {
+        None | Some("default" | "sync" | "async") => Ok(()),
+        Some(text) => Err(SearchError::illegal(format!("No replication type match [{text}]"))),
+    }
 }
 
 /// Refreshes an index that was written to, if the request wants it.
@@ -44,6 +64,13 @@ pub(crate) fn index(
     id: Option<&str>,
     create: bool,
 ) -> Result<Answer> {
+    if let Some(kind) = request
+        .param("op_type")
+        .filter(|kind| !matches!(*kind, "index" | "create"))
+    {
+        let reason = format!("opType [{kind}] not allowed, either [index] or [create] are allowed");
+        return Ok(Answer::json(400, json!({"error": reason})));
+    }
     let done = write::index_document(
         shared,
         index,
@@ -81,13 +108,14 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, index: &str, type_n
 
 /// `POST /index/type/id/_update`.
 pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| {
-        SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: script or doc is missing;",
-        )
-    })?;
+    check_write(request)?;
+    let body = request.body_or_source();
+    if !body.is_empty() && json::derivable(body).is_err() {
+        return Err(SearchError::new(500, "NullPointerException", "null"));
+    }
+    let body = request
+        .json()?
+        .ok_or_else(|| SearchError::validation("script or doc is missing"))?;
     let retries = request.count("retry_on_conflict")?.unwrap_or(0);
     let done = write::update(
         shared,
@@ -96,7 +124,7 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
         id,
         placement(request),
         &body,
-        request.count("version")?,
+        request.version()?.0,
         retries,
     )?;
     refresh(shared, request, &done.indexed.index)?;
@@ -217,8 +245,9 @@ fn source_filter(request: &RestRequest) -> Option<SourceFilter> {
 /// `GET|HEAD /index/type/id`.
 pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
     let (index, found) = find(shared, index, type_name, id, placement(request).value())?;
-    if let (Some(wanted), Some((version, _))) = (request.count("version")?, &found)
+    if let ((Some(wanted), version_type), Some((version, _))) = (request.version()?, &found)
         && wanted != *version
+        && version_type != VersionType::Force
     {
         let own = shared.cluster.index(&index);
         let number = match &own {
@@ -270,13 +299,8 @@ pub(crate) fn mget(
     index: Option<&str>,
     type_name: Option<&str>,
 ) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| {
-        SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: no documents to get;",
-        )
-    })?;
+    json::derivable(request.body_or_source())?;
+    let body = request.json()?.unwrap_or_default();
     let items: Vec<Value> = match (
         body.get("docs").and_then(Value::as_array),
         body.get("ids").and_then(Value::as_array),
@@ -295,6 +319,7 @@ pub(crate) fn mget(
     let docs = items.iter().enumerate().map(|(at, item)| {
         let text = |key: &str| {
             item.get(key)
+                .filter(|value| !value.is_null())
                 .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         };
         let missing = |what: &str| SearchError::validation(&format!("{what} is missing for doc {at}"));
@@ -372,7 +397,10 @@ pub(crate) fn delete_by_query(
     named.iter().try_for_each(|index| index.refresh())?;
     let now = (shared.cluster.options.ticks)();
     loop {
-        let outcome = super::search::run(shared, indices, request.expand(), &wanted)?;
+        let outcome = crate::find::search(&shared.cluster, indices, request.expand(), &wanted)?;
+        if let Some(failure) = outcome.failures.first() {
+            return Ok(Answer::json(failure.error.status, deleted(&named, &outcome)));
+        }
         delete_hits(&outcome, now)?;
         named.iter().try_for_each(|index| index.refresh())?;
         // What is beyond the window of hits is found by the next search.
@@ -380,16 +408,25 @@ pub(crate) fn delete_by_query(
             break;
         }
     }
+    Ok(Answer::ok(deleted(&named, &Outcome::default())))
+}
+
+/// How a deletion by query went, by index.
+fn deleted(named: &[Arc<Index>], outcome: &Outcome) -> Value {
     let shown: Map<String, Value> = named
         .iter()
         .map(|index| {
-            (
-                index.name.clone(),
-                json!({"_shards": {"total": index.shard_count(), "successful": index.shard_count(), "failed": 0}}),
-            )
+            let failures = outcome.failures.iter().filter(|failure| failure.index == index.name);
+            let failures: Vec<Failure> = failures.cloned().collect();
+            let shards = shards_json(
+                index.shard_count(),
+                &failures,
+                |failure| json!({"index": failure.index, "shard": failure.shard, "reason": failure.error.to_string()}),
+            );
+            (index.name.clone(), json!({"_shards": shards}))
         })
         .collect();
-    Ok(Answer::ok(json!({"_indices": shown})))
+    json!({"_indices": shown})
 }
 
 /// Deletes the documents that a search found.

@@ -31,7 +31,7 @@ pub(crate) fn delete(shared: &Shared, request: &RestRequest, indices: &str) -> R
     let named = shared.cluster.named(
         indices,
         Expand {
-            closed: true,
+            closed: !request.params.contains_key("expand_wildcards") || request.expand().closed,
             forbid_closed: false,
             ..request.expand()
         },
@@ -93,7 +93,8 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, indices: &str, feature
             parts.insert("settings".to_owned(), settings_json(&index, request));
         }
         if wants(["_warmers", "_warmer"]) {
-            parts.insert("warmers".to_owned(), json!({}));
+            let warmers = index.warmers.read().clone();
+            parts.insert("warmers".to_owned(), json!(warmers));
         }
         shown.insert(index.name.clone(), parts.into());
     }
@@ -168,6 +169,9 @@ pub(crate) fn put_settings(shared: &Shared, request: &RestRequest, indices: &str
 
 /// `POST /index/_open` and `_close`.
 pub(crate) fn set_closed(shared: &Shared, request: &RestRequest, indices: &str, closed: bool) -> Result<Answer> {
+    if indices.is_empty() {
+        return Err(SearchError::validation("index is missing"));
+    }
     for index in shared.cluster.named(
         indices,
         Expand {

@@ -55,13 +55,11 @@ pub(crate) fn type_exists(shared: &Shared, request: &RestRequest, indices: &str,
 
 /// `PUT /index/_mapping/type`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, indices: &str, type_name: &str) -> Result<Answer> {
-    let body = request.json()?.ok_or_else(|| {
-        SearchError::new(
-            400,
-            "ActionRequestValidationException",
-            "Validation Failed: 1: mapping source is missing;",
-        )
-    })?;
+    let undefined = |error: SearchError| SearchError::mapping("failed to parse mapping definition").caused_by(error);
+    let body = request
+        .json()
+        .map_err(undefined)?
+        .ok_or_else(|| SearchError::validation("mapping source is missing"))?;
     for index in shared.cluster.named(
         indices,
         Expand {

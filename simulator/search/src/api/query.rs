@@ -18,6 +18,8 @@ fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result
             &shared.cluster.options.limits,
         )?,
         size: Some(0),
+        min_score: request.float("min_score")?,
+        terminate_after: request.count("terminate_after")?.filter(|most| *most > 0),
         types: types_of(types),
         budget: request.budget.clone(),
         ..SearchRequest::default()
@@ -25,7 +27,7 @@ fn wanted(shared: &Shared, request: &RestRequest, types: Option<&str>) -> Result
 }
 
 /// Failure of a shard in a broadcast operation, as `_shards` shows it.
-fn broadcast_failure(failure: &Failure) -> Value {
+pub(super) fn broadcast_failure(failure: &Failure) -> Value {
     let Failure { index, shard, error } = failure;
     let own = SearchError::new(
         error.status,
@@ -44,8 +46,8 @@ pub(crate) fn count(shared: &Shared, request: &RestRequest, indices: &str, types
         _ => 200,
     };
     let mut shown = json!({"count": outcome.total});
-    if outcome.terminated_early {
-        shown["terminated_early"] = true.into();
+    if wanted.terminate_after.is_some() {
+        shown["terminated_early"] = outcome.terminated_early.into();
     }
     shown["_shards"] = shards_json(outcome.shards, &outcome.failures, broadcast_failure);
     Ok(Answer::json(status, shown))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::cluster::Expand;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::find::{Failure, Outcome, SearchRequest, SearchType, all_failed, render, search as find, shards_json, time};
 use crate::mapping::Kind;
 use crate::rest::{Answer, RestRequest};
@@ -112,10 +112,24 @@ pub(crate) fn answer(
     Ok(shown)
 }
 
+/// Fails for a preference with an underscore that does not exist. Any other text picks the same copies every time.
+fn check_preference(preference: &str) -> Result<()> {
+    let name = preference.split(':').next().unwrap_or_default();
+    match name.strip_prefix('_') {
+        None
+        | Some(
+            "shards" | "prefer_node" | "local" | "primary" | "primary_first" | "only_local" | "only_node"
+            | "only_nodes",
+        ) => Ok(()),
+        Some(_) => Err(SearchError::illegal(format!("no Preference for [{name}]"))),
+    }
+}
+
 /// `GET|POST [/index[/type]]/_search`.
 pub(crate) fn search(shared: &Shared, request: &RestRequest, indices: &str, types: Option<&str>) -> Result<Answer> {
     let began = (shared.cluster.options.ticks)();
     let limits = &shared.cluster.options.limits;
+    check_preference(request.param("preference").unwrap_or_default())?;
     let mut wanted = SearchRequest::parse(&request.params, request.body_or_source(), limits)?;
     wanted.types = types_of(types);
     wanted.budget = request.budget.clone();

@@ -1,9 +1,13 @@
 //! `_suggest`.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::search::insert_first;
+use crate::cluster::Index;
 use crate::error::{Result, SearchError};
+use crate::find::{Failure, shards_json};
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
 use crate::suggest;
@@ -17,12 +21,30 @@ pub(crate) fn suggest(shared: &Shared, request: &RestRequest, indices: &str) -> 
     named
         .iter()
         .try_for_each(|index| shared.cluster.refresh_if_due(index))?;
-    let mut shown = Value::Object(suggest::suggest(&named, &body, &request.budget)?);
     let shards: u32 = named.iter().map(|index| index.shard_count()).sum();
-    insert_first(
-        &mut shown,
-        "_shards",
-        json!({"total": shards, "successful": shards, "failed": 0}),
-    );
+    let (mut shown, failures) = match suggest::suggest(&named, &body, &request.budget) {
+        Ok(suggested) => (Value::Object(suggested), vec![]),
+        Err(error) if request.budget.is_exceeded() => return Err(error),
+        // What is no suggester fails on every shard, and the request succeeds.
+        Err(error) => (json!({}), everywhere(&named, &error)),
+    };
+    let counts = shards_json(shards, &failures, super::query::broadcast_failure);
+    insert_first(&mut shown, "_shards", counts);
     Ok(Answer::ok(shown))
+}
+
+/// The failure of every shard.
+fn everywhere(indices: &[Arc<Index>], error: &SearchError) -> Vec<Failure> {
+    let error =
+        SearchError::new(error.status, "ElasticsearchException", "failed to execute suggest").caused_by(error.clone());
+    let of_index = |index: &Arc<Index>| {
+        let name = index.name.clone();
+        let error = error.clone();
+        (0..index.shard_count()).map(move |shard| Failure {
+            index: name.clone(),
+            shard,
+            error: error.clone(),
+        })
+    };
+    indices.iter().flat_map(of_index).collect()
 }

@@ -1,9 +1,10 @@
 //! Index templates.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::cluster::Template;
 use crate::error::{Result, SearchError};
+use crate::json;
 use crate::pattern;
 use crate::rest::{Answer, RestRequest};
 use crate::shared::Shared;
@@ -13,10 +14,10 @@ const MOST: usize = 1_000;
 
 /// `PUT|POST /_template/name`.
 pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<Answer> {
-    let body = request
-        .json()?
-        .ok_or_else(|| SearchError::parse("the body of a template is missing"))?;
+    json::derivable(request.body_or_source())?;
+    let body = request.json()?.unwrap_or_default();
     let template = Template::parse(&body)?;
+    check(name, &template.pattern)?;
     let mut templates = shared.cluster.templates.write();
     if request.flag("create") && templates.contains_key(name) {
         return Err(SearchError::new(
@@ -32,6 +33,30 @@ pub(crate) fn put(shared: &Shared, request: &RestRequest, name: &str) -> Result<
     drop(templates);
     shared.cluster.changed();
     Ok(Answer::acknowledged())
+}
+
+/// Refuses what cannot be the name or the pattern of a template.
+fn check(name: &str, pattern: &str) -> Result<()> {
+    let of_text = |what: &str, text: &str| {
+        if text.contains(' ') {
+            return Some(format!("{what} must not contain a space"));
+        }
+        let sign = [',', '#'].into_iter().find(|sign| text.contains(*sign));
+        let sign = sign.map(|sign| format!("{what} must not contain a '{sign}'"));
+        sign.or_else(|| text.starts_with('_').then(|| format!("{what} must not start with '_'")))
+    };
+    let is_lower = name.to_lowercase() == name;
+    let cause = of_text("name", name)
+        .or_else(|| (!is_lower).then(|| "name must be lower cased".to_owned()))
+        .or_else(|| of_text("template", pattern));
+    match cause {
+        None => Ok(()),
+        Some(cause) => Err(SearchError::new(
+            400,
+            "InvalidIndexTemplateException",
+            format!("index_template [{name}] invalid, cause [{cause}]"),
+        )),
+    }
 }
 
 /// `GET /_template[/name]`.
@@ -74,5 +99,5 @@ pub(crate) fn delete(shared: &Shared, wanted: &str) -> Result<Answer> {
         ));
     }
     shared.cluster.changed();
-    Ok(Answer::ok(json!({"acknowledged": true})))
+    Ok(Answer::acknowledged())
 }

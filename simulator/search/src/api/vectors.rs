@@ -28,20 +28,20 @@ struct Settings {
 }
 
 impl Settings {
-    fn of(request: &RestRequest) -> Result<Settings> {
-        let body = request.json()?.unwrap_or_default();
+    /// The settings of a body, or of the parameters beside it.
+    fn of(request: &RestRequest, body: &Value) -> Settings {
         let flag = |name: &str, default: bool| {
             body.get(name)
                 .map_or_else(|| request.flag_or(name, default), crate::mapping::truth)
         };
         let text = request.param("fields").map(|text| names(&json!(text)));
-        Ok(Settings {
+        Settings {
             fields: body.get("fields").map(names).or(text),
             offsets: flag("offsets", true),
             positions: flag("positions", true),
             term_statistics: flag("term_statistics", false),
             field_statistics: flag("field_statistics", true),
-        })
+        }
     }
 
     fn wants(&self, field: &Field) -> bool {
@@ -93,31 +93,108 @@ fn frequencies(
     Ok(sum)
 }
 
-/// `GET|POST /index/type/id/_termvector`.
-pub(crate) fn term_vector(
+/// `GET|POST /index/type[/id]/_termvector`: of a document of the index, or of one in the body.
+pub(crate) fn of_request(
     shared: &Shared,
     request: &RestRequest,
     index: &str,
     type_name: &str,
-    id: &str,
+    id: Option<&str>,
 ) -> Result<Answer> {
+    let body = request.json()?.unwrap_or_default();
+    term_vector(shared, request, &body, index, type_name, id).map(Answer::ok)
+}
+
+/// `_mtermvectors`: of several documents.
+pub(crate) fn several(
+    shared: &Shared,
+    request: &RestRequest,
+    index: Option<&str>,
+    type_name: Option<&str>,
+) -> Result<Answer> {
+    let body = request.json()?.unwrap_or_default();
+    let ids = body.get("ids").and_then(Value::as_array).into_iter().flatten();
+    let ids: Vec<Value> = match request.param("ids") {
+        Some(text) => names(&json!(text)).into_iter().map(Value::from).collect(),
+        None => ids.cloned().collect(),
+    };
+    let parameters = body.get("parameters").cloned().unwrap_or_else(|| json!({}));
+    let of_ids = ids.into_iter().map(|id| {
+        let mut item = parameters.clone();
+        item["_id"] = id;
+        item
+    });
+    let docs = body
+        .get("docs")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .cloned();
+    let items: Vec<Value> = docs.chain(of_ids).collect();
+    if items.is_empty() {
+        return Err(SearchError::validation("multi term vectors: no documents requested"));
+    }
+    request.budget.elements("documents", items.len())?;
+    let docs = items.iter().map(|item| {
+        let text = |key: &str| item.get(key).filter(|value| !value.is_null()).map(text_of);
+        let missing = |what: &str| SearchError::validation(&format!("{what} is missing"));
+        let index = text("_index").or_else(|| index.map(str::to_owned));
+        let index = index.ok_or_else(|| missing("index"))?;
+        let type_name = text("_type").or_else(|| type_name.map(str::to_owned));
+        let type_name = type_name.ok_or_else(|| missing("type"))?;
+        let id = text("_id");
+        if id.is_none() && item.get("doc").is_none() {
+            return Err(missing("id or doc"));
+        }
+        let vector = term_vector(shared, request, item, &index, &type_name, id.as_deref());
+        Ok(vector.unwrap_or_else(
+            |error| json!({"_index": index, "_type": type_name, "_id": id, "error": error.to_string()}),
+        ))
+    });
+    Ok(Answer::ok(json!({"docs": docs.collect::<Result<Vec<_>>>()?})))
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn term_vector(
+    shared: &Shared,
+    request: &RestRequest,
+    body: &Value,
+    index: &str,
+    type_name: &str,
+    id: Option<&str>,
+) -> Result<Value> {
     let began = (shared.cluster.options.ticks)();
-    let settings = Settings::of(request)?;
+    let settings = Settings::of(request, body);
     let indices = shared.cluster.named(index, request.expand())?;
     let [index] = indices.as_slice() else {
         return Err(SearchError::index_missing(index));
     };
-    let routing = request.param("routing").or(request.param("parent"));
-    let (_, shard) = index.shard_of(id, routing)?;
-    let found = shard.get(type_name, id)?;
-    let mut shown = json!({"_index": index.name, "_type": type_name, "_id": id});
-    shown["_version"] = json!(found.as_ref().map_or(0, |(version, _)| *version));
-    shown["found"] = json!(found.is_some());
-    shown["took"] = json!((shared.cluster.options.ticks)().saturating_sub(began).as_millis() as u64);
-    let Some((_, stored)) = found else {
-        return Ok(Answer::ok(shown));
+    let given = body.get("doc").filter(|_| id.is_none());
+    let routing = body.get("_routing").or_else(|| body.get("routing")).map(text_of);
+    let routing = routing
+        .as_deref()
+        .or(request.param("routing"))
+        .or(request.param("parent"));
+    let (_, shard) = index.shard_of(id.unwrap_or_default(), routing)?;
+    let found = match id {
+        Some(id) => shard.get(type_name, id)?,
+        None => None,
     };
-    let source: Value = crate::json::value(stored.source())?;
+    let mut shown = json!({"_index": index.name, "_type": type_name});
+    if let Some(id) = id {
+        shown["_id"] = json!(id);
+    }
+    shown["_version"] = json!(found.as_ref().map_or(0, |(version, _)| *version));
+    shown["found"] = json!(found.is_some() || given.is_some());
+    shown["took"] = json!((shared.cluster.options.ticks)().saturating_sub(began).as_millis() as u64);
+    let source = match (&found, given) {
+        (Some((_, stored)), _) => crate::json::value(stored.source())?,
+        (None, Some(given)) => given.clone(),
+        (None, None) => return Ok(shown),
+    };
     let mapping = index.mapping();
     let view = shard.view();
     let mut vectors = Map::new();
@@ -174,7 +251,7 @@ pub(crate) fn term_vector(
         vectors.insert(name, vector.into());
     }
     shown["term_vectors"] = vectors.into();
-    Ok(Answer::ok(shown))
+    Ok(shown)
 }
 
 /// Offsets of a text in UTF-16 units, asked for in rising order mostly.

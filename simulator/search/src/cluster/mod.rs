@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Result, SearchError};
 use crate::json;
@@ -76,6 +76,18 @@ impl Cluster {
 
     /// The index that a name stands for in a write: its own, or an alias of one; made if it is not there.
     pub(crate) fn index_for_write(&self, name: &str) -> Result<Arc<Index>> {
+        let index = self.index_or_made(name)?;
+        match index.settings.read().write_block() {
+            Some(block) => Err(SearchError::new(
+                403,
+                "ClusterBlockException",
+                format!("blocked by: [FORBIDDEN/{block}];"),
+            )),
+            None => Ok(index.clone()),
+        }
+    }
+
+    fn index_or_made(&self, name: &str) -> Result<Arc<Index>> {
         if let Some(index) = self.index(name) {
             return Ok(index);
         }
@@ -195,6 +207,7 @@ impl Cluster {
         let shards = if name.starts_with('.') { 1 } else { self.options.shards };
         settings.set_default("index.number_of_shards", &shards.to_string());
         settings.set_default("index.number_of_replicas", &self.options.replicas.to_string());
+        settings.check(name)?;
         let index = Index::new(name, settings, self.now(), &self.options)?;
         index.change_mapping(|mapping| {
             if let Some(default) = mappings.get("_default_") {
@@ -208,6 +221,13 @@ impl Cluster {
             Ok::<(), SearchError>(())
         })?;
         index.aliases.write().extend(aliases);
+        if let Some(Value::Object(warmers)) = body.and_then(|body| body.get("warmers")) {
+            index.warmers.write().extend(warmers.iter().map(|(name, warmer)| {
+                let types = warmer.get("types").cloned().unwrap_or_else(|| json!([]));
+                let source = warmer.get("source").cloned().unwrap_or_else(|| json!({}));
+                (name.clone(), json!({"types": types, "source": source}))
+            }));
+        }
         let index = Arc::new(index);
         let mut indices = self.indices.write();
         if indices.contains_key(name) {
@@ -255,7 +275,7 @@ impl Cluster {
         outcome
     }
 
-    /// Removes the oldest indices beyond the retention; never `newest`.
+    /// Removes the oldest indices beyond the retention. `newest` is never removed; the size alone removes no newest index.
     fn apply_retention(&self, newest: Option<&str>) {
         let Some(retention) = &self.options.retention else {
             return;
@@ -268,11 +288,11 @@ impl Cluster {
         kept.sort_by_key(|index| std::cmp::Reverse((index.created, index.name.clone())));
         let now = self.now();
         let mut bytes = 0;
-        for index in kept {
+        for (rank, index) in kept.into_iter().enumerate() {
             bytes += statistics::bytes(&index);
             let age = u128::try_from(now.saturating_sub(index.created)).unwrap_or(0);
             let too_old = retention.age.is_some_and(|most| age > most.as_millis());
-            let too_large = retention.bytes.is_some_and(|most| bytes > most);
+            let too_large = rank > 0 && retention.bytes.is_some_and(|most| bytes > most);
             if (too_old || too_large) && newest != Some(&index.name) {
                 self.remove(&index.name);
             }

@@ -14,6 +14,8 @@ use crate::pattern;
 pub(crate) struct Expand {
     pub(crate) ignore_unavailable: bool,
     pub(crate) allow_no_indices: bool,
+    /// Whether open indices are among those that a pattern means.
+    pub(crate) open: bool,
     /// Whether closed indices are among those that a pattern means.
     pub(crate) closed: bool,
     /// Whether a closed index may be named.
@@ -25,6 +27,7 @@ impl Default for Expand {
         Expand {
             ignore_unavailable: false,
             allow_no_indices: true,
+            open: true,
             closed: false,
             forbid_closed: true,
         }
@@ -41,17 +44,14 @@ impl Cluster {
     /// A name that no index has, unless that may be.
     pub(crate) fn resolve(&self, expression: &str, expand: Expand) -> Result<Vec<Target>> {
         let all = self.indices();
-        let open = |index: &Arc<Index>| expand.closed || !index.is_closed();
+        let open = |index: &Arc<Index>| if index.is_closed() { expand.closed } else { expand.open };
         let parts: Vec<&str> = expression
             .split(',')
             .map(str::trim)
             .filter(|part| !part.is_empty())
             .collect();
-        let parts = if parts.is_empty() || parts == ["_all"] {
-            vec!["*"]
-        } else {
-            parts
-        };
+        let everything = parts.is_empty() || parts == ["_all"];
+        let parts = if everything { vec!["*"] } else { parts };
         // By name: none for an index named by itself, else the filters of its aliases.
         let mut found: BTreeMap<String, (Arc<Index>, Option<Vec<Value>>)> = BTreeMap::new();
         let mut add = |index: &Arc<Index>, filter: Option<Value>| {
@@ -82,7 +82,8 @@ impl Cluster {
             }
             is_set |= part.contains('*') || part.starts_with('+');
             let part = part.strip_prefix('+').unwrap_or(part);
-            if part.contains('*') {
+            // A pattern that means no index is a name.
+            if part.contains('*') && (everything || expand.open || expand.closed) {
                 for index in all.iter().filter(|index| open(index)) {
                     if pattern::matches(part, &index.name) {
                         add(index, None);

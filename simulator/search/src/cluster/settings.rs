@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::analysis::Analyzer;
+use crate::error::{Result, SearchError};
+
 /// Prefixes of the settings that an open index can change, without `index.`.
 const DYNAMIC: [&str; 18] = [
     "number_of_replicas",
@@ -103,6 +106,43 @@ impl Settings {
 
     pub(crate) fn number(&self, name: &str, default: u32) -> u32 {
         self.get(name).and_then(|text| text.parse().ok()).unwrap_or(default)
+    }
+
+    /// Fails for settings that no index can be made with.
+    ///
+    /// # Errors
+    /// A number of shards or copies that is no number, an analyzer of unknown parts.
+    pub(super) fn check(&self, index: &str) -> Result<()> {
+        let failed = |cause: SearchError| {
+            let reason = format!("[{index}] failed to create index");
+            SearchError::new(cause.status, "IndexCreationException", reason).caused_by(cause)
+        };
+        for key in ["index.number_of_shards", "index.number_of_replicas"] {
+            if let Some(text) = self.get(key).filter(|text| text.parse::<i32>().is_err()) {
+                let reason = format!("Failed to parse int setting [{key}] with value [{text}]");
+                return Err(SearchError::new(500, "SettingsException", reason).caused_by(SearchError::number(text)));
+            }
+        }
+        let analysis = self.analysis();
+        let analyzers = analysis
+            .and_then(|analysis| analysis.get("analyzer"))
+            .and_then(Value::as_object);
+        for name in analyzers.into_iter().flat_map(Map::keys) {
+            Analyzer::configured(name, analysis).map_err(|reason| failed(SearchError::illegal(reason)))?;
+        }
+        Ok(())
+    }
+
+    /// Number and description of the block that keeps documents from being written, if there is one.
+    pub(crate) fn write_block(&self) -> Option<&'static str> {
+        let is_on = |key: &str| self.get(key) == Some("true");
+        if is_on("index.blocks.read_only") {
+            Some("5/index read-only (api)")
+        } else if is_on("index.blocks.write") {
+            Some("8/index write (api)")
+        } else {
+            None
+        }
     }
 
     pub(crate) fn set_default(&mut self, name: &str, value: &str) {

@@ -24,6 +24,19 @@ impl Template {
                 "Validation Failed: 1: template is missing;",
             )
         })?;
+        for key in ["settings", "mappings", "aliases"] {
+            if let Some(other) = body.get(key).filter(|part| !part.is_object()) {
+                let reason = format!("{} cannot be cast to java.util.Map", crate::json::java_class(other));
+                return Err(SearchError::new(500, "ClassCastException", reason));
+            }
+        }
+        let order = match body.get("order") {
+            None | Some(Value::Null) => 0,
+            Some(order) => {
+                let text = order.as_str().map_or_else(|| order.to_string(), str::to_owned);
+                text.parse().map_err(|_| SearchError::number(&text))?
+            }
+        };
         let section = |key: &str| body.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
         // A mapping may stand below its type's name once more.
         let mappings = section("mappings")
@@ -41,7 +54,7 @@ impl Template {
             .collect();
         Ok(Template {
             pattern: pattern.to_owned(),
-            order: body.get("order").and_then(Value::as_i64).unwrap_or(0),
+            order,
             settings: body.get("settings").map(Settings::parse).unwrap_or_default(),
             mappings,
             aliases: section("aliases"),

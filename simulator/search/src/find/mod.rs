@@ -7,6 +7,7 @@
 
 mod collect;
 mod execute;
+mod geo_sort;
 mod hits;
 mod params;
 mod prepare;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::aggs::facets;
+use crate::aggs::{self, facets};
 use crate::cluster::{Cluster, Index};
 use crate::error::{Result, SearchError};
 use crate::find::Searched;
@@ -170,6 +170,9 @@ pub(crate) fn prepare(
                     .transpose()
                     .map(|filter| post_filter = filter),
                 Element::Sort => check_sort(&request.sort, mapping),
+                Element::Aggregations => {
+                    aggs::check_filters(request.aggregations.as_deref().unwrap_or_default(), &context)
+                }
                 Element::Facets => facets::check(request.facets.as_ref(), &context),
                 Element::Invalid(error) => Err(error.clone()),
             };

@@ -43,6 +43,7 @@ pub(crate) enum Element {
     Query,
     PostFilter,
     Sort,
+    Aggregations,
     Facets,
     Invalid(SearchError),
 }
@@ -138,6 +139,20 @@ pub(crate) struct SearchRequest {
 /// Value of a boolean parameter.
 pub(crate) fn flag(text: &str) -> bool {
     !matches!(text, "false" | "0" | "off" | "no")
+}
+
+/// Fails for settings of a rescorer that none has.
+fn check_rescorer(settings: &Value) -> Result<()> {
+    if let Value::Array(items) = settings {
+        return items.iter().try_for_each(check_rescorer);
+    }
+    let query = settings
+        .get("query")
+        .ok_or_else(|| SearchError::illegal("missing rescore type"))?;
+    match query.get("score_mode").and_then(Value::as_str) {
+        None | Some("avg" | "max" | "min" | "total" | "multiply") => Ok(()),
+        Some(mode) => Err(SearchError::illegal(format!("[rescore] illegal score_mode [{mode}]"))),
+    }
 }
 
 impl QuerySource {
@@ -310,6 +325,15 @@ impl SearchRequest {
                 self.query = QuerySource::Body(value.clone());
                 return Ok(Some(Element::Query));
             }
+            "query_binary" | "queryBinary" => {
+                let bytes = value.as_str().and_then(|text| {
+                    use base64::Engine;
+                    base64::engine::general_purpose::STANDARD.decode(text).ok()
+                });
+                let body = json::object(&bytes.unwrap_or_default())?;
+                self.query = QuerySource::Body(Value::Object(body));
+                return Ok(Some(Element::Query));
+            }
             "filter" | "post_filter" | "postFilter" => {
                 self.post_filter = Some(value.clone());
                 return Ok(Some(Element::PostFilter));
@@ -335,7 +359,11 @@ impl SearchRequest {
             "track_scores" | "trackScores" => self.track_scores = yes,
             "explain" => self.explain = yes,
             "version" => self.version = yes,
-            "min_score" | "minScore" => self.min_score = value.as_f64().map(|score| score as f32),
+            "min_score" | "minScore" => {
+                let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let score = value.as_f64().or_else(|| value.as_str()?.parse().ok());
+                self.min_score = Some(score.ok_or_else(|| SearchError::number(&text()))? as f32);
+            }
             "terminate_after" => self.terminate_after = u64::try_from(number()?).ok().filter(|after| *after > 0),
             "timeout" => {
                 self.timeout = match value {
@@ -355,9 +383,13 @@ impl SearchRequest {
                     .collect()
             }
             "highlight" => self.highlight = Some(value.clone()),
-            "aggs" | "aggregations" => self.aggregations = Some(aggs::parse(value, limits.depth)?),
+            "aggs" | "aggregations" => {
+                self.aggregations = Some(aggs::parse(value, limits.depth)?);
+                return Ok(Some(Element::Aggregations));
+            }
             "suggest" => self.suggest = Some(value.clone()),
             "rescore" => {
+                check_rescorer(value)?;
                 self.rescore = match value {
                     Value::Array(items) => items.clone(),
                     other => vec![other.clone()],

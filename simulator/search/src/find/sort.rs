@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::error::{Result, SearchError};
+use crate::find::geo_sort::{GeoSettings, GeoSort};
 use crate::find::{SearchRequest, Searched};
 use crate::index::{Ordinals, SegmentView, Values, nested_docs, outer_docs};
 use crate::mapping::{Field, Kind, Mapping, sortable, unsortable};
@@ -26,6 +27,8 @@ pub(crate) struct SortSpec {
     nested_path: Option<String>,
     /// What makes the value, in the place of a field.
     script: Option<Script>,
+    /// The points from which the field's points are measured.
+    geo: Option<GeoSort>,
     /// Which of these count.
     pub(super) nested_filter: Option<Value>,
 }
@@ -49,6 +52,7 @@ impl SortSpec {
             ignore_unmapped: false,
             nested_path: None,
             script: None,
+            geo: None,
             nested_filter: None,
         }
     }
@@ -107,13 +111,14 @@ pub(crate) fn parse_sort(value: &Value) -> Result<Vec<SortSpec>> {
 
 fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
     if let ("_geo_distance", Value::Object(settings)) = (field, settings) {
-        let pin = settings
-            .keys()
-            .find(|key| !matches!(key.as_str(), "order" | "unit" | "distance_type" | "mode" | "reverse"))
-            .map_or("", String::as_str);
-        return Err(SearchError::illegal(format!(
-            "failed to find mapper for [{pin}] for geo distance based sort"
-        )));
+        let wanted = GeoSettings::parse(settings)?;
+        return Ok(SortSpec {
+            mode: wanted.mode,
+            geo: Some(wanted.geo),
+            nested_path: wanted.nested_path,
+            nested_filter: wanted.nested_filter,
+            ..SortSpec::of(&wanted.field, Some(wanted.descending))
+        });
     }
     match settings {
         Value::String(order) => Ok(SortSpec::of(field, Some(direction(field, order)?))),
@@ -124,14 +129,16 @@ fn parse_one(field: &str, settings: &Value) -> Result<SortSpec> {
             }
             for (key, value) in settings {
                 match (key.as_str(), value.as_str()) {
-                    ("order", Some(order)) => spec.descending = direction(field, order)?,
+                    // A direction that does not exist is none here, unlike in the short form.
+                    ("order", Some(order)) => spec.descending = direction(field, order).unwrap_or(spec.descending),
                     ("reverse", _) => spec.descending = crate::mapping::truth(value),
                     ("missing", Some("_last")) => spec.missing = Missing::Last,
                     ("missing", Some("_first")) => spec.missing = Missing::First,
                     ("missing", _) => {
                         spec.missing = Missing::As(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
                     }
-                    ("mode", Some(mode)) => spec.mode = Some(mode.to_owned()),
+                    ("mode", Some(mode @ ("min" | "max" | "sum" | "avg"))) => spec.mode = Some(mode.to_owned()),
+                    ("mode", Some(mode)) => return Err(SearchError::illegal(format!("Illegal sort_mode {mode}"))),
                     ("ignore_unmapped", _) => spec.ignore_unmapped = crate::mapping::truth(value),
                     ("unmapped_type", Some(kind)) => spec.unmapped = Kind::named(kind),
                     ("script" | "lang" | "params" | "type", _) if field == "_script" => {}
@@ -221,6 +228,7 @@ enum Reader {
         floating: bool,
         missing: i64,
     },
+    Geo(Arc<Values>, GeoSort),
     Terms(Arc<Ordinals>),
     /// Terms of the nested objects of each document.
     NestedTerms(Arc<Ordinals>, HashMap<u32, Vec<u32>>),
@@ -283,6 +291,9 @@ impl SortReader {
                         SortValue::Whole(encoded)
                     }
                 }
+                Reader::Geo(values, geo) => {
+                    SortValue::Floating(geo.value(values.of(doc), *descending, mode.as_deref()))
+                }
                 Reader::Terms(ordinals) => pick_term(ordinals, ordinals.of(doc), *descending, mode.as_deref()),
                 Reader::NestedTerms(ordinals, own) => {
                     let own = own.get(&doc).map_or(&[][..], Vec::as_slice);
@@ -294,7 +305,12 @@ impl SortReader {
 }
 
 fn pick_term(ordinals: &Ordinals, own: &[u32], descending: bool, mode: Option<&str>) -> SortValue {
-    let last = mode.map_or(descending, |mode| mode == "max");
+    let last = match mode {
+        Some("max") => true,
+        Some("min") => false,
+        // Texts have no sum and no average.
+        _ => descending,
+    };
     let picked = if last { own.last() } else { own.first() };
     SortValue::Text(picked.map(|ordinal| ordinals.term(*ordinal).to_owned()))
 }
@@ -320,6 +336,13 @@ fn joined(
         }
     }
     Ok(match reader {
+        Reader::Geo(values, geo) => {
+            let of = |doc: u32| {
+                let objects = objects.get(&doc).map_or(&[][..], Vec::as_slice);
+                objects.iter().flat_map(|object| values.of(*object)).copied().collect()
+            };
+            Reader::Geo(Arc::new(Values::several((0..segment.max_doc()).map(of))), geo)
+        }
         Reader::Numbers {
             values,
             floating,
@@ -388,6 +411,13 @@ pub(super) fn check_sort(specs: &[SortSpec], mapping: &Mapping) -> Result<()> {
     for spec in specs {
         if let Some(script) = &spec.script {
             script.mapped(mapping)?;
+        } else if spec.geo.is_some() {
+            let field = mapping.field(&spec.field);
+            if field.is_none_or(|field| field.field_type.kind != Kind::GeoPoint) {
+                return Err(GeoSettings::unmapped(&spec.field));
+            }
+        } else if spec.field == "_type" {
+            continue;
         } else if !matches!(spec.field.as_str(), "_score" | "_doc") && mapping.field(&spec.field).is_none() {
             unmapped(spec)?;
         }
@@ -402,12 +432,16 @@ fn reader(spec: &SortSpec, mapping: &Mapping, view: &SegmentView) -> Result<Read
     match spec.field.as_str() {
         "_score" => return Ok(Reader::Score),
         "_doc" => return Ok(Reader::Document),
+        "_type" => return Ok(Reader::Terms(view.segment.ordinals(crate::mapping::TYPE)?)),
         _ => {}
     }
     let Some(field) = mapping.field(&spec.field) else {
         return Ok(Reader::Nothing(absent(spec, unmapped(spec)?, None)));
     };
     let kind = field.field_type.kind;
+    if let Some(geo) = &spec.geo {
+        return Ok(Reader::Geo(view.segment.values(field.ordinal)?, geo.clone()));
+    }
     if !kind.is_numeric() {
         return Ok(Reader::Terms(view.segment.ordinals(field.ordinal)?));
     }

@@ -22,15 +22,63 @@ pub(super) struct Slot {
     pub(crate) version: u64,
 }
 
+/// What the version of a request means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum VersionType {
+    /// The version that the document must have.
+    #[default]
+    Internal,
+    /// The version that the document gets, above its current one.
+    External,
+    /// The version that the document gets, not below its current one.
+    ExternalGte,
+    /// The version that the document gets.
+    Force,
+}
+
+impl VersionType {
+    /// The type of that name.
+    ///
+    /// # Errors
+    /// A name that no type has.
+    pub(crate) fn parse(text: &str) -> Result<VersionType> {
+        match text {
+            "internal" => Ok(VersionType::Internal),
+            "external" | "external_gt" => Ok(VersionType::External),
+            "external_gte" => Ok(VersionType::ExternalGte),
+            "force" => Ok(VersionType::Force),
+            _ => Err(SearchError::illegal(format!("No version type match [{text}]"))),
+        }
+    }
+
+    /// The name in error messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            VersionType::Internal => "INTERNAL",
+            VersionType::External => "EXTERNAL",
+            VersionType::ExternalGte => "EXTERNAL_GTE",
+            VersionType::Force => "FORCE",
+        }
+    }
+
+    /// Returns whether a document of version `current` cannot get the version `given`.
+    fn conflicts(self, current: u64, given: u64) -> bool {
+        match self {
+            VersionType::Internal | VersionType::External => given <= current,
+            VersionType::ExternalGte => given < current,
+            VersionType::Force => false,
+        }
+    }
+}
+
 /// Precondition of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Condition {
     /// The document must not exist.
     pub(crate) create: bool,
-    /// The version that it must have.
+    /// The version that it must have, or that it gets.
     pub(crate) version: Option<u64>,
-    /// The version is the caller's, and must grow.
-    pub(crate) external: bool,
+    pub(crate) version_type: VersionType,
 }
 
 /// Result of a write.
@@ -93,9 +141,9 @@ impl Ids {
             ));
         }
         let current = known.map_or(0, |slot| slot.version);
-        if condition.external {
+        if condition.version_type != VersionType::Internal {
             let given = condition.version.unwrap_or(1);
-            if known.is_some() && given <= current {
+            if known.is_some() && condition.version_type.conflicts(current, given) {
                 return Err(SearchError::new(
                     409,
                     "VersionConflictEngineException",

@@ -24,7 +24,7 @@ pub(crate) use completion::{Completion, completion_key, completion_of};
 pub(crate) use counters::{Counters, Meter};
 pub(crate) use document::{Outcome, read};
 pub(crate) use encoded::{Stored, field_prefix};
-pub(crate) use ids::{Condition, Written};
+pub(crate) use ids::{Condition, VersionType, Written};
 pub(crate) use ordinals::Ordinals;
 pub(crate) use segment::{Segment, term_key};
 pub(crate) use shard::Shard;

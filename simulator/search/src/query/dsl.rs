@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::mapping::truth;
 use crate::query::dsl_function::function_score;
 use crate::query::dsl_leaf::leaf;
-use crate::query::dsl_parts::{boost_of, minimum, number, only, refuse, several, with_boost};
+use crate::query::dsl_parts::{boost_of, check_minimum, minimum, number, only, refuse, several, with_boost};
 use crate::query::dsl_similar::similar;
 use crate::query::dsl_span::span;
 use crate::query::join::{has_child, has_parent, nested};
@@ -41,8 +41,21 @@ pub(crate) fn parse_body(context: &Context<'_>, body: &Value) -> Result<Query> {
         Some(query) => query,
         None => leaf(context, name, inner)?,
     };
-    context.name(object.get("_name"), &query);
+    context.name(object.get("_name").or_else(|| name_beside_value(name, object)), &query);
     Ok(query)
+}
+
+/// The `_name` among the settings of a query's field.
+fn name_beside_value<'a>(query: &str, object: &'a Map<String, Value>) -> Option<&'a Value> {
+    let is_of_field = query.starts_with("match") && query != "match_all"
+        || matches!(
+            query,
+            "term" | "prefix" | "wildcard" | "regexp" | "fuzzy" | "range" | "common"
+        );
+    object
+        .values()
+        .filter(|_| is_of_field)
+        .find_map(|settings| settings.get("_name"))
 }
 
 /// The query of that name, if it is one that is made of others.
@@ -203,6 +216,7 @@ pub(super) fn boolean(
             "should" => Occur::Should,
             "must_not" | "mustNot" => Occur::MustNot,
             "minimum_should_match" | "minimumShouldMatch" | "minimum_number_should_match" => {
+                check_minimum(value)?;
                 minimum_should_match = Some(value.clone());
                 continue;
             }

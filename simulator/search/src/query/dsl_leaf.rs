@@ -5,10 +5,13 @@ use serde_json::{Map, Value};
 use crate::dates::{Fill, TimeZone, parse_math};
 use crate::error::Result;
 use crate::mapping::Kind;
-use crate::query::dsl_match::{matching, multi_match, query_string, simple_query_string};
-use crate::query::dsl_parts::{auto_edits, boost_of, minimum, number, only, refuse, text_of, unsupported};
+use crate::query::dsl_match::{matching, multi_match};
+use crate::query::dsl_parts::{
+    auto_edits, boost_of, check_fuzziness, minimum, number, only, refuse, rewrite_of, text_of, unsupported, with_flags,
+};
+use crate::query::dsl_string::{query_string, simple_query_string};
 use crate::query::text::{exact, fuzzy_number, range};
-use crate::query::{Context, Matcher, Query, QueryField, QueryKind};
+use crate::query::{Context, FrequencyQuery, Matcher, Query, QueryField, QueryKind};
 
 /// The field of an object, and its settings. Settings of the query beside the field are skipped.
 pub(super) fn one_field<'a>(context: &Context<'_>, name: &str, inner: &'a Value) -> Result<(&'a str, &'a Value)> {
@@ -146,9 +149,18 @@ pub(super) fn multi_term(context: &Context<'_>, name: &str, inner: &Value) -> Re
     let matcher = match name {
         "prefix" => Matcher::Prefix(text),
         "wildcard" => Matcher::Wildcard(text),
-        _ => Matcher::Regexp(text),
+        _ => Matcher::Regexp(with_flags(&text, settings)?),
     };
-    Ok(Some(multi(context, field, matcher).boosted(boost)))
+    let query = match rewrite_of(settings)? {
+        None => multi(context, field, matcher),
+        Some(rewrite) => QueryKind::ByFrequency(FrequencyQuery::Rewritten {
+            field: context.field(field),
+            matcher,
+            rewrite,
+        })
+        .into(),
+    };
+    Ok(Some(query.boosted(boost)))
 }
 
 /// The leaf query of that name.
@@ -167,14 +179,14 @@ pub(super) fn leaf(context: &Context<'_>, name: &str, inner: &Value) -> Result<Q
         | "match_phrase_prefix"
         | "matchPhrasePrefix"
         | "match_fuzzy"
-        | "fuzzy_match" => {
-            let (field, settings) = one_field(context, name, inner)?;
-            matching(context, name, field, settings)
-        }
+        | "fuzzy_match" => matching(context, name, object),
         "multi_match" | "multiMatch" => multi_match(context, object),
         "term" => {
             let (field, settings) = one_field(context, name, inner)?;
             let (value, boost) = value_and_boost(context, name, settings, &["value", "term"])?;
+            if value.is_null() {
+                return Err(refuse(context, "No value specified for term query"));
+            }
             Ok(boosted(term(context, field, &value)?, boost))
         }
         "terms" | "in" => terms(context, name, inner, object),
@@ -198,6 +210,24 @@ fn multi(context: &Context<'_>, field: &str, matcher: Matcher) -> Query {
 fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, Value>) -> Result<Query> {
     let (field, values) = one_field(context, name, inner)?;
     let values = values.as_array().ok_or_else(|| unsupported(context, "terms", field))?;
+    if values.iter().any(Value::is_null) {
+        return Err(refuse(context, "No value specified for terms query"));
+    }
+    const SETTINGS: [&str; 7] = [
+        "disable_coord",
+        "disableCoord",
+        "boost",
+        "minimum_match",
+        "minimumMatch",
+        "minimum_should_match",
+        "_name",
+    ];
+    if let Some(key) = object.iter().find_map(|(key, value)| {
+        let is_unknown = !value.is_array() && !SETTINGS.contains(&key.as_str());
+        is_unknown.then_some(key)
+    }) {
+        return Err(unsupported(context, "terms", key));
+    }
     if values.len() > context.most_clauses * 64 {
         return Err(crate::query::text::too_many_clauses(context.most_clauses * 64));
     }
@@ -207,6 +237,7 @@ fn terms(context: &Context<'_>, name: &str, inner: &Value, object: &Map<String, 
         .collect::<Result<Vec<_>>>()?;
     let minimum_should_match = object
         .get("minimum_should_match")
+        .or_else(|| object.get("minimum_match"))
         .map_or(0, |wanted| minimum(wanted, queries.len()));
     let coord = !object.get("disable_coord").is_some_and(crate::mapping::truth);
     let clauses = queries
@@ -302,9 +333,11 @@ fn fuzzy(context: &Context<'_>, name: &str, value: &Value, settings: &Value, boo
     let text = text_of(value);
     let get = |keys: [&str; 2]| keys.iter().find_map(|key| settings.get(*key));
     let fuzziness = get(["fuzziness", "min_similarity"]).map_or_else(|| "AUTO".to_owned(), text_of);
+    rewrite_of(settings)?;
     if let Some(field) = context.mapped(name).filter(|field| field.field_type.kind.is_numeric()) {
         return Ok(boosted(fuzzy_number(context, field, &text, &fuzziness)?, boost));
     }
+    check_fuzziness(&fuzziness)?;
     let number = |key: &str, default: usize| {
         settings
             .get(key)

@@ -1,15 +1,15 @@
-//! The full-text queries of the DSL: match in all its forms, and query strings.
+//! The full-text queries of the DSL: match in all its forms.
 
 use serde_json::{Map, Value};
 
 use crate::analysis::Analyzer;
-use crate::dates::TimeZone;
-use crate::error::Result;
+use crate::error::{Result, SearchError};
 use crate::mapping::truth;
-use crate::query::dsl_parts::{auto_edits, boost_of, minimum, only, refuse, text_of, unsupported, with_boost};
-use crate::query::simple::{self, Flags, SimpleSettings};
+use crate::query::dsl_parts::{
+    auto_edits, boost_of, check_fuzziness, check_minimum, minimum, refuse, rewrite_of, text_of, unsupported, with_boost,
+};
 use crate::query::text::{Style, analyzed, exact};
-use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind, StringSettings, parse_string};
+use crate::query::{Context, Matcher, Occur, Operator, Query, QueryKind};
 
 /// The settings of a match query.
 struct MatchSettings {
@@ -78,7 +78,9 @@ impl MatchSettings {
                 Form::PhrasePrefix
             }
             (_, None | Some("boolean")) => Form::Boolean,
-            (_, Some(other)) => return Err(unsupported(context, "match", other)),
+            (_, Some(other)) => {
+                return Err(refuse(context, &format!("[match] query does not support type {other}")));
+            }
         };
         let text = if value.is_object() {
             object
@@ -95,20 +97,45 @@ impl MatchSettings {
                     .map_err(|_| refuse(context, &format!("[match] analyzer [{name}] not found")))
             })
             .transpose()?;
+        if text.is_null() {
+            return Err(refuse(context, "No text specified for text query"));
+        }
+        let operator = match object.get("operator").map(text_of) {
+            None => Operator::Or,
+            Some(text) if text.eq_ignore_ascii_case("or") => Operator::Or,
+            Some(text) if text.eq_ignore_ascii_case("and") => Operator::And,
+            Some(text) => {
+                let reason = format!("text query requires operator to be either 'and' or 'or', not [{text}]");
+                return Err(refuse(context, &reason));
+            }
+        };
+        let zero_terms_all = match object.get("zero_terms_query").map(text_of) {
+            Some(text) if text.eq_ignore_ascii_case("all") => true,
+            Some(text) if !text.eq_ignore_ascii_case("none") => {
+                return Err(refuse(context, &format!("Unsupported zero_terms_docs value [{text}]")));
+            }
+            _ => false,
+        };
+        let fuzziness = object.get("fuzziness").map(text_of);
+        fuzziness.as_deref().map_or(Ok(()), check_fuzziness)?;
+        if let Some(wanted) = object.get("minimum_should_match") {
+            check_minimum(wanted)?;
+        }
+        rewrite_of(value)?;
         Ok(MatchSettings {
             text: text_of(text),
             kind,
-            operator: crate::find::operator(object.get("operator").and_then(Value::as_str))?,
+            operator,
             analyzer,
             slop: u32::try_from(number("slop", number("phrase_slop", 0))).unwrap_or(u32::MAX),
             boost: boost_of(object),
-            fuzziness: object.get("fuzziness").map(text_of),
+            fuzziness,
             prefix_length: number("prefix_length", 0),
             max_expansions: number("max_expansions", 50).min(context.most_clauses),
             minimum_should_match: object.get("minimum_should_match").cloned(),
             lenient: object.get("lenient").is_some_and(truth),
             transpositions: object.get("fuzzy_transpositions").is_some_and(truth),
-            zero_terms_all: object.get("zero_terms_query").and_then(Value::as_str) == Some("all"),
+            zero_terms_all,
         })
     }
 
@@ -219,7 +246,17 @@ impl MatchSettings {
 }
 
 /// `match`, `match_phrase`, `match_phrase_prefix`.
-pub(super) fn matching(context: &Context<'_>, name: &str, field: &str, value: &Value) -> Result<Query> {
+pub(super) fn matching(context: &Context<'_>, name: &str, inner: &Map<String, Value>) -> Result<Query> {
+    let Some((field, value)) = inner.iter().next() else {
+        return Err(refuse(context, "[match] query malformed, no field"));
+    };
+    if inner.len() > 1 && !value.is_object() {
+        return Err(refuse(
+            context,
+            "[match] query parsed in simplified form, with direct field name, but included more options than just the \
+             field name, possibly use its 'options' form, with 'query' element?",
+        ));
+    }
     let settings = MatchSettings::parse(context, name, value)?;
     let query = settings.build(context, field)?.unwrap_or_else(|| settings.empty());
     Ok(with_boost(query, settings.boost))
@@ -234,7 +271,7 @@ fn name_and_boost(text: &str) -> (String, f32) {
 }
 
 /// The fields of a list, patterns opened.
-fn fields_of(context: &Context<'_>, value: &Value) -> Vec<(String, f32)> {
+pub(super) fn fields_of(context: &Context<'_>, value: &Value) -> Vec<(String, f32)> {
     crate::find::names(value)
         .iter()
         .map(|text| name_and_boost(text))
@@ -248,7 +285,10 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
     let name = match kind {
         "phrase" => "match_phrase",
         "phrase_prefix" | "phrasePrefix" => "match_phrase_prefix",
-        _ => "match",
+        "best_fields" | "bestFields" | "boolean" | "most_fields" | "mostFields" | "cross_fields" | "crossFields" => {
+            "match"
+        }
+        other => return Err(SearchError::parse(format!("No type found for value: {other}"))),
     };
     let mut inner = object.clone();
     for own in [
@@ -268,6 +308,13 @@ pub(super) fn multi_match(context: &Context<'_>, object: &Map<String, Value>) ->
             .get("fields")
             .ok_or_else(|| refuse(context, "No fields specified for multi_match query"))?,
     );
+    if object
+        .get("fields")
+        .and_then(Value::as_array)
+        .is_some_and(Vec::is_empty)
+    {
+        return Err(refuse(context, "No fields specified for multi_match query"));
+    }
     let tie = ["tie_breaker", "tieBreaker"]
         .iter()
         .find_map(|key| object.get(*key))
@@ -351,143 +398,4 @@ impl MatchSettings {
             _ => Some(QueryKind::DisjunctionMax { queries, tie }.into()),
         })
     }
-}
-
-/// `simple_query_string`.
-pub(super) fn simple_query_string(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    const KNOWN: [&str; 12] = [
-        "query",
-        "fields",
-        "default_operator",
-        "analyzer",
-        "flags",
-        "locale",
-        "lowercase_expanded_terms",
-        "lenient",
-        "analyze_wildcard",
-        "minimum_should_match",
-        "boost",
-        "_name",
-    ];
-    only(context, "simple_query_string", object, &KNOWN)?;
-    let text = object
-        .get("query")
-        .map(text_of)
-        .ok_or_else(|| refuse(context, "[simple_query_string] query text missing"))?;
-    let fields = object
-        .get("fields")
-        .map(|fields| fields_of(context, fields))
-        .unwrap_or_default();
-    let flags = match object.get("flags") {
-        None => Flags::ALL,
-        Some(Value::String(text)) => Flags::parse(text)
-            .ok_or_else(|| crate::error::SearchError::illegal(format!("Unknown simple_query_string flag [{text}]")))?,
-        Some(_) => Flags::ALL,
-    };
-    let analyzer = object
-        .get("analyzer")
-        .and_then(Value::as_str)
-        .map(|name| {
-            Analyzer::configured(name, context.mapping.analysis())
-                .map_err(|_| refuse(context, &format!("[simple_query_string] analyzer [{name}] not found")))
-        })
-        .transpose()?;
-    let settings = SimpleSettings {
-        fields: if fields.is_empty() {
-            vec![("_all".to_owned(), 1.0)]
-        } else {
-            fields
-        },
-        operator: crate::find::operator(object.get("default_operator").and_then(Value::as_str))?.occur(),
-        flags,
-        analyzer,
-        lowercase: object.get("lowercase_expanded_terms").is_none_or(truth),
-        lenient: object.get("lenient").is_some_and(truth),
-    };
-    let mut query = simple::parse(context, &text, &settings)?.unwrap_or_else(|| QueryKind::Nothing.into());
-    if let (
-        QueryKind::Bool {
-            clauses,
-            minimum_should_match,
-            ..
-        },
-        Some(wanted),
-    ) = (&mut query.kind, object.get("minimum_should_match"))
-    {
-        let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-        *minimum_should_match = minimum(wanted, optional);
-    }
-    Ok(with_boost(query, boost_of(object)))
-}
-
-/// `query_string`.
-pub(super) fn query_string(context: &Context<'_>, object: &Map<String, Value>) -> Result<Query> {
-    let text = object
-        .get("query")
-        .map(text_of)
-        .ok_or_else(|| refuse(context, "query_string must be provided with a [query]"))?;
-    let mut settings = StringSettings::default();
-    let mut boost = 1.0;
-    let mut minimum_should_match = None;
-    for (key, value) in object {
-        let count = || value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0);
-        match key.as_str() {
-            "default_field" => settings.fields = vec![(text_of(value), 1.0)],
-            "fields" => {
-                let fields = fields_of(context, value);
-                if !fields.is_empty() {
-                    settings.fields = fields;
-                }
-            }
-            "default_operator" => settings.operator = crate::find::operator(value.as_str())?,
-            "analyzer" => settings.analyzer = value.as_str().map(str::to_owned),
-            "lowercase_expanded_terms" => settings.lowercase_expanded_terms = truth(value),
-            "analyze_wildcard" => settings.analyze_wildcard = truth(value),
-            "allow_leading_wildcard" => settings.allow_leading_wildcard = truth(value),
-            "auto_generate_phrase_queries" => settings.auto_generate_phrase_queries = truth(value),
-            "lenient" => settings.lenient = truth(value),
-            "phrase_slop" => settings.phrase_slop = u32::try_from(count()).unwrap_or(u32::MAX),
-            "fuzzy_prefix_length" => settings.fuzzy_prefix_length = usize::try_from(count()).unwrap_or(0),
-            "fuzzy_max_expansions" => {
-                settings.fuzzy_max_expansions = usize::try_from(count()).unwrap_or(50).min(context.most_clauses)
-            }
-            "use_dis_max" => settings.use_dis_max = truth(value),
-            "tie_breaker" => settings.tie_breaker = value.as_f64().unwrap_or(0.0) as f32,
-            "boost" => boost = value.as_f64().unwrap_or(1.0) as f32,
-            "minimum_should_match" => minimum_should_match = Some(value.clone()),
-            "time_zone" => {
-                settings.time_zone = TimeZone::parse(&text_of(value))?.offset_at(context.now);
-            }
-            "query"
-            | "enable_position_increments"
-            | "fuzzy_min_sim"
-            | "fuzziness"
-            | "rewrite"
-            | "fuzzy_rewrite"
-            | "locale"
-            | "_name"
-            | "quote_analyzer"
-            | "quote_field_suffix"
-            | "escape"
-            | "flags"
-            | "max_determinized_states" => {}
-            other => {
-                return Err(unsupported(context, "query_string", other));
-            }
-        }
-    }
-    let mut query = parse_string(context, &text, &settings)?;
-    if let (
-        QueryKind::Bool {
-            clauses,
-            minimum_should_match,
-            ..
-        },
-        Some(wanted),
-    ) = (&mut query.kind, minimum_should_match)
-    {
-        let optional = clauses.iter().filter(|(occur, _)| *occur == Occur::Should).count();
-        *minimum_should_match = minimum(&wanted, optional);
-    }
-    Ok(with_boost(query, boost))
 }

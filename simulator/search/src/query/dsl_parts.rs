@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Result, SearchError};
 use crate::query::text::too_many_clauses;
-use crate::query::{Context, Query};
+use crate::query::{Context, Query, Rewrite};
 
 pub(super) fn refuse(context: &Context<'_>, reason: &str) -> SearchError {
     SearchError::query(format!("[{}] {reason}", context.index))
@@ -91,6 +91,90 @@ pub(super) fn minimum(wanted: &Value, optional: usize) -> usize {
     usize::try_from(result.clamp(0, count)).unwrap_or(0)
 }
 
+/// Fails for a minimum of clauses that is no number.
+pub(super) fn check_minimum(wanted: &Value) -> Result<()> {
+    let text = text_of(wanted);
+    let number = |text: &str| {
+        let text = text.trim().trim_end_matches('%');
+        text.parse::<i32>().map(|_| ()).map_err(|_| SearchError::number(text))
+    };
+    if !text.contains('<') {
+        return number(&text);
+    }
+    text.split_whitespace()
+        .flat_map(|condition| condition.split('<'))
+        .try_for_each(number)
+}
+
+/// Fails for a fuzziness that is neither `AUTO` nor a number.
+pub(super) fn check_fuzziness(fuzziness: &str) -> Result<()> {
+    if fuzziness.eq_ignore_ascii_case("auto") || fuzziness.parse::<f32>().is_ok() {
+        return Ok(());
+    }
+    Err(SearchError::number(fuzziness))
+}
+
+/// How a multi-term query is rewritten. None if all its terms have the same score.
+///
+/// # Errors
+/// A method that does not exist.
+pub(super) fn rewrite_of(settings: &Value) -> Result<Option<Rewrite>> {
+    let Some(text) = settings.get("rewrite").filter(|text| !text.is_null()).map(text_of) else {
+        return Ok(None);
+    };
+    let unknown = || SearchError::illegal(format!("Failed to parse rewrite_method [{text}]"));
+    let name = text.to_ascii_lowercase().replace('_', "");
+    let (name, size) = name.split_at(name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len()));
+    let size = || size.parse().map_err(|_| SearchError::number(size));
+    match name {
+        "constantscoreauto" | "constantscorefilter" | "constantscoreboolean" => Ok(None),
+        "scoringboolean" => Ok(Some(Rewrite::Scoring)),
+        "topterms" | "toptermsblendedfreqs" => Ok(Some(Rewrite::Top(size()?))),
+        "toptermsboost" => Ok(Some(Rewrite::TopBoost(size()?))),
+        _ => Err(unknown()),
+    }
+}
+
+/// A regular expression in which the operators that `flags` leaves out are characters.
+///
+/// # Errors
+/// A flag that does not exist.
+pub(super) fn with_flags(pattern: &str, settings: &Value) -> Result<String> {
+    let Some(flags) = settings.get("flags").and_then(Value::as_str) else {
+        return Ok(pattern.to_owned());
+    };
+    let mut literal = "&~#@<".to_owned();
+    for flag in flags.split('|').filter(|flag| !flag.is_empty()) {
+        let operators = match flag.to_ascii_uppercase().as_str() {
+            "ALL" => "&~#@<",
+            "NONE" => "",
+            "INTERSECTION" => "&",
+            "COMPLEMENT" => "~",
+            "EMPTY" => "#",
+            "ANYSTRING" => "@",
+            "INTERVAL" | "AUTOMATON" => "<",
+            _ => return Err(SearchError::illegal(format!("Unknown regexp flag [{flag}]"))),
+        };
+        literal.retain(|c| !operators.contains(c));
+    }
+    let (mut escaped, mut quoted) = (String::new(), false);
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                escaped.push(c);
+                escaped.extend(chars.next());
+                continue;
+            }
+            '"' => quoted = !quoted,
+            c if !quoted && literal.contains(c) => escaped.push('\\'),
+            _ => {}
+        }
+        escaped.push(c);
+    }
+    Ok(escaped)
+}
+
 /// A value as text.
 pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
@@ -145,6 +229,25 @@ mod tests {
     use super::*;
     use rstest::rstest;
     use serde_json::json;
+
+    #[rstest]
+    #[case("a<1-2>&b", "NONE", "a\\<1-2>\\&b")]
+    #[case("a<1-2>&b", "INTERVAL|intersection", "a<1-2>&b")]
+    #[case("\"#\"#\\#", "COMPLEMENT", "\"#\"\\#\\#")]
+    fn operators_without_their_flag_are_characters(#[case] pattern: &str, #[case] flags: &str, #[case] expected: &str) {
+        assert_eq!(with_flags(pattern, &json!({"flags": flags})).unwrap(), expected);
+        assert!(with_flags(pattern, &json!({"flags": "NOPE"})).is_err());
+    }
+
+    #[rstest]
+    #[case("scoring_boolean", Some(Rewrite::Scoring))]
+    #[case("top_terms_5", Some(Rewrite::Top(5)))]
+    #[case("top_terms_boost_5", Some(Rewrite::TopBoost(5)))]
+    #[case("constantScoreAuto", None)]
+    fn a_rewrite_has_a_name_and_a_size(#[case] text: &str, #[case] expected: Option<Rewrite>) {
+        assert_eq!(rewrite_of(&json!({"rewrite": text})).unwrap(), expected);
+        assert!(rewrite_of(&json!({"rewrite": "nope"})).is_err());
+    }
 
     #[rstest]
     #[case(json!(2), 4, 2)]

@@ -8,12 +8,27 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::index::View;
 use crate::query::dsl_parts::minimum;
-use crate::query::expand::similar_terms;
-use crate::query::{Occur, Query, QueryField, QueryKind};
+use crate::query::expand::{similar_terms, terms_of};
+use crate::query::text::too_many_clauses;
+use crate::query::{Matcher, Occur, Query, QueryField, QueryKind};
 use crate::score::idf;
 
 /// Most variants of one term of a fuzzy text.
 const MOST_VARIANTS: usize = 50;
+
+/// How a multi-term query scores the terms that it matches, if they have not all the same score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rewrite {
+    /// Every term by its own frequency.
+    Scoring,
+    /// The first terms, each by its own frequency.
+    Top(usize),
+    /// The first terms, all with the same score.
+    TopBoost(usize),
+}
+
+/// Most terms of a multi-term query whose terms are clauses.
+const MOST_CLAUSES: usize = 1_024;
 
 /// A query that becomes another one when the frequencies of its terms are known.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +50,12 @@ pub(crate) enum FrequencyQuery {
         prefix: usize,
         max_query_terms: usize,
         ignore_frequency: bool,
+    },
+    /// The terms that a matcher accepts, as clauses.
+    Rewritten {
+        field: QueryField,
+        matcher: Matcher,
+        rewrite: Rewrite,
     },
     /// Rare terms, and frequent ones that only add to the score.
     Common {
@@ -159,6 +180,31 @@ impl FrequencyQuery {
                     clauses.push((Occur::Should, clause));
                 }
                 Ok(Query::bool(clauses))
+            }
+            FrequencyQuery::Rewritten {
+                field,
+                matcher,
+                rewrite,
+            } => {
+                let mut texts = terms_of(view, field, matcher, budget)?;
+                match rewrite {
+                    Rewrite::Scoring if texts.len() > MOST_CLAUSES => return Err(too_many_clauses(MOST_CLAUSES)),
+                    Rewrite::Scoring => {}
+                    Rewrite::Top(size) | Rewrite::TopBoost(size) => texts.truncate((*size).min(MOST_CLAUSES)),
+                }
+                let clauses = texts.iter().map(|text| {
+                    let term = term(field, text);
+                    match rewrite {
+                        Rewrite::TopBoost(_) => term.constant(),
+                        _ => term,
+                    }
+                });
+                Ok(QueryKind::Bool {
+                    clauses: clauses.map(|clause| (Occur::Should, clause)).collect(),
+                    minimum_should_match: 0,
+                    coord: false,
+                }
+                .into())
             }
             FrequencyQuery::Common {
                 field,

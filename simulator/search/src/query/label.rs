@@ -82,6 +82,9 @@ pub(crate) fn label(query: &Query) -> String {
             let texts: Vec<&str> = terms.iter().map(|(_, text, _)| text.as_str()).collect();
             format!("like:[{}]", texts.join(", "))
         }
+        QueryKind::ByFrequency(FrequencyQuery::Rewritten { field, matcher, .. }) => {
+            named(field, &matcher_label(matcher))
+        }
         QueryKind::ByFrequency(FrequencyQuery::Common { field, terms, .. }) => terms
             .iter()
             .map(|text| named(field, text))

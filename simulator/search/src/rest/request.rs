@@ -13,6 +13,9 @@ use stuntdouble_server::percent_decode;
 use crate::budget::Budget;
 use crate::cluster::Expand;
 use crate::error::{Result, SearchError};
+use crate::find::time;
+use crate::index::VersionType;
+use crate::json;
 
 /// A request: its path in decoded parts, its parameters, its body.
 #[derive(Clone, Debug)]
@@ -109,14 +112,57 @@ impl RestRequest {
         }
     }
 
+    /// A parameter that is a whole number from 0 on.
     pub(crate) fn count(&self, name: &str) -> Result<Option<u64>> {
-        self.param(name)
-            .map(|text| {
-                text.parse().map_err(|_| {
-                    SearchError::illegal(format!("Failed to parse long parameter [{name}] with value [{text}]"))
-                })
+        self.number(name, "int")
+    }
+
+    /// A parameter that is a number; `java_type` is the name of its type in the error.
+    fn number<N: std::str::FromStr>(&self, name: &str, java_type: &str) -> Result<Option<N>> {
+        let parse = |text: &str| {
+            text.parse().map_err(|_| {
+                let reason = format!("Failed to parse {java_type} parameter [{name}] with value [{text}]");
+                SearchError::illegal(reason).caused_by(SearchError::number(text))
             })
-            .transpose()
+        };
+        self.param(name).map(parse).transpose()
+    }
+
+    /// A parameter that is a number with a fraction.
+    pub(crate) fn float(&self, name: &str) -> Result<Option<f32>> {
+        self.number(name, "float")
+    }
+
+    /// The version of a request, and what it means.
+    ///
+    /// # Errors
+    /// What is no version, or none of that type.
+    pub(crate) fn version(&self) -> Result<(Option<u64>, VersionType)> {
+        let version_type = self
+            .param("version_type")
+            .map_or(Ok(VersionType::Internal), VersionType::parse)?;
+        let given: Option<i64> = self.number("version", "long")?;
+        let is_internal = version_type == VersionType::Internal;
+        match given {
+            None if is_internal => Ok((None, version_type)),
+            Some(version) if version > 0 || version == 0 && !is_internal => {
+                Ok((u64::try_from(version).ok(), version_type))
+            }
+            // Without a version, it is the one that matches any.
+            _ => Err(SearchError::validation(&format!(
+                "illegal version value [{}] for version type [{}]",
+                given.unwrap_or(-3),
+                version_type.name()
+            ))),
+        }
+    }
+
+    /// Fails for a parameter that is no duration.
+    pub(crate) fn check_duration(&self, name: &str) -> Result<()> {
+        match self.param(name) {
+            Some(text) if !text.is_empty() => time(text).map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// The body, or what stands for it in the parameter `source`.
@@ -134,9 +180,8 @@ impl RestRequest {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
         }
-        serde_json::from_slice(body)
-            .map(Some)
-            .map_err(|error| SearchError::parse(format!("Failed to derive xcontent or to parse the body: {error}")))
+        json::derivable(body)?;
+        json::value(body).map(Some)
     }
 
     /// What to do about names of indices that nothing has.
@@ -145,7 +190,8 @@ impl RestRequest {
         Expand {
             ignore_unavailable: self.flag("ignore_unavailable"),
             allow_no_indices: self.flag_or("allow_no_indices", true),
-            closed: wildcards.contains("closed"),
+            open: wildcards.contains("open") || wildcards.contains("all"),
+            closed: wildcards.contains("closed") || wildcards.contains("all"),
             forbid_closed: true,
         }
     }

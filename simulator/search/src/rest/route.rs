@@ -59,8 +59,10 @@ pub(super) fn dispatch(shared: &Shared, request: &RestRequest) -> Result<Answer>
         Some(answer) => Ok(answer),
         None => document(shared, request, &path)?.map_or_else(
             || match path.as_slice() {
-                [feature] | [_, feature] if request.method == Method::GET => {
-                    Err(SearchError::illegal(format!("No feature for name [{feature}]")))
+                [features] | [_, features] if request.method == Method::GET => {
+                    let unknown = features.split(',').find(|feature| !is_feature_list(feature));
+                    let unknown = unknown.unwrap_or(features);
+                    Err(SearchError::illegal(format!("No feature for name [{unknown}]")))
                 }
                 _ => Ok(Answer {
                     status: 400,
@@ -98,6 +100,10 @@ fn on_place(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result
         (_, ["_validate", "query"]) if reads => query::validate(shared, request, names, types)?,
         (_, ["_search_shards"]) if reads => query::search_shards(shared, request, names)?,
         (_, ["_analyze"]) if reads => analyze::analyze(shared, request, named)?,
+        (_, ["_mtermvectors"]) if reads => vectors::several(shared, request, named, types)?,
+        (_, ["_termvector" | "_termvectors"]) if reads && named.is_some() && types.is_some() => {
+            vectors::of_request(shared, request, names, types.unwrap_or_default(), None)?
+        }
         (_, ["_mget"]) if reads => documents::mget(shared, request, named, types)?,
         (&Method::POST | &Method::PUT, ["_bulk"]) => documents::bulk(shared, request, named, types)?,
         (&Method::DELETE, ["_query"]) => documents::delete_by_query(shared, request, names, types)?,
@@ -155,6 +161,7 @@ fn mapping(shared: &Shared, request: &RestRequest, place: &Place<'_>) -> Result<
         (&Method::DELETE, [_, types]) => mappings::delete(shared, request, names, types)?,
         (&Method::PUT | &Method::POST, [_]) => match types {
             Some(type_name) => mappings::put(shared, request, names, type_name)?,
+            None if !names.is_empty() => return Err(SearchError::validation("mapping type is missing")),
             None => return Ok(None),
         },
         (&Method::DELETE, [_]) => match types {
@@ -263,7 +270,7 @@ fn document(shared: &Shared, request: &RestRequest, path: &[&str]) -> Result<Opt
         (_, [index, type_name, id, "_source"]) if reads => documents::source(shared, request, index, type_name, id)?,
         (&Method::POST, [index, type_name, id, "_update"]) => documents::update(shared, request, index, type_name, id)?,
         (&Method::GET | &Method::POST, [index, type_name, id, "_termvector" | "_termvectors"]) => {
-            vectors::term_vector(shared, request, index, type_name, id)?
+            vectors::of_request(shared, request, index, type_name, Some(id))?
         }
         (&Method::GET | &Method::POST, [index, type_name, id, "_mlt"]) => {
             search::more_like_this(shared, request, index, type_name, id)?

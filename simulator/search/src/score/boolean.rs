@@ -1,9 +1,13 @@
 //! The scorers made of others: boolean, best-of, filtered.
 
+use super::matching::{MatchScorer, Matching};
 use super::{END, Scorer};
 
+/// The documents of a boolean query.
+pub(super) type BooleanScorer = MatchScorer<Clauses>;
+
 /// What must, may and must not match, with the factor for how many did.
-pub(super) struct BooleanScorer {
+pub(super) struct Clauses {
     must: Vec<Box<dyn Scorer>>,
     should: Vec<Box<dyn Scorer>>,
     must_not: Vec<Box<dyn Scorer>>,
@@ -11,8 +15,7 @@ pub(super) struct BooleanScorer {
     minimum_should_match: usize,
     /// The factor by the number of matching clauses.
     coord: Vec<f32>,
-    doc: u32,
-    /// Whether the optional clauses have been moved to `doc`.
+    /// Number of optional clauses that match.
     met: usize,
 }
 
@@ -29,45 +32,18 @@ impl BooleanScorer {
         } else {
             minimum_should_match
         };
-        let mut scorer = BooleanScorer {
+        MatchScorer::on(Clauses {
             must,
             should,
             must_not,
             minimum_should_match,
             coord,
-            doc: 0,
             met: 0,
-        };
-        scorer.doc = scorer.settle(0);
-        scorer
+        })
     }
+}
 
-    /// The first document from `target` on that matches.
-    fn settle(&mut self, mut target: u32) -> u32 {
-        loop {
-            target = if self.must.is_empty() {
-                self.next_optional(target)
-            } else {
-                self.next_required(target)
-            };
-            if target == END {
-                return END;
-            }
-            if self.must_not.iter_mut().any(|scorer| scorer.seek(target) == target) {
-                target += 1;
-                continue;
-            }
-            self.met = 0;
-            for scorer in &mut self.should {
-                self.met += usize::from(scorer.seek(target) == target);
-            }
-            if self.met >= self.minimum_should_match {
-                return target;
-            }
-            target += 1;
-        }
-    }
-
+impl Clauses {
     fn next_required(&mut self, mut target: u32) -> u32 {
         'again: loop {
             for scorer in &mut self.must {
@@ -93,33 +69,40 @@ impl BooleanScorer {
     }
 }
 
-impl Scorer for BooleanScorer {
-    fn doc(&self) -> u32 {
-        self.doc
-    }
-
-    fn advance(&mut self) -> u32 {
-        if self.doc != END {
-            self.doc = self.settle(self.doc + 1);
+impl Matching for Clauses {
+    fn settle(&mut self, mut target: u32) -> u32 {
+        loop {
+            target = if self.must.is_empty() {
+                self.next_optional(target)
+            } else {
+                self.next_required(target)
+            };
+            if target == END {
+                return END;
+            }
+            if self.must_not.iter_mut().any(|scorer| scorer.seek(target) == target) {
+                target += 1;
+                continue;
+            }
+            self.met = 0;
+            for scorer in &mut self.should {
+                self.met += usize::from(scorer.seek(target) == target);
+            }
+            if self.met >= self.minimum_should_match {
+                return target;
+            }
+            target += 1;
         }
-        self.doc
     }
 
-    fn seek(&mut self, target: u32) -> u32 {
-        if self.doc < target {
-            self.doc = self.settle(target);
-        }
-        self.doc
-    }
-
-    fn score(&mut self) -> f32 {
+    fn score(&mut self, doc: u32) -> f32 {
         let mut sum = 0.0;
         for scorer in &mut self.must {
             sum += scorer.score();
         }
         if self.met > 0 {
             for scorer in &mut self.should {
-                if scorer.doc() == self.doc {
+                if scorer.doc() == doc {
                     sum += scorer.score();
                 }
             }

@@ -8,6 +8,7 @@ mod explain;
 mod function;
 mod join;
 mod leaf;
+mod matching;
 mod phrase;
 mod relatives;
 mod sloppy;

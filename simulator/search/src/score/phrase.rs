@@ -3,9 +3,10 @@
 use tantivy::DocSet;
 use tantivy::postings::{Postings, SegmentPostings};
 
+use super::END;
 use super::leaf::TermScore;
+use super::matching::{MatchScorer, Matching};
 use super::sloppy::sloppy_frequency;
-use super::{END, Scorer};
 
 /// One place of a phrase: the postings of the terms that may stand there.
 pub(super) struct Slot {
@@ -70,11 +71,13 @@ impl Slot {
 }
 
 /// The documents of a phrase.
-pub(super) struct PhraseScorer {
+pub(super) type PhraseScorer = MatchScorer<Phrase>;
+
+/// The places of a phrase.
+pub(super) struct Phrase {
     slots: Vec<Slot>,
     slop: u32,
     score: TermScore,
-    doc: u32,
     frequency: f32,
     starts: Vec<u32>,
     /// The places, the rarest first.
@@ -85,54 +88,23 @@ impl PhraseScorer {
     pub(super) fn new(slots: Vec<Slot>, slop: u32, score: TermScore) -> PhraseScorer {
         let mut order: Vec<usize> = (0..slots.len()).collect();
         order.sort_by_key(|place| slots.get(*place).map(Slot::cost));
-        let mut scorer = PhraseScorer {
+        MatchScorer::on(Phrase {
             order,
             slots,
             slop,
             score,
-            doc: 0,
             frequency: 0.0,
             starts: Vec::new(),
-        };
-        scorer.doc = scorer.settle(0);
-        scorer
+        })
     }
 
     /// How often the phrase is in the document that it stands on.
     pub(super) fn frequency(&self) -> f32 {
-        self.frequency
+        self.matching.frequency
     }
+}
 
-    fn settle(&mut self, mut target: u32) -> u32 {
-        'again: loop {
-            for place in &self.order {
-                let Some(slot) = self.slots.get_mut(*place) else {
-                    continue;
-                };
-                let doc = slot.seek(target);
-                if doc == END {
-                    return END;
-                }
-                if doc > target {
-                    target = doc;
-                    continue 'again;
-                }
-            }
-            for slot in &mut self.slots {
-                slot.read(target);
-            }
-            self.frequency = if self.slop == 0 {
-                self.exact_frequency()
-            } else {
-                self.sloppy_frequency()
-            };
-            if self.frequency > 0.0 {
-                return target;
-            }
-            target += 1;
-        }
-    }
-
+impl Phrase {
     fn exact_frequency(&mut self) -> f32 {
         let Some((first, rest)) = self.slots.split_first() else {
             return 0.0;
@@ -170,26 +142,38 @@ impl PhraseScorer {
     }
 }
 
-impl Scorer for PhraseScorer {
-    fn doc(&self) -> u32 {
-        self.doc
-    }
-
-    fn advance(&mut self) -> u32 {
-        if self.doc != END {
-            self.doc = self.settle(self.doc + 1);
+impl Matching for Phrase {
+    fn settle(&mut self, mut target: u32) -> u32 {
+        'again: loop {
+            for place in &self.order {
+                let Some(slot) = self.slots.get_mut(*place) else {
+                    continue;
+                };
+                let doc = slot.seek(target);
+                if doc == END {
+                    return END;
+                }
+                if doc > target {
+                    target = doc;
+                    continue 'again;
+                }
+            }
+            for slot in &mut self.slots {
+                slot.read(target);
+            }
+            self.frequency = if self.slop == 0 {
+                self.exact_frequency()
+            } else {
+                self.sloppy_frequency()
+            };
+            if self.frequency > 0.0 {
+                return target;
+            }
+            target += 1;
         }
-        self.doc
     }
 
-    fn seek(&mut self, target: u32) -> u32 {
-        if self.doc < target {
-            self.doc = self.settle(target);
-        }
-        self.doc
-    }
-
-    fn score(&mut self) -> f32 {
-        self.score.of_share(self.doc, self.frequency)
+    fn score(&mut self, doc: u32) -> f32 {
+        self.score.of_share(doc, self.frequency)
     }
 }

@@ -8,8 +8,9 @@ use tantivy::schema::IndexRecordOption;
 
 use crate::error::Result;
 use crate::index::Segment;
+use crate::score::END;
 use crate::score::leaf::TermScore;
-use crate::score::{END, Scorer};
+use crate::score::matching::{MatchScorer, Matching};
 
 /// A span query with the postings of its terms, segment by segment.
 pub(super) enum SpanWeight {
@@ -260,25 +261,26 @@ fn unordered(all: &[Vec<Span>], slop: i64) -> Vec<Span> {
 }
 
 /// The documents of a span query.
-pub(super) struct SpanScorer {
+pub(super) type SpanScorer = MatchScorer<Spans>;
+
+/// The spans of a query, with how often they are in the document that was found last.
+pub(super) struct Spans {
     matcher: Matcher,
     score: TermScore,
-    doc: u32,
     frequency: f32,
 }
 
 impl SpanScorer {
     pub(super) fn new(weight: &SpanWeight, at: usize, segment: &Segment, score: TermScore) -> Result<SpanScorer> {
-        let mut scorer = SpanScorer {
+        Ok(MatchScorer::on(Spans {
             matcher: weight.matcher(at, segment)?,
             score,
-            doc: 0,
             frequency: 0.0,
-        };
-        scorer.doc = scorer.settle(0);
-        Ok(scorer)
+        }))
     }
+}
 
+impl Matching for Spans {
     fn settle(&mut self, mut target: u32) -> u32 {
         loop {
             let doc = self.matcher.candidate(target);
@@ -293,29 +295,9 @@ impl SpanScorer {
             target = doc + 1;
         }
     }
-}
 
-impl Scorer for SpanScorer {
-    fn doc(&self) -> u32 {
-        self.doc
-    }
-
-    fn advance(&mut self) -> u32 {
-        if self.doc != END {
-            self.doc = self.settle(self.doc + 1);
-        }
-        self.doc
-    }
-
-    fn seek(&mut self, target: u32) -> u32 {
-        if self.doc < target {
-            self.doc = self.settle(target);
-        }
-        self.doc
-    }
-
-    fn score(&mut self) -> f32 {
-        self.score.of_share(self.doc, self.frequency)
+    fn score(&mut self, doc: u32) -> f32 {
+        self.score.of_share(doc, self.frequency)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bulk: many changes in one body, a line for each action and, but for deletions, one for its document.
 //!
-//! Promises: each change succeeds or fails by itself; the answer is written as it comes about, not built first.
+//! Promises: a body with a malformed action changes nothing; else each change succeeds or fails by itself. The answer is written as it
+//! comes about, not built first.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::{Indexed, delete_document, index_document, update};
 use crate::error::{Result, SearchError};
-use crate::index::Condition;
+use crate::index::{Condition, VersionType};
 use crate::json;
 use crate::routing::Placement;
 use crate::shared::Shared;
@@ -58,8 +59,8 @@ struct Meta<'a> {
     routing: Option<Text<'a>>,
     #[serde(borrow, rename = "_parent", alias = "parent")]
     parent: Option<Text<'a>>,
-    #[serde(rename = "_version", alias = "version")]
-    version: Option<u64>,
+    #[serde(borrow, rename = "_version", alias = "version")]
+    version: Option<Text<'a>>,
     #[serde(borrow, rename = "_version_type", alias = "version_type")]
     version_type: Option<Text<'a>>,
     #[serde(borrow, rename = "op_type", alias = "_op_type")]
@@ -138,12 +139,22 @@ impl Bulk {
     }
 }
 
-/// Does what `body` says, line by line.
+/// An action with its document.
+struct Action<'a> {
+    name: Cow<'a, str>,
+    meta: Meta<'a>,
+    index: Cow<'a, str>,
+    type_name: Cow<'a, str>,
+    version: Option<u64>,
+    version_type: VersionType,
+    source: &'a [u8],
+}
+
+/// Reads the actions of a body.
 ///
 /// # Errors
-/// A body whose actions cannot be told from its documents.
-pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
-    json::derivable(body)?;
+/// A line that is no action, an action that lacks something: nothing of the body is done then.
+fn actions<'a>(index: Option<&'a str>, type_name: Option<&'a str>, body: &'a [u8]) -> Result<Vec<Action<'a>>> {
     // A line without an end is not read.
     let end = body.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let mut lines = body
@@ -151,18 +162,18 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
         .unwrap_or(&[])
         .split(|byte| *byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let mut done = Bulk::default();
+    let mut actions = Vec::new();
+    let mut missing: Vec<&str> = Vec::new();
     let mut number = 0usize;
     while let Some(line) = lines.next() {
         number += 1;
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let line: Line<'_> = serde_json::from_slice(line).map_err(|_| {
+        let Line { name, meta } = serde_json::from_slice(line).map_err(|_| {
             let found = json::value(line).err();
             found.unwrap_or_else(|| SearchError::illegal(format!("Malformed action/metadata line [{number}]")))
         })?;
-        let (name, meta) = (&*line.name, &line.meta);
         let source = if name == "delete" {
             &[][..]
         } else {
@@ -172,23 +183,75 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
                 None => break,
             }
         };
-        if !matches!(name, "index" | "create" | "delete" | "update") {
+        if !matches!(&*name, "index" | "create" | "delete" | "update") {
             continue;
         }
-        let index = meta
-            .index
+        let version = meta
+            .version
             .as_ref()
-            .map(|text| &*text.0)
-            .or(index)
-            .ok_or_else(|| SearchError::validation("index is missing"))?;
-        let type_name = meta
-            .type_name
-            .as_ref()
-            .map(|text| &*text.0)
-            .or(type_name)
-            .ok_or_else(|| SearchError::validation("type is missing"))?;
-        let id = meta.id.as_ref().map(|text| &*text.0);
-        let changed = change(shared, name, meta, index, type_name, id, source);
+            .map(|text| text.0.parse::<i64>().map_err(|_| SearchError::number(&text.0)));
+        let version_type = meta.version_type.as_ref().map(|kind| VersionType::parse(&kind.0));
+        let own = |own: &Option<Text<'a>>, default: Option<&'a str>| {
+            own.as_ref().map(|text| text.0.clone()).or(default.map(Cow::Borrowed))
+        };
+        let (index, type_name) = (own(&meta.index, index), own(&meta.type_name, type_name));
+        if index.is_none() {
+            missing.push("index is missing");
+        }
+        if type_name.is_none() {
+            missing.push("type is missing");
+        }
+        if meta.id.is_none() && matches!(&*name, "update" | "delete") {
+            missing.push("id is missing");
+        }
+        if name == "update" && !json::value(source).is_ok_and(|body| changes_something(&body)) {
+            missing.push("script or doc is missing");
+        }
+        actions.push(Action {
+            version: version.transpose()?.and_then(|version| u64::try_from(version).ok()),
+            version_type: version_type.transpose()?.unwrap_or_default(),
+            name,
+            meta,
+            index: index.unwrap_or_default(),
+            type_name: type_name.unwrap_or_default(),
+            source,
+        });
+    }
+    if actions.is_empty() {
+        missing.push("no requests added");
+    }
+    if missing.is_empty() {
+        return Ok(actions);
+    }
+    let numbered = missing
+        .iter()
+        .enumerate()
+        .map(|(at, what)| format!("{}: {what};", at + 1));
+    Err(SearchError::new(
+        400,
+        "ActionRequestValidationException",
+        format!("Validation Failed: {}", numbered.collect::<String>()),
+    ))
+}
+
+/// Returns whether the body of an update says what to change.
+fn changes_something(body: &Value) -> bool {
+    ["doc", "upsert", "script", "script_id", "script_file"]
+        .iter()
+        .any(|key| body.get(*key).is_some())
+}
+
+/// Does what `body` says, line by line.
+///
+/// # Errors
+/// A body whose actions cannot be told from its documents, or of which one lacks something.
+pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>, body: &[u8]) -> Result<Bulk> {
+    json::derivable(body)?;
+    let mut done = Bulk::default();
+    for action in actions(index, type_name, body)? {
+        let (name, index, type_name) = (&*action.name, &*action.index, &*action.type_name);
+        let id = action.meta.id.as_ref().map(|text| &*text.0);
+        let changed = change(shared, &action);
         // A document without an id can only be created, and is reported so.
         let shown = if id.is_none() && name == "index" {
             "create"
@@ -234,32 +297,19 @@ pub(crate) fn bulk(shared: &Shared, index: Option<&str>, type_name: Option<&str>
             }
         }
     }
-    if done.items.is_empty() {
-        Err(SearchError::validation("no requests added"))
-    } else {
-        Ok(done)
-    }
+    Ok(done)
 }
 
 /// One change: the document, its status, and for a deletion whether it was there.
-fn change(
-    shared: &Shared,
-    name: &str,
-    meta: &Meta<'_>,
-    index: &str,
-    type_name: &str,
-    id: Option<&str>,
-    source: &[u8],
-) -> Result<(Indexed, u16, Option<bool>)> {
-    let external = meta
-        .version_type
-        .as_ref()
-        .is_some_and(|kind| kind.0.starts_with("external"));
+fn change(shared: &Shared, action: &Action<'_>) -> Result<(Indexed, u16, Option<bool>)> {
+    let Action { meta, source, .. } = action;
+    let (name, index, type_name) = (&*action.name, &*action.index, &*action.type_name);
+    let id = meta.id.as_ref().map(|text| &*text.0);
     let create = name == "create" || meta.op_type.as_ref().is_some_and(|kind| kind.0 == "create");
     let condition = Condition {
         create,
-        version: meta.version,
-        external,
+        version: action.version,
+        version_type: action.version_type,
     };
     let placement = Placement {
         routing: meta.routing.as_ref().map(|text| &*text.0),
@@ -281,7 +331,7 @@ fn change(
                 needed()?,
                 placement,
                 &body,
-                meta.version,
+                action.version,
                 meta.retries.unwrap_or(0),
             )?
             .indexed;

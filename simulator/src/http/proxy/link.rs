@@ -57,8 +57,14 @@ impl Links {
         let path = if path.starts_with(&self.prefix) {
             raw.to_owned()
         } else {
-            let slash = if path.ends_with('/') { "/" } else { "" };
-            path::escape(&format!("{}{slash}", path::join(&self.prefix, &path)))
+            let joined = path::join(&self.prefix, &path);
+            // A second slash at the root would name another host.
+            let slash = if path.ends_with('/') && !joined.ends_with('/') {
+                "/"
+            } else {
+                ""
+            };
+            path::escape(&format!("{joined}{slash}"))
         };
         Some(format!("{path}{}{}", tail("?", query), tail("#", fragment)))
     }
@@ -81,6 +87,7 @@ mod tests {
     #[case("/dir/", Some("/p/x/dir/"))]
     #[case("/a/../b//c", Some("/p/x/b/c"))]
     #[case("/", Some("/p/x/"))]
+    #[case("/../../../", Some("/"))]
     #[case("http://10.0.0.1:80/in", Some("/p/x/in"))]
     #[case("//10.0.0.1:80/in", Some("/p/x/in"))]
     #[case("/p/x/there", Some("/p/x/there"))]

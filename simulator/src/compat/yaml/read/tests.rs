@@ -42,6 +42,7 @@ fn yaml_is_read(#[case] text: &str, #[case] tree: Value) {
 #[case("{}: x", "yaml: invalid map key: map[interface {}]interface {}{}")]
 #[case("[a, 1, ~]: x", "yaml: invalid map key: []interface {}{\"a\", 1, interface {}(nil)}")]
 #[case("null: z", "Unsupported map key of type: %!s(<nil>), key: <nil>, value: \"z\"")]
+#[case("{a: !!b, c: 1}", "yaml: unknown problem parsing YAML content")]
 #[case("%TAG ! x:\n---\na: b", "yaml: the directive %TAG is not supported")]
 fn malformed_yaml_is_refused_in_the_reference_words(#[case] text: &str, #[case] problem: &str) {
     assert_eq!(to_value(text.as_bytes()).unwrap_err().to_string(), problem);

@@ -1,0 +1,293 @@
+//! The parse phase of aggregations: names, kinds, settings.
+//!
+//! Guarantees: what no document decides is refused here, before documents are collected.
+//! Source: Elasticsearch 1.5's `AggregatorParsers` and the parsers of its aggregations.
+
+use serde_json::Value;
+
+use crate::aggs::{Aggregation, failed, heuristic, histogram, refuse, terms};
+use crate::error::{Result, SearchError};
+use crate::script::Script;
+
+const FIELD: [&str; 6] = ["field", "script", "script_file", "script_id", "lang", "params"];
+
+/// The settings of a kind of aggregation; none if there is no such kind.
+fn settings_of(kind: &str) -> Option<&'static [&'static str]> {
+    Some(match kind {
+        "terms" => &[
+            "size",
+            "shard_size",
+            "shardSize",
+            "min_doc_count",
+            "minDocCount",
+            "shard_min_doc_count",
+            "shardMinDocCount",
+            "order",
+            "include",
+            "exclude",
+            "execution_hint",
+            "executionHint",
+            "collect_mode",
+            "collectMode",
+            "show_term_doc_count_error",
+            "showTermDocCountError",
+            "value_type",
+            "valueType",
+            "format",
+        ],
+        "significant_terms" => &[
+            "size",
+            "shard_size",
+            "shardSize",
+            "min_doc_count",
+            "minDocCount",
+            "shard_min_doc_count",
+            "shardMinDocCount",
+            "include",
+            "exclude",
+            "execution_hint",
+            "executionHint",
+            "background_filter",
+            "mutual_information",
+            "chi_square",
+            "gnd",
+            "percentage",
+            "jlh",
+            "script_heuristic",
+            "format",
+        ],
+        "histogram" => &[
+            "interval",
+            "min_doc_count",
+            "minDocCount",
+            "keyed",
+            "order",
+            "extended_bounds",
+            "extendedBounds",
+            "format",
+        ],
+        "date_histogram" => &[
+            "interval",
+            "min_doc_count",
+            "minDocCount",
+            "keyed",
+            "order",
+            "extended_bounds",
+            "extendedBounds",
+            "format",
+            "time_zone",
+            "timeZone",
+            "pre_zone",
+            "preZone",
+            "post_zone",
+            "postZone",
+            "pre_offset",
+            "preOffset",
+            "post_offset",
+            "postOffset",
+            "offset",
+            "pre_zone_adjust_large_interval",
+            "preZoneAdjustLargeInterval",
+            "factor",
+        ],
+        "range" | "date_range" | "ip_range" => &["ranges", "keyed", "format"],
+        "geo_distance" => &[
+            "ranges",
+            "keyed",
+            "origin",
+            "point",
+            "center",
+            "unit",
+            "distance_type",
+            "distanceType",
+        ],
+        "min" | "max" | "avg" | "sum" | "stats" | "value_count" | "missing" => &["format"],
+        "extended_stats" => &["format", "sigma"],
+        "percentiles" => &["percents", "keyed", "compression", "format"],
+        "percentile_ranks" => &["values", "keyed", "compression", "format"],
+        "cardinality" => &["precision_threshold", "precisionThreshold", "rehash"],
+        "geohash_grid" => &["precision", "size", "shard_size", "shardSize"],
+        "geo_bounds" => &["wrap_longitude", "wrapLongitude"],
+        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children" => &[],
+        _ => return None,
+    })
+}
+
+/// Parses aggregations.
+///
+/// # Errors
+/// An aggregation of no kind or of several, settings that it does not have, too many levels.
+pub(crate) fn parse(wanted: &Value, depth: usize) -> Result<Vec<Aggregation>> {
+    below(wanted, depth, None)
+}
+
+/// Parses aggregations inside of the aggregation `parent`.
+fn below(wanted: &Value, depth: usize, parent: Option<&str>) -> Result<Vec<Aggregation>> {
+    let all = wanted.as_object().ok_or_else(|| {
+        let token = match wanted {
+            Value::Array(items) => items.first().map_or("END_ARRAY", token_of),
+            other => token_of(other),
+        };
+        refuse(format!(
+            "Unexpected token {token} in [aggs]: aggregations definitions must start with the name of the aggregation."
+        ))
+    })?;
+    if depth == 0 {
+        return Err(refuse("aggregations are nested too deeply"));
+    }
+    all.iter()
+        .map(|(name, definition)| {
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
+                return Err(refuse(format!(
+                    "Invalid aggregation name [{name}]. Aggregation names must be alpha-numeric and can only contain '_' \
+                     and '-'"
+                )));
+            }
+            let definition = definition.as_object().ok_or_else(|| {
+                refuse(format!(
+                    "Aggregation definition for [{name} starts with a [{}], expected a [START_OBJECT].",
+                    token_of(definition)
+                ))
+            })?;
+            let mut found: Option<(&String, &Value)> = None;
+            let mut sub_aggregations = Vec::new();
+            for (key, value) in definition {
+                if !value.is_object() {
+                    return Err(refuse(format!(
+                        "Expected [START_OBJECT] under [{key}], but got a [{}] in [{name}]",
+                        token_of(value)
+                    )));
+                }
+                match (key.as_str(), found) {
+                    ("aggs" | "aggregations", _) => sub_aggregations = below(value, depth - 1, Some(name))?,
+                    (_, None) => {
+                        check(name, key, value)?;
+                        found = Some((key, value));
+                    }
+                    (kind, Some((first, _))) => {
+                        return Err(refuse(format!(
+                            "Found two aggregation type definitions in [{name}]: [{first}] and [{kind}]"
+                        )));
+                    }
+                }
+            }
+            let (kind, settings) =
+                found.ok_or_else(|| refuse(format!("Missing definition for aggregation [{name}]")))?;
+            if !sub_aggregations.is_empty() && is_leaf(kind) {
+                return Err(SearchError::new(
+                    500,
+                    "AggregationInitializationException",
+                    format!("Aggregator [{name}] of type [{kind}] cannot accept sub-aggregations"),
+                ));
+            }
+            if let (Some(parent), "global") = (parent, kind.as_str()) {
+                return Err(failed(format!(
+                    "Aggregation [{parent}] cannot have a global sub-aggregation [{name}]. Global aggregations can only be \
+                     defined as top level aggregations"
+                )));
+            }
+            let script = settings.get("script").is_some_and(Value::is_string);
+            let script = script.then(|| Script::parse(settings)).transpose();
+            Ok(Aggregation {
+                script: script.map_err(|error| refuse(format!("Parse Failure [{error}]")))?,
+                name: name.clone(),
+                kind: kind.clone(),
+                settings: settings.clone(),
+                sub_aggregations,
+            })
+        })
+        .collect()
+}
+
+/// Returns whether a kind of aggregation has no buckets.
+fn is_leaf(kind: &str) -> bool {
+    matches!(
+        kind,
+        "min"
+            | "max"
+            | "avg"
+            | "sum"
+            | "stats"
+            | "extended_stats"
+            | "value_count"
+            | "percentiles"
+            | "percentile_ranks"
+            | "cardinality"
+            | "geo_bounds"
+            | "top_hits"
+    )
+}
+
+/// Name of a value's first token.
+pub(super) fn token_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "VALUE_NULL",
+        Value::Bool(_) => "VALUE_BOOLEAN",
+        Value::Number(_) => "VALUE_NUMBER",
+        Value::String(_) => "VALUE_STRING",
+        Value::Array(_) => "START_ARRAY",
+        Value::Object(_) => "START_OBJECT",
+    }
+}
+
+/// Fails for a kind that does not exist, settings that it does not have, and a field that is missing.
+fn check(name: &str, kind: &str, settings: &Value) -> Result<()> {
+    let known =
+        settings_of(kind).ok_or_else(|| refuse(format!("Could not find aggregator type [{kind}] in [{name}]")))?;
+    let free = matches!(
+        kind,
+        "filter" | "filters" | "global" | "top_hits" | "nested" | "reverse_nested" | "children"
+    );
+    if free {
+        return required(name, kind, settings);
+    }
+    let place = if kind.ends_with("histogram") {
+        "aggregation "
+    } else {
+        ""
+    };
+    for (key, value) in settings.as_object().into_iter().flatten() {
+        if !known.contains(&key.as_str()) && !FIELD.contains(&key.as_str()) {
+            return Err(refuse(format!(
+                "Unknown key for a {} in {place}[{name}]: [{key}].",
+                token_of(value)
+            )));
+        }
+    }
+    if kind.ends_with("histogram") {
+        histogram::Rounding::parse(settings, kind == "date_histogram", name)?;
+    }
+    required(name, kind, settings)?;
+    match kind {
+        "terms" => terms::check(name, settings)?,
+        "significant_terms" => heuristic::Heuristic::parse(settings).map(drop)?,
+        _ => {}
+    }
+    if settings.get("field").is_none() && settings.get("script").is_none() {
+        return Err(SearchError::new(
+            400,
+            "AggregationExecutionException",
+            format!("could not find the appropriate value context to perform aggregation [{name}]"),
+        ));
+    }
+    Ok(())
+}
+
+/// Fails for a kind without the settings that it needs.
+fn required(name: &str, kind: &str, settings: &Value) -> Result<()> {
+    let has = |keys: &[&str]| keys.iter().any(|key| settings.get(*key).is_some());
+    let missing = match kind {
+        "children" if !has(&["type"]) => format!("Missing [child_type] field for children aggregation [{name}]"),
+        "nested" if !has(&["path"]) => format!("Missing [path] field for nested aggregation [{name}]"),
+        "range" | "date_range" | "ip_range" if !has(&["ranges"]) => {
+            format!("Missing [ranges] in ranges aggregator [{name}]")
+        }
+        "geo_distance" if !has(&["ranges"]) => format!("Missing [ranges] in geo_distance aggregator [{name}]"),
+        "geo_distance" if !has(&["origin", "point", "center"]) => {
+            format!("Missing [origin] in geo_distance aggregator [{name}]")
+        }
+        "percentile_ranks" if !has(&["values"]) => format!("Missing token values in [{name}]."),
+        _ => return Ok(()),
+    };
+    Err(refuse(missing))
+}

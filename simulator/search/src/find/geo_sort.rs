@@ -1,0 +1,130 @@
+//! The order by distance from points.
+//!
+//! Source: Elasticsearch 1.5's `GeoDistanceSortParser`.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Result, SearchError};
+use crate::query::{GeoPoint, metres};
+
+/// The points whose distance is a sort value, and the unit that it is given in.
+#[derive(Clone, Debug)]
+pub(super) struct GeoSort {
+    points: Vec<GeoPoint>,
+    /// Length of the unit, in metres.
+    unit: f64,
+}
+
+/// The settings of a sort by distance.
+pub(super) struct GeoSettings {
+    pub(super) field: String,
+    pub(super) geo: GeoSort,
+    pub(super) descending: bool,
+    pub(super) mode: Option<String>,
+    pub(super) nested_path: Option<String>,
+    pub(super) nested_filter: Option<Value>,
+}
+
+fn points_of(value: &Value) -> Vec<GeoPoint> {
+    match value {
+        Value::Array(items) if !items.iter().all(Value::is_number) => {
+            items.iter().filter_map(GeoPoint::parse).collect()
+        }
+        other => GeoPoint::parse(other).into_iter().collect(),
+    }
+}
+
+impl GeoSettings {
+    /// Reads the settings under `_geo_distance`.
+    ///
+    /// # Errors
+    /// A unit or a mode that does not exist, no point.
+    pub(super) fn parse(settings: &Map<String, Value>) -> Result<GeoSettings> {
+        let mut found = GeoSettings {
+            field: String::new(),
+            geo: GeoSort {
+                points: vec![],
+                unit: 1.0,
+            },
+            descending: false,
+            mode: None,
+            nested_path: None,
+            nested_filter: None,
+        };
+        for (key, value) in settings {
+            let text = value.as_str();
+            match (key.as_str(), text) {
+                ("order", Some(order)) => found.descending = order == "desc",
+                ("reverse", _) => found.descending = crate::mapping::truth(value),
+                ("unit", Some(unit)) => {
+                    found.geo.unit = metres(&json!(1.0), Some(unit))
+                        .ok_or_else(|| SearchError::illegal(format!("No matching unit found for [{unit}]")))?;
+                }
+                ("mode" | "sort_mode" | "sortMode", Some("sum")) => {
+                    return Err(SearchError::illegal(
+                        "sort_mode [sum] isn't supported for sorting by geo distance",
+                    ));
+                }
+                ("mode" | "sort_mode" | "sortMode", Some(mode)) => found.mode = Some(mode.to_owned()),
+                ("nested_path" | "nestedPath", Some(path)) => found.nested_path = Some(path.to_owned()),
+                ("nested_filter" | "nestedFilter", _) => found.nested_filter = Some(value.clone()),
+                ("distance_type" | "distanceType" | "normalize", _) => {}
+                _ => {
+                    found.field = key.clone();
+                    found.geo.points.extend(points_of(value));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The error of a field that has no points.
+    pub(super) fn unmapped(field: &str) -> SearchError {
+        SearchError::illegal(format!(
+            "failed to find mapper for [{field}] for geo distance based sort"
+        ))
+    }
+}
+
+impl GeoSort {
+    /// The distances of the encoded points of a document, as one value. A document without a point is the farthest.
+    pub(super) fn value(&self, encoded: &[i64], descending: bool, mode: Option<&str>) -> f64 {
+        let distances = || {
+            encoded.iter().flat_map(|encoded| {
+                let point = GeoPoint::decode(*encoded);
+                self.points.iter().map(move |from| from.distance(point) / self.unit)
+            })
+        };
+        let count = encoded.len().saturating_mul(self.points.len());
+        match mode.unwrap_or(if descending { "max" } else { "min" }) {
+            _ if count == 0 => f64::MAX,
+            "max" => distances().fold(0.0, f64::max),
+            "avg" => distances().sum::<f64>() / count as f64,
+            _ => distances().fold(f64::MAX, f64::min),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_is_that_of_the_nearest_or_the_farthest_point() {
+        let settings = json!({"at": [[0, 0], "0,2"], "unit": "km", "order": "asc"});
+        let found = GeoSettings::parse(settings.as_object().unwrap()).unwrap();
+        let place = [GeoPoint { lat: 0.0, lon: 0.5 }.encode()];
+        let kilometres = |descending, mode| found.geo.value(&place, descending, mode).round();
+        assert_eq!(found.field, "at");
+        assert_eq!(kilometres(false, None), 56.0);
+        assert_eq!(kilometres(true, None), 167.0);
+        assert_eq!(kilometres(true, Some("avg")), 111.0);
+        assert_eq!(found.geo.value(&[], false, None), f64::MAX);
+    }
+
+    #[test]
+    fn an_unknown_unit_is_refused() {
+        let settings = json!({"at": "0,0", "unit": "ells"});
+        assert!(GeoSettings::parse(settings.as_object().unwrap()).is_err());
+    }
+}
