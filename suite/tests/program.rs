@@ -86,7 +86,7 @@ fn the_list_names_every_operation_and_each_line_is_one_object() {
         );
         operations.insert(trial["operation"].as_str().unwrap().to_owned());
     }
-    assert_eq!(operations.len(), 264);
+    assert_eq!(operations.len(), 274);
     assert!(operations.contains("GET /api/v1/namespaces/{namespace}/pods"));
 }
 
@@ -124,7 +124,7 @@ async fn every_report_tells_of_a_failure_and_how_to_repeat_it() {
 
     let junit = std::fs::read_to_string(junit).unwrap();
     assert!(
-        junit.contains(r#"failures="1""#) || junit.contains(r#"failures="2""#),
+        junit.contains("<failure ") && !junit.contains(r#"failures="0""#),
         "{junit}"
     );
     assert!(junit.contains(RESOURCES), "{junit}");
