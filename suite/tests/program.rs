@@ -51,9 +51,10 @@ async fn it_ends_with_0_if_nothing_failed_and_with_1_if_something_did() {
 
 #[test]
 fn it_ends_with_3_if_nobody_answers() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
+    // It is bound, so that nobody else listens there.
+    let silent = tokio::net::TcpSocket::new_v4().unwrap();
+    silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = silent.local_addr().unwrap();
     let output = stuntdouble(&["conformance", "--target", &format!("http://{address}")]);
     assert_eq!(output.status.code(), Some(3));
     assert!(

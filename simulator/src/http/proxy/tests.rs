@@ -16,7 +16,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
 };
 
 use super::{super::route::ProxyRequest, forward::Settings, *};
@@ -151,8 +151,10 @@ const POD: &str = "/api/v1/namespaces/a/pods/p/proxy";
 #[case("https", "dial tcp 10.9.9.9:80: connect: connection refused")]
 #[tokio::test]
 async fn a_server_that_is_not_there_is_a_503_in_words(#[case] scheme: &str, #[case] why: &str) {
-    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let front = front(Some(gone), Backends::default()).await;
+    // It is bound, so that nobody else listens there.
+    let silent = TcpSocket::new_v4().unwrap();
+    silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let front = front(Some(silent.local_addr().unwrap()), Backends::default()).await;
     let answer = client()
         .get(format!(
             "http://{front}/api/v1/proxy/namespaces/a/pods/{scheme}:p:80/echo?b=1&a=2"
