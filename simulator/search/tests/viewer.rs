@@ -6,19 +6,7 @@ use serde_json::{Value, json};
 
 #[path = "support/mod.rs"]
 mod support;
-use support::{Backend, logs};
-
-/// Sends a request that has to succeed.
-async fn ask(backend: &Backend, method: &str, uri: &str, body: Value) -> Value {
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
-    let answer = backend.send(method, uri, &body).await;
-    assert!(answer.status < 300, "{method} {uri}: {}", answer.text);
-    answer.body
-}
+use support::{ask, logs};
 
 #[tokio::test]
 async fn a_viewer_starts_with_an_empty_index_of_its_own() {

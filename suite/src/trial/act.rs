@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::build_request;
-use super::environment::{Environment, EnvironmentError};
+use super::environment::{Environment, EnvironmentError, text};
 use crate::catalog::{Action, Part, Step};
 use crate::check::{self, Answer};
 use crate::request::{Request, merge};
@@ -132,15 +132,16 @@ impl Environment<'_> {
         let [.., before, last] = versions.as_slice() else {
             return Ok(());
         };
-        let (before, last) = (version_of(before), version_of(last));
+        let [before, last] = [before, last].map(|object| text(object, "/metadata/resourceVersion"));
         let mut request = Request::get(self.collection_of(&self.object_of(letter)?)?);
-        request.query = [("watch", "true"), ("resourceVersion", before)]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
+        request.query = vec![
+            ("watch".to_owned(), "true".to_owned()),
+            ("resourceVersion".to_owned(), before),
+        ];
         let mut stream = self.target().open(&request).await?;
         let shown = async {
             while let Ok(Some(event)) = stream.next().await {
-                if event.get("object").is_some_and(|object| version_of(object) == last) {
+                if text(&event, "/object/metadata/resourceVersion") == last {
                     break;
                 }
             }
@@ -239,9 +240,4 @@ impl Environment<'_> {
 
 fn json_request(method: Method, path: String, body: &Value) -> Request {
     Request::new(method, path).with_body("application/json", body.to_string())
-}
-
-fn version_of(object: &Value) -> &str {
-    let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
-    version.unwrap_or_default()
 }

@@ -480,7 +480,8 @@ fn no_object(letter: &str) -> EnvironmentError {
     EnvironmentError::Case(format!("there is no object {letter:?}"))
 }
 
-fn text(value: &Value, pointer: &str) -> String {
+/// The text at a place of a value, or an empty one.
+pub(super) fn text(value: &Value, pointer: &str) -> String {
     value
         .pointer(pointer)
         .and_then(Value::as_str)

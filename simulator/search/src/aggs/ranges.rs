@@ -63,7 +63,7 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
     if numeric_mismatch(scope, field) {
         return Err(no_numbers());
     }
-    let mut bounds = ranges
+    let bounds = ranges
         .iter()
         .map(|range| {
             if let Some(mask) = range.get("mask").and_then(Value::as_str) {
@@ -76,33 +76,42 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    bounds.sort_by(|a, b| {
-        let low = |bounds: &Bounds| bounds.from.unwrap_or(f64::NEG_INFINITY);
-        let high = |bounds: &Bounds| bounds.to.unwrap_or(f64::INFINITY);
-        low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
-    });
     scope.spend(bounds.len())?;
-    let keyed = settings.get("keyed").is_some_and(crate::mapping::truth);
     let sources = matches
         .sets
         .iter()
         .map(|set| Source::of(scope, set, field))
         .collect::<Result<Vec<_>>>()?;
-    let mut buckets = Vec::new();
-    for Bounds { key, from, to } in bounds {
-        let inside = matches.filtered(|at, doc| {
+    let text = |bound: f64| Some(shown.text(bound).unwrap_or_else(|| format!("{bound:?}")));
+    bucketed(scope, aggregation, bounds, (text, true), |from, to| {
+        matches.filtered(|at, doc| {
             let Some(source) = sources.get(at) else {
                 return false;
             };
             source.numbers(doc).any(|value| is_inside(value, from, to))
-        });
-        let text = |bound: Option<f64>| {
-            bound.map_or_else(
-                || "*".to_owned(),
-                |bound| shown.text(bound).unwrap_or_else(|| format!("{bound:?}")),
-            )
-        };
-        let key = key.unwrap_or_else(|| format!("{}-{}", text(from), text(to)));
+        })
+    })
+}
+
+/// A bucket for each of `bounds`, in their order. A key is made of the bounds' texts, where `None` is an open end; the bounds stand beside it, with their
+/// texts if `texts_too`.
+fn bucketed(
+    scope: &Scope<'_>,
+    aggregation: &Aggregation,
+    mut bounds: Vec<Bounds>,
+    (text, texts_too): (impl Fn(f64) -> Option<String>, bool),
+    inside: impl Fn(Option<f64>, Option<f64>) -> Matches,
+) -> Result<Value> {
+    bounds.sort_by(|a, b| {
+        let low = |bounds: &Bounds| bounds.from.unwrap_or(f64::NEG_INFINITY);
+        let high = |bounds: &Bounds| bounds.to.unwrap_or(f64::INFINITY);
+        low(a).total_cmp(&low(b)).then(high(a).total_cmp(&high(b)))
+    });
+    let keyed = aggregation.settings.get("keyed").is_some_and(crate::mapping::truth);
+    let mut buckets = Vec::new();
+    for Bounds { key, from, to } in bounds {
+        let end = |bound: Option<f64>| bound.and_then(&text).unwrap_or_else(|| "*".to_owned());
+        let key = key.unwrap_or_else(|| format!("{}-{}", end(from), end(to)));
         let mut head = Map::new();
         if !keyed {
             head.insert("key".to_owned(), json!(key));
@@ -110,10 +119,13 @@ pub(super) fn ranges(scope: &Scope<'_>, aggregation: &Aggregation, matches: &Mat
         for (name, bound) in [("from", from), ("to", to)] {
             if let Some(bound) = bound {
                 head.insert(name.to_owned(), json!(bound));
-                head.insert(format!("{name}_as_string"), json!(text(Some(bound))));
+                if texts_too {
+                    head.insert(format!("{name}_as_string"), json!(end(Some(bound))));
+                }
             }
         }
-        buckets.push((key, bucket(scope, &aggregation.sub_aggregations, head, &inside)?));
+        let matches = inside(from, to);
+        buckets.push((key, bucket(scope, &aggregation.sub_aggregations, head, &matches)?));
     }
     Ok(listed(buckets, keyed))
 }
@@ -145,7 +157,7 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
     let metres_of = metres(&json!(1.0), Some(unit.unwrap_or("m")))
         .ok_or_else(|| SearchError::illegal(format!("No matching unit found for [{}]", unit.unwrap_or_default())))?;
     let number = |range: &Value, key: &str| range.get(key).and_then(Value::as_f64);
-    let mut bounds: Vec<Bounds> = settings
+    let bounds: Vec<Bounds> = settings
         .get("ranges")
         .and_then(Value::as_array)
         .into_iter()
@@ -156,38 +168,16 @@ pub(super) fn geo_distance(scope: &Scope<'_>, aggregation: &Aggregation, matches
             to: number(range, "to"),
         })
         .collect();
-    bounds.sort_by(|a, b| {
-        let ends = |bounds: &Bounds| (bounds.from.unwrap_or(0.0), bounds.to.unwrap_or(f64::INFINITY));
-        let ((low, high), (other_low, other_high)) = (ends(a), ends(b));
-        low.total_cmp(&other_low).then(high.total_cmp(&other_high))
-    });
     scope.spend(bounds.len())?;
     let sources = matches.sets.iter().map(|set| Source::of(scope, set, field));
     let sources = sources.collect::<Result<Vec<_>>>()?;
-    let keyed = settings.get("keyed").is_some_and(crate::mapping::truth);
-    let mut buckets = Vec::new();
-    for Bounds { key, from, to } in bounds {
-        let inside = matches.filtered(|at, doc| {
+    let text = |bound: f64| (bound != 0.0).then(|| format!("{bound:?}"));
+    bucketed(scope, aggregation, bounds, (text, false), |from, to| {
+        matches.filtered(|at, doc| {
             let points = sources.get(at).map(|source| points(source, doc)).unwrap_or_default();
             points
                 .iter()
                 .any(|point| is_inside(origin.distance(*point) / metres_of, from, to))
-        });
-        let text = |bound: Option<f64>| {
-            let bound = bound.filter(|bound| *bound != 0.0);
-            bound.map_or_else(|| "*".to_owned(), |bound| format!("{bound:?}"))
-        };
-        let key = key.unwrap_or_else(|| format!("{}-{}", text(from), text(to)));
-        let mut head = Map::new();
-        if !keyed {
-            head.insert("key".to_owned(), json!(key));
-        }
-        for (name, bound) in [("from", from), ("to", to)] {
-            if let Some(bound) = bound {
-                head.insert(name.to_owned(), json!(bound));
-            }
-        }
-        buckets.push((key, bucket(scope, &aggregation.sub_aggregations, head, &inside)?));
-    }
-    Ok(listed(buckets, keyed))
+        })
+    })
 }

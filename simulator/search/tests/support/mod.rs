@@ -1,5 +1,6 @@
 //! A search backend in process, at a time that stands still.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -114,4 +115,18 @@ pub(crate) async fn logs() -> Backend {
     let answer = backend.post("/_bulk?refresh=true", &body).await;
     assert_eq!(answer.body["errors"], false, "{}", answer.text);
     backend
+}
+
+/// Sends a request that has to succeed.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub(crate) async fn ask(backend: &Backend, method: &str, uri: &str, body: impl Borrow<Value>) -> Value {
+    let body = body.borrow();
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let answer = backend.send(method, uri, &body).await;
+    assert!(answer.status < 300, "{method} {uri}: {}", answer.text);
+    answer.body
 }
