@@ -2,6 +2,7 @@
 
 use super::knowledge::Knowledge;
 use super::structure::Secret;
+use super::text;
 use crate::interaction::is_placeholder;
 use aho_corasick::AhoCorasick;
 use base64::Engine;
@@ -59,8 +60,7 @@ pub(super) const MARKS: [&str; 23] = [
     "dop_v1_",
 ];
 
-static MARKED: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(MARKS).ok());
+static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| text::automaton(&MARKS));
 
 static COMPILED: LazyLock<Vec<Regex>> =
     LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());

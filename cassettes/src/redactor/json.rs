@@ -333,11 +333,25 @@ impl Json {
                 self.defer(start, secret, wait);
                 return self.after_value();
             }
-            _ if search || text::is_marked(raw, knowledge.rules) => knowledge.search(&text, self.depth),
-            _ => None,
+            _ if search => knowledge.search(&text, self.depth),
+            _ => self.by_rules(raw, &text, knowledge),
         };
         self.put(raw, found);
         self.after_value();
+    }
+
+    /// A text that has no known secret, without those that rules find in it; none if there are none. `raw` is how it is written.
+    fn by_rules(&self, raw: &[u8], text: &str, knowledge: &mut Knowledge<'_>) -> Option<String> {
+        // A text within a text is searched less deeply.
+        let is_outermost = self.depth == 0;
+        if (is_outermost && knowledge.known.clean.has(raw)) || !text::is_marked(raw, knowledge.rules) {
+            return None;
+        }
+        let found = knowledge.search(text, self.depth);
+        if is_outermost && found.is_none() {
+            knowledge.known.clean.add(raw);
+        }
+        found
     }
 
     fn defer(&mut self, start: usize, secret: Secret, wait: Wait) {

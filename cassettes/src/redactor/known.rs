@@ -3,6 +3,7 @@
 //! Promises: one pass over a text finds every known secret in every spelling; learning a secret costs no more than the
 //! logarithm of how many there are, so that a list of thousands is learned while it passes.
 
+use super::clean_texts::CleanTexts;
 use crate::interaction::{is_placeholder, number, placeholder, placeholders};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine;
@@ -65,6 +66,8 @@ pub(super) struct Known {
     needle_bytes: usize,
     /// Bytes that were searched since a secret was learned; none when all automata are one.
     searched: Option<usize>,
+    /// Texts of bodies in which no rule finds a secret.
+    pub(super) clean: CleanTexts,
     /// Needles in automata that were built, for a test of their cost.
     #[cfg(test)]
     built_needles: usize,

@@ -14,6 +14,7 @@
 
 mod blocks;
 mod body;
+mod clean_texts;
 mod commands;
 mod conversation;
 mod document;

@@ -4,6 +4,10 @@
 //! `authToken` are one name. What is deliberately kept: values of names that say where a secret is or how it is used
 //! (`secretName`, `tokenExpirationSeconds`, `password_file`), booleans and counts.
 
+use super::text;
+use aho_corasick::AhoCorasick;
+use std::sync::LazyLock;
+
 /// Words that make a name secret anywhere in it.
 const WORDS: [&str; 14] = [
     "token",
@@ -21,6 +25,8 @@ const WORDS: [&str; 14] = [
     "sessid",
     "jwt",
 ];
+
+static WORD: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| text::automaton(&WORDS));
 
 /// Whole names that are secret.
 const WHOLE: [&str; 16] = [
@@ -141,6 +147,15 @@ pub(super) fn is_trivial(plural: bool, value: &str) -> bool {
 }
 
 fn normal(name: &str) -> String {
+    if name.is_ascii() {
+        let mut plain = String::with_capacity(name.len());
+        plain.extend(
+            name.chars()
+                .filter(char::is_ascii_alphanumeric)
+                .map(|c| c.to_ascii_lowercase()),
+        );
+        return plain;
+    }
     name.chars()
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
@@ -153,14 +168,15 @@ fn is_secret(name: &str, plain: &str) -> bool {
             .find("private")
             .is_some_and(|at| plain.get(at..).is_some_and(|rest| rest.contains("key")))
     };
-    let last = last_word(name).to_ascii_lowercase();
-    if WORDS.iter().any(|word| plain.contains(word)) || private_key() {
-        return !is_kept(plain, &last);
+    let last = last_word(name);
+    let has_word = WORD.as_ref().is_none_or(|words| words.is_match(plain));
+    if has_word || private_key() {
+        return !is_kept(plain, &last.to_ascii_lowercase());
     }
     let several = last.len() < plain.len();
     WHOLE.contains(&plain)
         || ENDS.iter().any(|end| plain.ends_with(end))
-        || (several && LAST_WORDS.contains(&last.as_str()))
+        || (several && LAST_WORDS.iter().any(|word| last.eq_ignore_ascii_case(word)))
 }
 
 /// Whether a name with the word of a secret in it only speaks of one: its last word says so, or what follows the word

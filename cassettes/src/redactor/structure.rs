@@ -7,6 +7,7 @@
 
 use super::names::{self, NameClass};
 use super::redaction::Redaction;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -150,7 +151,7 @@ pub(super) struct Structure {
     of_secret: bool,
     is_schema: bool,
     stack: Vec<Level>,
-    classes: HashMap<String, (NameClass, Key, bool, bool)>,
+    classes: HashMap<String, (NameClass, Key, bool, bool), RandomState>,
     deferred: Vec<(Wait, u64)>,
     decided: Vec<(u64, bool)>,
     /// Whether a Secret was in it, or data that could be one's.
@@ -166,7 +167,7 @@ impl Structure {
             of_secret,
             is_schema: false,
             stack: Vec::new(),
-            classes: HashMap::new(),
+            classes: HashMap::default(),
             deferred: Vec::new(),
             decided: Vec::new(),
             has_secret: of_secret,

@@ -1,6 +1,6 @@
 //! Bodies: what is sent, and how what comes in is bounded.
 //!
-//! - A whole body is sent from the bytes it is kept in; nothing is copied.
+//! - A whole body is sent from the bytes it is kept in: only that of a line of up to [`COPIED`] bytes is copied.
 //! - A stream's chunks go out as they come.
 //! - What comes in is bounded in size and time: [`Limits`](stuntdouble_server::Limits).
 
@@ -32,6 +32,9 @@ enum Content {
 
 const NEWLINE: Bytes = Bytes::from_static(b"\n");
 
+/// Bytes of a line that are copied beside its end, which costs less than a second frame.
+const COPIED: usize = 8 << 10;
+
 impl Body {
     /// Nothing.
     pub(crate) fn empty() -> Self {
@@ -48,7 +51,13 @@ impl Body {
 
     /// These bytes and a line's end, as compact JSON is sent.
     pub(crate) fn line(bytes: Bytes) -> Self {
-        Self(Content::Whole { bytes, newline: true })
+        if bytes.len() > COPIED {
+            return Self(Content::Whole { bytes, newline: true });
+        }
+        let mut line = Vec::with_capacity(bytes.len() + NEWLINE.len());
+        line.extend_from_slice(&bytes);
+        line.extend_from_slice(&NEWLINE);
+        Self::whole(line)
     }
 
     /// One chunk for each item, sent when it comes.

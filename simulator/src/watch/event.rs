@@ -80,9 +80,12 @@ impl Event {
         self.before.as_deref().into_iter().chain([&*self.last])
     }
 
-    /// Bytes that it holds, without the frames that are made of it.
+    /// Bytes that it holds: its object and, where it is kept, one frame. Watchers mostly see one type in one version. If they see all three types, it
+    /// holds at most twice as much for each version.
     pub(crate) fn size(&self) -> usize {
-        self.last.bytes().len() + OVERHEAD
+        let object = self.last.bytes().len();
+        let frame = if object > LARGEST_KEPT_FRAME { 0 } else { object };
+        object + frame + OVERHEAD
     }
 
     /// The revision of the change.

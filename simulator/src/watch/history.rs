@@ -277,6 +277,13 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_frame_of_a_change_is_counted() {
+        let history = pushed(&["a"], 9, 9).await;
+        let event = history.read(0, 1).unwrap().next().unwrap();
+        assert!(history.bytes() >= 2 * event.last().bytes().len());
+    }
+
+    #[tokio::test]
     async fn whoever_starts_farthest_back_has_the_whole_lag() {
         let history = pushed(&["a", "b", "a", "c", "d"], 2, 2).await;
         assert!(history.read(0, 10).is_none());
