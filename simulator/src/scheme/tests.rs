@@ -220,8 +220,8 @@ fn a_list_in_place_of_an_object_has_the_embedded_fields_last(#[case] volume: &st
 }
 
 #[rstest]
-#[case(r#"[[]]"#, "[pos 50]: json: decNum: got first char '['")]
-#[case(r#"["x"]"#, "[pos 52]: json: decNum: got first char 'x'")]
+#[case(r#"[[]]"#, "[pos 43]: json: decNum: got first char '['")]
+#[case(r#"["x"]"#, "[pos 44]: json: decNum: got first char 'x'")]
 fn the_first_value_of_a_probe_in_a_list_is_a_number(#[case] probe: &str, #[case] problem: &str) {
     let body = format!("{{\"spec\":{{\"containers\":[{{\"readinessProbe\":{probe}}}]}}}}");
     let wanted = format!("Pod in version \"v1\" cannot be handled as a Pod: {problem}");

@@ -133,7 +133,7 @@ async fn a_daemon_set_may_select_everything() {
     "ns/endpoints",
     json!({"subsets": [{"addresses": [{"ip": "10.1.1.1"}], "ports": [{"port": 80, "protocol": "TCP"}]}]}),
     "/subsets",
-    Value::Null
+    json!([])
 )]
 #[tokio::test]
 async fn a_patch_that_leaves_no_version_is_read_as_the_internal_one(
