@@ -31,8 +31,8 @@ pub use differ::{Diff, Finding, Grade, Row, Side};
 pub use format::FormatError;
 pub use har::HarError;
 pub use interaction::{
-    Answer, Cassette, Clock, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome,
-    Payload, Program, Request, Sender, terminal,
+    Cassette, Clock, Data, Failure, FailureKind, Frame, Header, Headers, Interaction, Marks, Message, Outcome, Payload,
+    Program, Request, Response, Sender, terminal,
 };
 pub use once::{Once, OnceError};
 #[cfg(any(test, fuzzing))]

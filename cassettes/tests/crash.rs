@@ -139,7 +139,7 @@ async fn a_killed_recording_lacks_at_most_what_was_in_flight() {
                     recorded.extend((1..=frames.len()).map(|n| format!("watch {client} frame {n}")));
                 }
                 None => {
-                    let answer = interaction.answer().expect("an answer").payload.bytes();
+                    let answer = interaction.response().expect("an answer").payload.bytes();
                     recorded.insert(String::from_utf8_lossy(&answer).into_owned());
                 }
             }

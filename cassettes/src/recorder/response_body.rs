@@ -12,10 +12,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
-/// An answer of unknown length that has not ended after this is a stream.
+/// A response of unknown length that has not ended after this is a stream.
 const STREAM: Duration = Duration::from_millis(100);
 
-/// The body of an answer, recorded before it is passed on; a long one while it is passed on.
+/// The body of a response, recorded before it is passed on; a long one while it is passed on.
 pub(super) struct ResponseBody {
     inner: Incoming,
     state: State,
