@@ -5,7 +5,7 @@
 //! | record a session | [`Recorder`] |
 //! | answer from a recorded session | [`Replayer`] |
 //! | record in the first run, replay in every later one | [`Once`] |
-//! | judge a server by a recorded session | [`Verifier`] |
+//! | check a server against a recorded session | [`Verifier`] |
 //! | open, save, compare, import and export sessions | [`Cassette`] |
 //! | say what is secret | [`Redaction`] |
 //!

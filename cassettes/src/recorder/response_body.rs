@@ -127,7 +127,7 @@ impl ResponseBody {
         }
     }
 
-    /// Whether the body is complete for a client that knows its length.
+    /// Whether the body has the length that its head announced.
     fn is_all(&self) -> bool {
         self.inner.is_end_stream()
     }

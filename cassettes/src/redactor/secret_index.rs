@@ -12,13 +12,13 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How many secrets are told apart.
+/// How many secrets have a number of their own.
 const MOST: usize = 100_000;
 
 /// How many bytes of spellings are looked for. Secrets that were seen after that are replaced only where a rule names them.
 const MOST_BYTES: usize = 8 << 20;
 
-/// A longer secret is told from others by its hash.
+/// A longer secret is identified by its hash.
 const LONGEST_KEY: usize = 64;
 
 /// A shorter secret is not looked for where no rule names it.
@@ -360,7 +360,7 @@ fn small_escapes(encoded: &str) -> String {
     out
 }
 
-/// Whether a secret can be told from any word.
+/// Whether a secret differs from any word.
 fn telling(secret: &[u8], credential: bool) -> bool {
     if credential {
         return secret.len() >= SHORTEST_CREDENTIAL;
