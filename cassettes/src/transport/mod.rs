@@ -53,7 +53,7 @@ pub fn strip_hop_by_hop(headers: &mut http::HeaderMap) {
         .map(|name| name.trim().to_ascii_lowercase())
         .filter(|name| !name.is_empty() && name != "close")
         .collect();
-    // Who takes trailers is told of them, and who sends them is told that they are taken.
+    // `TE: trailers` and `Trailer` are passed on: they say that trailers are taken, and that they follow.
     let takes_trailers = headers.get(http::header::TE).is_some_and(|value| value == "trailers");
     if !takes_trailers {
         headers.remove(http::header::TE);

@@ -1,7 +1,7 @@
 //! Patches: changes written down instead of made.
 //!
 //! [`apply`] turns an object's JSON and the body of a PATCH request into the changed JSON. Three languages: JSON patch (RFC 6902), merge patch (RFC 7386), strategic merge patch
-//! (merging that knows the types).
+//! (merging by the types of the fields).
 //! Promises: the original is not touched; a patch takes effect whole or not at all; no body makes it panic, nest deeper than 512 or grow beyond the bounds of its
 //! language. Limits: bodies are JSON, never YAML; what the patched JSON means is for the scheme to decode, and whether it may be stored for the registry to say.
 //! Source of semantics: the two RFCs under the documented profile; what Kubernetes v1.2 made of them under the recorded one; the error texts are always the recorded ones.

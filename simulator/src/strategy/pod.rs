@@ -18,7 +18,6 @@ use super::validate::{forms, internal, metadata, pod_spec};
 use super::{limits, pod_usage, token_mount};
 use crate::api::{Object, Status, meta};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 const PODS: ResourceName = ResourceName::core("pods");
 
@@ -36,7 +35,7 @@ impl Strategy for PodStrategy {
         pod_spec::validate(&pod.at("spec"), errors);
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 
@@ -163,7 +162,7 @@ async fn locate(objects: &dyn Lookup, object: ObjectId<'_>) -> Result<Location, 
     Ok(Location::of_host(parts.scheme, host))
 }
 
-/// Judges a change of the deadline; `false` where the rest of the pod is not looked at any more.
+/// Validates a change of the deadline; `false` where the rest of the pod is not looked at any more.
 fn deadline_only_shrinks(new: &Cursor, old: &Cursor, errors: &mut Errors) -> bool {
     let fault = match (new.optional_int(), old.optional_int()) {
         (Some(now), _) if now < 0 => new.invalid(now, NEGATIVE),

@@ -17,7 +17,6 @@ use super::validate::name::{self, NameRule};
 use super::validate::{container, forms, internal, metadata};
 use crate::api::{FieldError, Object, Reason, Status, meta};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 const SERVICES: ResourceName = ResourceName::core("services");
@@ -58,7 +57,7 @@ impl Strategy for ServiceStrategy {
         source_ranges(&service.at("metadata").at("annotations"), errors);
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 
@@ -281,7 +280,7 @@ fn node_ports_are_unique(ports: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the addresses that may use a load balancer, which are in one of the annotations at `at`.
+/// Validates the addresses that may use a load balancer, which are in one of the annotations at `at`.
 fn source_ranges(at: &Cursor, errors: &mut Errors) {
     let text = at.member(SOURCE_RANGES).and_then(Value::as_str).unwrap_or_default();
     if !text.trim().is_empty() && !text.split(',').all(|block| name::is_cidr(block.trim())) {
@@ -290,7 +289,7 @@ fn source_ranges(at: &Cursor, errors: &mut Errors) {
     }
 }
 
-/// Judges the state of a load balancer at `at`.
+/// Validates the state of a load balancer at `at`.
 pub(super) fn load_balancer(at: &Cursor, errors: &mut Errors) {
     for ingress in at.at("ingress").items() {
         let (address, host) = (ingress.at("ip"), ingress.at("hostname"));

@@ -43,7 +43,7 @@ impl Election {
         Self { feed, process }
     }
 
-    /// Waits until this process is elected. `address` tells the others how to reach it.
+    /// Waits until this process is elected. `address` is where the others reach it.
     pub(crate) async fn win(&self, address: &str) -> Term {
         loop {
             if let Ok(Some(term)) = self.attempt(address).await {
