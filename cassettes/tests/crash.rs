@@ -24,9 +24,10 @@ const KILLS: u64 = 100;
 /// The recorder that is killed: this very test, started by the other one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_until_it_is_killed() {
-    if child::recorder().await.is_some() {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-    }
+    let Some(_recorder) = child::recorder().await else {
+        return;
+    };
+    tokio::time::sleep(Duration::from_secs(60)).await;
 }
 
 async fn start(upstream: &str, path: &Path) -> RecorderProcess {

@@ -65,7 +65,7 @@ fn version_1_stays_readable() {
     assert_eq!(Cassette::from_har(&cassette.to_har()).expect("it from HAR"), cassette);
     let contents = cassette.contents();
     assert!(
-        contents.contains("6 interactions, 1 of them streams, 1 upgraded, 1 without an answer"),
+        contents.contains("6 interactions, 1 of them streams, 1 upgraded, 1 without a response"),
         "{contents}"
     );
 }

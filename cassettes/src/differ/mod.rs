@@ -2,7 +2,7 @@
 //!
 //! Promises: requests are aligned in their order, whatever values were made up anew in them; volatile values are bound,
 //! one to one throughout; each difference has a grade; a page of HTML needs nothing but itself.
-//! Limits: frames are compared one by one in their order; bodies that are no text are told apart, not shown.
+//! Limits: frames are compared one by one in their order; bodies that are not text are compared, not shown.
 //! Source: DESIGN.md, decision 9.
 
 mod align;

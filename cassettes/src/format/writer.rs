@@ -180,7 +180,7 @@ impl CassetteWriter {
             state.file.write_all(&all)
         };
         result.map_err(|source| {
-            // What follows half a document could not be told from it.
+            // What follows half a document would be read as part of it.
             state.stopped = true;
             FormatError::File {
                 path: self.path.clone(),

@@ -69,7 +69,7 @@ pub(crate) fn import(text: &str) -> Result<Cassette, HarError> {
     })
 }
 
-/// The `gitVersion` that the server gave, where it was asked.
+/// The `gitVersion` of the server, if a request for it was recorded.
 fn version(interactions: &[Interaction]) -> Option<String> {
     let asked = interactions.iter().find(|each| each.request.path() == "/version")?;
     let Payload::Body(body) = &asked.response()?.payload else {

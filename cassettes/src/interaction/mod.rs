@@ -115,9 +115,9 @@ pub struct Interaction {
     pub wait: Duration,
     /// From the request to the end of the response; none where the recording stopped before it.
     pub took: Option<Duration>,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// What came of it.
+    /// The response, or the failure.
     pub outcome: Outcome,
     /// How it is to be judged.
     pub marks: Marks,

@@ -51,7 +51,7 @@ fn text_of(value: &[u8]) -> String {
     }
 }
 
-/// What was asked.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The method.
@@ -100,7 +100,7 @@ impl Request {
         String::from_utf8_lossy(self.body.as_deref().unwrap_or_default())
     }
 
-    /// Whether what this asks for goes on until somebody ends it: a watch, a log that is followed, an upgraded
+    /// Whether the response goes on until a side ends it: a watch, a log that is followed, an upgraded
     /// connection.
     pub fn asks_for_stream(&self) -> bool {
         let flag = |name: &str| {

@@ -4,7 +4,7 @@ use super::Headers;
 use bytes::Bytes;
 use std::time::Duration;
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A response.
@@ -77,9 +77,9 @@ pub struct Message {
 /// A side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// Who asked.
+    /// The side that sent the request.
     Client,
-    /// Who was asked.
+    /// The side that responded.
     Server,
 }
 

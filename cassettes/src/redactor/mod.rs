@@ -7,7 +7,7 @@
 //! Secrets is replaced by its length and hash.
 //! Limits: what came before a secret was known as one is found by [`scrub`], which goes over a cassette twice, and not
 //! while recording; values of fewer than 8 characters, or that could be any word, are taken out only where a rule
-//! names them, and so are those that were seen after 8 MiB of spellings of others; up to 100,000 secrets are told apart.
+//! names them, and so are those that were seen after 8 MiB of spellings of others; up to 100,000 secrets have numbers of their own.
 //! Deliberately kept: the names of objects, Secrets' among them; keys;
 //! certificates; values of names that say where a secret is (`secretName`, `password_file`); booleans and counts.
 //! Source: RFC 9110, section 11 (credentials); the API's Secret; the credentials of kubeconfig and docker config files.

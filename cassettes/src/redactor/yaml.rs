@@ -184,7 +184,7 @@ fn scalars(text: &str, of_secret: bool, context: &RedactionContext<'_>) -> Optio
                     {
                         *state = State::Secret { secret };
                     }
-                    // The anchor of an object: what is in it cannot be told apart any more.
+                    // The anchor of an object: its values cannot be redacted one by one any more.
                     (_, Verdict::Secret(_) | Verdict::Undecided { .. }) => return None,
                     _ => {}
                 }

@@ -3,7 +3,7 @@
 //! Promises: the same requests get the same responses, each request its recorded sequence, whatever other clients ask in
 //! between; a response that a later change has made stale is passed over; a stream comes at the recorded speed, any
 //! factor of it or at once, but no frame before the change that caused it was made, as long as clients are making
-//! changes at all; what a client made up anew is put into its responses; a request that was not recorded is told which
+//! changes at all; what a client made up anew is put into its responses; the response to a request that was not recorded says which
 //! were nearest and in what it differs, or is answered by another server; the work for a request that was recorded does
 //! not grow with the length of the session.
 //! Limits: bodies of requests up to [`LONGEST_BODY`]; a stream that was compressed is served uncompressed.
@@ -68,7 +68,7 @@ pub type Thawed = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
 /// Brings a server to a state.
 pub trait Thaw: Send + Sync {
-    /// Starts a server in this state. It is asked once in a session, at the first request that was not recorded.
+    /// Starts a server in this state. Called once in a session, at the first request that was not recorded.
     fn thaw(&self, state: State) -> Thawed;
 }
 
@@ -91,7 +91,7 @@ pub struct ReplayerOptions {
     pub speed: Speed,
     /// What happens to a request that was not recorded.
     pub on_miss: OnMiss,
-    /// A frame waits for the change that caused it until no client has asked anything for this long.
+    /// A frame waits for the change that caused it until no client has sent a request for this long.
     pub hold: Duration,
 }
 

@@ -144,7 +144,7 @@ impl Playback {
             if let (None, Some((last, _))) = (next, last) {
                 let count: usize = each().map(|(_, group)| self.index.positions(group).len()).sum();
                 return Err(format!(
-                    "{} {} was recorded {count} times (last as {}), and is asked once more",
+                    "{} {} was recorded {count} times (last as {}), and was requested once more",
                     request.method,
                     request.path,
                     self.id(last)

@@ -1,6 +1,6 @@
 //! HTTP/1.1 and HTTP/2 on both sides, with TLS or without: a server that hands each request to a function, and a client with any credentials.
 //!
-//! Promises: bodies are passed on as they come; a failure is told apart by its kind; a connection of an upgraded
+//! Promises: bodies are passed on as they come; each failure has a kind; a connection of an upgraded
 //! protocol is handed over as it is.
 //! Limits: towards a server HTTP/2 is spoken over TLS alone, and what is upgraded is HTTP/1.1; certificates are judged by the system's roots and those given.
 //! Source: RFC 9110, RFC 9112, RFC 9113.

@@ -114,7 +114,7 @@ impl Player {
         })
     }
 
-    /// Sends a request and takes all of its response; `opened` is told when the head has come.
+    /// Sends a request and takes all of its response; `opened` is notified when the head has come.
     pub(super) async fn play(&self, call: Call, opened: Arc<Notify>) -> Got {
         let response = timeout(self.patience, self.client.send(call.request)).await;
         opened.notify_one();

@@ -7,7 +7,7 @@
 //! Source of semantics: the two RFCs under the documented profile; what Kubernetes v1.2 made of them under the recorded one; the error texts are always the recorded ones.
 //!
 //! # What happens around it
-//! Facts about v1.2's handler, for whoever calls this:
+//! Facts about v1.2's handler, for callers:
 //! 1. The media type decides the language, its parameters are ignored (`application/merge-patch+json; charset=utf-8`); any other is 415. There is no size limit but the server's own.
 //! 2. What is patched is the current object in the version of the request's path, as a GET would show it, defaults included. An object that is not there is 404
 //!    before the body is looked at.

@@ -1,6 +1,6 @@
 //! A position in an object under validation: its field path, and its value, if any.
 //!
-//! Reading never fails: what is absent, or of another type than asked for, reads as the zero of that type, as in the typed form the rules are written for.
+//! Reading never fails: what is absent, or of another type than expected, reads as the zero of that type, as in the typed form the rules are written for.
 //! (Objects of the wrong types do not get this far: decoding refuses them.)
 
 use serde_json::Value;

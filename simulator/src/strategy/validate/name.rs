@@ -1,4 +1,4 @@
-//! The rules for names, keys, values and addresses, each with the text that says what it wants.
+//! The rules for names, keys, values and addresses, each with its error text.
 //!
 //! Source: `util/validation` of Kubernetes v1.2. Lengths are in bytes.
 
