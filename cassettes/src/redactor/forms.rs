@@ -2,7 +2,7 @@
 
 use super::context::RedactionContext;
 use super::structure::Secret;
-use super::text;
+use super::words::automaton;
 use crate::interaction::is_placeholder;
 use aho_corasick::AhoCorasick;
 use base64::Engine;
@@ -60,7 +60,7 @@ pub(super) const MARKS: [&str; 23] = [
     "dop_v1_",
 ];
 
-static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| text::automaton(&MARKS));
+static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&MARKS));
 
 static COMPILED: LazyLock<Vec<Regex>> =
     LazyLock::new(|| FORMS.iter().filter_map(|form| Regex::new(form).ok()).collect());

@@ -23,6 +23,7 @@ mod encoded;
 mod forms;
 mod headers;
 mod json;
+mod json_string;
 mod markup;
 mod named;
 mod names;
@@ -33,6 +34,7 @@ mod structure;
 #[cfg(test)]
 mod tests;
 mod text;
+mod words;
 mod yaml;
 
 pub(crate) use body::BodyRedactor;

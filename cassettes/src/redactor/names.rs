@@ -4,7 +4,7 @@
 //! `authToken` are one name. What is deliberately kept: values of names that say where a secret is or how it is used
 //! (`secretName`, `tokenExpirationSeconds`, `password_file`), booleans and counts.
 
-use super::text;
+use super::words::automaton;
 use aho_corasick::AhoCorasick;
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ const WORDS: [&str; 14] = [
     "jwt",
 ];
 
-static WORD: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| text::automaton(&WORDS));
+static WORD: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&WORDS));
 
 /// Whole names that are secret.
 const WHOLE: [&str; 16] = [

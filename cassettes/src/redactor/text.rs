@@ -7,7 +7,8 @@ use super::forms;
 use super::named;
 use super::redaction::Redaction;
 use super::structure::Secret;
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use super::words::automaton;
+use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use std::ops::Range;
@@ -28,15 +29,6 @@ const NAMES: [&str; 7] = ["pass", "token", "secret", "auth", "login", "mysql", "
 static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&[&MARKS[..], &forms::MARKS].concat()));
 
 static NAMED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| automaton(&NAMES));
-
-/// Finds words in any case. Of states, which is the fastest for few words.
-pub(super) fn automaton(words: &[&str]) -> Option<AhoCorasick> {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(words)
-        .ok()
-}
 
 /// Whether a text needs to be searched, beyond known secrets.
 pub(super) fn is_marked(text: &[u8], rules: &Redaction) -> bool {
