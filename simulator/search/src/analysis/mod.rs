@@ -4,6 +4,7 @@
 //! Limits: no stop words but the English ones and those of settings; patterns without look-around.
 //! Source: Elasticsearch 1.5's analysis module.
 
+mod addresses;
 mod analyzer;
 mod chars;
 mod configured;
@@ -12,6 +13,8 @@ mod filter;
 mod grams;
 mod language;
 mod lexeme;
+mod normalize;
+mod pairs;
 mod porter;
 mod stream;
 mod word_class;

@@ -1,12 +1,13 @@
 //! Single documents: written, read, changed, deleted; several read at once; bulk.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use crate::cluster::Index;
 use crate::error::{Result, SearchError};
-use crate::find::{Failure, Outcome, SourceFilter, extract, names, shards_json};
+use crate::find::{Failure, Outcome, SourceFilter, extract, names, shards_json, visible_source};
 use crate::index::{Condition, Stored, VersionType};
 use crate::json;
 use crate::rest::{Answer, Content, RestRequest};
@@ -184,6 +185,7 @@ fn find(
 
 /// A document as it is read: its source filtered, its fields taken out.
 fn shown(
+    shared: &Shared,
     index: &str,
     type_name: &str,
     id: &str,
@@ -194,13 +196,18 @@ fn shown(
     let Some((version, stored)) = found else {
         return Ok(json!({"_index": index, "_type": type_name, "_id": id, "found": false}));
     };
-    let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let mapping = shared.cluster.index(index).map(|own| own.mapping());
+    let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let source = match &mapping {
+        Some(mapping) => visible_source(mapping, stored.type_name(), &whole),
+        None => Some(Cow::Borrowed(&whole)),
+    };
     let mut shown =
         json!({"_index": index, "_type": stored.type_name(), "_id": id, "_version": version, "found": true});
     let wants_source = fields.is_none_or(|fields| fields.iter().any(|field| field == "_source")) || filter.is_some();
-    match filter {
-        Some(filter) if filter.enabled => shown["_source"] = filter.apply(&source),
-        None if wants_source => shown["_source"] = source.clone(),
+    match (filter, &source) {
+        (Some(filter), Some(source)) if filter.enabled => shown["_source"] = filter.apply(source),
+        (None, Some(source)) if wants_source => shown["_source"] = source.clone().into_owned(),
         _ => {}
     }
     if let Some(fields) = fields {
@@ -209,16 +216,19 @@ fn shown(
                 shown[name] = json!(value);
             }
         }
-        let taken: Map<String, Value> = fields
-            .iter()
-            .filter(|field| *field != "_source")
-            .map(|field| {
-                let values: Vec<Value> = extract(&source, field).into_iter().cloned().collect();
-                (field.clone(), values)
-            })
-            .filter(|(_, values)| !values.is_empty())
-            .map(|(field, values)| (field, values.into()))
-            .collect();
+        let mut taken = Map::new();
+        for field in fields.iter().filter(|field| *field != "_source") {
+            let own = mapping.as_ref().and_then(|mapping| mapping.exact_field(field));
+            let from = if own.is_some_and(|own| own.field_type.store) {
+                Some(&whole)
+            } else {
+                source.as_deref()
+            };
+            let values: Vec<Value> = from.map_or(vec![], |from| extract(from, field).into_iter().cloned().collect());
+            if !values.is_empty() {
+                taken.insert(field.clone(), values.into());
+            }
+        }
         if !taken.is_empty() {
             shown["fields"] = taken.into();
         }
@@ -267,6 +277,7 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
     Ok(Answer::json(
         status,
         shown(
+            shared,
             &index,
             type_name,
             id,
@@ -279,17 +290,22 @@ pub(crate) fn get(shared: &Shared, request: &RestRequest, index: &str, type_name
 
 /// `GET|HEAD /index/type/id/_source`.
 pub(crate) fn source(shared: &Shared, request: &RestRequest, index: &str, type_name: &str, id: &str) -> Result<Answer> {
-    let (_, found) = find(shared, index, type_name, id, placement(request).value())?;
-    let Some((_, stored)) = found else {
-        return Ok(Answer {
-            status: 404,
-            content: Content::Written(Vec::new()),
-        });
+    let (index, found) = find(shared, index, type_name, id, placement(request).value())?;
+    let missing = || Answer {
+        status: 404,
+        content: Content::Written(Vec::new()),
     };
-    let source: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
-    Ok(Answer::ok(
-        source_filter(request).map_or_else(|| source.clone(), |filter| filter.apply(&source)),
-    ))
+    let Some((_, stored)) = found else {
+        return Ok(missing());
+    };
+    let whole: Value = serde_json::from_slice(stored.source()).map_err(SearchError::engine)?;
+    let source = match shared.cluster.index(&index) {
+        Some(own) => visible_source(&own.mapping(), stored.type_name(), &whole),
+        None => Some(Cow::Borrowed(&whole)),
+    };
+    Ok(source.map_or_else(missing, |source| {
+        Answer::ok(source_filter(request).map_or_else(|| source.clone().into_owned(), |filter| filter.apply(&source)))
+    }))
 }
 
 /// `_mget`.
@@ -342,6 +358,7 @@ pub(crate) fn mget(
             own_routing.as_deref().or(placement(request).value()),
         ) {
             Ok((index, found)) => shown(
+                shared,
                 &index,
                 &type_name,
                 &id,

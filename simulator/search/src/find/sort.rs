@@ -333,6 +333,8 @@ fn joined(
         };
         if let (true, Some(owner)) = (passes, whole.next(object)) {
             objects.entry(owner).or_default().push(object);
+            // A nested object that is a hit itself has its own values.
+            objects.insert(object, vec![object]);
         }
     }
     Ok(match reader {
