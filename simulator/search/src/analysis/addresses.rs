@@ -22,10 +22,13 @@ pub(super) fn each_address(text: &str, mut sink: impl FnMut(usize, usize, u32)) 
     let pattern = r"(?i)(?:https?|ftp|file)://[^\s<>\x22]*[^\s<>\x22.,;:!?')\]]|[a-z0-9._%+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}|\b(?:[a-z0-9-]+\.)+(?:com|org|net|edu|gov|io|de|uk|fr|info)\b(?:/[^\s<>\x22]*[^\s<>\x22.,;:!?')\]])?";
     let mut position = 0;
     let mut from = 0;
-    let mut words = |start: usize, end: usize, position: &mut u32, sink: &mut dyn FnMut(usize, usize, u32)| {
+    let words = |start: usize, end: usize, position: &mut u32, sink: &mut dyn FnMut(usize, usize, u32)| {
         let base = *position;
         let part = text.get(start..end).unwrap_or("");
-        *position = base + each_word(part, |word| sink(start + word.start, start + word.end, base + word.position));
+        *position = base
+            + each_word(part, |word| {
+                sink(start + word.start, start + word.end, base + word.position)
+            });
     };
     if let Some(pattern) = compiled(&ADDRESS, pattern) {
         for found in pattern.find_iter(text) {
@@ -59,7 +62,10 @@ pub(super) fn each_classic(text: &str, mut sink: impl FnMut(usize, usize, u32)) 
             punctuated,
             r"[\p{Han}\p{Hiragana}\p{Katakana}]".to_owned(),
         ];
-        patterns.iter().filter_map(|pattern| Regex::new(&format!("^(?:{pattern})")).ok()).collect()
+        patterns
+            .iter()
+            .filter_map(|pattern| Regex::new(&format!("^(?:{pattern})")).ok())
+            .collect()
     });
     let (mut position, mut at) = (0, 0);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -68,7 +74,11 @@ pub(super) fn each_classic(text: &str, mut sink: impl FnMut(usize, usize, u32)) 
             at += first;
             continue;
         }
-        let longest = forms.iter().filter_map(|form| form.find(rest)).map(|found| found.end()).max();
+        let longest = forms
+            .iter()
+            .filter_map(|form| form.find(rest))
+            .map(|found| found.end())
+            .max();
         match longest {
             Some(length) => {
                 if length <= LONGEST {

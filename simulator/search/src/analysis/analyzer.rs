@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use super::addresses::{each_address, each_classic};
 use super::chars::{Changed, CharFilter};
 use super::filter::Filter;
-use super::addresses::{each_address, each_classic};
 use super::grams::{Grams, Paths};
 use super::language;
-use super::normalize::classic;
 use super::lexeme::Lexeme;
+use super::normalize::classic;
 use super::words::each_word;
 
 /// A term cut out of a text.

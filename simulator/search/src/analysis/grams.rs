@@ -52,7 +52,11 @@ impl Paths {
         let width = self.delimiter.len_utf8();
         if self.reverse {
             let skipped = text.rmatch_indices(self.delimiter).nth(self.skip.wrapping_sub(1));
-            let end = if self.skip == 0 { text.len() } else { skipped.map_or(0, |(at, _)| at + width) };
+            let end = if self.skip == 0 {
+                text.len()
+            } else {
+                skipped.map_or(0, |(at, _)| at + width)
+            };
             let starts = text.match_indices(self.delimiter).map(|(at, _)| at + width);
             for start in std::iter::once(0).chain(starts).filter(|start| *start < end) {
                 sink(start, end);
@@ -67,7 +71,9 @@ impl Paths {
             None => 0,
             Some(at) => ends.get(at).copied().unwrap_or(text.len()),
         };
-        ends.iter().filter(|end| **end > start).for_each(|end| sink(start, *end));
+        ends.iter()
+            .filter(|end| **end > start)
+            .for_each(|end| sink(start, *end));
     }
 }
 
@@ -82,7 +88,13 @@ mod tests {
     #[case("", false, &[])]
     fn grams_are_in_the_order_of_their_starts(#[case] text: &str, #[case] edge: bool, #[case] expected: &[&str]) {
         let mut found = Vec::new();
-        Grams { min: 1, max: 2, edge, back: false }.each(text, |start, end| found.push(&text[start..end]));
+        Grams {
+            min: 1,
+            max: 2,
+            edge,
+            back: false,
+        }
+        .each(text, |start, end| found.push(&text[start..end]));
         assert_eq!(found, expected);
     }
 

@@ -17,8 +17,10 @@ mod normalize;
 mod pairs;
 mod porter;
 mod stream;
+mod stream_settings;
 mod word_class;
 mod words;
 
 pub use analyzer::{Analyzer, Token};
 pub(crate) use filter::lowercase;
+pub(crate) use lexeme::token_type;

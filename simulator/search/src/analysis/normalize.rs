@@ -45,7 +45,11 @@ fn german(text: &str) -> String {
 }
 
 /// Pairs of letters that stand for one Scandinavian letter.
-fn scandinavian_pairs(text: &str, joined: impl Fn(char, char) -> Option<char>, single: impl Fn(char) -> char) -> String {
+fn scandinavian_pairs(
+    text: &str,
+    joined: impl Fn(char, char) -> Option<char>,
+    single: impl Fn(char) -> char,
+) -> String {
     let mut folded = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -173,8 +177,14 @@ pub(super) fn classic(text: &str) -> String {
     }
     let letters: Vec<char> = text.chars().collect();
     let is_acronym = letters.len() >= 4
-        && letters.chunks(2).all(|pair| matches!(pair, [letter, '.'] if letter.is_alphabetic()));
-    if is_acronym { text.replace('.', "") } else { text.to_owned() }
+        && letters
+            .chunks(2)
+            .all(|pair| matches!(pair, [letter, '.'] if letter.is_alphabetic()));
+    if is_acronym {
+        text.replace('.', "")
+    } else {
+        text.to_owned()
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(super) fn pairs(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
     let mut run: Vec<Lexeme> = Vec::new();
     // Positions that are taken beyond those of the tokens.
     let mut shift: i64 = 0;
-    let mut flush = |run: &mut Vec<Lexeme>, made: &mut Vec<Lexeme>, shift: &mut i64, tokens: i64| {
+    let flush = |run: &mut Vec<Lexeme>, made: &mut Vec<Lexeme>, shift: &mut i64, tokens: i64| {
         let Some(first) = run.first() else { return };
         let base = first.position;
         let single = |at: usize, own: &Lexeme| Lexeme {
@@ -64,14 +64,20 @@ pub(super) fn pairs(tokens: Vec<Lexeme>, unigrams: bool) -> Vec<Lexeme> {
             continue;
         }
         length += 1;
-        let base = run.first().map_or_else(|| moved(token.position, shift), |first| first.position);
+        let base = run
+            .first()
+            .map_or_else(|| moved(token.position, shift), |first| first.position);
         let has_offsets = token.end - token.start == token.text.len();
         for (at, c) in token.text.char_indices() {
             run.push(Lexeme {
                 text: c.to_string(),
                 position: base,
                 start: if has_offsets { token.start + at } else { token.start },
-                end: if has_offsets { token.start + at + c.len_utf8() } else { token.end },
+                end: if has_offsets {
+                    token.start + at + c.len_utf8()
+                } else {
+                    token.end
+                },
                 kind: None,
             });
         }

@@ -45,7 +45,12 @@ impl Compounds {
     fn apply(&self, tokens: Vec<Lexeme>) -> Vec<Lexeme> {
         let mut made = Vec::new();
         for token in tokens {
-            let bounds: Vec<usize> = token.text.char_indices().map(|(at, _)| at).chain([token.text.len()]).collect();
+            let bounds: Vec<usize> = token
+                .text
+                .char_indices()
+                .map(|(at, _)| at)
+                .chain([token.text.len()])
+                .collect();
             let length = bounds.len() - 1;
             made.push(token.clone());
             if length < self.min_word {
@@ -57,7 +62,11 @@ impl Compounds {
                     self.words.contains(&super::lowercase(part)).then_some(part)
                 });
                 let parts: Vec<&str> = parts.collect();
-                let skipped = if self.longest_only { parts.len().saturating_sub(1) } else { 0 };
+                let skipped = if self.longest_only {
+                    parts.len().saturating_sub(1)
+                } else {
+                    0
+                };
                 made.extend(parts.into_iter().skip(skipped).map(|part| Lexeme {
                     text: part.to_owned(),
                     ..token.clone()

@@ -110,7 +110,11 @@ fn hit_json(
         };
         for name in names {
             let is_stored = mapping.exact_field(&name).is_some_and(|field| field.field_type.store);
-            let Some(source) = (if is_stored { Some(&whole_source) } else { source.as_deref() }) else {
+            let Some(source) = (if is_stored {
+                Some(&whole_source)
+            } else {
+                source.as_deref()
+            }) else {
                 continue;
             };
             let values: Vec<Value> = extract(source, &name)
@@ -124,7 +128,10 @@ fn hit_json(
         }
     }
     for (name, filter) in &request.partial_fields {
-        fields.insert(name.clone(), json!([filter.apply(source.as_deref().unwrap_or(&Value::Null))]));
+        fields.insert(
+            name.clone(),
+            json!([filter.apply(source.as_deref().unwrap_or(&Value::Null))]),
+        );
     }
     for name in &request.fielddata_fields {
         let Some(field) = mapping.field(name) else {

@@ -12,12 +12,12 @@ use tantivy::schema::IndexRecordOption;
 use crate::aggs::Matches;
 use crate::cluster::Cluster;
 use crate::error::{Result, SearchError};
+use crate::find::Searched;
 use crate::find::execute::best_of;
 use crate::find::hits::render;
 use crate::find::prepare::Target;
 use crate::find::request::SearchRequest;
 use crate::find::sort::check_sort;
-use crate::find::Searched;
 use crate::index::{Bits, Stored, View, nested_docs, outer_docs, term_key};
 use crate::mapping::PARENT;
 use crate::query::{InnerHits, InnerRelation, Query};
@@ -64,9 +64,8 @@ pub(super) fn prepare_inner(
                 InnerRelation::Related(type_name) => Relation::Related(type_name.clone()),
                 InnerRelation::Nested { path, outer } => {
                     let segments = view.segments.iter().map(|view| &view.segment);
-                    let sets = segments.map(|segment| {
-                        Ok((nested_docs(segment, path)?, outer_docs(segment, outer.as_deref())?))
-                    });
+                    let sets = segments
+                        .map(|segment| Ok((nested_docs(segment, path)?, outer_docs(segment, outer.as_deref())?)));
                     Relation::Nested(sets.collect::<Result<_>>()?)
                 }
             };

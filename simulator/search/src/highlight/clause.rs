@@ -83,7 +83,9 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
         QueryKind::ByFrequency(query) => match query {
             FrequencyQuery::Rewritten { field, matcher, .. } => push(field, test(matcher)?),
             FrequencyQuery::Common { field, terms, .. } => {
-                terms.iter().for_each(|term| push(field, ClauseKind::Term(term.clone())));
+                terms
+                    .iter()
+                    .for_each(|term| push(field, ClauseKind::Term(term.clone())));
             }
             // One document is all that the frequencies are of.
             FrequencyQuery::Similar {
@@ -109,7 +111,9 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
             }
         },
         QueryKind::Blended { fields, text, .. } => {
-            fields.iter().for_each(|(field, _)| push(field, ClauseKind::Term(text.clone())));
+            fields
+                .iter()
+                .for_each(|(field, _)| push(field, ClauseKind::Term(text.clone())));
         }
         QueryKind::Span(span) => {
             if let Some(field) = span.field() {
@@ -123,7 +127,9 @@ fn collect(query: &Query, in_constant: bool, found: &mut Vec<Clause>) -> Result<
             }
         }
         QueryKind::DisjunctionMax { queries, .. } => {
-            queries.iter().try_for_each(|query| collect(query, in_constant, found))?;
+            queries
+                .iter()
+                .try_for_each(|query| collect(query, in_constant, found))?;
         }
         // A filter is constant by itself, within a query that is.
         QueryKind::Constant(inner) if !in_constant => collect(inner, true, found)?,

@@ -150,7 +150,10 @@ fn of_field(
     settings: &Settings,
 ) -> Result<Vec<String>> {
     let prefix = highlighting.nested_path.map(|path| format!("{path}."));
-    let path = prefix.as_ref().and_then(|prefix| name.strip_prefix(prefix.as_str())).unwrap_or(name);
+    let path = prefix
+        .as_ref()
+        .and_then(|prefix| name.strip_prefix(prefix.as_str()))
+        .unwrap_or(name);
     let mut values = extract(highlighting.source, path);
     // Other forms of a field have its text.
     if values.is_empty()

@@ -88,7 +88,10 @@ impl Fragmenter {
             } else if self.wait_for != -1 {
                 return false;
             }
-            let spans = words.get(&token.text).map(|word| word.whole.as_slice()).unwrap_or_default();
+            let spans = words
+                .get(&token.text)
+                .map(|word| word.whole.as_slice())
+                .unwrap_or_default();
             if let Some(span) = spans.iter().find(|span| i64::from(span.0) == self.position) {
                 self.wait_for = i64::from(span.1);
             }
@@ -165,7 +168,11 @@ pub(super) fn fragments(
         return Ok(vec![]);
     }
     let mut fragmenter = Fragmenter {
-        size: if settings.fragments == 0 { 0 } else { settings.fragment_size },
+        size: if settings.fragments == 0 {
+            0
+        } else {
+            settings.fragment_size
+        },
         simple,
         length: units.len(),
         fragments: 1,

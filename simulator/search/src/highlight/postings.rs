@@ -80,7 +80,11 @@ pub(super) fn passages(
     for passage in &mut passages {
         for (_, places) in &terms {
             let inside = |token: &&Token| (passage.start..passage.end).contains(&token.start);
-            let own: Vec<(usize, usize)> = places.iter().filter(inside).map(|token| (token.start, token.end)).collect();
+            let own: Vec<(usize, usize)> = places
+                .iter()
+                .filter(inside)
+                .map(|token| (token.start, token.end))
+                .collect();
             if own.is_empty() {
                 continue;
             }
@@ -94,7 +98,11 @@ pub(super) fn passages(
         passage.matches.sort_unstable();
         passage.score *= 1.0 + 1.0 / (PIVOT + passage.start as f32).ln();
     }
-    let first = if settings.no_match_size > 0 { passages.first() } else { None };
+    let first = if settings.no_match_size > 0 {
+        passages.first()
+    } else {
+        None
+    };
     let first = first.map(|first| (first.start, first.end));
     passages.retain(|passage| !passage.matches.is_empty());
     if let (true, Some((start, end))) = (passages.is_empty(), first) {

@@ -108,7 +108,12 @@ fn positions<'a>(tokens: impl Iterator<Item = &'a Token>) -> Vec<Span> {
 }
 
 fn spans(span: &SpanQuery, tokens: &[Token]) -> Result<Vec<Span>> {
-    let all = |clauses: &[SpanQuery]| clauses.iter().map(|clause| spans(clause, tokens)).collect::<Result<Vec<_>>>();
+    let all = |clauses: &[SpanQuery]| {
+        clauses
+            .iter()
+            .map(|clause| spans(clause, tokens))
+            .collect::<Result<Vec<_>>>()
+    };
     let mut found = match span {
         SpanQuery::Term { text, .. } => positions(tokens.iter().filter(|token| token.text == *text)),
         SpanQuery::MultiTerm { matcher, .. } => {
@@ -136,9 +141,8 @@ fn spans(span: &SpanQuery, tokens: &[Token]) -> Result<Vec<Span>> {
             let excluded = spans(exclude, tokens)?;
             let mut kept = spans(include, tokens)?;
             kept.retain(|span| {
-                let near = |other: &Span| {
-                    span.0.saturating_sub(*before) < other.1 && other.0 < span.1.saturating_add(*after)
-                };
+                let near =
+                    |other: &Span| span.0.saturating_sub(*before) < other.1 && other.0 < span.1.saturating_add(*after);
                 !excluded.iter().any(near)
             });
             kept

@@ -69,7 +69,9 @@ fn phrases(clauses: &[Clause], tokens: &[Token]) -> Result<Vec<Phrase>> {
                     });
                     combinations = longer.take(MOST_COMBINATIONS).collect();
                 }
-                combinations.into_iter().for_each(|texts| push(texts, *slop, clause.boost));
+                combinations
+                    .into_iter()
+                    .for_each(|texts| push(texts, *slop, clause.boost));
             }
             ClauseKind::Test(_) | ClauseKind::Span(_) => {
                 for token in tokens {
@@ -132,7 +134,10 @@ fn matches(phrases: &[Phrase], tokens: &[Token], limit: usize) -> Vec<Match> {
             number,
             boost: phrase.boost,
         };
-        if found.iter().all(|other| other.end() <= own.start() || own.end() <= other.start()) {
+        if found
+            .iter()
+            .all(|other| other.end() <= own.start() || own.end() <= other.start())
+        {
             found.push(own);
         }
         at += phrase.texts.len();
@@ -148,7 +153,11 @@ fn fits(phrase: &Phrase, tokens: &[&Token]) -> bool {
         [before, after] => (i64::from(after.position) - i64::from(before.position) - 1).abs() <= i64::from(phrase.slop),
         _ => true,
     };
-    tokens.iter().zip(&phrase.texts).all(|(token, text)| token.text == *text) && tokens.windows(2).all(near)
+    tokens
+        .iter()
+        .zip(&phrase.texts)
+        .all(|(token, text)| token.text == *text)
+        && tokens.windows(2).all(near)
 }
 
 /// The matches of several fields in one, those that overlap made one.
@@ -294,7 +303,11 @@ pub(super) fn fragments(
         (0, true) => vec![],
         _ => around(all, settings)?,
     };
-    let mut most = if settings.fragments == 0 { usize::MAX } else { settings.fragments };
+    let mut most = if settings.fragments == 0 {
+        usize::MAX
+    } else {
+        settings.fragments
+    };
     if fragments.is_empty() && settings.no_match_size > 0 && !values.is_empty() {
         most = 1;
         fragments.push(Fragment {
@@ -311,7 +324,10 @@ pub(super) fn fragments(
     }
     fragments.truncate(most);
     let text = Units::of(&buffer);
-    Ok(fragments.iter().map(|fragment| shown(fragment, &text, settings)).collect())
+    Ok(fragments
+        .iter()
+        .map(|fragment| shown(fragment, &text, settings))
+        .collect())
 }
 
 fn shown(fragment: &Fragment, text: &Units, settings: &Settings) -> String {

@@ -151,7 +151,10 @@ fn definition(
     relation: InnerRelation,
     object: &Map<String, Value>,
 ) -> Result<InnerHits> {
-    let query = object.get("query").map(|query| context.parse_query(query)).transpose()?;
+    let query = object
+        .get("query")
+        .map(|query| context.parse_query(query))
+        .transpose()?;
     let inner = object.get("inner_hits").map(|inner| parse_inner_hits(context, inner));
     Ok(InnerHits {
         name: name.to_owned(),
