@@ -259,8 +259,8 @@ impl Analyzer {
                 paths.each(text, |start, end| emit(start, end, 0));
                 1
             }
-            Tokenizer::Addresses => each_address(text, |start, end, position| emit(start, end, position)),
-            Tokenizer::Classic => each_classic(text, |start, end, position| emit(start, end, position)),
+            Tokenizer::Addresses => each_address(text, &mut emit),
+            Tokenizer::Classic => each_classic(text, &mut emit),
         }
     }
 

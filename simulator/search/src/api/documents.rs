@@ -141,6 +141,9 @@ pub(crate) fn update(shared: &Shared, request: &RestRequest, index: &str, type_n
     Ok(Answer::json(status, shown))
 }
 
+/// A document and its version.
+type Versioned = (u64, Stored);
+
 /// The document of that id: of any type, if the type is `_all`.
 fn find(
     shared: &Shared,
@@ -148,7 +151,7 @@ fn find(
     type_name: &str,
     id: &str,
     routing: Option<&str>,
-) -> Result<(Arc<Index>, Option<(u64, Stored)>)> {
+) -> Result<(Arc<Index>, Option<Versioned>)> {
     let expand = crate::cluster::Expand::default();
     let indices = shared.cluster.named(index, expand)?;
     let index = match indices.as_slice() {
@@ -235,7 +238,7 @@ fn shown(
     index: &Index,
     type_name: &str,
     id: &str,
-    found: Option<(u64, Stored)>,
+    found: Option<Versioned>,
     filter: Option<&SourceFilter>,
     fields: Option<&[String]>,
 ) -> Result<Value> {
@@ -256,7 +259,7 @@ fn check_version(
     (type_name, id): (&str, &str),
     routing: Option<&str>,
     wanted: Option<u64>,
-    found: Option<&(u64, Stored)>,
+    found: Option<&Versioned>,
 ) -> Result<()> {
     match (wanted, found) {
         (Some(wanted), Some((version, _))) if wanted != *version => {
