@@ -166,7 +166,7 @@ impl Trial {
         let mut attempt = 0;
         loop {
             let request = build_request::request(environment, &self.case).await?;
-            if let Some(wanted) = &data.socket {
+            if let Some(wanted) = data.socket.as_ref().filter(|_| data.expect.events.is_none()) {
                 let (found, answer) = socket::converse(environment, self.profile, wanted, &request).await?;
                 return Ok((request, found, answer, false));
             }
@@ -182,7 +182,13 @@ impl Trial {
                 let (found, answer) = race::patches(environment, &request, clients).await?;
                 return Ok((request, found, answer, false));
             }
-            let answer = environment.target().send(&request).await?;
+            let answer = match environment.target().send(&request).await {
+                Err(error) if error.is_of_answer() => {
+                    let mismatch = Mismatch::new("answer", "a whole answer", error.to_string());
+                    return Ok((request, vec![mismatch], Answer::default(), false));
+                }
+                answer => answer?,
+            };
             attempt += 1;
             let succeeds = !verify::expected_status(&self.case, self.profile)?.is_error();
             let reads_first = data
@@ -234,6 +240,9 @@ async fn surroundings(target: &Target, data: &CaseData) -> Result<Result<Option<
 
 /// Status and media type of an answer.
 fn answered(answer: &Answer) -> String {
+    if answer.status == 0 {
+        return "(no whole answer)".to_owned();
+    }
     let media = answer.content_type.as_deref().unwrap_or("(no content type)");
     format!("{} {media}", answer.status)
 }

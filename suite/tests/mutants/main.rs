@@ -17,6 +17,7 @@ mod mutant;
 mod operator;
 mod proxy;
 mod request;
+mod socket;
 mod stream;
 
 use std::{collections::BTreeSet, process::ExitCode, sync::Arc};
@@ -36,6 +37,8 @@ use crate::{mutant::Mutant, operator::Bent, proxy::Proxy};
 
 /// How many mutants are tried at once. Most of the time they wait for what does not come.
 const JOBS: usize = 32;
+/// How many of the trials that catch a mutant are named where it names none.
+const SHOWN: usize = 5;
 
 struct Bench {
     runtime: Runtime,
@@ -149,7 +152,7 @@ impl Bench {
         })
     }
 
-    /// Ids of the trials of the operations and kinds that a mutant is about and that catch it.
+    /// Ids of some trials of the operations and kinds that a mutant is about and that catch it.
     async fn catching(&self, mutant: &Mutant) -> Vec<String> {
         let of_profile = || self.trials.iter().filter(|trial| trial.profile == mutant.profile);
         let about = |trial: &&Trial| mutant.when.is_about(&operator::pattern(&trial.case.operation.path));
@@ -165,6 +168,7 @@ impl Bench {
         played
             .buffer_unordered(JOBS)
             .filter_map(std::future::ready)
+            .take(SHOWN)
             .collect()
             .await
     }
