@@ -159,8 +159,8 @@ impl Bench {
         let kinds: BTreeSet<(&str, &str)> = of_profile().filter(about).map(operator::kind).collect();
         let plays = |trial: &&Trial| mutant.living || operator::plays(trial);
         let played = of_profile().filter(|trial| plays(trial) && kinds.contains(&operator::kind(trial)));
-        let played = futures::stream::iter(played).map(async |trial| {
-            let name = format!("s{}", mutant.number);
+        let played = futures::stream::iter(played.enumerate()).map(async |(number, trial)| {
+            let name = format!("s{}x{number}", mutant.number);
             let outcome = self.outcome(trial, mutant, true, name).await.ok()?;
             let caught = outcome.verdict.failure().is_some_and(|failure| !failure.broken);
             caught.then(|| trial.case.id.clone())

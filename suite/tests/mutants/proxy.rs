@@ -20,7 +20,10 @@ use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    task::{JoinHandle, JoinSet},
+};
 
 use crate::{
     alter::alter,
@@ -81,7 +84,10 @@ impl Proxy {
             matched: AtomicUsize::new(0),
         });
         let serving = tokio::spawn(async move {
+            // The connections end with the proxy: a client keeps those that it may use again.
+            let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
+                while connections.try_join_next().is_some() {}
                 let mutator = Arc::clone(&mutator);
                 let service = service_fn(move |request| {
                     let mutator = Arc::clone(&mutator);
@@ -89,7 +95,7 @@ impl Proxy {
                 });
                 let connection =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-                tokio::spawn(connection.with_upgrades());
+                connections.spawn(connection.with_upgrades());
             }
         });
         Ok(Self { address, serving })
