@@ -199,6 +199,11 @@ impl Profile {
         self.is_kubernetes_1_2()
     }
 
+    /// Whether a patch that leaves no `apiVersion` is read as v1.2's internal version, in which some fields have other names and nothing is defaulted.
+    pub(crate) fn has_internal_version_bug(self) -> bool {
+        self.is_kubernetes_1_2()
+    }
+
     /// Whether the generateName `-` makes validation panic.
     pub(crate) fn has_generate_name_bug(self) -> bool {
         self.is_kubernetes_1_2()

@@ -24,6 +24,8 @@
 //! Kubernetes v1.2 examples.
 
 mod arithmetic;
+mod awk;
+mod awk_syntax;
 mod builtins;
 mod date;
 mod execute;

@@ -10,14 +10,14 @@ use crate::machine::Machine;
 use crate::program::Call;
 use crate::sh::sh;
 use crate::shell::{Shell, Variable};
-use crate::{date, file_programs, filters, printf, sed, test_command, text_programs};
+use crate::{awk, date, file_programs, filters, printf, sed, test_command, text_programs};
 
 /// The programs, by name.
-const PROGRAMS: [&str; 48] = [
-    "[", "ash", "basename", "bash", "cat", "chmod", "chown", "cp", "cut", "date", "dd", "dirname", "echo", "egrep",
-    "env", "expr", "false", "fgrep", "grep", "head", "hostname", "id", "ls", "mkdir", "mv", "printenv", "printf",
-    "pwd", "rev", "rm", "sed", "seq", "sh", "sleep", "sort", "stat", "sync", "tail", "tee", "test", "touch", "tr",
-    "true", "uname", "uniq", "wc", "whoami", "yes",
+const PROGRAMS: [&str; 49] = [
+    "[", "ash", "awk", "basename", "bash", "cat", "chmod", "chown", "cp", "cut", "date", "dd", "dirname", "echo",
+    "egrep", "env", "expr", "false", "fgrep", "grep", "head", "hostname", "id", "ls", "mkdir", "mv", "printenv",
+    "printf", "pwd", "rev", "rm", "sed", "seq", "sh", "sleep", "sort", "stat", "sync", "tail", "tee", "test", "touch",
+    "tr", "true", "uname", "uniq", "wc", "whoami", "yes",
 ];
 
 /// The last part of a program's path: `sh` of `/bin/sh`.
@@ -112,11 +112,7 @@ pub(crate) fn run<'a>(shell: &'a mut Shell, command: &'a [String]) -> BoxFuture<
                 Err(why) => shell.fail(1, why).await,
             },
             "sleep" => sleep(shell, arguments).await,
-            "hostname" => {
-                shell
-                    .print("hostname", text(shell.session.machine.hostname.clone()))
-                    .await
-            }
+            "hostname" => hostname(shell, arguments).await,
             "whoami" => shell.print("whoami", "root\n").await,
             "uname" => uname(shell, arguments).await,
             "pwd" => shell.print("pwd", text(shell.directory.clone())).await,
@@ -137,6 +133,7 @@ pub(crate) fn run<'a>(shell: &'a mut Shell, command: &'a [String]) -> BoxFuture<
             "cut" => filters::cut(shell, arguments).await,
             "grep" | "egrep" | "fgrep" => filters::grep(shell, base_name(program), arguments).await,
             "sed" => sed::sed(shell, arguments).await,
+            "awk" => awk::awk(shell, arguments).await,
             "sort" => filters::sort(shell, arguments).await,
             "uniq" => filters::uniq(shell, arguments).await,
             "rev" => filters::rev(shell, arguments).await,
@@ -219,6 +216,31 @@ async fn sleep(shell: &Shell, arguments: &[String]) -> i32 {
         Err(_) => std::future::pending().await,
     }
     0
+}
+
+/// `hostname [-i | -f | -s]`: the name, or what the hosts file has for it.
+async fn hostname(shell: &Shell, arguments: &[String]) -> i32 {
+    let machine = &shell.session.machine;
+    let name = machine.hostname.as_str();
+    let hosts = machine.files.read("/etc/hosts").unwrap_or_default();
+    let hosts = String::from_utf8_lossy(&hosts);
+    let entry = hosts.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split('#').next()?.split_whitespace().collect();
+        fields.iter().skip(1).any(|field| *field == name).then_some(fields)
+    });
+    let shown = match (arguments.first().map(String::as_str), &entry) {
+        (None | Some("-s"), _) => name,
+        (Some("-i"), Some(fields)) => fields[0],
+        (Some("-i"), None) => {
+            return shell
+                .fail(1, format!("hostname: {name}: Host name lookup failure"))
+                .await;
+        }
+        (Some("-f"), Some(fields)) => fields[1],
+        (Some("-f"), None) => name,
+        (Some(other), _) => return shell.fail(1, format!("hostname: invalid option {other}")).await,
+    };
+    shell.print("hostname", format!("{shown}\n")).await
 }
 
 async fn uname(shell: &Shell, arguments: &[String]) -> i32 {

@@ -22,7 +22,13 @@ enum Lines {
 }
 
 enum Action {
-    Substitute { regex: Regex, by: String, all: bool },
+    Substitute {
+        regex: Regex,
+        by: String,
+        all: bool,
+        /// Whether a line that is changed is printed.
+        prints: bool,
+    },
     Delete,
     Print,
     Quit,
@@ -79,6 +85,7 @@ fn edit(text: &str, extended_syntax: bool) -> Option<Edit> {
                 regex: regex(pattern, flags.contains(['i', 'I']))?,
                 by: replacement(by),
                 all: flags.contains('g'),
+                prints: flags.contains('p'),
             }
         }
         _ => return None,
@@ -147,7 +154,8 @@ pub(crate) async fn sed(shell: &Shell, arguments: &[String]) -> i32 {
                 Action::Delete => continue 'lines,
                 Action::Print => copies += 1,
                 Action::Quit => quits = true,
-                Action::Substitute { regex, by, all } => {
+                Action::Substitute { regex, by, all, prints } => {
+                    copies += usize::from(*prints && regex.is_match(&text));
                     text = regex.replacen(&text, usize::from(!all), by.as_bytes()).into_owned();
                 }
             }

@@ -44,6 +44,68 @@ async fn sh(machine: &Arc<Machine>, script: &str) -> (i32, String, String) {
 }
 
 #[rstest]
+#[case(
+    "echo 10.244.1.3 | awk -F. '{print $1\"-\"$2\"-\"$3\"-\"$4\".pod\"}'",
+    "10-244-1-3.pod\n"
+)]
+#[case(
+    "printf 'a 1\\nb 22\\nc 3\\n' | awk '$2 > 2 { n += $2; print NR, $1 } END { print n / 2, NR }'",
+    "2 b\n3 c\n12.5 3\n"
+)]
+#[case(
+    "seq 5 | awk 'NR == 2 { next } /[45]/ { exit 3 } { printf \"%02d;\", $0 }'; echo $?",
+    "01;03;3\n"
+)]
+#[case(
+    "echo ' a  b c ' | awk '{ $2 = \"x\"; print; print NF, length($0), substr($0, 3, 1), toupper($3) }'",
+    "a x c\n3 5 x C\n"
+)]
+#[case(
+    "echo a,b | awk -F , -v word=yes '{ if ($1 ~ /^a/ && !($2 == \"c\")) print word; else print \"no\" }'",
+    "yes\n"
+)]
+#[case(
+    "awk 'BEGIN { i++; i += 2; print i, -i + 1, \"x\" i \"y\", 1/4, index(\"abc\", \"c\") }'",
+    "3 -2 x3y 0.25 3\n"
+)]
+#[case("echo 9 10 | awk '{ print ($1 < $2), (\"9\" < \"10\") }'", "1 0\n")]
+#[tokio::test]
+async fn awk_works_on_fields_and_lines(#[case] script: &str, #[case] expected: &str) {
+    assert_eq!(sh(&machine(), script).await, (0, expected.to_owned(), String::new()));
+}
+
+#[rstest]
+#[case("awk", "usage")]
+#[case("awk '{ print'", "unexpected end")]
+#[case("awk '{ for (i = 0; i < 3; i++) print }'", "for is not simulated")]
+#[case("echo 1 | awk '{ print 1 / 0 }'", "division by zero")]
+#[case("awk 'BEGIN { x = \"aaaaaaaa\"; x = system(\"ls\") }'", "system() is not simulated")]
+#[tokio::test]
+async fn awk_says_what_it_cannot_do(#[case] script: &str, #[case] complaint: &str) {
+    let (status, _, errors) = sh(&machine(), script).await;
+    assert!(status == 1 && errors.contains(complaint), "{status} {errors}");
+}
+
+#[tokio::test]
+async fn sed_prints_the_lines_that_it_changes() {
+    let (_, output, _) = sh(
+        &machine(),
+        "printf 'a\\nb\\n' | sed -n 's/a\\(.*\\)/x\\1/p'; echo c | sed 's/c/d/p'",
+    )
+    .await;
+    assert_eq!(output, "x\nd\nd\n");
+}
+
+#[tokio::test]
+async fn a_host_has_the_address_of_its_hosts_file() {
+    let machine = machine();
+    let hosts = "127.0.0.1 localhost # web-1\n10.244.1.3\tweb-1.db.local\tweb-1\n";
+    machine.files.write("/etc/hosts", hosts.as_bytes(), false).unwrap();
+    let (status, output, _) = sh(&machine, "hostname; hostname -i; hostname -f").await;
+    assert_eq!((status, output.as_str()), (0, "web-1\n10.244.1.3\nweb-1.db.local\n"));
+}
+
+#[rstest]
 #[case("echo a  b 'c  d' \"e  f\"", "a b c  d e  f\n")]
 #[case("i=0; while [ $i -lt 3 ]; do echo $i; i=$((i+1)); done", "0\n1\n2\n")]
 #[case("for x in a b c; do [ $x = b ] && continue; echo $x; done", "a\nc\n")]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use controller::Controllers;
 pub(crate) use controller::cpu_usage;
-pub(crate) use names::{Meaning, NAME_SERVER, Names};
+pub(crate) use names::{Meaning, NAME_SERVER, Names, ServicePort};
 pub(crate) use nodes::{Node, named, stored};
 pub(crate) use runtime::{Reconcile, Runtime};
 

@@ -89,20 +89,32 @@ impl Names {
         }
     }
 
-    /// The addresses of a name, which a pod of `namespace` may write without the end of the full name.
-    pub(crate) fn addresses(&self, name: &str, namespace: &str) -> Vec<Ipv4Addr> {
+    /// What a name stands for that a pod of `namespace` may write without the end of the full name, and the full name.
+    pub(crate) fn meaning_within(&self, name: &str, namespace: &str) -> (String, Meaning) {
         let search = [
             format!("{name}.{namespace}.svc.cluster.local"),
             format!("{name}.svc.cluster.local"),
             format!("{name}.cluster.local"),
-            name.to_owned(),
         ];
-        let mut meanings = search.iter().map(|name| self.meaning(name));
-        let found = meanings.find_map(|meaning| match meaning {
-            Meaning::Addresses(addresses) if !addresses.is_empty() => Some(addresses),
-            _ => None,
+        let within = search.into_iter().filter(|_| !name.ends_with('.'));
+        let mut meanings = within.map(|full| {
+            let meaning = self.meaning(&full);
+            (full, meaning)
         });
-        found.unwrap_or_default()
+        let found = meanings.find(|(_, meaning)| match meaning {
+            Meaning::Addresses(addresses) => !addresses.is_empty(),
+            Meaning::Ports(ports) => !ports.is_empty(),
+            Meaning::Foreign | Meaning::Missing | Meaning::Domain => false,
+        });
+        found.unwrap_or_else(|| (name.to_owned(), self.meaning(name)))
+    }
+
+    /// The addresses of a name, which a pod of `namespace` may write without the end of the full name.
+    pub(crate) fn addresses(&self, name: &str, namespace: &str) -> Vec<Ipv4Addr> {
+        match self.meaning_within(name, namespace) {
+            (_, Meaning::Addresses(addresses)) => addresses,
+            _ => Vec::new(),
+        }
     }
 
     fn namespace(&self, namespace: &str) -> Meaning {

@@ -50,13 +50,13 @@ impl Registry {
         Ok(object)
     }
 
-    /// Decodes the tree of an object, and sets its defaults.
+    /// Decodes the tree of an object, and sets its defaults. Empty lists and maps count as absent, as in what a typed client sends.
     pub(super) fn decode_tree(&self, resource: &Resource, mut object: Object) -> Result<Object, Status> {
         object.insert("kind".into(), resource.kind.clone().into());
         object.insert("apiVersion".into(), resource.group_version().into());
         let mut object = self.scheme().decode_value(resource, Value::Object(object))?;
         resource.default(&mut object);
-        Ok(object)
+        Ok(resource.canonical(object))
     }
 }
 

@@ -83,7 +83,7 @@ impl Registry {
         strategy.prepare_for_create(&mut object, &self.context.rng);
         self.fill_system_fields(&mut object);
         strategy.complete(&mut object);
-        let mut object = stored.canonical(object);
+        let mut object = stored.typed(object);
         let errors = validation::create(strategy, resource.namespaced, &resource.group, &object);
         let prefix_fails = errors.iter().any(|e| e.field.to_string() == "metadata.generateName");
         if prefix_fails && self.profile.has_generate_name_bug() && meta::text(&object, "metadata.generateName") == "-" {

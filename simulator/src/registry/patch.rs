@@ -21,6 +21,7 @@ use crate::{
 struct FirstTry {
     original: Object,
     patched: Object,
+    is_internal: bool,
 }
 
 impl Registry {
@@ -41,14 +42,18 @@ impl Registry {
             let old = self.record(request)?;
             let mut current = parse(old.bytes_in(resource))?;
             meta::set(&mut current, "selfLink", old.given_link());
-            let patched = match &first {
+            let (patched, is_internal) = match &first {
                 None => self.apply_patch(resource, language, &current, body)?,
-                Some(first) => patch::rebase(&first.original, &first.patched, &current, resource.type_ref())
-                    .ok_or_else(|| conflict(request))?,
+                Some(first) => {
+                    let rebased = patch::rebase(&first.original, &first.patched, &current, resource.type_ref());
+                    (rebased.ok_or_else(|| conflict(request))?, first.is_internal)
+                }
             };
             let expects_revision = meta::text(&patched, "metadata.resourceVersion") != old.revision().to_string();
             let mut object = patched.clone();
-            resource.default(&mut object);
+            if !is_internal {
+                resource.default(&mut object);
+            }
             let refusal = match self.update_object(request, subresource, object).await {
                 Ok((record, _)) => return Ok(Response::ok(shown(request, &record)?)),
                 Err(error) if error.code != 409 => return Err(error),
@@ -63,6 +68,7 @@ impl Registry {
             first.get_or_insert_with(|| FirstTry {
                 original: resource.canonical(current),
                 patched: resource.canonical(patched),
+                is_internal,
             });
         }
         Err(conflict(request))
@@ -78,18 +84,23 @@ impl Registry {
         Some(self.client_error(409, missing))
     }
 
-    /// `current` with the patch applied: decoded, not defaulted.
+    /// `current` with the patch applied: decoded, not defaulted. Also whether it is of v1.2's internal version, which has no defaults.
     pub(super) fn apply_patch(
         &self,
         resource: &Resource,
         language: Language,
         current: &Object,
         patch: &[u8],
-    ) -> Result<Object, Status> {
+    ) -> Result<(Object, bool), Status> {
         let patched = patch::apply(language, current, patch, resource.type_ref(), self.profile)
             .map_err(|e| e.status(self.profile))?;
-        self.scheme()
-            .decode_plain(resource, &patched, Syntax::Json)
-            .map_err(|refusal| self.client_error(422, refusal.message))
+        let scheme = self.scheme();
+        let decoded = if self.profile.has_internal_version_bug() {
+            scheme.decode_internal(resource, &patched)
+        } else {
+            let object = scheme.decode_plain(resource, &patched, Syntax::Json);
+            object.map(|object| (object, false))
+        };
+        decoded.map_err(|refusal| self.client_error(422, refusal.message))
     }
 }

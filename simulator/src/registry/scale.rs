@@ -94,7 +94,7 @@ impl Registry {
         let mut current = parse(&current.body)?;
         // v1.2 patches the scale before it has a link.
         meta::metadata(&mut current).shift_remove("selfLink");
-        let object = self.apply_patch(&scaled.kind, language, &current, body)?;
+        let (object, _) = self.apply_patch(&scaled.kind, language, &current, body)?;
         self.write_scale(request, &scaled, &object).await
     }
 

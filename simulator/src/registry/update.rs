@@ -125,7 +125,7 @@ impl Registry {
             meta::set(&mut new, "resourceVersion", &old.revision().to_string());
         }
         match subresource {
-            Subresource::Main => strategy.prepare_for_update(resource.storage_version(), &mut new, existing),
+            Subresource::Main => strategy.prepare_for_update(&mut new, existing),
             Subresource::Status => strategy.prepare_for_status_update(&mut new, existing),
             Subresource::Finalize => strategy.prepare_for_finalizers_update(&mut new, existing),
         }
@@ -151,7 +151,7 @@ pub(super) fn shown(request: &RequestInfo, record: &Record) -> Result<Bytes, Sta
     Ok(request.resource.encode(&object))
 }
 
-/// `new` in canonical form, if it is valid in place of `existing`.
+/// `new` in typed form, if it is valid in place of `existing`.
 fn validated(
     request: &RequestInfo,
     subresource: Subresource,
@@ -160,7 +160,7 @@ fn validated(
 ) -> Result<Object, Status> {
     let resource = &request.resource;
     let strategy = strategy_of(resource);
-    let new = resource.storage_version().canonical(new);
+    let new = resource.storage_version().typed(new);
     let errors = match subresource {
         Subresource::Main => validation::update(strategy, &resource.group, &new, existing),
         Subresource::Status => validation::update_status(strategy, &new, existing),

@@ -6,7 +6,8 @@
 use serde_json::Value;
 
 use super::{
-    codec, internal,
+    codec::{self, Names},
+    internal,
     kinds::Scheme,
     mismatch,
     resource::Resource,
@@ -26,6 +27,9 @@ pub(crate) enum Syntax {
     Yaml,
 }
 
+/// What v1.2 calls the version that it converts all others to.
+const INTERNAL_VERSION: &str = "__internal";
+
 /// Why a body is no object of the wanted kind.
 #[derive(Debug, PartialEq)]
 struct Refusal {
@@ -43,6 +47,11 @@ impl Refusal {
             problem: problem.into(),
             panics: false,
         }
+    }
+
+    /// The refusal in the server's own words, with code 500.
+    fn plain(self) -> Status {
+        Status::new(Reason::Unknown, self.problem)
     }
 
     fn of_yaml(error: yaml::YamlError) -> Self {
@@ -68,9 +77,9 @@ fn sorted(tree: Value) -> Value {
 }
 
 impl Scheme {
-    /// Reads an object of the kind `wanted` from a request's body. Where v1.2 panics, the error is an [`Reason::InternalError`].
+    /// Reads an object of the kind `wanted`, in typed form, from a request's body. Where v1.2 panics, the error is an [`Reason::InternalError`].
     pub(crate) fn decode(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
-        let (given, object) = self.read(wanted, wanted, body, syntax).map_err(|refusal| {
+        let (given, object) = self.read(wanted, Some(wanted), body, syntax).map_err(|refusal| {
             if refusal.panics {
                 return Status::internal(refusal.problem);
             }
@@ -97,7 +106,7 @@ impl Scheme {
         }
     }
 
-    /// Reads an object of the kind `wanted` from a body whose refusal is the server's own words and code 500: what a patch leaves.
+    /// Reads an object of the kind `wanted` from a body whose refusal is the server's own words and code 500.
     pub(crate) fn decode_plain(&self, wanted: &Resource, body: &[u8], syntax: Syntax) -> Result<Object, Status> {
         self.decode_versioned(wanted, wanted, body, syntax)
             .map(|(_, object)| object)
@@ -112,20 +121,27 @@ impl Scheme {
         body: &[u8],
         syntax: Syntax,
     ) -> Result<(String, Object), Status> {
-        self.read(wanted, default, body, syntax)
-            .map_err(|refusal| Status::new(Reason::Unknown, refusal.problem))
+        self.read(wanted, Some(default), body, syntax).map_err(Refusal::plain)
     }
 
-    /// Reads an object of the kind `wanted` from a tree, such as a patch leaves; refusals as of [`Scheme::decode_plain`].
+    /// Reads the JSON that a patch leaves of an object of the kind `wanted`, and whether v1.2 reads it as its internal version: it does if the patch leaves no version.
+    /// Refusals are as of [`Scheme::decode_plain`].
+    pub(crate) fn decode_internal(&self, wanted: &Resource, body: &[u8]) -> Result<(Object, bool), Status> {
+        let (version, object) = self.read(wanted, None, body, Syntax::Json).map_err(Refusal::plain)?;
+        Ok((object, version == INTERNAL_VERSION))
+    }
+
+    /// Reads an object of the kind `wanted` from a tree; refusals as of [`Scheme::decode_plain`].
     pub(crate) fn decode_value(&self, wanted: &Resource, tree: Value) -> Result<Object, Status> {
         self.decode_plain(wanted, &json_write::compact(&sorted(tree)), Syntax::Json)
     }
 
-    /// The group and version that a body says it is of, and what it holds as an object of the kind `wanted`.
+    /// The group and version that a body says it is of, and what it holds as an object of the kind `wanted`. The version of a body that names none is `default`,
+    /// or v1.2's internal one.
     fn read(
         &self,
         wanted: &Resource,
-        default: &Resource,
+        default: Option<&Resource>,
         original: &[u8],
         syntax: Syntax,
     ) -> Result<(String, Object), Refusal> {
@@ -139,8 +155,12 @@ impl Scheme {
         };
         let TypeMeta { api_version, kind } = type_meta::read(body)
             .map_err(|e| Refusal::unrecognized(format!("couldn't get version/kind; json parse error: {e}")))?;
+        let is_unnamed = matches!(&*api_version, "" | "/");
         let (group, version) = match api_version.split_once('/') {
-            _ if api_version.is_empty() || api_version == "/" => (default.group.clone(), default.version.clone()),
+            _ if is_unnamed => {
+                let default = default.unwrap_or(wanted);
+                (default.group.clone(), default.version.clone())
+            }
             None => (String::new(), api_version),
             Some((_, rest)) if rest.contains('/') => {
                 return Err(Refusal::unrecognized(format!(
@@ -183,16 +203,23 @@ impl Scheme {
                 )
             }));
         };
-        let mut fields = codec::decode(body, of.types(), of.struct_type()).map_err(&refuse)?;
+        let is_internal = is_unnamed && default.is_none();
+        let names = if is_internal { Names::Internal } else { Names::Version };
+        let mut fields = codec::decode(body, of.types(), of.struct_type(), names).map_err(&refuse)?;
         internal::structure(of.types(), of.struct_type(), &mut fields).map_err(|problem| refuse(problem.to_owned()))?;
-        let object = of.canonical(fields);
+        let object = of.typed(fields);
         let object = if of.kind != wanted.kind {
-            wanted.canonical(mismatch::convert(of, wanted, &object).map_err(refuse)?)
+            wanted.typed(mismatch::convert(of, wanted, &object).map_err(refuse)?)
         } else if std::ptr::eq(of, wanted) {
             object
         } else {
             of.convert(wanted, object)
         };
-        Ok((group_version, object))
+        let version = if is_internal {
+            INTERNAL_VERSION.to_owned()
+        } else {
+            group_version
+        };
+        Ok((version, object))
     }
 }

@@ -1,15 +1,27 @@
-//! The canonical form of objects, in which they are stored and sent: fields in the order of their type, maps sorted by key, empty values left out where the type says so.
+//! The two forms of objects: the typed form, in which they are validated and compared, and the canonical form, in which they are stored and sent.
 //!
-//! Guarantee: the function is idempotent.
+//! In both, fields are in the order of their type and maps are sorted by key. The canonical form leaves empty values out where the type says so. The typed form
+//! keeps an empty list or map that was given, because v1.2 distinguishes it from an absent one until it stores the object.
+//! Guarantees: both functions are idempotent; the canonical form of the typed form is the canonical form of the object.
 //! Source of semantics: Go's `encoding/json` on v1.2's types. An empty value is left out where its field has `omitempty`; an object by value is never empty; nil is null.
 
 use serde_json::{Map, Value};
 
 use super::types::{Field, FieldType, StructType, Types};
+use crate::compat::time;
 
-/// Brings an object of type `of`, without its kind and version, into canonical form. Copies nothing if it has it already.
-pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String, Value>) {
-    if in_order(types, of, object) {
+/// A form of objects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Keeps empty lists and maps, and times that are zero.
+    Typed,
+    /// Leaves out every value that is empty.
+    Canonical,
+}
+
+/// Brings an object of type `of`, without its kind and version, into a form. Copies nothing if it has it already.
+pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String, Value>, form: Form) {
+    if in_order(types, of, object, form) {
         return;
     }
     // Looking through a few names is faster than a map, which hashes each.
@@ -21,48 +33,51 @@ pub(super) fn structure(types: &Types, of: &StructType, object: &mut Map<String,
             None if field.omit_empty && !always_there(&field.field_type) => continue,
             None => (field.name.to_string(), Value::Null),
         };
-        value(types, &field.field_type, &mut found);
-        if !left_out(field, &found) {
+        value(types, &field.field_type, &mut found, form);
+        if !left_out(field, &found, form) {
             object.insert(name, found);
         }
     }
 }
 
-/// Whether the fields are complete and in order. Brings the values into canonical form, up to the first field that is not.
-fn in_order(types: &Types, of: &StructType, object: &mut Map<String, Value>) -> bool {
+/// Whether the fields are complete and in order. Brings the values into the form, up to the first field that is not.
+fn in_order(types: &Types, of: &StructType, object: &mut Map<String, Value>, form: Form) -> bool {
     let mut entries = object.iter_mut().peekable();
     of.fields
         .iter()
         .all(|field| match entries.next_if(|(name, _)| **name == *field.name) {
             Some((_, found)) => {
-                value(types, &field.field_type, found);
-                !left_out(field, found)
+                value(types, &field.field_type, found, form);
+                !left_out(field, found, form)
             }
             None => field.omit_empty && !always_there(&field.field_type),
         })
         && entries.next().is_none()
 }
 
-fn value(types: &Types, of: &FieldType, given: &mut Value) {
+fn value(types: &Types, of: &FieldType, given: &mut Value, form: Form) {
     match (of, given) {
         (FieldType::Pointer(_), Value::Null) => {}
-        (FieldType::Pointer(inner), given) => value(types, inner, given),
-        (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields),
-        (FieldType::List(items), Value::Array(given)) => given.iter_mut().for_each(|item| value(types, items, item)),
+        (FieldType::Pointer(inner), given) => value(types, inner, given, form),
+        (FieldType::Struct(id), Value::Object(fields)) => structure(types, types.get(*id), fields, form),
+        (FieldType::List(items), Value::Array(given)) => {
+            given.iter_mut().for_each(|item| value(types, items, item, form));
+        }
         (FieldType::Map(values), Value::Object(entries)) => {
-            entries.values_mut().for_each(|entry| value(types, values, entry));
+            entries.values_mut().for_each(|entry| value(types, values, entry, form));
             if !entries.keys().is_sorted() {
                 entries.sort_keys();
             }
         }
-        (FieldType::Struct(_), given) => *given = zero(types, of),
-        (of, given @ Value::Null) => *given = zero(types, of),
+        (FieldType::Struct(_), given) => *given = zero(types, of, form),
+        (of, given @ Value::Null) => *given = zero(types, of, form),
+        (FieldType::Time, given) if form == Form::Canonical && *given == time::ZERO => *given = Value::Null,
         _ => {}
     }
 }
 
 /// The value of a field that is absent.
-fn zero(types: &Types, of: &FieldType) -> Value {
+fn zero(types: &Types, of: &FieldType, form: Form) -> Value {
     match of {
         FieldType::String { .. } => "".into(),
         FieldType::Int(_) | FieldType::IntOrString => 0.into(),
@@ -70,7 +85,7 @@ fn zero(types: &Types, of: &FieldType) -> Value {
         FieldType::Quantity => "0".into(),
         FieldType::Struct(id) => {
             let mut fields = Map::new();
-            structure(types, types.get(*id), &mut fields);
+            structure(types, types.get(*id), &mut fields, form);
             Value::Object(fields)
         }
         FieldType::Bytes
@@ -82,9 +97,10 @@ fn zero(types: &Types, of: &FieldType) -> Value {
     }
 }
 
-/// Whether the field is left out if it has this value.
-fn left_out(field: &Field, value: &Value) -> bool {
-    field.omit_empty && is_empty(&field.field_type, value)
+/// Whether the form leaves the field out if it has this value.
+fn left_out(field: &Field, value: &Value, form: Form) -> bool {
+    let is_kept = form == Form::Typed && matches!(value, Value::Array(_) | Value::Object(_));
+    field.omit_empty && !is_kept && is_empty(&field.field_type, value)
 }
 
 /// Whether `omitempty` never leaves a value of this type out.

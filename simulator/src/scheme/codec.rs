@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::types::{Field, FieldType, StructType, Types};
 use crate::compat::{
     json_cursor::{At, Cursor, Outcome},
-    scalar,
+    scalar, time,
 };
 
 const NO_STRUCT: &str = "only encoded map or array can be decoded into a struct";
@@ -19,12 +19,22 @@ const NO_STRUCT: &str = "only encoded map or array can be decoded into a struct"
 /// How deep values of known types may nest. Only kinds whose types contain themselves nest so deep.
 const MAX_DEPTH: usize = 100;
 
+/// The names of fields in JSON.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Those of the version.
+    Version,
+    /// Those of v1.2's internal type.
+    Internal,
+}
+
 /// Decodes `bytes`, which are JSON, as the object type `of` of `types`.
-pub(super) fn decode(bytes: &[u8], types: &Types, of: &StructType) -> Result<Map<String, Value>, String> {
+pub(super) fn decode(bytes: &[u8], types: &Types, of: &StructType, names: Names) -> Result<Map<String, Value>, String> {
     let mut cursor = Cursor::new(bytes);
     let mut fields = Map::new();
     if !cursor.null()? {
-        Decoder { types, depth: 0 }.structure(&mut cursor, of, &mut fields)?;
+        let decoder = Decoder { types, names, depth: 0 };
+        decoder.structure(&mut cursor, of, &mut fields)?;
     }
     Ok(fields)
 }
@@ -33,6 +43,7 @@ pub(super) fn decode(bytes: &[u8], types: &Types, of: &StructType) -> Result<Map
 #[derive(Clone, Copy)]
 struct Decoder<'t> {
     types: &'t Types,
+    names: Names,
     /// Number of values that contain the current one.
     depth: usize,
 }
@@ -68,14 +79,19 @@ impl Decoder<'_> {
                     }
                 }
             }
-            FieldType::Time => *slot = scalar::time_json(cursor.raw()?)?,
+            FieldType::Time => *slot = scalar::time_json(cursor.raw()?)?.into(),
             FieldType::Quantity => *slot = scalar::quantity_json(cursor.raw()?)?.into(),
             FieldType::IntOrString => *slot = scalar::int_or_string_json(cursor.raw()?)?,
             FieldType::Raw => *slot = serde_json::from_slice(cursor.raw()?).map_err(|e| e.to_string())?,
             FieldType::Struct(id) => self.inner()?.structure(cursor, self.types.get(*id), map_in(slot))?,
             FieldType::List(of) => self.inner()?.list(cursor, of, list_in(slot))?,
             FieldType::Map(of) => self.inner()?.map(cursor, of, map_in(slot))?,
-            FieldType::Pointer(of) => self.value(cursor, of, slot, false)?,
+            FieldType::Pointer(of) => {
+                self.value(cursor, of, slot, false)?;
+                if **of == FieldType::Time && *slot == time::ZERO {
+                    *slot = Value::Null;
+                }
+            }
         }
         Ok(())
     }
@@ -83,23 +99,39 @@ impl Decoder<'_> {
     /// An object with known fields; a list counts as their values in order.
     fn structure(self, cursor: &mut Cursor<'_>, of: &StructType, fields: &mut Map<String, Value>) -> Outcome {
         match cursor.peek()? {
-            b'{' => cursor.entries(|cursor, key| match of.field(&key) {
-                Some(field) => self.field(cursor, field, fields),
-                None => cursor.skip(),
-            }),
-            b'[' => {
-                cursor.open(b'[')?;
-                let mut expected = of.fields.iter();
-                while !cursor.ends()? {
-                    cursor.step(At::Element)?;
-                    match expected.next() {
-                        Some(field) => self.field(cursor, field, fields)?,
-                        None => cursor.skip()?,
-                    }
+            b'{' => cursor.entries(|cursor, key| {
+                let field = match self.names {
+                    Names::Version => of.field(&key),
+                    Names::Internal => of.internal_field(&key),
+                };
+                match field {
+                    Some(field) => self.field(cursor, field, fields),
+                    None => cursor.skip(),
                 }
-                cursor.step(At::ListEnd)
-            }
+            }),
+            b'[' => self.positional(cursor, of, fields),
             _ => Err(NO_STRUCT.to_owned()),
+        }
+    }
+
+    /// An object as a list of its values. The first embedded pointer that the list is too short for is set to an empty object, as v1.2's decoder makes it before
+    /// it looks for the end.
+    fn positional(self, cursor: &mut Cursor<'_>, of: &StructType, fields: &mut Map<String, Value>) -> Outcome {
+        cursor.open(b'[')?;
+        let mut expected = of.fields_of_list();
+        loop {
+            let field = expected.next();
+            if let Some(field) = field.filter(|field| field.is_embedded && field.field_type.is_pointer()) {
+                map_in(fields.entry(&*field.name).or_insert(Value::Null));
+            }
+            if cursor.ends()? {
+                return cursor.step(At::ListEnd);
+            }
+            cursor.step(At::Element)?;
+            match field {
+                Some(field) => self.field(cursor, field, fields)?,
+                None => cursor.skip()?,
+            }
         }
     }
 

@@ -171,10 +171,10 @@ fn host_ports(spec: &mut Object) {
     }
 }
 
-/// The labels of an object's pod template, if it has any.
+/// The labels of an object's pod template, if they are given. They may be empty.
 fn template_labels(object: &Object) -> Option<Value> {
     lookup(object, "spec.template.metadata.labels")
-        .filter(|labels| labels.as_object().is_some_and(|l| !l.is_empty()))
+        .filter(|labels| labels.is_object())
         .cloned()
 }
 

@@ -302,7 +302,11 @@ impl Resolver<'_> {
                 if self.open.iter().any(|open| open == embedded) {
                     return Err(self.error(format!("{embedded} embeds itself")));
                 }
-                fields.extend(self.types.get(embedded_id).fields.iter().cloned());
+                let embedded = self.types.get(embedded_id).fields.iter().cloned();
+                fields.extend(embedded.map(|field| Field {
+                    is_embedded: true,
+                    ..field
+                }));
             } else {
                 fields.push(self.field(key, notation)?);
             }
@@ -325,6 +329,11 @@ impl Resolver<'_> {
         let (rest, default) = match notation.split_once(" = ") {
             Some((rest, default)) => (rest, Some(default)),
             None => (notation, None),
+        };
+        let (rest, internal_name) = match rest.split_once(" as ") {
+            Some((rest, "-")) => (rest, Some("".into())),
+            Some((rest, name)) => (rest, Some(name.into())),
+            None => (rest, None),
         };
         let (rest, merge_key) = match rest.split_once(" by ") {
             Some((rest, key)) => (rest, Some(key.into())),
@@ -349,6 +358,8 @@ impl Resolver<'_> {
             omit_empty,
             merge_key,
             default,
+            is_embedded: false,
+            internal_name,
         })
     }
 

@@ -1,22 +1,35 @@
-//! Defaults, canonical form, encoding and conversion of a resource's objects.
+//! Defaults, forms, encoding and conversion of a resource's objects.
 
 use bytes::Bytes;
 
-use super::{canonical, default, resource::Resource};
+use super::{
+    canonical::{self, Form},
+    default,
+    resource::Resource,
+};
 use crate::{api::Object, compat::json_write};
 
 impl Resource {
-    /// Sets the defaults of an object.
+    /// Sets the defaults of an object, and brings it into typed form.
     pub(crate) fn default(&self, object: &mut Object) {
         default::structure(self.types(), self.struct_type(), object);
-        *object = self.canonical(std::mem::take(object));
+        *object = self.typed(std::mem::take(object));
     }
 
     /// The object in canonical form: kind and version first, then its fields in the order of the type, maps sorted, empty values left out.
-    pub(crate) fn canonical(&self, mut object: Object) -> Object {
+    pub(crate) fn canonical(&self, object: Object) -> Object {
+        self.in_form(object, Form::Canonical)
+    }
+
+    /// The object in typed form: canonical, but with the empty lists and maps that it has.
+    pub(crate) fn typed(&self, object: Object) -> Object {
+        self.in_form(object, Form::Typed)
+    }
+
+    fn in_form(&self, mut object: Object, form: Form) -> Object {
         object.shift_remove("kind");
         object.shift_remove("apiVersion");
-        canonical::structure(self.types(), self.struct_type(), &mut object);
+        canonical::structure(self.types(), self.struct_type(), &mut object, form);
         object.shift_insert(0, "kind".into(), self.kind.clone().into());
         object.shift_insert(1, "apiVersion".into(), self.group_version().into());
         object
@@ -37,20 +50,20 @@ impl Resource {
         out.into()
     }
 
-    /// Converts an object of this version to the version `to` of the same kind.
+    /// Converts an object of this version to the version `to` of the same kind, in typed form.
     ///
     /// Between kinds that only have the same name, it keeps the fields that both have.
     pub(crate) fn convert(&self, to: &Self, mut object: Object) -> Object {
         if !std::ptr::eq(self, to) && self.stored_as() == to.stored_as() {
             if let Some(storage) = self.storage() {
                 storage.conversion.to_storage(&mut object);
-                object = storage.resource.canonical(object);
+                object = storage.resource.typed(object);
             }
             if let Some(storage) = to.storage() {
                 storage.conversion.convert_from_storage(&mut object);
             }
         }
-        to.canonical(object)
+        to.typed(object)
     }
 
     /// Converts an encoded object of the storage version to this one.

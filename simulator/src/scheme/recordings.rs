@@ -166,6 +166,7 @@ fn what_was_created_is_decoded_and_defaulted_as_recorded() {
             }
         };
         resource.default(&mut ours);
+        let mut ours = resource.canonical(ours);
         without_strategy(&resource.kind, &mut ours);
         without_strategy(&resource.kind, &mut theirs);
         let mut found = Vec::new();
@@ -346,6 +347,7 @@ fn what_was_replaced_is_decoded_and_defaulted_as_recorded() {
             .decode(&resource, exchange.body.as_bytes(), Syntax::Json)
             .unwrap();
         resource.default(&mut ours);
+        let mut ours = resource.canonical(ours);
         without_strategy(&resource.kind, &mut ours);
         without_strategy(&resource.kind, &mut theirs);
         let mut found = Vec::new();

@@ -141,7 +141,8 @@ fn a_number_too_large_for_its_field_is_refused() {
 #[case::empty_list(r#"{"spec": {"imagePullSecrets": [], "nodeSelector": {}}}"#, "{}")]
 fn a_pod_is_read_as_go_would(#[case] body: &str, #[case] spec: &str) {
     let pods = resource("v1/pods");
-    let encoded = pods.encode(&decode(&pods, body.as_bytes(), Syntax::Json).unwrap());
+    let decoded = decode(&pods, body.as_bytes(), Syntax::Json).unwrap();
+    let encoded = pods.encode(&pods.canonical(decoded));
     let head = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"creationTimestamp":null},"spec":"#;
     let inner = spec.strip_prefix('{').unwrap();
     let wanted = if inner == "}" {
@@ -193,6 +194,38 @@ fn an_object_is_written_as_go_would(#[case] path: &str, #[case] body: &str, #[ca
         kind.encode(&decode(&kind, body.as_bytes(), Syntax::Json).unwrap()),
         written
     );
+}
+
+#[rstest]
+#[case::list(r#"{"volumes": []}"#, "volumes", Some(json!([])))]
+#[case::map(r#"{"nodeSelector": {}}"#, "nodeSelector", Some(json!({})))]
+#[case::null(r#"{"nodeSelector": null}"#, "nodeSelector", None)]
+#[case::text(r#"{"nodeName": ""}"#, "nodeName", None)]
+fn the_typed_form_keeps_an_empty_list_or_map(#[case] spec: &str, #[case] field: &str, #[case] typed: Option<Value>) {
+    let pods = resource("v1/pods");
+    let decoded = decode(&pods, format!("{{\"spec\":{spec}}}").as_bytes(), Syntax::Json).unwrap();
+    assert_eq!(decoded["spec"].get(field), typed.as_ref());
+    assert_eq!(pods.canonical(decoded)["spec"].get(field), None);
+}
+
+#[rstest]
+#[case::own_fields_first(r#"["x"]"#, json!({"name": "x", "hostPath": {"path": ""}}))]
+#[case::then_embedded_ones(r#"["x", ["/a"]]"#, json!({"name": "x", "hostPath": {"path": "/a"}, "emptyDir": {}}))]
+#[case::null_is_absent(r#"["x", null]"#, json!({"name": "x", "emptyDir": {}}))]
+#[case::empty("[]", json!({"name": ""}))]
+fn a_list_in_place_of_an_object_has_the_embedded_fields_last(#[case] volume: &str, #[case] wanted: Value) {
+    let body = format!("{{\"spec\":{{\"volumes\":[{volume}]}}}}");
+    let decoded = decode(&resource("v1/pods"), body.as_bytes(), Syntax::Json).unwrap();
+    assert_eq!(decoded["spec"]["volumes"][0], wanted);
+}
+
+#[rstest]
+#[case(r#"[[]]"#, "[pos 43]: json: decNum: got first char '['")]
+#[case(r#"["x"]"#, "[pos 44]: json: decNum: got first char 'x'")]
+fn the_first_value_of_a_probe_in_a_list_is_a_number(#[case] probe: &str, #[case] problem: &str) {
+    let body = format!("{{\"spec\":{{\"containers\":[{{\"readinessProbe\":{probe}}}]}}}}");
+    let wanted = format!("Pod in version \"v1\" cannot be handled as a Pod: {problem}");
+    assert_eq!(refused("v1/pods", &body), wanted);
 }
 
 #[rstest]
@@ -357,14 +390,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_canonical_stays_as_it_is(seed: u64) {
+    fn what_is_in_a_form_stays_as_it_is(seed: u64) {
         let mut dice = Dice(seed);
         let scheme = Scheme::builtin();
         let resources = scheme.resources();
         let resource = &resources[dice.roll(resources.len() as u64) as usize];
         let body = json_write::compact(&dice.structure(resource.types(), resource.struct_type()));
         if let Ok(object) = scheme.decode(resource, &body, Syntax::Json) {
-            prop_assert_eq!(&resource.canonical(object.clone()), &object);
+            prop_assert_eq!(&resource.typed(object.clone()), &object);
+            let canonical = resource.canonical(object.clone());
+            prop_assert_eq!(&resource.canonical(canonical.clone()), &canonical);
+            prop_assert_eq!(&resource.typed(canonical.clone()), &canonical);
             let encoded = resource.encode(&object);
             prop_assert_eq!(&scheme.decode(resource, &encoded, Syntax::Json).unwrap(), &object);
             let yaml = crate::compat::yaml::from_value(&Value::Object(object.clone()));

@@ -56,6 +56,11 @@ impl FieldType {
             other => other,
         }
     }
+
+    /// Whether a value may be absent, which differs from empty.
+    pub(super) fn is_pointer(&self) -> bool {
+        matches!(self, Self::Pointer(_))
+    }
 }
 
 /// Index of a struct type in [`Types`].
@@ -90,6 +95,10 @@ pub(crate) struct Field {
     pub merge_key: Option<Arc<str>>,
     /// Value that an empty one becomes.
     pub default: Option<Value>,
+    /// Whether it belongs to a type that is embedded.
+    pub is_embedded: bool,
+    /// Name in v1.2's internal type, if it is another one; empty if that has no such field.
+    pub internal_name: Option<Box<str>>,
 }
 
 impl StructType {
@@ -118,6 +127,23 @@ impl StructType {
             .binary_search_by(|&at| (*self.fields[usize::from(at)].name).cmp(name))
             .ok()
             .and_then(|at| self.fields.get(usize::from(self.by_name[at])))
+    }
+
+    /// The field that v1.2's internal type has under that name.
+    pub(super) fn internal_field(&self, name: &str) -> Option<&Field> {
+        match self.field(name) {
+            Some(field) if field.internal_name.is_none() => Some(field),
+            _ => self
+                .fields
+                .iter()
+                .find(|field| field.internal_name.as_deref() == Some(name)),
+        }
+    }
+
+    /// The fields in the order of their values in a list: those of embedded types come last.
+    pub(super) fn fields_of_list(&self) -> impl Iterator<Item = &Field> {
+        let own = self.fields.iter().filter(|field| !field.is_embedded);
+        own.chain(self.fields.iter().filter(|field| field.is_embedded))
     }
 }
 

@@ -2,13 +2,11 @@
 
 use super::generic::Strategy;
 use super::object::{count_generation, prepare_generations};
-use super::replicaset;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::name::NameRule;
 use super::validate::{metadata, pod_spec, selector, volumes};
 use crate::api::Object;
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// Strategy of daemon sets.
 pub(super) struct DaemonSetStrategy;
@@ -23,8 +21,8 @@ impl Strategy for DaemonSetStrategy {
         spec(&set.at("spec"), errors);
     }
 
-    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
-        count_generation(resource, new, old);
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
+        count_generation(new, old);
     }
 
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {
@@ -46,9 +44,6 @@ fn spec(at: &Cursor, errors: &mut Errors) {
     selector::validate(&wanted, errors);
     if selector::matches(&wanted, &template.at("metadata.labels")) == Some(false) {
         errors.push(pod_spec::mismatch(&template));
-    }
-    if wanted.is_set() && selector::is_blank(&wanted) {
-        errors.push(replicaset::shown(&wanted, "empty selector is not valid for daemonset."));
     }
     pod_spec::template(&template, errors);
     volumes::shared_disks_are_read_only(&template.at("spec.volumes"), errors);

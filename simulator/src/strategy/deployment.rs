@@ -13,7 +13,6 @@ use super::validate::name::{self, NameRule};
 use crate::api::{FieldError, Object, Status, meta};
 use crate::profile::Profile;
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 static SCALE: Scale = Scale {
     group_version: "extensions/v1beta1",
@@ -34,11 +33,11 @@ impl Strategy for DeploymentStrategy {
         spec(&deployment.at("spec"), errors);
     }
 
-    /// A change of the annotations counts, too.
-    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
+    /// A change of the annotations counts, too, if only from none to an empty map.
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
-        let annotated = annotations(new) != annotations(old);
-        if annotated || spec_differs(resource, new, old) {
+        let is_annotated = metadata_of(new).get("annotations") != metadata_of(old).get("annotations");
+        if is_annotated || spec_differs(new, old) {
             next_generation(new, old);
         }
     }
@@ -129,13 +128,6 @@ fn shown(share: &Cursor) -> Value {
         Value::Null => 0.into(),
         value => value.clone(),
     }
-}
-
-/// The annotations of a deployment; none are the same as an empty map.
-fn annotations(deployment: &Object) -> Option<&Value> {
-    metadata_of(deployment)
-        .get("annotations")
-        .filter(|map| map.as_object().is_some_and(|map| !map.is_empty()))
 }
 
 /// Rolls a deployment back: writes the target into its specification, for the deployment controller.

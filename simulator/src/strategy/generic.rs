@@ -18,12 +18,11 @@ use super::{
 use crate::{
     api::{Object, Status},
     rng::Rng,
-    scheme::Resource,
 };
 
 /// What a kind does differently from others.
 ///
-/// Objects are in the kind's storage version. Validation reports every error, in v1.2's order; `group` is the group of the request, for kinds
+/// Objects are in the kind's storage version and in typed form, what is stored in canonical form. Validation reports every error, in v1.2's order; `group` is the group of the request, for kinds
 /// that are served in several.
 pub(crate) trait Strategy: Send + Sync {
     /// Sets the fields of a new object that a client cannot set. It has no UID and perhaps no name yet.
@@ -42,7 +41,7 @@ pub(crate) trait Strategy: Send + Sync {
     fn set_initial_status(&self, _object: &mut Object) {}
 
     /// Keeps the fields that an update cannot change.
-    fn prepare_for_update(&self, _resource: &Resource, _new: &mut Object, _old: &Object) {}
+    fn prepare_for_update(&self, _new: &mut Object, _old: &Object) {}
 
     /// Keeps the fields that an update of the status cannot change.
     fn prepare_for_status_update(&self, new: &mut Object, old: &Object) {

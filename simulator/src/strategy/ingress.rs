@@ -10,7 +10,6 @@ use super::validate::name::{self, NameRule};
 use super::validate::{container, metadata, posix_regex};
 use crate::api::Object;
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// Strategy of ingresses.
 pub(super) struct IngressStrategy;
@@ -25,8 +24,8 @@ impl Strategy for IngressStrategy {
         spec(&ingress.at("spec"), errors);
     }
 
-    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
-        count_generation(resource, new, old);
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
+        count_generation(new, old);
     }
 
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {

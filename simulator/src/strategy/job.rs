@@ -10,7 +10,6 @@ use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata, pod_spec, selector};
 use crate::api::{Object, meta};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// Strategy of jobs.
 pub(super) struct JobStrategy;
@@ -41,7 +40,7 @@ impl Strategy for JobStrategy {
         spec(&job.at("spec"), errors);
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 

@@ -13,7 +13,6 @@ use super::validate::name::{self, NameRule};
 use crate::api::{Object, Status, meta};
 use crate::clock::stamp;
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// The resource of namespaces.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("namespaces");
@@ -48,7 +47,7 @@ impl Strategy for NamespaceStrategy {
         }
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
         keep(new, old, "spec");
     }

@@ -13,7 +13,6 @@ use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata};
 use crate::api::{FieldError, Object, Path, Reason, Status};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// The resource of nodes, which pods refer to.
 pub(crate) const NODES: ResourceName = ResourceName::core("nodes");
@@ -27,7 +26,7 @@ impl Strategy for NodeStrategy {
         node.at("spec.externalID").require_text(errors);
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 

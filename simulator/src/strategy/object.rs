@@ -4,10 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::{
-    api::{Object, meta},
-    scheme::Resource,
-};
+use crate::api::{Object, meta};
 
 /// Sets `field` of `new` to its value in `old`.
 pub(super) fn keep(new: &mut Object, old: &Object, field: &str) {
@@ -46,9 +43,9 @@ pub(super) fn next_generation(object: &mut Object, old: &Object) {
     set_generation(object, generation.wrapping_add(1));
 }
 
-/// Whether the specification differs from that of `old`, which is in canonical form.
-pub(super) fn spec_differs(resource: &Resource, new: &Object, old: &Object) -> bool {
-    resource.canonical(new.clone()).get("spec") != old.get("spec")
+/// Whether the specification differs from that of `old`: an empty list or map differs from an absent one.
+pub(super) fn spec_differs(new: &Object, old: &Object) -> bool {
+    new.get("spec") != old.get("spec")
 }
 
 /// Drops the status of a new object and starts to count its generations.
@@ -58,9 +55,9 @@ pub(super) fn prepare_generations(object: &mut Object) {
 }
 
 /// Keeps the status, and counts a generation if the specification changes.
-pub(super) fn count_generation(resource: &Resource, new: &mut Object, old: &Object) {
+pub(super) fn count_generation(new: &mut Object, old: &Object) {
     keep(new, old, "status");
-    if spec_differs(resource, new, old) {
+    if spec_differs(new, old) {
         next_generation(new, old);
     }
 }

@@ -9,7 +9,6 @@ use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata, resources, volumes};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// The ways to mount, in the order in which texts list them.
 pub(super) const ACCESS_MODES: [&str; 3] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"];
@@ -47,7 +46,7 @@ impl Strategy for PersistentVolumeStrategy {
         set_status(volume, json!({"phase": "Pending"}));
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 

@@ -10,7 +10,6 @@ use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata, resources};
 use crate::api::{FieldError, Object, meta};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// Strategy of persistent volume claims.
 pub(super) struct PersistentVolumeClaimStrategy;
@@ -34,7 +33,7 @@ impl Strategy for PersistentVolumeClaimStrategy {
         set_status(claim, json!({"phase": "Pending"}));
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 

@@ -18,7 +18,6 @@ use super::validate::{forms, internal, metadata, pod_spec};
 use super::{limits, pod_usage, token_mount};
 use crate::api::{Object, Status, meta};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 const PODS: ResourceName = ResourceName::core("pods");
 
@@ -36,7 +35,7 @@ impl Strategy for PodStrategy {
         pod_spec::validate(&pod.at("spec"), errors);
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 

@@ -6,14 +6,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{
-    usage::Usage,
-    validate::{
-        cursor::{Cursor, Errors},
-        resources,
-    },
-};
-use crate::api::{Object, meta, quantity::Quantity, status::texts};
+use super::usage::Usage;
+use crate::api::{Object, meta, quantity::Quantity};
 
 /// What quotas can limit of pods.
 pub(super) const QUOTA_RESOURCES: [&str; 7] = [
@@ -33,16 +27,8 @@ pub(super) fn of(pod: &Object) -> Usage {
     [Usage::one(PODS), of_containers(containers(pod))].into_iter().sum()
 }
 
-/// Checks that the resources of every container are valid, and that each specifies everything that is limited.
+/// Checks that each container specifies everything that is limited.
 pub(super) fn check_request(pod: &Object, limited: &Usage) -> Result<(), String> {
-    let errors = Errors::of(|errors| {
-        for container in Cursor::root(pod).at("spec").at("containers").items() {
-            resources::requirements(&container.at("resources"), errors);
-        }
-    });
-    if !errors.is_empty() {
-        return Err(texts(&errors));
-    }
     let needed = |name: &str| QUOTA_RESOURCES.contains(&name) && name != PODS;
     let missing: BTreeSet<&str> = containers(pod)
         .flat_map(|container| {

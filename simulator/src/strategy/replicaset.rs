@@ -9,7 +9,6 @@ use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata, pod_spec, selector};
 use crate::api::Object;
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 static SCALE: Scale = Scale {
     group_version: "extensions/v1beta1",
@@ -30,8 +29,8 @@ impl Strategy for ReplicaSetStrategy {
         replicated(&set.at("spec"), errors);
     }
 
-    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
-        count_generation(resource, new, old);
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
+        count_generation(new, old);
     }
 
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {

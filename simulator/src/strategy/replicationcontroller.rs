@@ -9,7 +9,6 @@ use super::validate::name::NameRule;
 use super::validate::{metadata, pod_spec, selector};
 use crate::api::Object;
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// The resource of replication controllers.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("replicationcontrollers");
@@ -33,8 +32,8 @@ impl Strategy for ReplicationControllerStrategy {
         spec(&controller.at("spec"), errors);
     }
 
-    fn prepare_for_update(&self, resource: &Resource, new: &mut Object, old: &Object) {
-        count_generation(resource, new, old);
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
+        count_generation(new, old);
     }
 
     fn validate_update(&self, new: &Cursor, old: &Cursor, group: &str, errors: &mut Errors) {

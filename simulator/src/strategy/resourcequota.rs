@@ -10,7 +10,6 @@ use super::validate::name::NameRule;
 use super::validate::{forms, internal, metadata, resources};
 use crate::api::{FieldError, Object};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 /// The resource of resource quotas.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("resourcequotas");
@@ -36,7 +35,7 @@ impl Strategy for ResourceQuotaStrategy {
         amounts(&quota.at("status.used"), errors);
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 

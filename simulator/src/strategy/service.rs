@@ -17,7 +17,6 @@ use super::validate::name::{self, NameRule};
 use super::validate::{container, forms, internal, metadata};
 use crate::api::{FieldError, Object, Reason, Status, meta};
 use crate::rng::Rng;
-use crate::scheme::Resource;
 
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 const SERVICES: ResourceName = ResourceName::core("services");
@@ -58,7 +57,7 @@ impl Strategy for ServiceStrategy {
         source_ranges(&service.at("metadata").at("annotations"), errors);
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, old: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, old: &Object) {
         keep(new, old, "status");
     }
 

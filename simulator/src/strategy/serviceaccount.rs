@@ -7,7 +7,7 @@ use super::resource_name::ResourceName;
 use super::validate::cursor::{Cursor, Errors};
 use super::validate::metadata;
 use super::validate::name::NameRule;
-use crate::{api::Object, rng::Rng, scheme::Resource};
+use crate::{api::Object, rng::Rng};
 
 /// The resource.
 pub(crate) const RESOURCE: ResourceName = ResourceName::core("serviceaccounts");
@@ -20,7 +20,7 @@ impl Strategy for ServiceAccountStrategy {
         keep_names_of_secrets(account);
     }
 
-    fn prepare_for_update(&self, _: &Resource, new: &mut Object, _: &Object) {
+    fn prepare_for_update(&self, new: &mut Object, _: &Object) {
         keep_names_of_secrets(new);
     }
 

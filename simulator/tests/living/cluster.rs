@@ -5,6 +5,8 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value, json};
 use stuntdouble_simulator::{Addons, Api, Clock, Controllers, Simulator};
 
+use crate::client::client;
+
 pub(crate) type Object = Arc<Map<String, Value>>;
 
 pub(crate) struct Cluster(pub(crate) Simulator);
@@ -58,6 +60,21 @@ impl Cluster {
 
     pub(crate) async fn get(&self, plural: &str, name: &str) -> Value {
         Value::Object(self.api(plural).get(name).await.unwrap().as_ref().clone())
+    }
+
+    /// Status and body of a response.
+    pub(crate) async fn request(&self, method: &str, path: &str) -> (u16, String) {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        let request = client().request(method, format!("{}{path}", self.0.url()));
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+
+    /// The log of a pod's only container.
+    pub(crate) async fn log(&self, pod: &str) -> String {
+        self.request("GET", &format!("/api/v1/namespaces/default/pods/{pod}/log"))
+            .await
+            .1
     }
 
     /// How many pods are in this phase.

@@ -10,6 +10,7 @@
 mod client;
 mod cluster;
 mod deployments;
+mod images;
 mod namespaces;
 mod nodes;
 mod pods;

@@ -72,3 +72,53 @@ async fn where_no_kubelet_ends_a_pod_it_goes_at_once() {
     cluster.advance(31).await;
     assert_eq!(cluster.list("pods").await.len(), 0);
 }
+
+#[tokio::test]
+async fn the_servers_of_a_node_answer_through_its_proxy() {
+    let cluster = Cluster::start().await;
+    cluster
+        .create(
+            "pods",
+            json!({"metadata": {"name": "p"}, "spec": pod_spec("nginx:1.9", None)}),
+        )
+        .await;
+    cluster.advance(1).await;
+    let pod = cluster.get("pods", "p").await;
+    let node = pod["spec"]["nodeName"].as_str().unwrap();
+    for path in [
+        format!("proxy/nodes/{node}:10250/logs/"),
+        format!("proxy/nodes/{node}/logs/"),
+        format!("nodes/{node}:10250/proxy/logs/"),
+        format!("nodes/{node}/proxy/logs/"),
+        format!("nodes/{node}/proxy/healthz"),
+    ] {
+        assert_eq!(
+            cluster.request("GET", &format!("/api/v1/{path}")).await.0,
+            200,
+            "{path}"
+        );
+    }
+    let id = pod["status"]["containerStatuses"][0]["containerID"].as_str().unwrap();
+    for path in [
+        format!("proxy/nodes/{node}:4194/containers/"),
+        format!("nodes/{node}:4194/proxy/containers/"),
+    ] {
+        let (status, page) = cluster.request("GET", &format!("/api/v1/{path}")).await;
+        assert!(
+            status == 200 && page.contains(id.trim_start_matches("docker://")),
+            "{page}"
+        );
+    }
+    let (_, pods) = cluster
+        .request("GET", &format!("/api/v1/proxy/nodes/{node}:10250/pods"))
+        .await;
+    let pods: Value = serde_json::from_str(&pods).unwrap();
+    assert_eq!(
+        (&pods["kind"], &pods["items"][0]["metadata"]["name"]),
+        (&json!("PodList"), &json!("p"))
+    );
+    let (status, _) = cluster
+        .request("GET", &format!("/api/v1/proxy/nodes/{node}:10250/absent"))
+        .await;
+    assert_eq!(status, 404);
+}

@@ -15,6 +15,7 @@ mod executor;
 mod fake_container;
 mod image;
 mod log_buffer;
+mod name_programs;
 mod net_programs;
 mod network;
 pub(crate) mod process;

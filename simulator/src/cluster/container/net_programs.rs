@@ -1,4 +1,4 @@
-//! Programs that use the pods' network: `wget`, `curl`, `nslookup`, `nc`.
+//! Programs that use the pods' network: `wget`, `curl`, `nc`, and those that [look names up](super::name_programs).
 //!
 //! Limits: HTTP between simulated containers only; nothing leaves the process.
 //! Source of the texts: BusyBox 1.22, curl 7.
@@ -10,8 +10,10 @@ use futures::future::BoxFuture;
 use http::{Request, Response};
 use stuntdouble_shell::{Call, Program, absolute};
 
-use super::network::{Host, Network};
-use crate::cluster::NAME_SERVER;
+use super::{
+    name_programs,
+    network::{Host, Network},
+};
 
 /// Status of a program whose peer cannot be reached.
 const UNREACHABLE: i32 = 1;
@@ -19,32 +21,37 @@ const UNREACHABLE: i32 = 1;
 /// One of the programs, in a pod of a namespace.
 pub(super) struct NetProgram {
     pub(super) name: &'static str,
+    pub(super) host: Ipv4Addr,
     pub(super) namespace: Arc<str>,
     pub(super) network: Arc<Network>,
 }
 
 /// The names of the programs.
-pub(super) const NAMES: [&str; 5] = ["curl", "nc", "nslookup", "telnet", "wget"];
+pub(super) const NAMES: [&str; 7] = ["curl", "dig", "getent", "nc", "nslookup", "telnet", "wget"];
 
 impl Program for NetProgram {
     fn run(&self, call: Call) -> BoxFuture<'static, i32> {
         let peer = Peer {
+            host: self.host,
             namespace: self.namespace.clone(),
             network: self.network.clone(),
         };
         match self.name {
             "wget" => Box::pin(wget(peer, call)),
             "curl" => Box::pin(curl(peer, call)),
-            "nslookup" => Box::pin(nslookup(peer, call)),
+            "dig" => Box::pin(name_programs::dig(peer, call)),
+            "getent" => Box::pin(name_programs::getent(peer, call)),
+            "nslookup" => Box::pin(name_programs::nslookup(peer, call)),
             _ => Box::pin(connect(peer, call)),
         }
     }
 }
 
 /// A client on the network.
-struct Peer {
-    namespace: Arc<str>,
-    network: Arc<Network>,
+pub(super) struct Peer {
+    host: Ipv4Addr,
+    pub(super) namespace: Arc<str>,
+    pub(super) network: Arc<Network>,
 }
 
 /// Why there is no response.
@@ -84,9 +91,18 @@ impl Url {
 }
 
 impl Peer {
+    /// The address and port that a name or address stands for. Loopback is the pod itself.
+    fn resolve(&self, host: &str, port: u16) -> Option<(Ipv4Addr, u16)> {
+        let is_loopback = host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+        if is_loopback || host == "localhost" {
+            return Some((self.host, port));
+        }
+        self.network.resolve(host, port, &self.namespace)
+    }
+
     async fn send(&self, method: &str, url: &str, body: Bytes, agent: &str) -> Result<Response<Bytes>, Unreachable> {
         let Url { host, port, path } = Url::parse(url);
-        let resolved = self.network.resolve(&host, port, &self.namespace);
+        let resolved = self.resolve(&host, port);
         let (address, port) = resolved.ok_or_else(|| Unreachable::BadAddress(host.clone()))?;
         let Host::Listening(server) = self.network.at(address, port) else {
             return Err(Unreachable::Refused(address, port));
@@ -102,7 +118,7 @@ impl Peer {
     }
 }
 
-async fn complain(call: &Call, why: String, status: i32) -> i32 {
+pub(super) async fn complain(call: &Call, why: String, status: i32) -> i32 {
     // Nobody may be reading it.
     let _ = call.stderr.write(why + "\n").await;
     status
@@ -254,19 +270,6 @@ async fn curl(peer: Peer, call: Call) -> i32 {
     deliver(&call, output, text.into()).await
 }
 
-async fn nslookup(peer: Peer, call: Call) -> i32 {
-    let Some(name) = call.command.get(1) else {
-        return complain(&call, "Usage: nslookup [HOST] [SERVER]".to_owned(), 1).await;
-    };
-    let heading = format!("Server:    {NAME_SERVER}\nAddress 1: {NAME_SERVER}\n\n");
-    let Some(address) = peer.network.lookup(name, &peer.namespace) else {
-        let _ = call.stdout.write(heading).await;
-        return complain(&call, format!("nslookup: can't resolve '{name}'"), 1).await;
-    };
-    let text = format!("{heading}Name:      {name}\nAddress 1: {address}\n");
-    i32::from(call.stdout.write(text).await.is_err())
-}
-
 /// `nc [-z] HOST PORT` and `telnet HOST PORT`: whether something listens there.
 async fn connect(peer: Peer, call: Call) -> i32 {
     let mut operands = call
@@ -278,7 +281,7 @@ async fn connect(peer: Peer, call: Call) -> i32 {
     let (Some(host), Some(port)) = (host, port) else {
         return complain(&call, "usage: nc [-z] HOST PORT".to_owned(), 1).await;
     };
-    match peer.network.resolve(host, port, &peer.namespace) {
+    match peer.resolve(host, port) {
         None => complain(&call, format!("nc: bad address '{host}'"), 1).await,
         Some((address, port)) => match peer.network.at(address, port) {
             Host::Listening(_) => 0,

@@ -12,7 +12,10 @@ use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::RwLock;
 
-use crate::cluster::network::{Backend, Backends, Body, Located, whole};
+use crate::cluster::{
+    Meaning,
+    network::{Backend, Backends, Body, Located, whole},
+};
 
 /// An HTTP server in a container.
 pub(crate) trait Server: Send + Sync {
@@ -36,8 +39,8 @@ pub(crate) trait Resolve: Send + Sync {
     /// The pod's address and port behind the port of a service, given by its name or address.
     fn target(&self, host: &str, port: u16, namespace: &str) -> Option<(Ipv4Addr, u16)>;
 
-    /// The address of a service, given by its name.
-    fn address(&self, host: &str, namespace: &str) -> Option<Ipv4Addr>;
+    /// What a name stands for in a pod of a namespace, and the full name that stands for it. Without `search`, the name is full.
+    fn meaning(&self, name: &str, namespace: &str, search: bool) -> (String, Meaning);
 }
 
 /// The addresses of the pods that run here.
@@ -68,6 +71,11 @@ impl Network {
                 answer
             })),
         }
+    }
+
+    /// Lets a server that is not in a container answer at an address.
+    pub(crate) fn serve(&self, host: Ipv4Addr, port: u16, server: Arc<dyn Backend>) {
+        self.backends.insert(format!("{host}:{port}"), server);
     }
 
     /// Adds a pod's address.
@@ -114,10 +122,23 @@ impl Network {
         *self.resolve.write() = Some(Box::new(resolve));
     }
 
-    /// The address of a name, for a pod of a namespace.
-    pub(super) fn lookup(&self, host: &str, namespace: &str) -> Option<Ipv4Addr> {
-        let known = || self.resolve.read().as_ref()?.address(host, namespace);
-        host.parse().ok().or_else(known)
+    /// What a name stands for in a pod of a namespace, and the full name that stands for it. Without `search`, the name is full.
+    pub(super) fn meaning(&self, name: &str, namespace: &str, search: bool) -> (String, Meaning) {
+        match &*self.resolve.read() {
+            Some(resolve) => resolve.meaning(name, namespace, search),
+            None => (name.to_owned(), Meaning::Foreign),
+        }
+    }
+
+    /// The addresses of a name, or the address that is written in its place.
+    pub(super) fn lookup(&self, host: &str, namespace: &str) -> Vec<Ipv4Addr> {
+        if let Ok(address) = host.parse() {
+            return vec![address];
+        }
+        match self.meaning(host, namespace, true) {
+            (_, Meaning::Addresses(addresses)) => addresses,
+            _ => Vec::new(),
+        }
     }
 
     /// The pod's address and port that a name or address stands for; `None` if the name does not resolve.

@@ -62,6 +62,7 @@ impl Programs for ContainerPrograms {
         let known = net_programs::NAMES.into_iter().find(|known| *known == short);
         Some(Arc::new(NetProgram {
             name: known.filter(|_| has_shell)?,
+            host: self.host,
             namespace: self.namespace.clone(),
             network: self.network.clone(),
         }))

@@ -9,10 +9,12 @@ mod admit;
 mod environment;
 mod events;
 mod hooks;
+mod host_name;
 mod network;
 mod node_status;
 mod pod_status;
 mod probe;
+mod server;
 mod sources;
 mod start;
 mod state;
@@ -79,6 +81,7 @@ pub(super) async fn add(runtime: &Arc<Runtime>, nodes: &[Node], engine: &Arc<Eng
             pods: Mutex::default(),
         };
         kubelets.insert(node.name.clone(), kubelet);
+        server::serve(node, engine, &pods);
     }
     runtime.spawn(node_status::report(
         nodes.to_vec(),

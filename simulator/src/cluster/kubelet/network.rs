@@ -6,7 +6,7 @@ use crate::{
     api::{Object, Status, meta},
     client::{Informer, ObjectKey},
     cluster::{
-        Names,
+        Meaning, Names,
         container::{Engine, Resolve},
         runtime::Runtime,
     },
@@ -33,7 +33,7 @@ impl Resolve for Services {
     fn target(&self, host: &str, port: u16, namespace: &str) -> Option<(Ipv4Addr, u16)> {
         let address = match host.parse() {
             Ok(address) => address,
-            Err(_) => self.address(host, namespace)?,
+            Err(_) => *self.names.addresses(host, namespace).first()?,
         };
         let text = address.to_string();
         let mut all = self.services.list().into_iter();
@@ -44,8 +44,11 @@ impl Resolve for Services {
         target(&service, &*self.endpoints.get(&ObjectKey::of(&service))?, port)
     }
 
-    fn address(&self, host: &str, namespace: &str) -> Option<Ipv4Addr> {
-        self.names.addresses(host, namespace).first().copied()
+    fn meaning(&self, name: &str, namespace: &str, search: bool) -> (String, Meaning) {
+        match search {
+            true => self.names.meaning_within(name, namespace),
+            false => (name.to_owned(), self.names.meaning(name)),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     environment::{expand, variables},
     events::{container_id, short},
     hooks,
+    host_name::HostName,
     state::{ContainerState, PodState, Run, Waiting, noticed},
 };
 use crate::{
@@ -231,11 +232,10 @@ impl Kubelets {
                 mounts.push((text(&mount["mountPath"]), volume.clone(), mount["readOnly"] == true));
             }
         }
-        let name = meta::text(pod, "metadata.name");
         let own_network = meta::lookup(pod, "spec.hostNetwork") != Some(&Value::Bool(true));
-        let hostname = match own_network {
-            true => name.get(..63).unwrap_or(name).trim_end_matches('-').to_owned(),
-            false => kubelet.node.name.clone(),
+        let name = match own_network {
+            true => HostName::of(pod),
+            false => HostName::of_node(&kubelet.node),
         };
         let namespace = meta::text(pod, "metadata.namespace");
         let mut files = vec![(
@@ -246,7 +246,7 @@ impl Kubelets {
         )];
         let hosts_mounted = mounts.iter().any(|(path, _, _)| path == "/etc/hosts");
         if own_network && !hosts_mounted {
-            files.push(("/etc/hosts".to_owned(), hosts(&address, &hostname)));
+            files.push(("/etc/hosts".to_owned(), name.hosts(&address)));
         }
         let message_path = spec["terminationMessagePath"].as_str().filter(|path| !path.is_empty());
         files.push((message_path.unwrap_or("/dev/termination-log").to_owned(), String::new()));
@@ -259,7 +259,7 @@ impl Kubelets {
             image: text(&spec["image"]),
             environment,
             directory: text(&spec["workingDir"]),
-            hostname,
+            hostname: name.label,
             host,
             mounts,
             files,
@@ -275,14 +275,6 @@ pub(super) fn waiting(failure: &Failure) -> Waiting {
         reason: failure.reason,
         message: failure.message.clone(),
     }
-}
-
-/// The hosts file that a kubelet gives its pods.
-fn hosts(address: &str, hostname: &str) -> String {
-    format!(
-        "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\nfe00::0\tip6-localnet\n\
-         fe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n{address}\t{hostname}\n"
-    )
 }
 
 /// Docker's text of an image that its registry does not have.

@@ -19,8 +19,10 @@ use crate::api::{Object, meta};
 const OPEN: u32 = 0o777;
 /// Mode of the directory of a host path: that of `/tmp`.
 const STICKY: u32 = 0o1777;
-/// Mode of files of config maps, secrets and the downward API.
+/// Mode of files of config maps and the downward API.
 const FILE: u32 = 0o644;
+/// Mode of files of secrets.
+const SECRET_FILE: u32 = 0o444;
 
 /// The volumes of a pod, by name.
 pub(super) type Volumes = BTreeMap<String, Arc<Files>>;
@@ -119,7 +121,12 @@ fn projected(pod: &Object, volume: &Value, address: &str, sources: &Sources) -> 
     } else {
         return Ok(None);
     };
-    let with_mode = |(path, content)| (format!("/{path}"), (content, FILE));
+    let mode = if volume["secret"].is_object() {
+        SECRET_FILE
+    } else {
+        FILE
+    };
+    let with_mode = |(path, content)| (format!("/{path}"), (content, mode));
     Ok(Some(files.into_iter().map(with_mode).collect()))
 }
 

@@ -8,8 +8,8 @@ use crate::{
         Object, Status, meta,
         quantity::{Format, Quantity},
     },
-    registry::{codec::parse, request::RequestInfo, state::Registry},
-    strategy::{self, Strategy, Usage, resourcequota},
+    registry::{codec::parse, errors::require_valid, request::RequestInfo, state::Registry},
+    strategy::{self, Strategy, Usage, resourcequota, validation},
 };
 use serde_json::Value;
 
@@ -44,7 +44,13 @@ pub(super) async fn admit(
         registry
             .modify(place, |quota| {
                 let used = charged(request, object, quota, &change)?;
+                let before = quota.clone();
                 meta::child(quota, "status").insert("used".into(), Value::Object(used.to_object()));
+                validate(place, quota, &before).map_err(|invalid| {
+                    let quota = meta::text(quota, "metadata.name");
+                    let why = format!("Unable to update quota status: {quota} {}", invalid.message);
+                    forbidden(request, name(object), &why)
+                })?;
                 if registry.profile.has_quota_metadata_bug() {
                     meta::metadata(quota)
                         .retain(|field, _| !matches!(field.as_str(), "labels" | "annotations" | "generateName"));
@@ -54,6 +60,12 @@ pub(super) async fn admit(
             .await?;
     }
     Ok(())
+}
+
+/// Validates the status of a quota: what it counts as used may have become negative.
+fn validate(request: &RequestInfo, quota: &Object, before: &Object) -> Result<(), Status> {
+    let errors = validation::update_status(strategy_of(request), quota, before);
+    require_valid(&request.resource, quota, &errors)
 }
 
 /// Admits an update.

@@ -70,8 +70,7 @@ async fn a_namespace_that_ends_takes_nothing_in(#[case] path: &str, #[case] body
 #[rstest]
 #[case::nothing_said(json!({}), "Failed quota: q: must specify cpu,limits.memory")]
 #[case::every_container_has_to(json!({"requests": {"cpu": "1"}}), "Failed quota: q: must specify limits.memory")]
-#[case::unsound(json!({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}),
-    "Failed quota: q: spec.containers[1].resources.limits[cpu]: Invalid value: \"1\": must be greater than or equal to request")]
+#[case::invalid(json!({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}), "Failed quota: q: must specify limits.memory")]
 #[case::too_much(json!({"requests": {"cpu": "300m"}, "limits": {"memory": "1Mi"}}),
     "Exceeded quota: q, requested: cpu=1300m, used: cpu=1, limited: cpu=2")]
 #[tokio::test]
@@ -92,6 +91,25 @@ async fn a_quota_refuses(#[case] second: Value, #[case] why: &str) {
         (403, format!("pods \"p\" is forbidden: {why}"))
     );
     assert_eq!(used(&rig).await, json!({"cpu": "1", "limits.memory": "0", "pods": "1"}));
+}
+
+/// v1.2 charges a pod before it validates it, and validates the status of the quota.
+#[rstest]
+#[case("0", 403, concat!("pods \"p\" is forbidden: Unable to update quota status: q ResourceQuota \"q\" is invalid: ",
+    "status.used[cpu]: Invalid value: \"-1\": must be greater than or equal to 0"))]
+#[case("1", 422, concat!("Pod \"p\" is invalid: spec.containers[0].resources.requests[cpu][cpu]: Invalid value: -1: ",
+    "must be a valid resource quantity"))]
+#[tokio::test]
+async fn a_negative_request_makes_the_usage_of_a_quota_negative(
+    #[case] before: &str,
+    #[case] code: u16,
+    #[case] why: &str,
+) {
+    let rig = Rig::new().await;
+    quota(&rig, json!({"hard": {"cpu": "2"}}), json!({"cpu": before})).await;
+    let negative = pod("p", &[json!({"requests": {"cpu": "-1"}})]);
+    assert_eq!(rig.refused("POST", "ns/pods", negative).await, (code, why.to_owned()));
+    assert_eq!(used(&rig).await, json!({"cpu": "0"}));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod agreement;
 mod conflicts;
 mod creating;
 mod deleting;
+mod empty_values;
 mod expiring;
 mod kinds;
 mod listing;
