@@ -132,5 +132,6 @@ async fn the_pod_that_tries_containers_out_has_the_label_of_the_run() {
         format!("{url}/api/v1/watch/namespaces/default/pods?labelSelector=stuntdouble-run%3Dtries&timeoutSeconds=1");
     let history = reqwest::get(history).await.unwrap().text().await.unwrap();
     assert!(history.contains("\"name\":\"sd-process-"), "{history}");
-    assert_eq!(left(&url).await, Vec::<String>::new());
+    let pods = get(&url, "/api/v1/pods?labelSelector=stuntdouble-run%3Dtries").await;
+    assert_eq!(pods["items"], serde_json::json!([]));
 }
