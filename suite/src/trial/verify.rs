@@ -29,7 +29,7 @@ pub(super) fn expected_status(case: &Case, profile: Profile) -> Result<ExpectedS
         None => Ok(ExpectedStatus::Code(200)),
         Some(word) => profile
             .status(word)
-            .ok_or_else(|| EnvironmentError::Case(format!("{word:?} stands for no status"))),
+            .ok_or_else(|| EnvironmentError::Case(format!("{word:?} is not a status"))),
     }
 }
 
@@ -141,6 +141,15 @@ fn outward(environment: &Environment<'_>, case: &Case, answer: &Answer) -> Resul
         let wanted = bindings.fill(expected)?;
         if !text.contains(&wanted) {
             let expected = format!("a text that contains {wanted}");
+            found.push(Mismatch::new("body", expected, shown_body(answer)));
+        }
+    }
+    if let Some(pattern) = &expect.matches {
+        let pattern = bindings.fill(pattern)?;
+        let whole = regex::Regex::new(&format!("^(?:{pattern})$"))
+            .map_err(|error| EnvironmentError::Case(format!("{pattern}: {error}")))?;
+        if !whole.is_match(&text) {
+            let expected = format!("a text that is {pattern}");
             found.push(Mismatch::new("body", expected, shown_body(answer)));
         }
     }
